@@ -1,0 +1,49 @@
+# Every target makes or reuses .venv by itself; nothing has to be done before.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: help install demo test test-slow lint bench clean
+
+help:
+	@echo "make demo       place new foods in the food branch of WordNet"
+	@echo "make test       lint, types, layers and tests"
+	@echo "make test-slow  the tests that take minutes"
+	@echo "make bench      speed, as ratios"
+	@echo "make install    the command line in .venv"
+
+install: .venv/installed
+
+demo: .venv/installed
+	$(BIN)/taxoexpan demo --output demo-output --force
+
+lint: .venv/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/pytest -m "not slow"
+
+test-slow: .venv/installed-dev
+	$(BIN)/pytest -m slow
+
+bench: .venv/installed
+	$(BIN)/python benchmarks/speed.py
+
+clean:
+	rm -rf .venv demo-output
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "taxoexpan needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python pyproject.toml constraints.txt
+	$(PIP) --editable .
+	@touch $@
+
+.venv/installed-dev: .venv/bin/python pyproject.toml constraints.txt
+	$(PIP) --editable '.[dev]'
+	@touch .venv/installed $@

@@ -1,0 +1,81 @@
+"""Compressed sparse rows: who stands next to whom, for a million concepts at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Adjacency:
+    """Row i's neighbours are `targets[offsets[i]:offsets[i + 1]]`."""
+
+    offsets: Indices
+    targets: Indices
+
+    @classmethod
+    def from_pairs(cls, rows: Indices, targets: Indices, size: int) -> Adjacency:
+        """Group `targets` by their row, keeping the order in which they were given."""
+        order = np.argsort(rows, kind="stable")
+        offsets = np.zeros(size + 1, dtype=np.int64)
+        np.cumsum(np.bincount(rows, minlength=size), out=offsets[1:])
+        adjacency = cls(offsets, targets[order])
+        adjacency.offsets.setflags(write=False)
+        adjacency.targets.setflags(write=False)
+        return adjacency
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def degrees(self) -> Indices:
+        """How many neighbours each row has."""
+        return np.diff(self.offsets)
+
+    def of(self, row: int) -> Indices:
+        """One row's neighbours."""
+        return self.targets[self.offsets[row] : self.offsets[row + 1]]
+
+    def of_many(self, rows: Indices) -> tuple[Indices, Indices]:
+        """All neighbours of many rows, each beside the place of its row in `rows`."""
+        starts, counts = self.offsets[rows], self.offsets[rows + 1] - self.offsets[rows]
+        owners = np.repeat(np.arange(len(rows)), counts)
+        return owners, self.targets[ranges(starts, counts)]
+
+    def levels_down(self, start: Indices) -> Iterator[Indices]:
+        """Everything that can be reached from `start`, breadth first, each row once."""
+        seen = np.zeros(len(self), dtype=np.bool_)
+        seen[start] = True
+        frontier = np.unique(start)
+        while True:
+            frontier = np.unique(self.of_many(frontier)[1])
+            frontier = frontier[~seen[frontier]]
+            if not len(frontier):
+                return
+            seen[frontier] = True
+            yield frontier
+
+    def reach_of_many(self, rows: Indices) -> tuple[Indices, Indices]:
+        """All that each of many rows can reach, itself left out, as (place in `rows`, reached)."""
+        size = max(len(self), 1)
+        owners, reached = np.arange(len(rows)), rows
+        layers: list[Indices] = []
+        while len(reached):
+            places, targets = self.of_many(reached)
+            keys = np.unique(owners[places] * size + targets)
+            layers.append(keys)
+            owners, reached = keys // size, keys % size
+        keys = np.unique(np.concatenate(layers)) if layers else np.zeros(0, dtype=np.int64)
+        return keys // size, keys % size
+
+
+def ranges(starts: Indices, counts: Indices) -> Indices:
+    """The integers start, start + 1, … (count of them) for every pair, end to end."""
+    ends = np.cumsum(counts)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.repeat(starts - (ends - counts), counts) + np.arange(total)

@@ -1,0 +1,223 @@
+"""A model as a directory: JSON, safetensors and a card to read; never a pickle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from taxoexpan.configuration import Configuration, configure
+from taxoexpan.errors import ModelError, TaxoExpanError
+from taxoexpan.files import whole_directory
+from taxoexpan.network.network import MatchingNetwork
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.training import History
+
+KIND, VERSION = "taxoexpan-model", 1
+CONFIG, WEIGHTS, ANCHORS, TAXONOMY = (
+    "config.json",
+    "weights.safetensors",
+    "anchors.safetensors",
+    "taxonomy/taxonomy.json",
+)
+
+
+@dataclass(frozen=True)
+class Archive:
+    """All that a trained model is: `vectors` [2, N, D1] and `keys` [N, D1] belong to the concepts.
+
+    `training` is the record of how it came about: figures of the best epoch, versions, machine.
+    """
+
+    configuration: Configuration
+    preset: str
+    seed: int
+    taxonomy: Taxonomy
+    network: MatchingNetwork
+    vectors: Tensor
+    keys: Tensor
+    training: dict[str, Any]
+
+
+def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
+    """Write a model directory, whole or not at all."""
+    with whole_directory(path, force) as directory:
+        (directory / TAXONOMY).parent.mkdir()
+        _write_json(directory / TAXONOMY, _taxonomy_columns(archive.taxonomy))
+        _save_tensors(archive.network.state_dict(), directory / WEIGHTS)
+        _save_tensors({"vectors": archive.vectors, "keys": archive.keys}, directory / ANCHORS)
+        (directory / "README.md").write_text(_card(archive), encoding="utf-8")
+        parts = (WEIGHTS, ANCHORS, TAXONOMY)
+        config = {
+            "kind": KIND,
+            "version": VERSION,
+            "preset": archive.preset,
+            "seed": archive.seed,
+            "dimension": archive.vectors.shape[2],
+            "configuration": asdict(archive.configuration),
+            "training": archive.training,
+            "sha256": {part: _digest(directory / part) for part in parts},
+        }
+        _write_json(directory / CONFIG, config)
+
+
+def load_archive(path: Path) -> Archive:
+    """Read a model directory; a damaged or foreign one is an error that says what is wrong."""
+    config = _read_config(path)
+    for part, digest in config["sha256"].items():
+        if not (path / part).is_file():
+            raise ModelError(f"{path}: {part} is missing; train again, or restore the directory")
+        if _digest(path / part) != digest:
+            raise ModelError(f"{path}: {part} is damaged; train again, or restore the directory")
+    try:
+        configuration = configure(config["configuration"])
+        network = MatchingNetwork(configuration, config["dimension"])
+        network.load_state_dict(load_file(path / WEIGHTS))
+        network.eval()
+        anchors = load_file(path / ANCHORS)
+        columns = json.loads((path / TAXONOMY).read_text(encoding="utf-8"))
+        return Archive(
+            configuration,
+            config["preset"],
+            config["seed"],
+            _taxonomy_of(columns),
+            network,
+            anchors["vectors"],
+            anchors["keys"],
+            config["training"],
+        )
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        RuntimeError,
+        SafetensorError,
+        TaxoExpanError,
+    ) as error:
+        raise ModelError(
+            f"{path}: the model does not fit together ({error}); train again"
+        ) from None
+
+
+def is_archive(path: Path) -> bool:
+    """Whether a path looks like a model directory."""
+    return (path / CONFIG).is_file()
+
+
+def training_record(taxonomy: Taxonomy, history: History, seconds: float) -> dict[str, Any]:
+    """What a reader of the model may want to know of its training."""
+    best = history.best_epoch
+    return {
+        "concepts": len(taxonomy),
+        "relations": taxonomy.relation_count,
+        "taxonomy_sha256": _taxonomy_digest(taxonomy),
+        "epochs": len(history.epochs),
+        "best_epoch": best.number,
+        "interrupted": history.interrupted,
+        "loss": best.loss,
+        "validation": best.validation.as_dict() if best.validation else None,
+        "seconds": round(seconds, 1),
+        "versions": {name: version(name) for name in ("taxoexpan", "torch", "numpy", "wordllama")},
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+    }
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    if not path.is_dir():
+        raise ModelError(f"{path}: there is no such model directory; make one with taxoexpan train")
+    try:
+        config = json.loads((path / CONFIG).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ModelError(f"{path}: no {CONFIG} here; this is not a taxoexpan model") from None
+    except (ValueError, OSError) as error:
+        raise ModelError(f"{path}: {CONFIG} cannot be read ({error}); train again") from None
+    if not isinstance(config, dict) or config.get("kind") != KIND:
+        raise ModelError(f"{path}: {CONFIG} is not one of a taxoexpan model")
+    if config.get("version") != VERSION:
+        raise ModelError(
+            f"{path}: a model of version {config.get('version')}, and this taxoexpan reads "
+            f"version {VERSION}; train again, or use the taxoexpan that wrote it"
+        )
+    if not isinstance(config.get("sha256"), dict) or set(config["sha256"]) != {
+        WEIGHTS,
+        ANCHORS,
+        TAXONOMY,
+    }:
+        raise ModelError(f"{path}: {CONFIG} is damaged; train again, or restore the directory")
+    return config
+
+
+def _taxonomy_columns(taxonomy: Taxonomy) -> dict[str, Any]:
+    parents, children = taxonomy.relation_indices
+    return {
+        "ids": taxonomy.ids,
+        "labels": taxonomy.labels,
+        "synonyms": {str(index): names for index, names in taxonomy.synonyms.items()},
+        "definitions": {str(index): text for index, text in taxonomy.definitions.items()},
+        "parents": parents.tolist(),
+        "children": children.tolist(),
+    }
+
+
+def _taxonomy_of(columns: dict[str, Any]) -> Taxonomy:
+    return Taxonomy.from_columns(
+        columns["ids"],
+        columns["labels"],
+        np.array(columns["parents"], dtype=np.int64),
+        np.array(columns["children"], dtype=np.int64),
+        {int(index): tuple(names) for index, names in columns["synonyms"].items()},
+        {int(index): text for index, text in columns["definitions"].items()},
+    )
+
+
+def _save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
+    save_file({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, path)
+
+
+def _write_json(path: Path, content: dict[str, Any]) -> None:
+    indent = 2 if path.name == CONFIG else None
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=indent) + "\n", encoding="utf-8")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _taxonomy_digest(taxonomy: Taxonomy) -> str:
+    content = json.dumps(_taxonomy_columns(taxonomy), ensure_ascii=False)
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _card(archive: Archive) -> str:
+    record = archive.training
+    figures = record.get("validation")
+    measured = (
+        f"On {figures['queries']:.0f} masked leaves: mean rank {figures['mr']:.1f}, "
+        f"Hit@1 {figures['hit_at_1']:.3f}, Hit@3 {figures['hit_at_3']:.3f}, "
+        f"scaled MRR {figures['mrr']:.3f} (epoch {record['best_epoch']} of {record['epochs']})."
+        if figures
+        else "The taxonomy is too small to mask leaves, so nothing was validated."
+    )
+    return f"""# A taxoexpan model
+
+Places new concepts in a taxonomy of {record["concepts"]:,} concepts and
+{record["relations"]:,} relations (sha256 {record["taxonomy_sha256"][:16]}…).
+
+{measured}
+
+Preset `{archive.preset}`, seed {archive.seed}, features `{archive.configuration.features}`;
+trained in {record["seconds"]:,} s on {record["machine"]} with torch {record["versions"]["torch"]}.
+
+    taxoexpan suggest THIS_DIRECTORY new.csv
+"""

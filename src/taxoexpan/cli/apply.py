@@ -1,0 +1,80 @@
+"""Write a taxonomy with the suggestions that were chosen added to it."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from taxoexpan.cli.options import add_choice, add_output, add_taxonomy, note, read_taxonomy
+
+if TYPE_CHECKING:
+    from taxoexpan.decisions import Suggestion
+    from taxoexpan.taxonomy import Taxonomy
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    add_taxonomy(parser)
+    parser.add_argument("decisions", type=Path, metavar="DECISIONS", help="a CSV from suggest")
+    add_output(parser, "the file to write", required=True)
+    add_choice(parser)
+    parser.add_argument(
+        "--concepts",
+        type=Path,
+        metavar="NEW",
+        help="the list that was given to suggest, for its definitions and synonyms",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Apply the decisions."""
+    from taxoexpan.decisions import read_suggestions
+    from taxoexpan.files import refuse_overwriting
+
+    refuse_overwriting(options.output, options.force)
+    taxonomy = read_taxonomy(options.taxonomy, options.format)
+    suggestions = read_suggestions(options.decisions)
+    if options.concepts:
+        suggestions = _with_details(suggestions, options.concepts)
+    write_choice(options, taxonomy, suggestions)
+    return 0
+
+
+def write_choice(
+    options: argparse.Namespace, taxonomy: Taxonomy, suggestions: list[Suggestion]
+) -> None:
+    """Choose, check against the taxonomy, and write the expanded file."""
+    from taxoexpan.decisions import choose, keep_new
+    from taxoexpan.formats.catalogue import write_expanded
+
+    additions, present = keep_new(taxonomy, choose(suggestions, options.top_k, options.min_score))
+    for concept in present:
+        note(f"already present: {concept.label!r} ({concept.id}); not added again")
+    left_out = len({s.query.id for s in suggestions}) - len(additions.concepts) - len(present)
+    if left_out:
+        note(f"{left_out} concepts have no parent with a score of {options.min_score} or more")
+    lost = write_expanded(
+        options.taxonomy, additions, options.output, options.format, options.force
+    )
+    if lost:
+        note(f"note: this format has no place for {' and '.join(lost)}; they were not written")
+    note(
+        f"{len(additions.concepts)} concepts and {len(additions.relations)} relations added; "
+        f"expanded taxonomy in {options.output}"
+    )
+
+
+def _with_details(suggestions: list[Suggestion], path: Path) -> list[Suggestion]:
+    """The suggestions, their queries with synonyms and definition from the list of concepts."""
+    from taxoexpan.formats.concepts import read_concepts
+    from taxoexpan.naming import fold_name
+
+    known = {fold_name(concept.label): concept for concept in read_concepts(path)}
+    detailed = []
+    for suggestion in suggestions:
+        concept = known.get(fold_name(suggestion.query.label), suggestion.query)
+        query = replace(concept, id=suggestion.query.id, label=suggestion.query.label)
+        detailed.append(replace(suggestion, query=query))
+    return detailed

@@ -1,0 +1,43 @@
+"""Place new foods in the food branch of WordNet: nothing to prepare, two minutes."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import suppress
+from importlib import resources
+from pathlib import Path
+
+from taxoexpan.cli import expand
+from taxoexpan.cli.options import add_output, add_training, note
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    add_output(parser, "the folder to fill (default demo-output)")
+    parser.set_defaults(output=Path("demo-output"))
+    add_training(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Expand the taxonomy that comes with the package, and show the placements."""
+    from taxoexpan.cli.table import placements_table
+    from taxoexpan.decisions import read_suggestions
+    from taxoexpan.files import refuse_overwriting
+
+    folder: Path = options.output
+    refuse_overwriting(folder, options.force)
+    folder.mkdir(exist_ok=True)
+    data = resources.files("taxoexpan") / "data"
+    with resources.as_file(data) as here:
+        options.taxonomy, options.new = here / "food.csv", here / "new-foods.csv"
+        options.format, options.top_k, options.min_score = None, 1, 0.0
+        options.output, options.model = folder / "food-expanded.csv", folder / "model"
+        options.suggestions = folder / "suggestions.csv"
+        try:
+            status = expand.run(options)
+        finally:
+            with suppress(OSError):  # a folder that holds something stays
+                folder.rmdir()
+    print(placements_table(read_suggestions(options.suggestions)))
+    note(f"\nThe same with your own files: taxoexpan expand TAXONOMY NEW -o OUT (see {folder})")
+    return status

@@ -1,0 +1,54 @@
+"""Train, suggest and apply in one go: from a taxonomy and new concepts to a larger taxonomy."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from taxoexpan.cli.apply import write_choice
+from taxoexpan.cli.options import (
+    add_choice,
+    add_new_concepts,
+    add_output,
+    add_taxonomy,
+    add_training,
+    fit_model,
+    note,
+    read_taxonomy,
+    screen_concepts,
+)
+
+RANKED = 5
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    add_taxonomy(parser)
+    add_new_concepts(parser)
+    add_output(parser, "the file to write", required=True)
+    add_choice(parser)
+    add_training(parser)
+    parser.add_argument("--suggestions", type=Path, metavar="CSV", help="keep the ranked parents")
+    parser.add_argument("--model", type=Path, metavar="DIR", help="keep the model")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do all three steps."""
+    from taxoexpan.decisions import suggestions_csv
+    from taxoexpan.files import refuse_overwriting, write_whole
+    from taxoexpan.formats.concepts import read_concepts
+
+    for output in filter(None, (options.output, options.suggestions, options.model)):
+        refuse_overwriting(output, options.force)
+    taxonomy = read_taxonomy(options.taxonomy, options.format)
+    screening = screen_concepts(taxonomy, read_concepts(options.new))
+    model = fit_model(options, taxonomy)
+    suggestions = model.rank(screening.new, max(RANKED, options.top_k))
+    if options.model:
+        model.save(options.model, options.force)
+        note(f"model written to {options.model}")
+    if options.suggestions:
+        write_whole({options.suggestions: suggestions_csv(suggestions).encode()}, options.force)
+        note(f"suggestions in {options.suggestions}")
+    write_choice(options, taxonomy, suggestions)
+    return 0

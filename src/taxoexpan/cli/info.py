@@ -1,0 +1,57 @@
+"""Say what a taxonomy, or a model directory, holds."""
+
+from __future__ import annotations
+
+import argparse
+
+from taxoexpan.cli.options import add_taxonomy, print_json, read_taxonomy
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    add_taxonomy(parser)
+    parser.add_argument("--json", action="store_true", help="figures for a program to read")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the figures."""
+    model: dict[str, object] = {}
+    if options.taxonomy.is_dir():
+        from taxoexpan.archive import load_archive
+
+        archive = load_archive(options.taxonomy)
+        taxonomy, model = archive.taxonomy, archive.training
+    else:
+        taxonomy = read_taxonomy(options.taxonomy, options.format)
+    degrees = taxonomy.children_of.degrees
+    figures: dict[str, object] = {
+        "concepts": len(taxonomy),
+        "relations": taxonomy.relation_count,
+        "roots": len(taxonomy.roots),
+        "leaves": len(taxonomy.leaves),
+        "depth": taxonomy.depth,
+        "isolated": int(((degrees + taxonomy.parents_of.degrees) == 0).sum()),
+        "with_several_parents": int((taxonomy.parents_of.degrees > 1).sum()),
+        "most_children": int(degrees.max(initial=0)),
+        "with_synonyms": len(taxonomy.synonyms),
+        "with_definition": len(taxonomy.definitions),
+    }
+    if model:
+        figures["model"] = model
+    if options.json:
+        print_json(figures)
+    else:
+        for name, value in figures.items():
+            if isinstance(value, int):
+                print(f"{name.replace('_', ' '):<22}{value:>10,}")
+        _print_model(model)
+    return 0
+
+
+def _print_model(model: dict[str, object]) -> None:
+    validation = model.get("validation")
+    if isinstance(validation, dict):
+        print(
+            f"validation            MR {validation['mr']:.1f}, Hit@1 {validation['hit_at_1']:.3f}, "
+            f"MRR {validation['mrr']:.3f} on {validation['queries']} masked leaves"
+        )

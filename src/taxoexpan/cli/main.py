@@ -1,0 +1,57 @@
+"""The entry point: finds the command, runs it, and turns errors into messages."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from taxoexpan.cli import apply, check, demo, expand, info, suggest, train
+from taxoexpan.cli.options import note
+from taxoexpan.errors import TaxoExpanError
+
+COMMANDS = (check, info, train, suggest, apply, expand, demo)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; 0 when it did what it should, 1 for findings, 2 for an error."""
+    options = build_parser().parse_args(arguments)
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+        return status
+    except TaxoExpanError as error:
+        note(f"taxoexpan: {error}")
+        return 2
+    except KeyboardInterrupt:
+        note("\ntaxoexpan: stopped; nothing was written")
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    from taxoexpan.cli.options import package_version
+
+    parser = argparse.ArgumentParser(
+        prog="taxoexpan",
+        description="Grow a taxonomy: place new concepts in the taxonomy that you have.",
+        epilog="Data goes to standard output or -o, messages to standard error.",
+    )
+    parser.add_argument("--version", action=package_version())
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        name = command.__name__.rpartition(".")[2]
+        summary = (command.__doc__ or "").splitlines()[0]
+        subparser = commands.add_parser(name, help=summary, description=command.__doc__)
+        command.add_arguments(subparser)
+        subparser.set_defaults(run=command.run)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""What the commands share: options, messages, and reading with notes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from taxoexpan.model import TaxoExpan
+    from taxoexpan.screening import Screening
+    from taxoexpan.taxonomy import Concept, Taxonomy
+
+MOST_NOTES = 10
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __init__(self, option_strings: list[str], dest: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help="show the version and stop")
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"taxoexpan {version('taxoexpan')}")
+        parser.exit()
+
+
+def package_version() -> type[argparse.Action]:
+    """The action of --version."""
+    return _Version
+
+
+def note(message: str) -> None:
+    """Tell the user something, on standard error."""
+    print(message, file=sys.stderr)
+
+
+def print_json(content: object) -> None:
+    """Print a result for a program to read."""
+    print(json.dumps(content, ensure_ascii=False, indent=2))
+
+
+def add_taxonomy(parser: argparse.ArgumentParser) -> None:
+    """The taxonomy's file, and its format where sniffing would be wrong."""
+    parser.add_argument("taxonomy", type=Path, metavar="TAXONOMY", help="a file with a taxonomy")
+    parser.add_argument(
+        "--format", metavar="NAME", help="terms, paths, edges or rows; sniffed unless given"
+    )
+
+
+def add_new_concepts(parser: argparse.ArgumentParser) -> None:
+    """The list of new concepts."""
+    parser.add_argument(
+        "new",
+        type=Path,
+        metavar="NEW",
+        help="new concepts: a name a line, or a table label,id,definition,synonyms",
+    )
+
+
+def add_training(parser: argparse.ArgumentParser) -> None:
+    """Everything about training that a user may want to set."""
+    parser.add_argument("--preset", default="best", help="best (default) or paper")
+    parser.add_argument("--seed", type=int, default=0, help="the same seed, the same model")
+    parser.add_argument("--epochs", type=positive, help="the most passes over the taxonomy")
+    add_device(parser)
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Where to compute."""
+    parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda …")
+
+
+def add_output(parser: argparse.ArgumentParser, help: str, required: bool = False) -> None:
+    """Where a result goes, and whether it may replace what is there."""
+    parser.add_argument("-o", "--output", type=Path, metavar="OUT", required=required, help=help)
+    parser.add_argument("--force", action="store_true", help="replace what is there")
+
+
+def add_choice(parser: argparse.ArgumentParser) -> None:
+    """Which suggestions are applied."""
+    parser.add_argument(
+        "--top-k", type=positive, default=1, help="parents for each new concept (default 1)"
+    )
+    parser.add_argument(
+        "--min-score", type=float, default=0.0, help="leave out parents below this score (0 to 1)"
+    )
+
+
+def positive(text: str) -> int:
+    """A whole number above zero."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
+    return int(text)
+
+
+def read_taxonomy(path: Path, format: str | None) -> Taxonomy:
+    """Read a taxonomy, and pass on what was noticed about its file."""
+    from taxoexpan.formats.catalogue import read
+
+    document = read(path, format)
+    for found in document.notes[:MOST_NOTES]:
+        note(f"note: {path}, line {found.line}: {found.message}")
+    if len(document.notes) > MOST_NOTES:
+        note(f"note: … and {len(document.notes) - MOST_NOTES} more; see taxoexpan check {path}")
+    return document.taxonomy
+
+
+def fit_model(options: argparse.Namespace, taxonomy: Taxonomy) -> TaxoExpan:
+    """Train as the options say, and report."""
+    from taxoexpan.model import TaxoExpan
+
+    changes: dict[str, Any] = {} if options.epochs is None else {"epochs": options.epochs}
+    model = TaxoExpan(options.preset, options.seed, options.device, **changes)
+    if not options.quiet:
+        note(f"training on {len(taxonomy):,} concepts, {taxonomy.relation_count:,} relations")
+    model.fit(taxonomy, progress=not options.quiet)
+    history = model.history
+    if history is not None and history.interrupted:
+        note(f"stopped by Ctrl-C; the best weights so far are kept (epoch {history.best})")
+    return model
+
+
+def screen_concepts(taxonomy: Taxonomy, concepts: list[Concept]) -> Screening:
+    """Sort out what is known already, and say so."""
+    from taxoexpan.screening import screen
+
+    screening = screen(taxonomy, concepts)
+    for concept, known in screening.present:
+        note(f"already present: {concept.label!r} is {known.label!r} ({known.id}); not placed")
+    for concept in screening.repeated:
+        note(f"repeated: {concept.label!r} is in the list more than once; placed once")
+    return screening

@@ -1,0 +1,49 @@
+"""Placements as a table for a person to read."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from taxoexpan.decisions import Suggestion
+
+
+def placements_table(suggestions: Sequence[Suggestion], runners_up: int = 2) -> str:
+    """A line a term: its best parent, the path there, the score, and the runners-up."""
+    rows: list[tuple[str, ...]] = [("TERM", "PARENT", "SCORE", "PATH", "RUNNERS-UP")]
+    for _, group in groupby(suggestions, key=lambda suggestion: suggestion.query.id):
+        best, *others = group
+        rows.append(
+            (
+                best.query.label,
+                best.parent.label,
+                f"{best.score:.2f}",
+                " > ".join(best.path),
+                ", ".join(f"{o.parent.label} {o.score:.2f}" for o in others[:runners_up]),
+            )
+        )
+    return "\n".join(_aligned(rows, shutil.get_terminal_size((160, 40)).columns))
+
+
+def _aligned(rows: list[tuple[str, ...]], width: int) -> list[str]:
+    """The rows in columns; the path gives way where the terminal is narrow."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    widths[:2] = [min(size, 28) for size in widths[:2]]
+    others = sum(widths) - widths[3] + 2 * (len(widths) - 1)
+    widths[3] = max(20, min(widths[3], width - others))
+    return [
+        "  ".join(
+            _cut(cell, size, from_left=column == 3).ljust(size)
+            for column, (cell, size) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _cut(cell: str, size: int, from_left: bool) -> str:
+    if len(cell) <= size:
+        return cell
+    return "…" + cell[1 - size :] if from_left else cell[: size - 1] + "…"

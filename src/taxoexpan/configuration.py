@@ -1,0 +1,90 @@
+"""The settings of a model, and the presets that are kept as files beside this one."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields
+from importlib import resources
+from typing import Any
+
+from taxoexpan.errors import ConfigurationError
+
+PRESETS = ("best", "paper")
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Everything that decides what is learned, besides the taxonomy and the seed."""
+
+    features: str
+    """Which encoder makes the concepts' vectors."""
+    hidden: int
+    """Size of each attention head of the first layer."""
+    heads: int
+    """Attention heads of the first layer."""
+    output: int
+    """Size of an anchor's embedding."""
+    position: int
+    """Size of a position embedding."""
+    fusion: int
+    """Hidden units of the fusion head; 0 leaves it out."""
+    dropout: float
+    """Share of every layer's input that is dropped while training."""
+    siblings: int
+    """The most children of an anchor in one egonet."""
+    batch_size: int
+    """Relations in a batch."""
+    negatives: int
+    """Anchors drawn for a batch; each query is matched with all of them."""
+    learning_rate: float
+    """Adam's first step size."""
+    epochs: int
+    """The most passes over the relations."""
+    patience: int
+    """Epochs without a better validation before training stops."""
+    monitor: str
+    """The validation figure that decides: mr or mrr."""
+    validation_share: float
+    """Share of the leaves that is masked for validation."""
+    validation_most: int
+    """The most leaves that are masked for validation."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, str) and (
+                value < 0 or (value == 0 and field.name in _POSITIVE)
+            ):
+                raise ConfigurationError(f"{field.name} is {value}; it must be above zero")
+        if self.monitor not in ("mr", "mrr"):
+            raise ConfigurationError(f"monitor is {self.monitor!r}; choose mr or mrr")
+        if self.dropout >= 1 or self.validation_share >= 1:
+            raise ConfigurationError("dropout and validation_share must be below 1")
+
+
+_POSITIVE = {
+    "hidden", "heads", "output", "position", "siblings", "batch_size", "negatives",
+    "learning_rate", "epochs", "patience",
+}  # fmt: skip
+
+
+def load_preset(name: str, **changes: Any) -> Configuration:
+    """A preset by its name, with single settings changed."""
+    if name not in PRESETS:
+        raise ConfigurationError(
+            f"no preset is called {name!r}; choose one of {', '.join(PRESETS)}"
+        )
+    text = resources.files("taxoexpan").joinpath(f"presets/{name}.toml").read_text("utf-8")
+    return configure({**tomllib.loads(text), **changes})
+
+
+def configure(settings: dict[str, Any]) -> Configuration:
+    """A configuration from named settings; an unknown or missing one is an error."""
+    known = {field.name for field in fields(Configuration)}
+    for name in settings.keys() - known:
+        raise ConfigurationError(
+            f"no setting is called {name!r}; known: {', '.join(sorted(known))}"
+        )
+    for name in known - settings.keys():
+        raise ConfigurationError(f"the setting {name!r} is missing")
+    return Configuration(**settings)

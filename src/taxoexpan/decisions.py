@@ -1,0 +1,121 @@
+"""Suggestions, as objects and as CSV, and the choice of those that are applied."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from taxoexpan.errors import FormatError, TaxonomyError
+from taxoexpan.formats.source import Source
+from taxoexpan.formats.tabular import read_cells
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+COLUMNS = ("query", "query_id", "rank", "parent_id", "parent_label", "path", "score")
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """One possible parent of a query; `score` is its share of the belief over all parents."""
+
+    query: Concept
+    rank: int
+    parent: Concept
+    path: tuple[str, ...]
+    score: float
+
+    def as_dict(self) -> dict[str, str | int | float]:
+        """The suggestion as a row of `COLUMNS`."""
+        return {
+            "query": self.query.label,
+            "query_id": self.query.id,
+            "rank": self.rank,
+            "parent_id": self.parent.id,
+            "parent_label": self.parent.label,
+            "path": " > ".join(self.path),
+            "score": float(f"{self.score:.6g}"),
+        }
+
+
+def suggestions_csv(suggestions: Iterable[Suggestion]) -> str:
+    """The suggestions as a table."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(suggestion.as_dict() for suggestion in suggestions)
+    return text.getvalue()
+
+
+def read_suggestions(path: Path) -> list[Suggestion]:
+    """Read a table of suggestions, as it was written or as a person has pruned it."""
+    source = Source.load(path)
+    cells = read_cells(source, ",")
+    _, header = next(cells)
+    places = {name: header.index(name) for name in COLUMNS if name in header}
+    for name in ("query", "query_id", "parent_id"):
+        if name not in places:
+            raise FormatError(path, f"no column {name}; a table of suggestions has {COLUMNS}", 1)
+    suggestions = []
+    for line, row in cells:
+        if len(row) != len(header):
+            message = f"{len(row)} cells, but the header has {len(header)}; quote cells with commas"
+            raise FormatError(path, message, line)
+        cell = {name: row[place].strip() for name, place in places.items()}
+        suggestions.append(_suggestion(path, line, cell))
+    return suggestions
+
+
+def choose(suggestions: Sequence[Suggestion], top_k: int = 1, min_score: float = 0.0) -> Additions:
+    """The relations to add: for each query its first `top_k`, none below `min_score`."""
+    chosen = [s for s in suggestions if s.rank <= top_k and s.score >= min_score]
+    concepts = {s.query.id: s.query for s in chosen}
+    relations = dict.fromkeys((s.parent.id, s.query.id) for s in chosen)
+    return Additions(tuple(concepts.values()), tuple(relations))
+
+
+def keep_new(taxonomy: Taxonomy, additions: Additions) -> tuple[Additions, list[Concept]]:
+    """The additions without concepts that the taxonomy holds already, and those concepts.
+
+    The old taxonomy is never changed, so an existing concept gets no further parent.
+    """
+    present = [concept for concept in additions.concepts if concept.id in taxonomy]
+    for concept in present:
+        label = taxonomy.concept(concept.id).label
+        if label != concept.label:
+            raise TaxonomyError(
+                f"the id {concept.id!r} of the new concept {concept.label!r} belongs to {label!r} "
+                "in the taxonomy; suggest again, or change the query_id"
+            )
+    new = [concept for concept in additions.concepts if concept.id not in taxonomy]
+    ids = {concept.id for concept in new}
+    for parent, child in additions.relations:
+        if parent not in taxonomy and parent not in ids:
+            raise TaxonomyError(
+                f"{parent!r}, the parent of {child!r}, is not in the taxonomy; "
+                "were the suggestions made for another one?"
+            )
+    relations = [(parent, child) for parent, child in additions.relations if child in ids]
+    return Additions(tuple(new), tuple(relations)), present
+
+
+def _suggestion(path: Path, line: int, cell: dict[str, str]) -> Suggestion:
+    for name in ("query", "query_id", "parent_id"):
+        if not cell[name]:
+            raise FormatError(path, f"{name} is blank; fill it, or remove the row", line)
+    try:
+        rank, score = int(cell.get("rank") or 1), float(cell.get("score") or 1.0)
+    except ValueError:
+        message = "rank must be a whole number and score a number; correct or blank them"
+        raise FormatError(path, message, line) from None
+    if math.isnan(score):
+        raise FormatError(path, "score is not a number; correct or blank it", line)
+    return Suggestion(
+        query=Concept(cell["query_id"], cell["query"]),
+        rank=rank,
+        parent=Concept(cell["parent_id"], cell.get("parent_label", "")),
+        path=tuple(cell.get("path", "").split(" > ")),
+        score=score,
+    )

@@ -1,0 +1,107 @@
+"""Ego networks, many at a time, as flat index arrays.
+
+An anchor's egonet is a star: its parents (the query's grandparents to be), the anchor itself, and
+its children (the query's siblings to be). Messages run downwards only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import torch
+
+from taxoexpan.adjacency import Indices, ranges
+from taxoexpan.taxonomy import Taxonomy
+
+
+class Position(IntEnum):
+    """Where a node stands in an egonet, seen from the query."""
+
+    GRANDPARENT = 0
+    ANCHOR = 1
+    SIBLING = 2
+
+
+@dataclass(frozen=True)
+class Egonets:
+    """A batch of A egonets over C distinct concepts, with G grandparents and S siblings in all.
+
+    The nodes of a batch are ordered by position: grandparents, then anchors, then siblings, so
+    that each position is a slice. `nodes` [G + A + S] points into `concepts` [C], which holds the
+    concepts' indices in the taxonomy; `grandparent_of` [G] and `sibling_of` [S] say in which
+    egonet a node stands, in ascending order.
+    """
+
+    concepts: torch.Tensor
+    nodes: torch.Tensor
+    grandparent_of: torch.Tensor
+    sibling_of: torch.Tensor
+    size: int
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many nodes stand at each position: G, A, S."""
+        return [len(self.grandparent_of), self.size, len(self.sibling_of)]
+
+    def to(self, device: torch.device) -> Egonets:
+        """The same batch on another device."""
+        return Egonets(
+            self.concepts.to(device, non_blocking=True),
+            self.nodes.to(device, non_blocking=True),
+            self.grandparent_of.to(device, non_blocking=True),
+            self.sibling_of.to(device, non_blocking=True),
+            self.size,
+        )
+
+
+@dataclass(frozen=True)
+class Siblings:
+    """Which children stand in the egonets: `places` [S] in the taxonomy's `children_of.targets`."""
+
+    places: Indices
+    sibling_of: Indices
+
+
+def choose_siblings(
+    taxonomy: Taxonomy,
+    anchors: Indices,
+    most: int,
+    generator: np.random.Generator | None = None,
+) -> Siblings:
+    """All children of each anchor, or `most` of them, so that a hub costs no more than `most`.
+
+    A window of neighbours in the list of children, which begins at random while training and is
+    spread evenly otherwise: no child twice, no sorting, and evaluation is always the same.
+    """
+    children = taxonomy.children_of
+    starts, degrees = children.offsets[anchors], children.offsets[anchors + 1]
+    degrees = degrees - starts
+    counts = np.minimum(degrees, most)
+    sibling_of = np.repeat(np.arange(len(anchors)), counts)
+    steps = ranges(np.zeros_like(counts), counts)
+    degree = degrees[sibling_of]
+    if generator is None:
+        places = steps * degree // np.maximum(counts[sibling_of], 1)
+    else:
+        shifts = generator.integers(0, np.maximum(degrees, 1))
+        shifts[degrees <= most] = 0
+        places = (steps + shifts[sibling_of]) % np.maximum(degree, 1)
+    return Siblings(starts[sibling_of] + places, sibling_of)
+
+
+def build_egonets(taxonomy: Taxonomy, anchors: Indices, siblings: Siblings) -> Egonets:
+    """The egonets of these anchors, without a loop over them."""
+    grandparent_of, grandparents = taxonomy.parents_of.of_many(anchors)
+    children = taxonomy.children_of.targets[siblings.places]
+    concepts, nodes = np.unique(
+        np.concatenate([grandparents, anchors, children]), return_inverse=True
+    )
+    return Egonets(
+        torch.from_numpy(concepts),
+        torch.from_numpy(nodes),
+        torch.from_numpy(grandparent_of),
+        torch.from_numpy(siblings.sibling_of),
+        len(anchors),
+    )

@@ -1,0 +1,49 @@
+"""The errors a user can meet; each message says where the trouble is and how to mend it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class TaxoExpanError(Exception):
+    """Anything that went wrong in a way the user can mend."""
+
+
+class TaxonomyError(TaxoExpanError):
+    """Concepts and relations that do not make a taxonomy."""
+
+
+class CycleError(TaxonomyError):
+    """Relations that run in a circle; `cycle` holds the ids, each the parent of the next."""
+
+    def __init__(self, cycle: list[str]) -> None:
+        self.cycle = cycle
+        super().__init__(
+            f"a cycle: {spell_cycle(cycle)}; a taxonomy has none, so remove one of these relations"
+        )
+
+
+class FormatError(TaxoExpanError):
+    """A file that cannot be read or written as it is."""
+
+    def __init__(self, path: Path | str, message: str, line: int | None = None) -> None:
+        self.path = Path(path)
+        self.line = line
+        place = f"{path}" if line is None else f"{path}, line {line}"
+        super().__init__(f"{place}: {message}")
+
+
+class ConfigurationError(TaxoExpanError):
+    """An option that is unknown or out of its range."""
+
+
+class ModelError(TaxoExpanError):
+    """A model that cannot be trained, saved, loaded or used."""
+
+
+def spell_cycle(cycle: list[str], most: int = 12) -> str:
+    """Write a cycle as `a → b → a`, shortened in the middle where it is very long."""
+    closed = [*cycle, cycle[0]]
+    if len(closed) > most:
+        closed = [*closed[: most - 2], f"… ({len(cycle) - most + 2} more)", closed[-1]]
+    return " → ".join(closed)

@@ -1,0 +1,56 @@
+"""A concept's vectors: one of its names and its definition, and one of its head words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from taxoexpan.features.static import Vectors, normalised
+from taxoexpan.taxonomy import Concept
+
+BLOCK = 50_000
+"""Texts encoded at a time, so that a million names need no room for all their tokens."""
+
+
+class Encoder(Protocol):
+    """What turns texts into vectors of unit length."""
+
+    name: str
+    dimension: int
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """One row a text."""
+
+
+def embed_concepts(encoder: Encoder, concepts: Iterable[Concept]) -> Vectors:
+    """Two unit vectors a concept, [2, N, D].
+
+    The first is the mean of its names plus its definition where it has one (Section 5.2.1 of the
+    paper). The second is the mean of the names' last words, which say what kind of thing it is:
+    oat milk is a milk.
+    """
+    concepts = list(concepts)
+    names = [(row, name) for row, c in enumerate(concepts) for name in (c.label, *c.synonyms)]
+    definitions = [(row, c.definition) for row, c in enumerate(concepts) if c.definition]
+    heads = [(row, head_word(name)) for row, name in names]
+    size = len(concepts)
+    defined = _mean_by_row(encoder, definitions, size)
+    named = normalised(_mean_by_row(encoder, names, size) + defined)
+    return np.stack([named, _mean_by_row(encoder, heads, size)])
+
+
+def head_word(name: str) -> str:
+    """The last word of a name."""
+    return name.split()[-1] if name.strip() else ""
+
+
+def _mean_by_row(encoder: Encoder, texts: list[tuple[int, str]], rows: int) -> Vectors:
+    """The mean, at unit length, of the vectors of each row's texts, which are in order of rows."""
+    sums = np.zeros((rows, encoder.dimension), dtype=np.float32)
+    for start in range(0, len(texts), BLOCK):
+        block = texts[start : start + BLOCK]
+        owners, starts = np.unique([row for row, _ in block], return_index=True)
+        sums[owners] += np.add.reduceat(encoder.encode([text for _, text in block]), starts)
+    return normalised(sums)

@@ -1,0 +1,92 @@
+"""All formats: each is asked in turn whether a file is its own, unless the user names one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.files import write_whole
+from taxoexpan.formats import edges, paths, rows, terms
+from taxoexpan.formats.draft import Document
+from taxoexpan.formats.source import Source, read_bytes
+from taxoexpan.taxonomy import Additions, Taxonomy
+
+
+class Format(Protocol):
+    """What a format's module offers."""
+
+    NAME: str
+    ABOUT: str
+
+    def recognises(self, source: Source) -> bool:
+        """Whether the file looks like one of this format."""
+
+    def read(self, source: Source) -> Document:
+        """The taxonomy in the file."""
+
+    def extend(self, source: Source, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
+        """What to append, by the suffix of the file it belongs to."""
+
+    def holds(self, source: Source) -> frozenset[str]:
+        """Which of ids, synonyms and definitions the file has a place for."""
+
+
+FORMATS: dict[str, Format] = {module.NAME: module for module in (terms, paths, edges, rows)}
+
+
+def read(path: Path, format: str | None = None) -> Document:
+    """Read a taxonomy, and what was noticed about its file."""
+    source = Source.load(path)
+    return find_format(source, format).read(source)
+
+
+def find_format(source: Source, name: str | None = None) -> Format:
+    """The format of a file, sniffed unless named."""
+    if name is not None:
+        if name not in FORMATS:
+            known = ", ".join(FORMATS)
+            raise ConfigurationError(f"no format is called {name!r}; choose one of {known}")
+        return FORMATS[name]
+    for format in FORMATS.values():
+        if format.recognises(source):
+            return format
+    known = "; ".join(f"{format.NAME} ({format.ABOUT})" for format in FORMATS.values())
+    raise FormatError(
+        source.path,
+        f"not recognised; a table needs a header such as child,parent. Known formats: {known}",
+    )
+
+
+def write_expanded(
+    path: Path,
+    additions: Additions,
+    output: Path,
+    format: str | None = None,
+    force: bool = False,
+) -> list[str]:
+    """Write the taxonomy of `path` with the additions to `output`, every old byte kept.
+
+    The new concepts are appended in the style of the file. Returns what the format could not hold.
+    """
+    source = Source.load(path)
+    chosen = find_format(source, format)
+    expanded = chosen.read(source).taxonomy.expanded(additions)
+    parts = chosen.extend(source, expanded, additions)
+    contents = {}
+    for suffix, added in parts.items():
+        old = path.with_suffix(suffix)
+        kept = read_bytes(old) if old.exists() else b""
+        contents[output.with_suffix(suffix)] = kept + added.encode("utf-8")
+    write_whole(contents, force)
+    return _unheld(additions, chosen.holds(source))
+
+
+def _unheld(additions: Additions, held: frozenset[str]) -> list[str]:
+    """What of the additions the file has no place for."""
+    given = {
+        "ids": any(concept.id != concept.label for concept in additions.concepts),
+        "synonyms": any(concept.synonyms for concept in additions.concepts),
+        "definitions": any(concept.definition for concept in additions.concepts),
+    }
+    return [name for name, there in given.items() if there and name not in held]

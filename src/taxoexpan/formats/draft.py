@@ -1,0 +1,125 @@
+"""What a parser fills: concepts and relations with their lines, checked once for all formats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from taxoexpan.adjacency import Indices
+from taxoexpan.errors import CycleError, FormatError, spell_cycle
+from taxoexpan.taxonomy import Taxonomy
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that was read and set right, but that the file's keeper may want to know."""
+
+    line: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """A taxonomy, with what was noticed while it was read."""
+
+    taxonomy: Taxonomy
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass
+class Draft:
+    """Columns of concepts and relations as they stand in a file."""
+
+    path: Path
+    ids: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    lines: Sequence[int] = field(default_factory=list)
+    synonyms: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    definitions: dict[int, str] = field(default_factory=dict)
+    parents: list[str] = field(default_factory=list)
+    children: list[str] = field(default_factory=list)
+    relation_lines: Sequence[int] = field(default_factory=list)
+    relation_path: Path | None = None
+    notes: list[Note] = field(default_factory=list)
+
+    def finish(self) -> Document:
+        """Check the columns and make a taxonomy of them."""
+        if not self.ids:
+            raise FormatError(self.path, "no concept in the file; it needs at least one")
+        index = {id: i for i, id in enumerate(self.ids)}
+        if len(index) < len(self.ids):
+            self._refuse_repeated_id()
+        parents = self._indices(self.parents, index)
+        children = self._indices(self.children, index)
+        self._refuse_self_relation(parents, children)
+        self._note_repeated_relations(parents, children)
+        try:
+            taxonomy = Taxonomy.from_columns(
+                self.ids, self.labels, parents, children, self.synonyms, self.definitions
+            )
+        except CycleError as error:
+            raise self._cycle_with_lines(error.cycle) from None
+        return Document(taxonomy, tuple(sorted(self.notes, key=lambda note: note.line)))
+
+    @property
+    def _relations_in(self) -> Path:
+        return self.relation_path or self.path
+
+    def _indices(self, ids: list[str], index: dict[str, int]) -> Indices:
+        try:
+            return np.fromiter((index[id] for id in ids), np.int64, count=len(ids))
+        except KeyError:
+            place = next(k for k, id in enumerate(ids) if id not in index)
+            raise self._unknown(ids[place], self.relation_lines[place]) from None
+
+    def _unknown(self, id: str, line: int) -> FormatError:
+        by_label = [i for i, label in zip(self.ids, self.labels, strict=True) if label == id]
+        mend = "add the concept, or correct the id"
+        if by_label:
+            mend = f"relations name ids, and {id!r} is the label of {by_label[0]!r}; write that"
+        elif self.relation_path:
+            mend = f"add it to {self.path.name}, or correct the id"
+        return FormatError(self._relations_in, f"no concept has the id {id!r}; {mend}", line)
+
+    def _refuse_repeated_id(self) -> None:
+        seen: dict[str, int] = {}
+        for id, line in zip(self.ids, self.lines, strict=True):
+            if id in seen:
+                message = (
+                    f"the id {id!r} is already on line {seen[id]}; "
+                    "an id names one concept, so remove or rename one"
+                )
+                raise FormatError(self.path, message, line)
+            seen[id] = line
+
+    def _refuse_self_relation(self, parents: Indices, children: Indices) -> None:
+        own = np.flatnonzero(parents == children)
+        if len(own):
+            id = self.children[own[0]]
+            message = f"{id!r} is given as its own parent; remove the relation or correct it"
+            raise FormatError(self._relations_in, message, self.relation_lines[own[0]])
+
+    def _note_repeated_relations(self, parents: Indices, children: Indices) -> None:
+        keys = parents * len(self.ids) + children
+        _, first = np.unique(keys, return_index=True)
+        repeated = np.ones(len(keys), dtype=np.bool_)
+        repeated[first] = False
+        for k in np.flatnonzero(repeated).tolist():
+            message = f"{self.children[k]!r} under {self.parents[k]!r} is given more than once"
+            self.notes.append(Note(self.relation_lines[k], message))
+
+    def _cycle_with_lines(self, cycle: list[str]) -> FormatError:
+        steps = set(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
+        lines = [
+            line
+            for parent, child, line in zip(
+                self.parents, self.children, self.relation_lines, strict=True
+            )
+            if (parent, child) in steps
+        ]
+        places = ", ".join(map(str, lines[:5])) + (", …" if len(lines) > 5 else "")
+        message = f"a cycle: {spell_cycle(cycle)}; remove one of these relations (lines {places})"
+        return FormatError(self._relations_in, message, lines[0])

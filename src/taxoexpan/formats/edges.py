@@ -1,0 +1,62 @@
+"""An edge list: a table with the columns `child` and `parent`, where a name is its own id."""
+
+from __future__ import annotations
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.draft import Document, Draft
+from taxoexpan.formats.source import Source
+from taxoexpan.formats.tabular import Table, open_if_table
+from taxoexpan.taxonomy import Additions, Taxonomy
+
+NAME = "edges"
+ABOUT = "a table child,parent; a name is its own id; a root has a blank parent"
+
+
+def recognises(source: Source) -> bool:
+    """Whether the header names a child and a parent."""
+    table = open_if_table(source)
+    return table is not None and table.has("child", "parent")
+
+
+def read(source: Source) -> Document:
+    """Every name in either column is a concept; one with a blank parent is a root."""
+    table, draft = Table.open(source), Draft(source.path)
+    if not table.has("child", "parent"):
+        message = f"the header must name child and parent; it is {list(table.header)}"
+        raise FormatError(source.path, message, 1)
+    first_lines: dict[str, int] = {}
+    lines = []
+    for line, row in table.rows():
+        child, parent = row["child"], row["parent"]
+        if not child:
+            raise FormatError(source.path, "the child is blank; name it, or remove the row", line)
+        first_lines.setdefault(child, line)
+        if parent:
+            first_lines.setdefault(parent, line)
+            draft.parents.append(parent)
+            draft.children.append(child)
+            lines.append(line)
+    draft.ids, draft.labels = list(first_lines), list(first_lines)
+    draft.lines, draft.relation_lines = list(first_lines.values()), lines
+    return draft.finish()
+
+
+def extend(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
+    """A row for each new relation."""
+    names = {concept.id: concept.label for concept in additions.concepts}
+    for id, name in names.items():
+        if id != name and name in expanded:
+            message = f"{name!r} is already a name in this file, and a name is its own id here"
+            raise FormatError(source.path, f"{message}; give the new concept another name")
+    placed = {child for _, child in additions.relations}
+    roots = [("", concept.id) for concept in additions.concepts if concept.id not in placed]
+    rows = [
+        {"child": names.get(child, child), "parent": names.get(parent, parent)}
+        for parent, child in [*additions.relations, *roots]
+    ]
+    return {source.path.suffix: source.appended(Table.open(source).written(rows))}
+
+
+def holds(source: Source) -> frozenset[str]:
+    """A name alone."""
+    return frozenset()

@@ -1,0 +1,211 @@
+"""Category paths: lines like `A > B > C`, bare, after an id, or in a table's `path` column.
+
+Shopify writes `gid://… : A > B > C`, Google `123 - A > B > C` or the path alone. A category's
+parent is its path without the last part. Without ids, the path itself is the id.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.draft import Document, Draft, Note
+from taxoexpan.formats.source import Source
+from taxoexpan.formats.tabular import Table, open_if_table
+from taxoexpan.taxonomy import Additions, Taxonomy
+
+NAME = "paths"
+ABOUT = "lines A > B > C, also after an id (`id : A > B`, `12 - A > B`), or a table's path column"
+
+SEPARATOR = " > "
+DEEPEST = 200
+"""More parts than this in one path is a file read wrongly, not a category."""
+
+_SPLIT = re.compile(r"\s*>\s*")
+_ID_FORMS = {
+    " : ": re.compile(r"(?P<id>\S+)(?P<gap>\s+: )(?P<path>.+)"),
+    " - ": re.compile(r"(?P<id>\d+)(?P<gap> - )(?P<path>.+)"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """One line: its number, its id (blank where the file has none), its path's parts."""
+
+    line: int
+    id: str
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PathLines:
+    """Plain lines, with an id before each path or without."""
+
+    source: Source
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether ids stand before the paths."""
+        return self.form is not None
+
+    @property
+    def form(self) -> re.Pattern[str] | None:
+        """How ids are written: the same way on every line, or there are none."""
+        lines = [line for _, line in self.lines()]
+        forms = _ID_FORMS.values()
+        return next((form for form in forms if all(map(form.fullmatch, lines))), None)
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """The lines that are neither blank nor a comment."""
+        for number, line in enumerate(self.source.lines, start=1):
+            if line.strip() and not line.startswith("#"):
+                yield number, line
+
+    def categories(self) -> Iterator[Category]:
+        """Every line as a category."""
+        form = self.form
+        for number, line in self.lines():
+            match = form.fullmatch(line) if form else None
+            id, path = (match["id"], match["path"]) if match else ("", line)
+            yield Category(number, id, split_path(self.source, number, path))
+
+    def written(self, added: Sequence[tuple[str, str]]) -> list[str]:
+        """A line for each (id, path), the paths aligned as they are in the file."""
+        form = self.form
+        if form is None:
+            return [path for _, path in added]
+        matches = [form.fullmatch(line) for _, line in self.lines()]
+        mark = next(mark for mark, known in _ID_FORMS.items() if known is form)
+        width = max(len(match["id"] + match["gap"]) for match in matches if match) - len(mark)
+        aligned = any(match["gap"] != mark for match in matches if match)
+        return [f"{id.ljust(width if aligned else 0)}{mark}{path}" for id, path in added]
+
+
+@dataclass(frozen=True)
+class PathTable:
+    """A table with a `path` column, and perhaps an `id` column."""
+
+    table: Table
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether there is a column for ids."""
+        return self.table.has("id")
+
+    def categories(self) -> Iterator[Category]:
+        """Every row as a category."""
+        for number, row in self.table.rows():
+            parts = split_path(self.table.source, number, row["path"])
+            yield Category(number, row["id"], parts)
+
+    def written(self, added: Sequence[tuple[str, str]]) -> list[str]:
+        """A row for each (id, path)."""
+        label = [path.rpartition(SEPARATOR)[2] for _, path in added]
+        return self.table.written(
+            [
+                {"id": id, "path": path, "label": name}
+                for (id, path), name in zip(added, label, strict=True)
+            ]
+        )
+
+
+def recognises(source: Source) -> bool:
+    """Whether there is a path column, or most of the first lines are paths."""
+    if isinstance(_layout(source), PathTable):
+        return True
+    first = [line for _, (_, line) in zip(range(200), PathLines(source).lines(), strict=False)]
+    return sum(SEPARATOR in line for line in first) * 2 > len(first)
+
+
+def read(source: Source) -> Document:
+    """Every path is a concept, and so is every part of it that has no line of its own."""
+    categories = list(_layout(source).categories())
+    _refuse_repeated_path(source, categories)
+    draft = Draft(source.path)
+    ids = {c.parts: c.id or SEPARATOR.join(c.parts) for c in categories}
+    lines: list[int] = []
+    relation_lines: list[int] = []
+    for category in categories:
+        for parts in _with_missing_parents(category, ids, draft.notes):
+            draft.ids.append(ids[parts])
+            draft.labels.append(parts[-1])
+            lines.append(category.line)
+            if len(parts) > 1:
+                draft.parents.append(ids[parts[:-1]])
+                draft.children.append(ids[parts])
+                relation_lines.append(category.line)
+    draft.lines, draft.relation_lines = lines, relation_lines
+    return draft.finish()
+
+
+def extend(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
+    """A line for each new concept, after the pattern of the lines that are there."""
+    for concept in additions.concepts:
+        _refuse_unholdable(source, expanded, concept.id)
+    added = [(c.id, SEPARATOR.join(expanded.path(c.id))) for c in additions.concepts]
+    return {source.path.suffix: source.appended(_layout(source).written(added))}
+
+
+def holds(source: Source) -> frozenset[str]:
+    """A name and its path, with an id where the file has them."""
+    return frozenset({"ids"} if _layout(source).has_ids else ())
+
+
+def split_path(source: Source, number: int, path: str) -> tuple[str, ...]:
+    """The parts of a path, none of them blank."""
+    parts = tuple(_SPLIT.split(path.strip()))
+    if not all(parts):
+        message = f"a blank part in the path {path.strip()!r}; name it, or take the '>' out"
+        raise FormatError(source.path, message, number)
+    if len(parts) > DEEPEST:
+        message = f"a path of {len(parts)} parts, and {DEEPEST} is the most; is this a path file?"
+        raise FormatError(source.path, message, number)
+    return parts
+
+
+def _layout(source: Source) -> PathLines | PathTable:
+    table = open_if_table(source)
+    return PathTable(table) if table is not None and table.has("path") else PathLines(source)
+
+
+def _with_missing_parents(
+    category: Category, ids: dict[tuple[str, ...], str], notes: list[Note]
+) -> list[tuple[str, ...]]:
+    """The category, after those above it that no line names; these get their path as id."""
+    missing = [
+        category.parts[:depth]
+        for depth in range(1, len(category.parts))
+        if category.parts[:depth] not in ids
+    ]
+    for parts in missing:
+        ids[parts] = SEPARATOR.join(parts)
+        message = f"{ids[parts]!r} has no line of its own; it is taken as a category too"
+        notes.append(Note(category.line, message))
+    return [*missing, category.parts]
+
+
+def _refuse_repeated_path(source: Source, categories: list[Category]) -> None:
+    seen: dict[tuple[str, ...], int] = {}
+    for category in categories:
+        first = seen.setdefault(category.parts, category.line)
+        if first != category.line:
+            path = SEPARATOR.join(category.parts)
+            message = f"the path {path!r} is already on line {first}; remove one"
+            raise FormatError(source.path, message, category.line)
+
+
+def _refuse_unholdable(source: Source, expanded: Taxonomy, id: str) -> None:
+    """A category has one parent, a name that reads back, and no sibling of the same name."""
+    label, parents = expanded.concept(id).label, expanded.parents(id)
+    if len(parents) > 1:
+        message = f"a path has one parent, and {label!r} was given {len(parents)}; choose one"
+        raise FormatError(source.path, message)
+    if _SPLIT.search(label) or label.startswith("#") or not label.isprintable():
+        message = f"{label!r} would not be read back as one category; rename it"
+        raise FormatError(source.path, message)
+    siblings = expanded.children(parents[0]) if parents else expanded.roots
+    if any(other != id and expanded.concept(other).label == label for other in siblings):
+        path = SEPARATOR.join(expanded.path(id))
+        raise FormatError(source.path, f"the path {path!r} would be there twice; rename the term")

@@ -1,0 +1,88 @@
+"""One row a concept: a table with some of `id,label,parents,definition,synonyms`."""
+
+from __future__ import annotations
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.draft import Document, Draft
+from taxoexpan.formats.source import Source
+from taxoexpan.formats.tabular import MANY, Row, Table, open_if_table
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+NAME = "rows"
+ABOUT = "a table id,label,parents,definition,synonyms; several values in a cell: a|b"
+
+
+def recognises(source: Source) -> bool:
+    """Whether the header names the concept and its parents."""
+    table = open_if_table(source)
+    return table is not None and _complete(table)
+
+
+def read(source: Source) -> Document:
+    """A concept without an id is known by its label, one without a label by its id."""
+    table, draft = Table.open(source), Draft(source.path)
+    if not _complete(table):
+        message = f"the header must name id or label, and parents; it is {list(table.header)}"
+        raise FormatError(source.path, message, 1)
+    rows = list(table.rows())
+    draft.lines = [line for line, _ in rows]
+    for line, row in rows:
+        id = row["id"] or row["label"]
+        if not id:
+            message = "neither an id nor a label; name the concept, or remove the row"
+            raise FormatError(source.path, message, line)
+        if row["synonyms"]:
+            draft.synonyms[len(draft.ids)] = row.many("synonyms")
+        if row["definition"]:
+            draft.definitions[len(draft.ids)] = row["definition"]
+        draft.ids.append(id)
+        draft.labels.append(row["label"] or id)
+    _relate(draft, rows)
+    return draft.finish()
+
+
+def extend(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
+    """A row for each new concept, with its parents in one cell."""
+    table = Table.open(source)
+    parents: dict[str, list[str]] = {}
+    for parent, child in additions.relations:
+        parents.setdefault(child, []).append(parent)
+    rows = [_row(source, c, parents.get(c.id, [])) for c in additions.concepts]
+    return {source.path.suffix: source.appended(table.written(rows))}
+
+
+def holds(source: Source) -> frozenset[str]:
+    """What the header has a column for; a table without labels shows ids alone."""
+    table = Table.open(source)
+    columns = {"ids": "id", "synonyms": "synonyms", "definitions": "definition"}
+    return frozenset(name for name, column in columns.items() if table.has(column))
+
+
+def _complete(table: Table) -> bool:
+    return (table.has("id") or table.has("label")) and table.has("parents")
+
+
+def _relate(draft: Draft, rows: list[tuple[int, Row]]) -> None:
+    known, lines = set(draft.ids), []
+    for id, (line, row) in zip(draft.ids, rows, strict=True):
+        cell = row["parents"]
+        # An id may itself hold the separator.
+        for parent in (cell,) if cell in known else row.many("parents"):
+            draft.parents.append(parent)
+            draft.children.append(id)
+            lines.append(line)
+    draft.relation_lines = lines
+
+
+def _row(source: Source, concept: Concept, parents: list[str]) -> dict[str, str]:
+    apart = len(parents) > 1 and next((p for p in parents if MANY in p), None)
+    if apart:
+        message = f"the parent id {apart!r} holds {MANY!r}, which stands between several parents"
+        raise FormatError(source.path, f"{message}; choose one parent for {concept.label!r}")
+    return {
+        "id": concept.id,
+        "label": concept.label,
+        "parents": MANY.join(parents),
+        "definition": concept.definition,
+        "synonyms": MANY.join(concept.synonyms),
+    }

@@ -1,0 +1,86 @@
+"""A text file as it lies on disk: its lines, and the habits that additions must follow."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from taxoexpan.errors import FormatError
+
+_FOREIGN_MARKS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of one file, without its byte order mark."""
+
+    path: Path
+    text: str
+
+    @classmethod
+    def load(cls, path: Path) -> Source:
+        """Read a UTF-8 file, or say what is wrong with it and how to mend it."""
+        source = cls(path, _decode(path, read_bytes(path)))
+        if not source.text.strip():
+            raise FormatError(path, "the file is empty; it needs at least one concept")
+        return source
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their ends; only LF and CRLF end a line."""
+        lines = self.text.split("\n")
+        if self.newline == "\r\n":
+            lines = [line.removesuffix("\r") for line in lines]
+        return lines if lines[-1] else lines[:-1]
+
+    @cached_property
+    def newline(self) -> str:
+        """The line end that the file uses first."""
+        first, found, _ = self.text.partition("\n")
+        return "\r\n" if found and first.endswith("\r") else "\n"
+
+    def appended(self, lines: list[str]) -> str:
+        """What must follow the file's last byte to add these lines, in the file's own line end."""
+        if not lines:
+            return ""
+        start = "" if self.text.endswith("\n") else self.newline
+        return start + "".join(line + self.newline for line in lines)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a file; a missing or unreadable one is an error of ours."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise FormatError(path, "there is no such file; check the path") from None
+    except IsADirectoryError:
+        raise FormatError(path, "this is a directory; give a file inside it") from None
+    except OSError as error:
+        raise FormatError(path, f"cannot be read: {error.strerror}") from None
+
+
+def _decode(path: Path, content: bytes) -> str:
+    for mark, encoding in _FOREIGN_MARKS.items():
+        if content.startswith(mark):
+            raise FormatError(path, f"the file is {encoding}; save it as UTF-8")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        byte = content[error.start]
+        message = (
+            f"byte 0x{byte:02x} is not UTF-8; save the file as UTF-8 "
+            "(for example: iconv -f ISO-8859-1 -t UTF-8)"
+        )
+        raise FormatError(path, message, line) from None
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise FormatError(path, "a NUL character; this is not a text file", line)
+    return text

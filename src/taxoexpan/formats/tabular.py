@@ -1,0 +1,137 @@
+"""CSV and TSV: the dialect of a table, its rows with their lines, and new rows in its style."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.source import Source
+
+MANY = "|"
+"""What stands between several parents or synonyms in one cell."""
+
+COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
+    "id": ("id", "concept_id", "identifier", "uri", "code", "query_id"),
+    "label": ("label", "name", "term", "concept", "title", "query", "preflabel", "category"),
+    "parents": ("parents", "parent", "parent_id", "parent_ids", "broader"),
+    "child": ("child", "child_id", "hyponym", "narrower"),
+    "parent": ("parent", "parent_id", "hypernym", "broader"),
+    "path": ("path", "category_path", "full_path", "full_name"),
+    "definition": ("definition", "description", "gloss"),
+    "synonyms": ("synonyms", "synonym", "altlabel", "aliases"),
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with a header."""
+
+    source: Source
+    delimiter: str
+    quoting: int
+    header: tuple[str, ...]
+
+    @classmethod
+    def open(cls, source: Source) -> Table:
+        """Take the first line as the header, and guess the delimiter from it and the name."""
+        first = next((line for line in source.lines if line.strip()), "")
+        delimiter = _delimiter(source.path, first)
+        cells = next(csv.reader([first], delimiter=delimiter), [])
+        # A file whose header is quoted though it need not be is one that quotes everything.
+        quoting = csv.QUOTE_ALL if first.startswith('"') else csv.QUOTE_MINIMAL
+        return cls(source, delimiter, quoting, tuple(cell.strip() for cell in cells))
+
+    def column(self, name: str) -> int | None:
+        """The place of a column under any of the names it is known by."""
+        folded = [cell.casefold().replace(" ", "_") for cell in self.header]
+        return next((folded.index(n) for n in COLUMN_NAMES[name] if n in folded), None)
+
+    def has(self, *names: str) -> bool:
+        """Whether the header holds all these columns."""
+        return all(self.column(name) is not None for name in names)
+
+    def rows(self) -> Iterator[tuple[int, Row]]:
+        """Every row below the header, with the line it begins on; blank rows are passed over."""
+        columns = {name: self.column(name) for name in COLUMN_NAMES}
+        cells = read_cells(self.source, self.delimiter)
+        next(cells)
+        for line, row in cells:
+            if len(row) != len(self.header):
+                raise FormatError(self.source.path, self._uneven(len(row)), line)
+            yield line, Row(row, columns)
+
+    def written(self, values: Sequence[Mapping[str, str]]) -> list[str]:
+        """New rows as lines; a column that the values do not name stays blank."""
+        places = {name: self.column(name) for name in COLUMN_NAMES}
+        lines = []
+        for value in values:
+            cells = [""] * len(self.header)
+            for name, text in value.items():
+                place = places[name]
+                if place is not None:
+                    cells[place] = text
+            lines.append(write_cells(cells, self.delimiter, self.quoting))
+        return lines
+
+    def _uneven(self, count: int) -> str:
+        wanted = len(self.header)
+        named = {",": "a comma", "\t": "a tab", ";": "a semicolon"}[self.delimiter]
+        mend = f"quote the cells that hold {named}" if count > wanted else "add what is missing"
+        return f"{count} cells, but the header has {wanted}; {mend}"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a table, its cells asked for by column."""
+
+    cells: list[str]
+    columns: Mapping[str, int | None]
+
+    def __getitem__(self, name: str) -> str:
+        """A cell without outer spaces; a column that the table lacks is blank."""
+        place = self.columns[name]
+        return "" if place is None else self.cells[place].strip()
+
+    def many(self, name: str) -> tuple[str, ...]:
+        """A cell that holds several values."""
+        return tuple(part for part in map(str.strip, self[name].split(MANY)) if part)
+
+
+def read_cells(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Every row that is not blank, with the line it begins on."""
+    # A spreadsheet's row may hold line breaks inside quotes, so csv must see the ends.
+    reader = csv.reader(io.StringIO(source.text, newline=""), delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        message = f"not a well-formed table ({error}); look for a quote that is not closed"
+        raise FormatError(source.path, message, line) from None
+
+
+def write_cells(cells: Sequence[str], delimiter: str, quoting: int = csv.QUOTE_MINIMAL) -> str:
+    """One row as a line without its end."""
+    line = io.StringIO()
+    csv.writer(line, delimiter=delimiter, quoting=quoting, lineterminator="").writerow(cells)  # type: ignore[arg-type]
+    return line.getvalue()
+
+
+def open_if_table(source: Source) -> Table | None:
+    """The table that a file may be, judged by its first line alone."""
+    try:
+        return Table.open(source)
+    except csv.Error:
+        return None
+
+
+def _delimiter(path: Path, first_line: str) -> str:
+    if path.suffix.lower() in (".tsv", ".tab"):
+        return "\t"
+    return max(",\t;", key=first_line.count)

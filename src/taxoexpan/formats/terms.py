@@ -1,0 +1,73 @@
+"""`.terms` and `.taxo`: the paper's pair of files, `id⇥name` beside `parent id⇥child id`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.draft import Document, Draft
+from taxoexpan.formats.source import Source
+from taxoexpan.taxonomy import Additions, Taxonomy
+
+NAME = "terms"
+ABOUT = "NAME.terms (id⇥name) beside NAME.taxo (parent id⇥child id)"
+
+
+def recognises(source: Source) -> bool:
+    """Whether the name says so; the content of a `.terms` file could be any table."""
+    return source.path.suffix in (".terms", ".taxo")
+
+
+def read(source: Source) -> Document:
+    """Read both files, given either."""
+    terms, taxo = files(source.path)
+    draft = Draft(terms, relation_path=taxo)
+    draft.ids, draft.labels, draft.lines = _columns(Source.load(terms), "id<TAB>name")
+    if taxo.exists() and taxo.stat().st_size:
+        columns = _columns(Source.load(taxo), "parent id<TAB>child id")
+        draft.parents, draft.children, draft.relation_lines = columns
+    return draft.finish()
+
+
+def extend(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
+    """The lines to append to each of the two files."""
+    terms, taxo = files(source.path)
+    names = [f"{_cell(terms, c.id)}\t{_cell(terms, c.label)}" for c in additions.concepts]
+    pairs = [f"{parent}\t{child}" for parent, child in additions.relations]
+    relations = Source.load(taxo) if taxo.exists() and taxo.stat().st_size else Source(taxo, "\n")
+    return {
+        ".terms": Source.load(terms).appended(names),
+        ".taxo": relations.appended(pairs),
+    }
+
+
+def holds(source: Source) -> frozenset[str]:
+    """Names have ids here, and nothing else."""
+    return frozenset({"ids"})
+
+
+def files(path: Path) -> tuple[Path, Path]:
+    """The two files that `path`, either of them, stands for."""
+    return path.with_suffix(".terms"), path.with_suffix(".taxo")
+
+
+def _columns(source: Source, shape: str) -> tuple[list[str], list[str], Sequence[int]]:
+    """Both columns of a file and the line of each row; blank lines are passed over."""
+    rows = [line.split("\t") for line in source.lines]
+    lines: Sequence[int] = range(1, len(rows) + 1)
+    if [""] in rows:
+        lines = [number for number, row in zip(lines, rows, strict=True) if row != [""]]
+        rows = [row for row in rows if row != [""]]
+    for number, row in zip(lines, rows, strict=True):
+        if len(row) != 2 or not row[0].strip() or not row[1].strip():
+            message = f"{len(row)} cells where {shape} was expected, neither of them blank"
+            raise FormatError(source.path, message, number)
+    return [row[0].strip() for row in rows], [row[1].strip() for row in rows], lines
+
+
+def _cell(path: Path, text: str) -> str:
+    if any(mark in text for mark in "\t\n\r"):
+        message = f"{text!r} has a tab or a line break, which this format cannot hold; take it out"
+        raise FormatError(path, message)
+    return text

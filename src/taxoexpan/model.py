@@ -1,0 +1,214 @@
+"""`TaxoExpan`: fit, suggest, expand, save, load; it ties the parts together."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from taxoexpan.archive import Archive, load_archive, save_archive, training_record
+from taxoexpan.configuration import load_preset
+from taxoexpan.decisions import Suggestion, choose
+from taxoexpan.errors import ConfigurationError, ModelError
+from taxoexpan.features.concepts import Encoder, embed_concepts
+from taxoexpan.features.static import StaticEncoder
+from taxoexpan.metrics import Metrics, metrics_of
+from taxoexpan.network.network import MatchingNetwork
+from taxoexpan.placement import Placement, encode_anchors
+from taxoexpan.screening import screen
+from taxoexpan.supervision import Holdout, Supervision, mask_leaves
+from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.training import History, train
+
+ENCODERS: dict[str, type[Encoder]] = {"static": StaticEncoder}
+
+
+class TaxoExpan:
+    """Learns from a taxonomy where concepts belong, and ranks parents for new ones.
+
+    `preset` names the settings, and single ones can be changed by keyword. The same seed on the
+    same machine gives the same model, bit for bit.
+    """
+
+    def __init__(
+        self, preset: str = "best", seed: int = 0, device: str = "auto", **changes: Any
+    ) -> None:
+        self.preset = preset
+        self.seed = seed
+        self.device = choose_device(device)
+        self.configuration = load_preset(preset, **changes)
+        self.encoder = make_encoder(self.configuration.features)
+        self.history: History | None = None
+        self._archive: Archive | None = None
+        self._placement: Placement | None = None
+
+    def fit(
+        self, taxonomy: Taxonomy, holdout: Holdout | None = None, progress: bool = False
+    ) -> TaxoExpan:
+        """Train on a taxonomy; some leaves (or `holdout`) are masked to see when to stop."""
+        _refuse_unlearnable(taxonomy)
+        began, c = time.monotonic(), self.configuration
+        holdout = holdout or mask_leaves(taxonomy, c.validation_share, c.validation_most, self.seed)
+        vectors = self._embed(taxonomy.concepts)
+        rows = torch.tensor([taxonomy.index(id) for id in holdout.taxonomy], device=self.device)
+        features = vectors.index_select(1, rows)
+        network = self._new_network()
+        queries = self._embed(holdout.concepts)
+
+        def validate(network: MatchingNetwork) -> Metrics:
+            placement = self._place_in(network, holdout.taxonomy, features)
+            return metrics_of(placement.true_ranks(queries, holdout.parents))
+
+        supervision = Supervision(
+            holdout.taxonomy, c.batch_size, c.negatives, c.siblings, self.seed
+        )
+        with torch.random.fork_rng():
+            torch.manual_seed(self.seed)
+            self.history = train(
+                network, features, supervision, validate if holdout.concepts else None, c, progress
+            )
+        record = training_record(taxonomy, self.history, time.monotonic() - began)
+        keys = encode_anchors(network, taxonomy, vectors, c.siblings)
+        self._archive = Archive(c, self.preset, self.seed, taxonomy, network, vectors, keys, record)
+        self._placement = None
+        return self
+
+    def suggest(self, concepts: Iterable[str | Concept], top_k: int = 5) -> list[Suggestion]:
+        """The best parents of each new concept, best first.
+
+        A name that the taxonomy already has is left out, with a warning.
+        """
+        screening = screen(self.taxonomy, [as_concept(concept) for concept in concepts])
+        for concept, known in screening.present:
+            message = f"{concept.label!r} is already in the taxonomy ({known.id}); not placed again"
+            warnings.warn(message, stacklevel=2)
+        return self.rank(screening.new, top_k)
+
+    def rank(self, concepts: Sequence[Concept], top_k: int = 5) -> list[Suggestion]:
+        """The best parents of each concept, known or not."""
+        if top_k < 1:
+            raise ConfigurationError(f"top_k is {top_k}; it must be at least 1")
+        if not concepts:
+            return []
+        taxonomy = self.taxonomy
+        ranking = self.placement.rank(self._embed(concepts), top_k)
+        return [
+            Suggestion(
+                query=concept,
+                rank=rank,
+                parent=taxonomy.concept_at(anchor),
+                path=taxonomy.path(taxonomy.ids[anchor]),
+                score=score,
+            )
+            for concept, anchors, scores in zip(
+                concepts, ranking.anchors.tolist(), ranking.scores.tolist(), strict=True
+            )
+            for rank, (anchor, score) in enumerate(zip(anchors, scores, strict=True), start=1)
+        ]
+
+    def expand(
+        self, concepts: Iterable[str | Concept], top_k: int = 1, min_score: float = 0.0
+    ) -> Taxonomy:
+        """The taxonomy with the new concepts under their best parents, and all else as it was."""
+        suggestions = self.suggest(concepts, top_k)
+        return self.taxonomy.expanded(choose(suggestions, top_k, min_score))
+
+    def evaluate(self, holdout: Holdout) -> Metrics:
+        """How well the held-out concepts find their parents in what remains."""
+        archive = self._fitted()
+        features = self._embed(holdout.taxonomy.concepts)
+        placement = self._place_in(archive.network, holdout.taxonomy, features)
+        return metrics_of(placement.true_ranks(self._embed(holdout.concepts), holdout.parents))
+
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write the model as a directory."""
+        save_archive(self._fitted(), Path(path), force)
+
+    @classmethod
+    def load(cls, path: str | Path, device: str = "auto") -> TaxoExpan:
+        """Read a model that was saved."""
+        archive = load_archive(Path(path))
+        model = cls.__new__(cls)
+        model.preset, model.seed = archive.preset, archive.seed
+        model.device = choose_device(device)
+        model.configuration = archive.configuration
+        model.encoder = make_encoder(archive.configuration.features)
+        model.history, model._archive, model._placement = None, archive, None
+        return model
+
+    @property
+    def taxonomy(self) -> Taxonomy:
+        """What the model was fitted on."""
+        return self._fitted().taxonomy
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """The record of the training: figures, versions, seconds."""
+        return self._fitted().training
+
+    @property
+    def placement(self) -> Placement:
+        """All anchors, ready to score queries."""
+        if self._placement is None:
+            a = self._fitted()
+            network, vectors = a.network.to(self.device), a.vectors.to(self.device)
+            self._placement = Placement(network, a.taxonomy, vectors, a.keys.to(self.device))
+        return self._placement
+
+    def _fitted(self) -> Archive:
+        if self._archive is None:
+            raise ModelError("the model has learned nothing yet; call fit, or load one")
+        return self._archive
+
+    def _new_network(self) -> MatchingNetwork:
+        network = MatchingNetwork(self.configuration, self.encoder.dimension)
+        network.reset(torch.Generator().manual_seed(self.seed))
+        return network.to(self.device)
+
+    def _place_in(
+        self, network: MatchingNetwork, taxonomy: Taxonomy, features: Tensor
+    ) -> Placement:
+        keys = encode_anchors(network, taxonomy, features, self.configuration.siblings)
+        return Placement(network, taxonomy, features, keys)
+
+    def _embed(self, concepts: Iterable[Concept]) -> Tensor:
+        return torch.from_numpy(embed_concepts(self.encoder, concepts)).to(self.device)
+
+
+def as_concept(concept: str | Concept) -> Concept:
+    """A bare name as a concept that has no id yet."""
+    return Concept("", concept) if isinstance(concept, str) else concept
+
+
+def make_encoder(name: str) -> Encoder:
+    """The encoder of this name."""
+    if name not in ENCODERS:
+        raise ConfigurationError(f"no features are called {name!r}; choose one of {list(ENCODERS)}")
+    return ENCODERS[name]()
+
+
+def choose_device(name: str) -> torch.device:
+    """The device of this name; `auto` takes a GPU where there is one."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        message = str(error).splitlines()[0]
+        raise ConfigurationError(f"the device {name!r} cannot be used here: {message}") from None
+    return device
+
+
+def _refuse_unlearnable(taxonomy: Taxonomy) -> None:
+    if taxonomy.relation_count < 2 or len(taxonomy) < 3:
+        raise ModelError(
+            f"nothing to learn from: {len(taxonomy)} concept(s) and {taxonomy.relation_count} "
+            "relation(s); a model needs at least 3 concepts and 2 relations, and some hundreds "
+            "of them to be good"
+        )

@@ -1,0 +1,1 @@
+"""The matching network of Section 4.2: propagation, readout, matching."""

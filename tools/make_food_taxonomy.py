@@ -1,0 +1,98 @@
+"""Make the demo's taxonomy: the food branch of WordNet 3.0, from Debian's package wordnet-base.
+
+    apt-get install wordnet-base
+    python tools/make_food_taxonomy.py /usr/share/wordnet src/taxoexpan/data/food.csv
+
+The concepts are the noun synsets that WordNet's lexicographers filed under food, and what stands
+between them and `food`. Names, synonyms and is-a relations; no definitions.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+FOOD = "13"
+"""The number of the lexicographers' file noun.food."""
+
+
+class Synset(NamedTuple):
+    """One line of data.noun."""
+
+    offset: str
+    file: str
+    lemmas: list[str]
+    hypernyms: list[str]
+
+
+def read_synsets(directory: Path) -> dict[str, Synset]:
+    """All noun synsets by their offset."""
+    synsets = {}
+    for line in (directory / "data.noun").read_text("ascii").splitlines():
+        if line.startswith("  "):  # the licence at the head of the file
+            continue
+        cells = line.split(" | ")[0].split()
+        words = 4 + 2 * int(cells[3], 16)
+        lemmas = cells[4:words:2]
+        pointers = [
+            cells[i : i + 4] for i in range(words + 1, words + 1 + 4 * int(cells[words]), 4)
+        ]
+        hypernyms = [offset for mark, offset, pos, _ in pointers if mark == "@" and pos == "n"]
+        synsets[cells[0]] = Synset(cells[0], cells[1], lemmas, hypernyms)
+    return synsets
+
+
+def read_senses(directory: Path) -> dict[tuple[str, str], int]:
+    """The number of each sense, by lemma and offset."""
+    senses = {}
+    for line in (directory / "index.noun").read_text("ascii").splitlines():
+        if line.startswith("  "):
+            continue
+        cells = line.split()
+        offsets = cells[-int(cells[2]) :]
+        senses.update({(cells[0], offset): n for n, offset in enumerate(offsets, start=1)})
+    return senses
+
+
+def choose_food(synsets: dict[str, Synset]) -> dict[str, Synset]:
+    """The synsets filed under food that lead up to `food`, and all on their way there."""
+    roots = {s.offset for s in synsets.values() if s.lemmas[0] == "food" and s.file in ("03", FOOD)}
+    ways: dict[str, bool] = dict.fromkeys(roots, True)
+
+    def leads_up(offset: str) -> bool:
+        if offset not in ways:
+            ways[offset] = any(map(leads_up, synsets[offset].hypernyms))
+        return ways[offset]
+
+    chosen = {offset for offset, s in synsets.items() if s.file == FOOD and leads_up(offset)}
+    between = set(roots)
+    waiting = list(chosen)
+    while waiting:
+        offset = waiting.pop()
+        if offset not in between and leads_up(offset):
+            between.add(offset)
+            waiting.extend(synsets[offset].hypernyms)
+    return {offset: synsets[offset] for offset in sorted(chosen | between)}
+
+
+def main(directory: Path, output: Path) -> None:
+    """Write one row a concept."""
+    food, senses = choose_food(read_synsets(directory)), read_senses(directory)
+    names = {
+        offset: f"{s.lemmas[0].lower()}#n#{senses[s.lemmas[0].lower(), offset]}"
+        for offset, s in food.items()
+    }
+    with output.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["id", "label", "parents", "synonyms"])
+        for offset, synset in food.items():
+            label, *synonyms = (lemma.replace("_", " ") for lemma in synset.lemmas)
+            parents = [names[above] for above in synset.hypernyms if above in food]
+            writer.writerow([names[offset], label, "|".join(parents), "|".join(synonyms)])
+    print(f"{len(food)} concepts written to {output}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
