@@ -30,6 +30,8 @@ class Configuration:
     """Hidden units of the fusion head; 0 leaves it out."""
     dropout: float
     """Share of every layer's input that is dropped while training."""
+    query_dropout: float
+    """Share of a query's vector that is dropped before it is matched while training."""
     siblings: int
     """The most children of an anchor in one egonet."""
     batch_size: int
@@ -58,8 +60,9 @@ class Configuration:
                 raise ConfigurationError(f"{field.name} is {value}; it must be above zero")
         if self.monitor not in ("mr", "mrr"):
             raise ConfigurationError(f"monitor is {self.monitor!r}; choose mr or mrr")
-        if self.dropout >= 1 or self.validation_share >= 1:
-            raise ConfigurationError("dropout and validation_share must be below 1")
+        for name in ("dropout", "query_dropout", "validation_share"):
+            if getattr(self, name) >= 1:
+                raise ConfigurationError(f"{name} is {getattr(self, name)}; it must be below 1")
 
 
 _POSITIVE = {

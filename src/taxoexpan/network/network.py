@@ -21,7 +21,7 @@ class MatchingNetwork(nn.Module):
     def __init__(self, configuration: Configuration, dimension: int) -> None:
         super().__init__()
         c = configuration
-        self.dropout = c.dropout
+        self.dropout, self.query_dropout = c.dropout, c.query_dropout
         self.hidden = HiddenLayer(dimension, c.hidden, c.heads, c.position)
         self.output = OutputLayer(c.hidden * c.heads, c.output, c.position)
         self.readout = WeightedMeanReadout()
@@ -46,8 +46,9 @@ class MatchingNetwork(nn.Module):
         known = vectors.index_select(1, egonets.concepts)
         sums = self._collect(known[0], egonets)
         parents = leave_out(sums, egonets, batch.positives, batch.own_sibling)
-        positive = (self._keys(parents) * queries[0]).sum(1)
-        scores = self._keys(sums.total / sums.weight[:, None]) @ queries[0].T
+        asked = self._drop(queries[0], self.query_dropout)
+        positive = (self._keys(parents) * asked).sum(1)
+        scores = self._keys(sums.total / sums.weight[:, None]) @ asked.T
         if self.fusion is not None:
             cosines = known @ queries.mT
             compared = compare_leaving_out(cosines, egonets, batch.positives, batch.own_sibling)
@@ -60,19 +61,21 @@ class MatchingNetwork(nn.Module):
 
     def _collect(self, features: Tensor, egonets: Egonets) -> EgonetSums:
         """Both layers and the readout's sum, but for the output layer's matrix."""
-        hidden = F.leaky_relu(self.hidden(self._drop(features), egonets), 0.01)
-        return self.output.collect(self._drop(hidden), egonets, self.readout.weights())
+        hidden = F.leaky_relu(self.hidden(self._drop(features, self.dropout), egonets), 0.01)
+        return self.output.collect(
+            self._drop(hidden, self.dropout), egonets, self.readout.weights()
+        )
 
     def _keys(self, mixed: Tensor) -> Tensor:
         """What queries are multiplied with: [n, K + P] → [n, D1]."""
         return self.match.keys(self.output.project(mixed))
 
-    def _drop(self, features: Tensor) -> Tensor:
+    def _drop(self, features: Tensor, share: float) -> Tensor:
         """Dropout by random bytes, eight to a draw: on a CPU, floats are dear to draw."""
-        if not self.training or not self.dropout:
+        if not self.training or not share:
             return features
         draws = torch.empty(-(-features.numel() // 8), dtype=torch.int64, device=features.device)
         drawn = draws.random_(-(2**63), None).view(torch.uint8)[: features.numel()]
-        dropped = round(256 * self.dropout)
+        dropped = round(256 * share)
         kept = (drawn >= dropped).view_as(features)
         return features * kept * (256 / (256 - dropped))
