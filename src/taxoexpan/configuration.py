@@ -45,7 +45,7 @@ class Configuration:
     patience: int
     """Epochs without a better validation before training stops."""
     monitor: str
-    """The validation figure that decides: mr or mrr."""
+    """The validation figure that decides: mr, or reciprocal_rank."""
     validation_share: float
     """Share of the leaves that is masked for validation."""
     validation_most: int
@@ -58,8 +58,8 @@ class Configuration:
                 value < 0 or (value == 0 and field.name in _POSITIVE)
             ):
                 raise ConfigurationError(f"{field.name} is {value}; it must be above zero")
-        if self.monitor not in ("mr", "mrr"):
-            raise ConfigurationError(f"monitor is {self.monitor!r}; choose mr or mrr")
+        if self.monitor not in ("mr", "reciprocal_rank"):
+            raise ConfigurationError(f"monitor is {self.monitor!r}; choose mr or reciprocal_rank")
         for name in ("dropout", "query_dropout", "validation_share"):
             if getattr(self, name) >= 1:
                 raise ConfigurationError(f"{name} is {getattr(self, name)}; it must be below 1")

@@ -53,24 +53,39 @@ def read_suggestions(path: Path) -> list[Suggestion]:
     """Read a table of suggestions, as it was written or as a person has pruned it."""
     source = Source.load(path)
     cells = read_cells(source, ",")
-    _, header = next(cells)
+    _, header = next(cells, (1, []))
     places = {name: header.index(name) for name in COLUMNS if name in header}
     for name in ("query", "query_id", "parent_id"):
         if name not in places:
             raise FormatError(path, f"no column {name}; a table of suggestions has {COLUMNS}", 1)
     suggestions = []
+    named: dict[str, tuple[str, int]] = {}
     for line, row in cells:
         if len(row) != len(header):
             message = f"{len(row)} cells, but the header has {len(header)}; quote cells with commas"
             raise FormatError(path, message, line)
         cell = {name: row[place].strip() for name, place in places.items()}
-        suggestions.append(_suggestion(path, line, cell))
+        suggestion = _suggestion(path, line, cell)
+        query = suggestion.query
+        label, first = named.setdefault(query.id, (query.label, line))
+        if label != query.label:
+            message = f"the query_id {query.id!r} is that of {label!r} on line {first}; change one"
+            raise FormatError(path, message, line)
+        suggestions.append(suggestion)
     return suggestions
 
 
 def choose(suggestions: Sequence[Suggestion], top_k: int = 1, min_score: float = 0.0) -> Additions:
-    """The relations to add: for each query its first `top_k`, none below `min_score`."""
-    chosen = [s for s in suggestions if s.rank <= top_k and s.score >= min_score]
+    """The relations to add: for each query its first `top_k`, none below `min_score`.
+
+    Where a person has removed the first rank, the next that is there counts as the first.
+    """
+    good = [s for s in suggestions if s.score >= min_score]
+    ranks: dict[str, set[int]] = {}
+    for suggestion in good:
+        ranks.setdefault(suggestion.query.id, set()).add(suggestion.rank)
+    first = {id: frozenset(sorted(left)[:top_k]) for id, left in ranks.items()}
+    chosen = [s for s in good if s.rank in first[s.query.id]]
     concepts = {s.query.id: s.query for s in chosen}
     relations = dict.fromkeys((s.parent.id, s.query.id) for s in chosen)
     return Additions(tuple(concepts.values()), tuple(relations))

@@ -61,12 +61,16 @@ def whole_directory(path: Path, force: bool = False) -> Iterator[Path]:
 
 def _stage(path: Path, content: bytes) -> Path:
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
     staged = Path(name)
-    staged.chmod(0o666 & ~_umask())
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        staged.chmod(0o666 & ~_umask())
+    except BaseException:
+        staged.unlink()
+        raise
     return staged
 
 

@@ -63,8 +63,8 @@ def repeated_labels(taxonomy: Taxonomy) -> Iterator[Finding]:
     for indices in sharing.values():
         if len(indices) < 2:
             continue
-        parents = [set(taxonomy.parents_of.of(index).tolist()) for index in indices]
-        siblings = any(a & b for i, a in enumerate(parents) for b in parents[:i])
+        _, parents = taxonomy.parents_of.of_many(np.array(indices))
+        siblings = len(np.unique(parents)) < len(parents)
         ids = [taxonomy.ids[index] for index in indices]
         label = taxonomy.labels[indices[0]]
         others = ", ".join(ids[1:6]) + (", …" if len(ids) > 6 else "")

@@ -11,7 +11,6 @@ from itertools import chain, count, takewhile
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 _GAPS = re.compile(r"[\s\-_\u00ad\u2010-\u2015\u2212]+")
-_NOT_IN_SLUG = re.compile(r"[^\w]+")
 _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>\d+)")
 
 
@@ -35,7 +34,11 @@ def with_ids(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> list[Concept]:
 def _id_style(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
     """How ids are made here: from the label, by counting on, or from a slug after a prefix."""
     ids = taxonomy.ids
-    if all(id.endswith(label) for id, label in zip(ids, taxonomy.labels, strict=True)):
+    # A category path ends in the label; a URI may too, but a bare label would be no URI.
+    if all(
+        id == label or id.endswith(f"> {label}")
+        for id, label in zip(ids, taxonomy.labels, strict=True)
+    ):
         return _numbered_apart
     matches = [_NUMBERED.fullmatch(id) for id in ids]
     stems = {match["stem"] if match else None for match in matches}
@@ -60,7 +63,13 @@ def _common_start(texts: Sequence[str]) -> str:
 
 def slug(label: str) -> str:
     """A label as one word of letters, digits and hyphens."""
-    return _NOT_IN_SLUG.sub("-", fold_name(label)).strip("-") or "concept"
+    kept = "".join(c if _in_slug(c) else " " for c in fold_name(label))
+    return "-".join(kept.split()) or "concept"
+
+
+def _in_slug(character: str) -> bool:
+    """A letter, a digit, or a mark on one, without which Hindi would lose its vowels."""
+    return character.isalnum() or unicodedata.category(character).startswith("M")
 
 
 def _numbered_apart(text: str) -> Iterator[str]:

@@ -30,15 +30,18 @@ def screen(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Screening:
     present: list[tuple[Concept, Concept]] = []
     repeated: list[Concept] = []
     seen: set[tuple[str, str]] = set()
+    without_id: set[str] = set()
     for concept in concepts:
         name = fold_name(concept.label)
         if name in known:
             present.append((concept, taxonomy.concept_at(known[name])))
-        elif (name, concept.id) in seen:
+        elif name in without_id or (name, concept.id) in seen:
             repeated.append(concept)
         else:
             new.append(concept)
             seen |= {(name, concept.id), (name, "")}
+            if not concept.id:
+                without_id.add(name)
     _refuse_taken_ids(taxonomy, new)
     return Screening(tuple(with_ids(taxonomy, new)), tuple(present), tuple(repeated))
 
@@ -56,10 +59,11 @@ def _refuse_taken_ids(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> None:
     for concept in concepts:
         if not concept.id:
             continue
-        other = taxonomy.concept(concept.id).label if concept.id in taxonomy else None
-        other = given.setdefault(concept.id, concept.label) if other is None else other
-        if other is not concept.label:
+        known = concept.id in taxonomy
+        other = taxonomy.concept(concept.id).label if known else given.get(concept.id)
+        if other is not None:
             raise TaxonomyError(
                 f"the id {concept.id!r} of the new concept {concept.label!r} belongs to {other!r}; "
                 "give it another, or none"
             )
+        given[concept.id] = concept.label

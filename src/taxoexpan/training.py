@@ -71,8 +71,8 @@ def train(
             if progress:
                 tqdm.write(_line(history.epochs[-1], better=watched < lowest), file=sys.stderr)
             if watched < lowest:
-                history.best, lowest = number, watched
                 best = copy.deepcopy(network.state_dict())
+                history.best, lowest = number, watched
             elif number - history.best >= configuration.patience:
                 break
     except KeyboardInterrupt:
@@ -123,7 +123,7 @@ def _watched(epoch: Epoch, monitor: str) -> float:
     """The figure that decides which epoch is best; lower is better."""
     if epoch.validation is None:
         return epoch.loss
-    return epoch.validation.mr if monitor == "mr" else -epoch.validation.mrr
+    return epoch.validation.mr if monitor == "mr" else -epoch.validation.reciprocal_rank
 
 
 def _line(epoch: Epoch, better: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Protocol
 
@@ -29,10 +30,13 @@ class Format(Protocol):
         """What to append, by the suffix of the file it belongs to."""
 
     def holds(self, source: Source) -> frozenset[str]:
-        """Which of ids, synonyms and definitions the file has a place for."""
+        """Which of ids, labels, synonyms and definitions the file has a place for."""
 
 
 FORMATS: dict[str, Format] = {module.NAME: module for module in (terms, paths, edges, rows)}
+
+DECISIVE_SUFFIXES = (".terms", ".taxo", ".tsv", ".tab")
+"""Names that say how a file is read, whatever is in it."""
 
 
 def read(path: Path, format: str | None = None) -> Document:
@@ -74,18 +78,31 @@ def write_expanded(
     expanded = chosen.read(source).taxonomy.expanded(additions)
     parts = chosen.extend(source, expanded, additions)
     contents = {}
-    for suffix, added in parts.items():
+    for (suffix, added), target in zip(parts.items(), _targets(path, output, parts), strict=True):
         old = path.with_suffix(suffix)
         kept = read_bytes(old) if old.exists() else b""
-        contents[output.with_suffix(suffix)] = kept + added.encode("utf-8")
+        contents[target] = kept + added.encode("utf-8")
     write_whole(contents, force)
     return _unheld(additions, chosen.holds(source))
+
+
+def _targets(path: Path, output: Path, suffixes: Collection[str]) -> list[Path]:
+    """Where each part goes: one file under the very name given, several beside each other."""
+    if len(suffixes) > 1:
+        stem = output.with_suffix("") if output.suffix in suffixes else output
+        return [stem.with_name(stem.name + suffix) for suffix in suffixes]
+    suffix = output.suffix.lower()
+    if suffix in DECISIVE_SUFFIXES and suffix != path.suffix.lower():
+        message = f"a file named {suffix} is read otherwise than {path.name}"
+        raise FormatError(output, f"{message}; let the name end in {path.suffix}")
+    return [output]
 
 
 def _unheld(additions: Additions, held: frozenset[str]) -> list[str]:
     """What of the additions the file has no place for."""
     given = {
         "ids": any(concept.id != concept.label for concept in additions.concepts),
+        "labels": any(concept.id != concept.label for concept in additions.concepts),
         "synonyms": any(concept.synonyms for concept in additions.concepts),
         "definitions": any(concept.definition for concept in additions.concepts),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.draft import Document, Draft
 from taxoexpan.formats.source import Source
-from taxoexpan.formats.tabular import Table, open_if_table
+from taxoexpan.formats.tabular import Table, names_as_ids, open_if_table
 from taxoexpan.taxonomy import Additions, Taxonomy
 
 NAME = "edges"
@@ -43,11 +43,7 @@ def read(source: Source) -> Document:
 
 def extend(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
     """A row for each new relation."""
-    names = {concept.id: concept.label for concept in additions.concepts}
-    for id, name in names.items():
-        if id != name and name in expanded:
-            message = f"{name!r} is already a name in this file, and a name is its own id here"
-            raise FormatError(source.path, f"{message}; give the new concept another name")
+    names = names_as_ids(source, expanded, additions)
     placed = {child for _, child in additions.relations}
     roots = [("", concept.id) for concept in additions.concepts if concept.id not in placed]
     rows = [
@@ -59,4 +55,4 @@ def extend(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str
 
 def holds(source: Source) -> frozenset[str]:
     """A name alone."""
-    return frozenset()
+    return frozenset({"labels"})

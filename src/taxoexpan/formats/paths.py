@@ -24,6 +24,7 @@ DEEPEST = 200
 """More parts than this in one path is a file read wrongly, not a category."""
 
 _SPLIT = re.compile(r"\s*>\s*")
+_UNHOLDABLE = re.compile(r"[>\n\r]")
 _ID_FORMS = {
     " : ": re.compile(r"(?P<id>\S+)(?P<gap>\s+: )(?P<path>.+)"),
     " - ": re.compile(r"(?P<id>\d+)(?P<gap> - )(?P<path>.+)"),
@@ -80,7 +81,15 @@ class PathLines:
         mark = next(mark for mark, known in _ID_FORMS.items() if known is form)
         width = max(len(match["id"] + match["gap"]) for match in matches if match) - len(mark)
         aligned = any(match["gap"] != mark for match in matches if match)
-        return [f"{id.ljust(width if aligned else 0)}{mark}{path}" for id, path in added]
+        written = []
+        for id, path in added:
+            line = f"{id.ljust(width if aligned else 0)}{mark}{path}"
+            match = form.fullmatch(line)
+            if not match or (match["id"], match["path"]) != (id, path) or line.startswith("#"):
+                message = f"the id {id!r} would not be read back from {line!r}"
+                raise FormatError(self.source.path, f"{message}; give the new concept another")
+            written.append(line)
+        return written
 
 
 @dataclass(frozen=True)
@@ -113,8 +122,11 @@ class PathTable:
 
 def recognises(source: Source) -> bool:
     """Whether there is a path column, or most of the first lines are paths."""
-    if isinstance(_layout(source), PathTable):
+    table = open_if_table(source)
+    if table is not None and table.has("path"):
         return True
+    if table is not None and (table.has("child", "parent") or table.has("parents")):
+        return False
     first = [line for _, (_, line) in zip(range(200), PathLines(source).lines(), strict=False)]
     return sum(SEPARATOR in line for line in first) * 2 > len(first)
 
@@ -198,14 +210,18 @@ def _refuse_repeated_path(source: Source, categories: list[Category]) -> None:
 
 def _refuse_unholdable(source: Source, expanded: Taxonomy, id: str) -> None:
     """A category has one parent, a name that reads back, and no sibling of the same name."""
-    label, parents = expanded.concept(id).label, expanded.parents(id)
+    label, parents, path = expanded.concept(id).label, expanded.parents(id), expanded.path(id)
     if len(parents) > 1:
         message = f"a path has one parent, and {label!r} was given {len(parents)}; choose one"
         raise FormatError(source.path, message)
-    if _SPLIT.search(label) or label.startswith("#") or not label.isprintable():
+    if len(path) > DEEPEST:
+        message = f"the path of {label!r} would have {len(path)} parts, and {DEEPEST} is the most"
+        raise FormatError(source.path, f"{message}; choose a parent further up")
+    comment = len(path) == 1 and label.startswith("#")
+    if comment or not label or label != label.strip() or _UNHOLDABLE.search(label):
         message = f"{label!r} would not be read back as one category; rename it"
         raise FormatError(source.path, message)
     siblings = expanded.children(parents[0]) if parents else expanded.roots
     if any(other != id and expanded.concept(other).label == label for other in siblings):
-        path = SEPARATOR.join(expanded.path(id))
-        raise FormatError(source.path, f"the path {path!r} would be there twice; rename the term")
+        message = f"the path {SEPARATOR.join(path)!r} would be there twice; rename the term"
+        raise FormatError(source.path, message)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.draft import Document, Draft
 from taxoexpan.formats.source import Source
-from taxoexpan.formats.tabular import MANY, Row, Table, open_if_table
+from taxoexpan.formats.tabular import MANY, Row, Table, names_as_ids, open_if_table
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 NAME = "rows"
@@ -44,17 +44,23 @@ def read(source: Source) -> Document:
 def extend(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
     """A row for each new concept, with its parents in one cell."""
     table = Table.open(source)
+    names = {} if table.has("id") else names_as_ids(source, expanded, additions)
     parents: dict[str, list[str]] = {}
     for parent, child in additions.relations:
-        parents.setdefault(child, []).append(parent)
-    rows = [_row(source, c, parents.get(c.id, [])) for c in additions.concepts]
+        parents.setdefault(child, []).append(names.get(parent, parent))
+    rows = [_row(source, expanded, c, parents.get(c.id, [])) for c in additions.concepts]
     return {source.path.suffix: source.appended(table.written(rows))}
 
 
 def holds(source: Source) -> frozenset[str]:
     """What the header has a column for; a table without labels shows ids alone."""
     table = Table.open(source)
-    columns = {"ids": "id", "synonyms": "synonyms", "definitions": "definition"}
+    columns = {
+        "ids": "id",
+        "labels": "label",
+        "synonyms": "synonyms",
+        "definitions": "definition",
+    }
     return frozenset(name for name, column in columns.items() if table.has(column))
 
 
@@ -74,15 +80,19 @@ def _relate(draft: Draft, rows: list[tuple[int, Row]]) -> None:
     draft.relation_lines = lines
 
 
-def _row(source: Source, concept: Concept, parents: list[str]) -> dict[str, str]:
-    apart = len(parents) > 1 and next((p for p in parents if MANY in p), None)
+def _row(
+    source: Source, expanded: Taxonomy, concept: Concept, parents: list[str]
+) -> dict[str, str]:
+    together = MANY.join(parents)
+    clash = together if together in expanded else None
+    apart = len(parents) > 1 and next((id for id in parents if MANY in id), clash)
     if apart:
-        message = f"the parent id {apart!r} holds {MANY!r}, which stands between several parents"
+        message = f"the id {apart!r} holds {MANY!r}, which stands between several parents"
         raise FormatError(source.path, f"{message}; choose one parent for {concept.label!r}")
     return {
         "id": concept.id,
         "label": concept.label,
-        "parents": MANY.join(parents),
+        "parents": together,
         "definition": concept.definition,
         "synonyms": MANY.join(concept.synonyms),
     }

@@ -25,10 +25,10 @@ class Source:
     text: str
 
     @classmethod
-    def load(cls, path: Path) -> Source:
+    def load(cls, path: Path, may_be_blank: bool = False) -> Source:
         """Read a UTF-8 file, or say what is wrong with it and how to mend it."""
         source = cls(path, _decode(path, read_bytes(path)))
-        if not source.text.strip():
+        if not may_be_blank and not source.text.strip():
             raise FormatError(path, "the file is empty; it needs at least one concept")
         return source
 
@@ -50,7 +50,7 @@ class Source:
         """What must follow the file's last byte to add these lines, in the file's own line end."""
         if not lines:
             return ""
-        start = "" if self.text.endswith("\n") else self.newline
+        start = "" if not self.text or self.text.endswith("\n") else self.newline
         return start + "".join(line + self.newline for line in lines)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.source import Source
+from taxoexpan.taxonomy import Additions, Taxonomy
 
 MANY = "|"
 """What stands between several parents or synonyms in one cell."""
@@ -40,7 +41,10 @@ class Table:
         """Take the first line as the header, and guess the delimiter from it and the name."""
         first = next((line for line in source.lines if line.strip()), "")
         delimiter = _delimiter(source.path, first)
-        cells = next(csv.reader([first], delimiter=delimiter), [])
+        try:
+            cells = next(csv.reader([first], delimiter=delimiter), [])
+        except csv.Error as error:
+            raise FormatError(source.path, f"not a table with a header ({error})", 1) from None
         # A file whose header is quoted though it need not be is one that quotes everything.
         quoting = csv.QUOTE_ALL if first.startswith('"') else csv.QUOTE_MINIMAL
         return cls(source, delimiter, quoting, tuple(cell.strip() for cell in cells))
@@ -119,15 +123,29 @@ def read_cells(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]
 def write_cells(cells: Sequence[str], delimiter: str, quoting: int = csv.QUOTE_MINIMAL) -> str:
     """One row as a line without its end."""
     line = io.StringIO()
-    csv.writer(line, delimiter=delimiter, quoting=quoting, lineterminator="").writerow(cells)  # type: ignore[arg-type]
-    return line.getvalue()
+    # Only what ends a line is quoted inside a cell, so the writer must know it.
+    writer = csv.writer(line, delimiter=delimiter, quoting=quoting, lineterminator="\r\n")  # type: ignore[arg-type]
+    writer.writerow(cells)
+    return line.getvalue().removesuffix("\r\n")
+
+
+def names_as_ids(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
+    """The name of each new concept by its id, for a table where a name must be its own id."""
+    names = {concept.id: concept.label for concept in additions.concepts}
+    seen: set[str] = set()
+    for id, name in names.items():
+        if name in seen or (id != name and name in expanded):
+            message = f"{name!r} is already a name in this file, and a name is its own id here"
+            raise FormatError(source.path, f"{message}; give the new concept another name")
+        seen.add(name)
+    return names
 
 
 def open_if_table(source: Source) -> Table | None:
     """The table that a file may be, judged by its first line alone."""
     try:
         return Table.open(source)
-    except csv.Error:
+    except FormatError:
         return None
 
 

@@ -24,9 +24,8 @@ def read(source: Source) -> Document:
     terms, taxo = files(source.path)
     draft = Draft(terms, relation_path=taxo)
     draft.ids, draft.labels, draft.lines = _columns(Source.load(terms), "id<TAB>name")
-    if taxo.exists() and taxo.stat().st_size:
-        columns = _columns(Source.load(taxo), "parent id<TAB>child id")
-        draft.parents, draft.children, draft.relation_lines = columns
+    columns = _columns(_relations(taxo), "parent id<TAB>child id")
+    draft.parents, draft.children, draft.relation_lines = columns
     return draft.finish()
 
 
@@ -35,16 +34,15 @@ def extend(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str
     terms, taxo = files(source.path)
     names = [f"{_cell(terms, c.id)}\t{_cell(terms, c.label)}" for c in additions.concepts]
     pairs = [f"{parent}\t{child}" for parent, child in additions.relations]
-    relations = Source.load(taxo) if taxo.exists() and taxo.stat().st_size else Source(taxo, "\n")
     return {
         ".terms": Source.load(terms).appended(names),
-        ".taxo": relations.appended(pairs),
+        ".taxo": _relations(taxo).appended(pairs),
     }
 
 
 def holds(source: Source) -> frozenset[str]:
     """Names have ids here, and nothing else."""
-    return frozenset({"ids"})
+    return frozenset({"ids", "labels"})
 
 
 def files(path: Path) -> tuple[Path, Path]:
@@ -52,13 +50,17 @@ def files(path: Path) -> tuple[Path, Path]:
     return path.with_suffix(".terms"), path.with_suffix(".taxo")
 
 
+def _relations(taxo: Path) -> Source:
+    """The file of relations; a taxonomy that has none yet may have none."""
+    return Source.load(taxo, may_be_blank=True) if taxo.exists() else Source(taxo, "")
+
+
 def _columns(source: Source, shape: str) -> tuple[list[str], list[str], Sequence[int]]:
     """Both columns of a file and the line of each row; blank lines are passed over."""
-    rows = [line.split("\t") for line in source.lines]
-    lines: Sequence[int] = range(1, len(rows) + 1)
-    if [""] in rows:
-        lines = [number for number, row in zip(lines, rows, strict=True) if row != [""]]
-        rows = [row for row in rows if row != [""]]
+    lines: Sequence[int] = range(1, len(source.lines) + 1)
+    if not all(map(str.strip, source.lines)):
+        lines = [number for number in lines if source.lines[number - 1].strip()]
+    rows = [source.lines[number - 1].split("\t") for number in lines]
     for number, row in zip(lines, rows, strict=True):
         if len(row) != 2 or not row[0].strip() or not row[1].strip():
             message = f"{len(row)} cells where {shape} was expected, neither of them blank"

@@ -1,0 +1,40 @@
+"""Taxonomies that tests are made of."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from taxoexpan.taxonomy import Taxonomy
+
+KINDS = ("milk", "tea", "cheese", "bread", "apple", "sauce", "soup", "berry")
+SORTS = ("oat", "green", "goat", "rye", "red", "chili", "lentil", "blue", "almond", "black")
+
+
+def random_taxonomy(seed: int, count: int = 30, most_parents: int = 3) -> Taxonomy:
+    """Each concept under some earlier ones, or none."""
+    generator = np.random.default_rng(seed)
+    pairs = [
+        (int(parent), child)
+        for child in range(1, count)
+        for parent in generator.choice(
+            child, min(child, int(generator.integers(0, most_parents + 1))), replace=False
+        )
+    ] or [(0, 1)]
+    parents, children = np.array(pairs).T
+    names = [f"c{i}" for i in range(count)]
+    return Taxonomy.from_columns(names, names, parents, children)
+
+
+def star(children: int) -> Taxonomy:
+    """One root with many children."""
+    names = [f"c{i}" for i in range(children + 1)]
+    return Taxonomy.from_columns(
+        names, names, np.zeros(children, np.int64), np.arange(1, children + 1)
+    )
+
+
+def pantry_csv() -> str:
+    """Ninety foods that are easy to place: oat milk is a milk, and a milk is a food."""
+    lines = ["child,parent", "food,", *(f"{kind},food" for kind in KINDS)]
+    lines += [f"{sort} {kind},{kind}" for kind in KINDS for sort in SORTS]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,277 @@
+"""End-to-end runs of the command line, on real files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from taxoexpan import Taxonomy
+from taxoexpan.cli.main import main
+from taxoexpan.decisions import COLUMNS
+
+QUICK = ["--epochs", "8", "--quiet", "--device", "cpu"]
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Path:
+    path = tmp_path / "new.csv"
+    path.write_text('label\ncashew milk\n"tea, white"\nOat-Milk\ncashew  milk\n', encoding="utf-8")
+    return path
+
+
+def run_cli(*arguments: str | Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "taxoexpan.cli.main", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_help_names_every_command_and_needs_no_torch() -> None:
+    loaded = "import sys; print('torch' in sys.modules, 'wordllama' in sys.modules)"
+    program = f"from taxoexpan.cli.main import build_parser; build_parser(); {loaded}"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "False"]
+    text = run_cli("--help").stdout
+    assert all(name in text for name in ("check", "info", "train", "suggest", "apply", "expand"))
+
+
+def test_version_is_the_packages() -> None:
+    from importlib.metadata import version
+
+    assert run_cli("--version").stdout.strip() == f"taxoexpan {version('taxoexpan')}"
+
+
+def test_info_gives_figures_for_people_and_programs(
+    pantry: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["info", str(pantry), "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    wanted = {"concepts": 89, "relations": 88, "roots": 1, "leaves": 80, "depth": 3}
+    assert wanted.items() <= figures.items()
+    assert main(["info", str(pantry)]) == 0
+    assert "concepts" in capsys.readouterr().out
+
+
+def test_info_of_a_model_gives_its_validation(
+    model_directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["info", str(model_directory), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["model"]["validation"]["queries"] > 0
+
+
+def test_train_suggest_apply_place_new_concepts(pantry: Path, new: Path, tmp_path: Path) -> None:
+    model, suggestions = tmp_path / "model", tmp_path / "suggestions.csv"
+    out = tmp_path / "out.csv"
+    trained = run_cli("train", pantry, "-o", model, "--epochs", "20", "--device", "cpu")
+    assert trained.returncode == 0, trained.stderr
+    assert "validation MR" in trained.stderr
+    assert trained.stdout == ""
+    ranked = run_cli("suggest", model, new, "-o", suggestions, "--top-k", "3")
+    assert ranked.returncode == 0, ranked.stderr
+    assert "already present: 'Oat-Milk' is 'oat milk'" in ranked.stderr
+    assert "repeated: 'cashew milk'" in ranked.stderr
+    rows = rows_of(suggestions)
+    assert tuple(rows[0]) == COLUMNS
+    assert [(r["query"], r["rank"]) for r in rows] == [
+        (query, rank) for query in ("cashew milk", "tea, white") for rank in "123"
+    ]
+    applied = run_cli("apply", pantry, suggestions, "-o", out)
+    assert applied.returncode == 0, applied.stderr
+    assert out.read_bytes().startswith(pantry.read_bytes())
+    expanded = Taxonomy.read(out)
+    assert set(expanded) - set(Taxonomy.read(pantry)) == {"cashew milk", "tea, white"}
+    assert expanded.parents("cashew milk") == (rows[0]["parent_id"],)
+
+
+def test_expand_does_it_all_and_keeps_what_it_is_asked_to(
+    pantry: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, kept, model = tmp_path / "out.csv", tmp_path / "kept.csv", tmp_path / "model"
+    command = ["expand", str(pantry), str(new), "-o", str(out), "--top-k", "2", *QUICK]
+    assert main([*command, "--suggestions", str(kept), "--model", str(model)]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "2 concepts and 4 relations added" in captured.err
+    assert out.read_bytes().startswith(pantry.read_bytes())
+    assert len(Taxonomy.read(out).parents("cashew milk")) == 2
+    assert len(rows_of(kept)) == 10
+    assert main(["suggest", str(model), str(new), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [r["rank"] for r in answer["suggestions"]] == [1, 2, 3, 4, 5] * 2
+    assert answer["already_present"][0]["id"] == "oat milk"
+
+
+def test_a_second_run_gives_the_same_bytes(pantry: Path, new: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        command = ["expand", str(pantry), str(new), "-o", str(folder / "out.csv"), *QUICK]
+        assert main([*command, "--suggestions", str(folder / "s.csv")]) == 0
+    for file in ("out.csv", "s.csv"):
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+
+
+def test_min_score_leaves_doubtful_concepts_out(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decisions, out = tmp_path / "d.csv", tmp_path / "out.csv"
+    decisions.write_text(
+        "query,query_id,rank,parent_id,parent_label,path,score\n"
+        "cashew milk,cashew milk,1,milk,milk,food > milk,0.9\n"
+        "gadget,gadget,1,food,food,food,0.1\n"
+    )
+    command = ["apply", str(pantry), str(decisions), "-o", str(out), "--min-score", "0.5"]
+    assert main(command) == 0
+    assert "gadget" not in Taxonomy.read(out)
+    assert "1 concepts have no parent with a score of 0.5 or more" in capsys.readouterr().err
+
+
+def test_definitions_and_synonyms_travel_with_the_list(tmp_path: Path) -> None:
+    old, out = tmp_path / "old.csv", tmp_path / "out.csv"
+    old.write_text("id,label,parents,definition,synonyms\n1,milk,,white drink,\n")
+    (tmp_path / "new.csv").write_text('label,definition,synonyms\noat milk,"of oats, mostly",a|b\n')
+    (tmp_path / "d.csv").write_text("query,query_id,parent_id\noat milk,2,1\n")
+    files = [str(tmp_path / name) for name in ("d.csv", "new.csv")]
+    assert main(["apply", str(old), files[0], "--concepts", files[1], "-o", str(out)]) == 0
+    concept = Taxonomy.read(out).concept("2")
+    assert (concept.definition, concept.synonyms) == ("of oats, mostly", ("a", "b"))
+
+
+def test_apply_refuses_a_cycle_and_writes_nothing(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decisions, out = tmp_path / "d.csv", tmp_path / "out.csv"
+    decisions.write_text("query,query_id,parent_id\nx,x,y\ny,y,x\n")
+    assert main(["apply", str(pantry), str(decisions), "-o", str(out)]) == 2
+    assert "a cycle: " in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["d.csv"]
+
+
+def test_new_concepts_may_stand_under_new_concepts(pantry: Path, tmp_path: Path) -> None:
+    decisions, out = tmp_path / "d.csv", tmp_path / "out.csv"
+    decisions.write_text("query,query_id,parent_id\nyak milk,yak milk,exotic\nexotic,exotic,milk\n")
+    assert main(["apply", str(pantry), str(decisions), "-o", str(out)]) == 0
+    assert Taxonomy.read(out).ancestors("yak milk") == ("exotic", "milk", "food")
+
+
+def test_nothing_is_overwritten_without_force(
+    pantry: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.csv"
+    out.write_text("precious")
+    command = ["expand", str(pantry), str(new), "-o", str(out), *QUICK]
+    assert main(command) == 2
+    assert "is already there; choose another name, or give --force" in capsys.readouterr().err
+    assert out.read_text() == "precious"
+    assert main([*command, "--force"]) == 0
+    assert out.read_bytes().startswith(pantry.read_bytes())
+
+
+def test_check_prints_findings_and_fails_on_warnings(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(pantry)]) == 0
+    assert "0 findings" in capsys.readouterr().out
+    bad = tmp_path / "bad.csv"
+    bad.write_text("child,parent\na,b\nb,a\n")
+    assert main(["check", str(bad), "--json"]) == 1
+    finding = json.loads(capsys.readouterr().out)[0]
+    assert (finding["severity"], finding["place"]) == ("error", "line 2")
+    assert "a cycle: " in finding["message"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["info", "missing.csv"], "missing.csv: there is no such file; check the path"),
+        (["train", "missing.csv", "-o", "model"], "there is no such file"),
+        (["suggest", "nowhere", "new.csv"], "there is no such model directory"),
+        (["info", "new.csv", "--format", "xml"], "no format is called 'xml'; choose one of"),
+        (["apply", "old.csv", "new.csv", "-o", "out.csv"], "no column query"),
+        (["expand", "tiny.csv", "new.csv", "-o", "out.csv"], "nothing to learn from: 1 concept"),
+        (["expand", "old.csv", "empty.csv", "-o", "out.csv"], "the file is empty"),
+        (["expand", "old.csv", "new.csv", "-o", "no/such/out.csv"], "is not there; make it first"),
+        (["expand", "old.csv", "long.csv", "-o", "out.csv"], "long.csv, line 2: a name of 10,000"),
+    ],
+)
+def test_an_error_is_one_line_that_names_the_place(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("old.csv").write_text("child,parent\na,b\nc,b\nd,b\n")
+    Path("new.csv").write_text("label\nx\n")
+    Path("tiny.csv").write_text("label,parents\na,\n")
+    Path("empty.csv").write_text("")
+    Path("long.csv").write_text("label\n" + "x" * 10_000 + "\n")
+    before = sorted(Path().iterdir())
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") <= 2
+    assert captured.out == ""
+    assert sorted(Path().iterdir()) == before
+
+
+@pytest.mark.parametrize("option", [["--top-k", "0"], ["--top-k", "many"], ["--epochs", "-1"]])
+def test_an_option_out_of_range_is_refused(
+    pantry: Path, new: Path, option: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["expand", str(pantry), str(new), "-o", "out.csv", *option])
+    assert "not a whole number above zero" in capsys.readouterr().err
+
+
+def train_and_interrupt(taxonomy: Path, model: Path, after: str) -> tuple[int, str]:
+    """Press Ctrl-C once a line with this text has been printed; the status and all messages."""
+    command = [sys.executable, "-m", "taxoexpan.cli.main", "train", str(taxonomy), "-o", str(model)]
+    options = ["--epochs", "100000", "--preset", "paper", "--device", "cpu"]
+    with subprocess.Popen(
+        [*command, *options], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stderr is not None
+        messages = ""
+        for line in process.stderr:
+            messages += line
+            if after in line:
+                process.send_signal(signal.SIGINT)
+                break
+        messages += process.stderr.read()
+        return process.wait(60), messages
+
+
+def test_ctrl_c_saves_the_best_weights_and_says_so(pantry: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    status, messages = train_and_interrupt(pantry, model, after="epoch   2")
+    assert status == 0, messages
+    assert "stopped by Ctrl-C; the best weights so far are kept" in messages
+    config = json.loads((model / "config.json").read_text(encoding="utf-8"))
+    assert config["training"]["interrupted"] is True
+
+
+def test_ctrl_c_before_the_first_epoch_writes_nothing(pantry: Path, tmp_path: Path) -> None:
+    status, messages = train_and_interrupt(pantry, tmp_path / "model", after="training on")
+    assert status == 130, messages
+    assert "stopped; nothing was written" in messages
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_stops_early_is_no_error(pantry: Path) -> None:
+    bad = f"{sys.executable} -m taxoexpan.cli.main info {pantry} | head -n 1"
+    done = subprocess.run(["bash", "-c", bad], capture_output=True, text=True, check=True)
+    assert "concepts" in done.stdout
+    assert done.stderr == ""

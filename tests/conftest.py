@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from builders import pantry_csv
+
+from taxoexpan import TaxoExpan, Taxonomy
+
+SMALL = {"epochs": 15, "hidden": 8, "output": 32, "negatives": 64, "batch_size": 32}
+
+
+@pytest.fixture(scope="session")
+def pantry(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An edge list of ninety foods."""
+    path = tmp_path_factory.mktemp("pantry") / "pantry.csv"
+    path.write_text(pantry_csv(), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def model(pantry: Path) -> TaxoExpan:
+    """A small model of the pantry."""
+    return TaxoExpan(seed=1, device="cpu", **SMALL).fit(Taxonomy.read(pantry))
+
+
+@pytest.fixture(scope="session")
+def model_directory(model: TaxoExpan, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same model, saved; tests copy it before they change anything."""
+    path = tmp_path_factory.mktemp("models") / "model"
+    model.save(path)
+    return path

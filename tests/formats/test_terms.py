@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from growing import KIWI, added_text, expansion_refusal, grown, refusal, under, written
+from hypothesis import given
+from strategies import Growth, Style, growths, names, quickly, styles
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.catalogue import read, write_expanded
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+
+def pair(folder: Path, terms: str, taxo: str | None = None) -> Path:
+    if taxo is not None:
+        written(folder / "food.taxo", taxo)
+    return written(folder / "food.terms", terms)
+
+
+def fruit(folder: Path) -> Path:
+    return pair(folder, "f\tfruit\na\tapple\n", "f\ta\n")
+
+
+def test_both_files_make_a_taxonomy(tmp_path: Path) -> None:
+    path = pair(tmp_path, "f\tfruit\na\tapple\nr\tred\n", "f\ta\nr\ta\n")
+    expected = Taxonomy(
+        [Concept("f", "fruit"), Concept("a", "apple"), Concept("r", "red")],
+        [("f", "a"), ("r", "a")],
+    )
+    assert read(path).taxonomy == expected
+    assert read(path).notes == ()
+
+
+def test_either_file_stands_for_both(tmp_path: Path) -> None:
+    path = fruit(tmp_path)
+    assert read(path.with_suffix(".taxo")).taxonomy == read(path).taxonomy
+
+
+def test_blank_lines_are_passed_over_and_still_counted(tmp_path: Path) -> None:
+    path = pair(tmp_path, "f\tfruit\n\na\tapple\n", "f\ta\n\n\nf\tx\n")
+    assert refusal(path).startswith(f"{tmp_path / 'food.taxo'}, line 4: ")
+
+
+@pytest.mark.parametrize("taxo", [None, "", "\n", " \r\n"])
+def test_concepts_without_any_relation_read_fine(tmp_path: Path, taxo: str | None) -> None:
+    taxonomy = read(pair(tmp_path, "f\tfruit\n", taxo)).taxonomy
+    assert (len(taxonomy), taxonomy.relation_count) == (1, 0)
+
+
+@pytest.mark.parametrize("taxo", [None, "", "\n", " \r\n"])
+def test_the_first_relation_can_be_added(tmp_path: Path, taxo: str | None) -> None:
+    path = pair(tmp_path, "f\tfruit\n", taxo)
+    assert set(read(grown(path, under("f"))).taxonomy.relations) == {("f", "kiwi")}
+
+
+def test_relations_without_their_concepts_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "food.taxo", "a\tb\n")
+    assert refusal(path) == f"{tmp_path / 'food.terms'}: there is no such file; check the path"
+
+
+@pytest.mark.parametrize(
+    ("line", "cells"), [("a", 1), ("a\tapple\tpomme", 3), ("\tapple", 2), ("a\t ", 2)]
+)
+def test_a_row_is_two_cells_neither_blank(tmp_path: Path, line: str, cells: int) -> None:
+    path = pair(tmp_path, f"f\tfruit\n{line}\n")
+    assert refusal(path) == (
+        f"{path}, line 2: {cells} cells where id<TAB>name was expected, neither of them blank"
+    )
+
+
+def test_a_relation_is_two_cells(tmp_path: Path) -> None:
+    path = pair(tmp_path, "f\tfruit\na\tapple\n", "f a\n")
+    assert refusal(path) == (
+        f"{path.with_suffix('.taxo')}, line 1: 1 cells where parent id<TAB>child id was expected, "
+        "neither of them blank"
+    )
+
+
+def test_a_relation_to_an_unknown_concept_is_refused(tmp_path: Path) -> None:
+    path = pair(tmp_path, "f\tfruit\n", "f\tghost\n")
+    assert refusal(path) == (
+        f"{path.with_suffix('.taxo')}, line 1: no concept has the id 'ghost'; "
+        "add it to food.terms, or correct the id"
+    )
+
+
+def test_a_relation_that_names_a_label_is_told_the_id(tmp_path: Path) -> None:
+    path = pair(tmp_path, "f\tfruit\na\tapple\n", "f\ta\nfruit\ta\n")
+    assert refusal(path) == (
+        f"{path.with_suffix('.taxo')}, line 2: no concept has the id 'fruit'; "
+        "relations name ids, and 'fruit' is the label of 'f'; write that"
+    )
+
+
+def test_a_repeated_id_is_refused_with_both_lines(tmp_path: Path) -> None:
+    path = pair(tmp_path, "f\tfruit\na\tapple\nf\tfig\n")
+    assert refusal(path) == (
+        f"{path}, line 3: the id 'f' is already on line 1; "
+        "an id names one concept, so remove or rename one"
+    )
+
+
+def test_a_cycle_is_refused_with_its_lines(tmp_path: Path) -> None:
+    path = pair(tmp_path, "a\tA\nb\tB\nc\tC\n", "c\ta\na\tb\nb\ta\n")
+    message = refusal(path)
+    assert message.startswith(f"{path.with_suffix('.taxo')}, line 2: a cycle: ")
+    assert message.endswith("remove one of these relations (lines 2, 3)")
+
+
+def test_a_concept_under_itself_is_refused(tmp_path: Path) -> None:
+    path = pair(tmp_path, "a\tA\nb\tB\n", "a\tb\nb\tb\n")
+    assert refusal(path) == (
+        f"{path.with_suffix('.taxo')}, line 2: 'b' is given as its own parent; "
+        "remove the relation or correct it"
+    )
+
+
+def test_a_repeated_relation_is_noted_and_held_once(tmp_path: Path) -> None:
+    document = read(pair(tmp_path, "f\tfruit\na\tapple\n", "f\ta\nf\ta\n"))
+    assert document.taxonomy.relation_count == 1
+    (note,) = document.notes
+    assert (note.line, note.message) == (2, "'a' under 'f' is given more than once")
+
+
+NAMES = names(without="\t")
+
+
+@given(growths(ids=NAMES, labels=NAMES), styles())
+@quickly
+def test_the_old_pair_is_a_prefix_and_the_new_reads_back_in_full(
+    tmp_path_factory: pytest.TempPathFactory, growth: Growth, style: Style
+) -> None:
+    folder = tmp_path_factory.mktemp("terms")
+    terms, taxo = folder / "food.terms", folder / "food.taxo"
+    terms.write_bytes(style.encode([f"{c.id}\t{c.label}" for c in growth.old.concepts]))
+    taxo.write_bytes(style.encode([f"{p}\t{c}" for p, c in growth.old.relations]))
+    assert read(terms).taxonomy == growth.old
+    expanded = grown(terms, growth.additions)
+    assert expanded.with_suffix(".taxo").read_bytes().startswith(taxo.read_bytes())
+    assert read(expanded).taxonomy == growth.old.expanded(growth.additions)
+
+
+def test_what_is_added_is_one_line_a_concept(tmp_path: Path) -> None:
+    assert added_text(fruit(tmp_path), under("f")) == "kiwi\tkiwi\n"
+    assert (tmp_path / "expanded.taxo").read_text() == "f\ta\nf\tkiwi\n"
+
+
+def test_synonyms_and_definitions_have_no_place(tmp_path: Path) -> None:
+    rich = Concept("k1", "kiwi", ("actinidia",), "a fruit")
+    lost = write_expanded(fruit(tmp_path), under("f", concept=rich), tmp_path / "new.terms")
+    assert lost == ["synonyms", "definitions"]
+
+
+@pytest.mark.parametrize("mark", ["\t", "\n", "\r"])
+def test_a_name_with_a_tab_or_a_line_break_is_refused(tmp_path: Path, mark: str) -> None:
+    name = f"green{mark}kiwi"
+    message = expansion_refusal(fruit(tmp_path), under("f", concept=Concept("k", name)))
+    assert message == (
+        f"{tmp_path / 'food.terms'}: {name!r} has a tab or a line break, "
+        "which this format cannot hold; take it out"
+    )
+
+
+@pytest.mark.parametrize("output", ["new", "new.terms", "new.taxo"])
+def test_the_output_names_either_file_or_both(tmp_path: Path, output: str) -> None:
+    write_expanded(fruit(tmp_path), under("f"), tmp_path / output)
+    assert {path.name for path in tmp_path.glob("new*")} == {"new.terms", "new.taxo"}
+
+
+def test_a_dot_in_the_output_s_name_is_kept(tmp_path: Path) -> None:
+    write_expanded(fruit(tmp_path), under("f"), tmp_path / "food.v2")
+    assert {path.name for path in tmp_path.glob("food.v2*")} == {"food.v2.terms", "food.v2.taxo"}
+
+
+def test_neither_file_is_written_when_one_is_already_there(tmp_path: Path) -> None:
+    path = fruit(tmp_path)
+    written(tmp_path / "new.taxo", "mine")
+    with pytest.raises(FormatError, match=r"new\.taxo: is already there"):
+        write_expanded(path, Additions([KIWI], []), tmp_path / "new.terms")
+    assert not (tmp_path / "new.terms").exists()
+    assert (tmp_path / "new.taxo").read_text() == "mine"
+
+
+READ_AND_MEASURE = """
+import json, resource, sys, time
+from taxoexpan import Taxonomy
+began = time.monotonic()
+taxonomy = Taxonomy.read(sys.argv[1])
+print(json.dumps({
+    "concepts": len(taxonomy),
+    "relations": taxonomy.relation_count,
+    "seconds": time.monotonic() - began,
+    "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+}))
+"""
+
+
+@pytest.mark.slow
+def test_a_million_concepts_are_read_in_less_than_two_gigabytes(tmp_path: Path) -> None:
+    size = 1_000_000
+    random = np.random.default_rng(0)
+    children = np.arange(2, size)
+    near = random.integers(children // 2, children)
+    far = random.integers(0, children // 2)
+    columns = np.column_stack([np.arange(size), np.arange(size)])
+    np.savetxt(tmp_path / "big.terms", columns, "C%07d\tthe concept numbered %d")
+    pairs = np.column_stack([np.concatenate([near, far]), np.tile(children, 2)])
+    np.savetxt(tmp_path / "big.taxo", pairs, "C%07d\tC%07d")
+    command = [sys.executable, "-c", READ_AND_MEASURE, str(tmp_path / "big.terms")]
+    measured = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    print(measured)
+    assert (measured["concepts"], measured["relations"]) == (size, len(pairs))
+    assert measured["gigabytes"] < 2

@@ -1,0 +1,53 @@
+"""What the tests of all formats do with files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.catalogue import read, write_expanded
+from taxoexpan.taxonomy import Additions, Concept
+
+KIWI = Concept("kiwi", "kiwi")
+
+
+def written(path: Path, text: str) -> Path:
+    """The file, with this text in it."""
+    path.write_bytes(text.encode("utf-8"))
+    return path
+
+
+def under(*parents: str, concept: Concept = KIWI) -> Additions:
+    """One new concept under these parents."""
+    return Additions([concept], [(parent, concept.id) for parent in parents])
+
+
+def refusal(path: Path, format: str | None = None) -> str:
+    """Why a file cannot be read."""
+    with pytest.raises(FormatError) as caught:
+        read(path, format)
+    return str(caught.value)
+
+
+def expansion_refusal(path: Path, additions: Additions) -> str:
+    """Why a file cannot be expanded; nothing may be left of the attempt."""
+    before = sorted(path.parent.iterdir())
+    with pytest.raises(FormatError) as caught:
+        write_expanded(path, additions, path.with_stem("expanded"))
+    assert sorted(path.parent.iterdir()) == before
+    return str(caught.value)
+
+
+def grown(path: Path, additions: Additions) -> Path:
+    """The expanded file, every old byte of it checked to be where it was."""
+    output = path.with_stem("expanded")
+    write_expanded(path, additions, output, force=True)
+    assert output.read_bytes().startswith(path.read_bytes())
+    return output
+
+
+def added_text(path: Path, additions: Additions) -> str:
+    """What the expanded file has after the old one's last byte."""
+    return grown(path, additions).read_bytes()[len(path.read_bytes()) :].decode("utf-8")

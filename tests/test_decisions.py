@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from growing import written
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import names, quickly
+
+from taxoexpan.decisions import (
+    COLUMNS,
+    Suggestion,
+    choose,
+    keep_new,
+    read_suggestions,
+    suggestions_csv,
+)
+from taxoexpan.errors import FormatError, TaxonomyError
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+FOOD = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
+HEADER = "query,query_id,rank,parent_id,parent_label,path,score\n"
+
+
+def suggestion(query: str, rank: int, parent: str, score: float) -> Suggestion:
+    return Suggestion(Concept(query, query), rank, Concept(parent, parent), (parent,), score)
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(FormatError) as caught:
+        read_suggestions(path)
+    return str(caught.value)
+
+
+TWO = [
+    suggestion("kiwi", 1, "f", 0.6),
+    suggestion("kiwi", 2, "a", 0.3),
+    suggestion("fig", 1, "a", 0.2),
+    suggestion("fig", 2, "f", 0.1),
+]
+
+
+def concepts() -> st.SearchStrategy[Concept]:
+    return st.builds(Concept, names(breaks=True), names(breaks=True))
+
+
+@given(
+    query=concepts(),
+    parents=st.lists(st.tuples(concepts(), st.floats(0, 1)), max_size=4),
+    above=st.lists(names(without=">"), max_size=2),
+)
+@quickly
+def test_suggestions_survive_their_table(
+    tmp_path_factory: pytest.TempPathFactory,
+    query: Concept,
+    parents: list[tuple[Concept, float]],
+    above: list[str],
+) -> None:
+    told = [
+        Suggestion(query, rank, parent, (*above, "here"), float(f"{score:.6g}"))
+        for rank, (parent, score) in enumerate(parents, start=1)
+    ]
+    path = tmp_path_factory.mktemp("table") / "suggestions.csv"
+    assert read_suggestions(written(path, suggestions_csv(told))) == told
+
+
+def test_a_table_of_suggestions_can_be_read_by_a_person() -> None:
+    path = ("food", "fruit, fresh")
+    told = Suggestion(Concept("k1", 'the "kiwi"'), 1, Concept("f", "fruit, fresh"), path, 1 / 3)
+    assert suggestions_csv([told]) == (
+        HEADER + '"the ""kiwi""",k1,1,f,"fruit, fresh","food > fruit, fresh",0.333333\n'
+    )
+
+
+def test_columns_may_be_moved_and_removed(tmp_path: Path) -> None:
+    path = written(tmp_path / "s.csv", "parent_id,query_id,comment,query\nf,k,yes,kiwi\n")
+    (found,) = read_suggestions(path)
+    assert (found.query, found.parent.id) == (Concept("k", "kiwi"), "f")
+    assert (found.rank, found.score) == (1, 1.0)
+
+
+def test_a_table_pruned_to_its_header_suggests_nothing(tmp_path: Path) -> None:
+    assert read_suggestions(written(tmp_path / "s.csv", HEADER)) == []
+
+
+@pytest.mark.parametrize("missing", ["query", "query_id", "parent_id"])
+def test_a_needed_column_that_is_missing_is_named(tmp_path: Path, missing: str) -> None:
+    header = ",".join(name for name in COLUMNS if name != missing)
+    path = written(tmp_path / "s.csv", header + "\n")
+    assert refusal(path) == (
+        f"{path}, line 1: no column {missing}; a table of suggestions has {COLUMNS}"
+    )
+
+
+@pytest.mark.parametrize("text", [",,,\n", '""\n\n', "a > b\n"])
+def test_what_is_no_table_of_suggestions_is_refused(tmp_path: Path, text: str) -> None:
+    assert "line 1: no column query" in refusal(written(tmp_path / "s.csv", text))
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("kiwi,k,first,f,,,1", "rank must be a whole number and score a number; correct or blank"),
+        ("kiwi,k,1.5,f,,,1", "rank must be a whole number and score a number; correct or blank"),
+        ("kiwi,k,1,f,,,high", "rank must be a whole number and score a number; correct or blank"),
+        ("kiwi,k,1,f,,,nan", "score is not a number; correct or blank it"),
+        (" ,k,1,f,,,1", "query is blank; fill it, or remove the row"),
+        ("kiwi,,1,f,,,1", "query_id is blank; fill it, or remove the row"),
+        ("kiwi,k,1, ,,,1", "parent_id is blank; fill it, or remove the row"),
+        ("kiwi,k,1,f", "4 cells, but the header has 7; quote cells with commas"),
+        ("kiwi, green,k,1,f,,,1", "8 cells, but the header has 7; quote cells with commas"),
+        ("mango,fig,1,f,,,1", "the query_id 'fig' is that of 'fig' on line 2; change one"),
+    ],
+)
+def test_a_bad_row_is_refused_with_its_line(tmp_path: Path, row: str, message: str) -> None:
+    path = written(tmp_path / "s.csv", f"{HEADER}fig,fig,1,f,fruit,fruit,0.5\n{row}\n")
+    assert refusal(path).startswith(f"{path}, line 3: {message}")
+
+
+def test_the_first_parents_of_each_query_are_chosen() -> None:
+    assert choose(TWO) == Additions(
+        (Concept("kiwi", "kiwi"), Concept("fig", "fig")), (("f", "kiwi"), ("a", "fig"))
+    )
+    assert len(choose(TWO, top_k=2).relations) == 4
+
+
+def test_parents_below_the_least_score_are_left_out() -> None:
+    chosen = choose(TWO, top_k=2, min_score=0.3)
+    assert chosen == Additions((Concept("kiwi", "kiwi"),), (("f", "kiwi"), ("a", "kiwi")))
+
+
+def test_where_the_first_rank_was_removed_the_next_counts_as_first() -> None:
+    assert choose(TWO[1:]).relations == (("a", "kiwi"), ("a", "fig"))
+
+
+def test_rows_without_a_rank_are_all_chosen(tmp_path: Path) -> None:
+    rows = "query,query_id,parent_id\nkiwi,k,f\nkiwi,k,a\n"
+    assert choose(read_suggestions(written(tmp_path / "s.csv", rows))).relations == (
+        ("f", "k"),
+        ("a", "k"),
+    )
+
+
+def test_a_relation_suggested_twice_is_chosen_once() -> None:
+    assert choose([TWO[0], TWO[0]]).relations == (("f", "kiwi"),)
+
+
+def test_concepts_that_are_present_are_skipped_with_their_relations() -> None:
+    kiwi, apple = Concept("k", "kiwi"), Concept("a", "apple")
+    kept, present = keep_new(FOOD, Additions([kiwi, apple], [("f", "k"), ("f", "a")]))
+    assert kept == Additions((kiwi,), (("f", "k"),))
+    assert present == [apple]
+
+
+def test_a_new_concept_may_be_under_another_new_one() -> None:
+    additions = Additions((Concept("x", "x"), Concept("y", "y")), (("f", "x"), ("x", "y")))
+    assert keep_new(FOOD, additions) == (additions, [])
+
+
+def test_a_parent_of_another_taxonomy_is_refused() -> None:
+    message = "'ghost', the parent of 'k', is not in the taxonomy; were the suggestions made for"
+    with pytest.raises(TaxonomyError, match=message):
+        keep_new(FOOD, Additions([Concept("k", "kiwi")], [("ghost", "k")]))
+
+
+def test_an_id_that_names_something_else_is_refused() -> None:
+    message = (
+        "the id 'a' of the new concept 'kiwi' belongs to 'apple' in the taxonomy; suggest again"
+    )
+    with pytest.raises(TaxonomyError, match=message):
+        keep_new(FOOD, Additions([Concept("a", "kiwi")], [("f", "a")]))

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import resource
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from taxoexpan.errors import FormatError
+from taxoexpan.files import refuse_overwriting, whole_directory, write_whole
+
+
+@contextmanager
+def no_file_larger_than(size: int) -> Iterator[None]:
+    """As on a full disk, writing more than this fails."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_every_file_is_written_and_nothing_beside_it(tmp_path: Path) -> None:
+    contents = {tmp_path / "a.terms": b"one", tmp_path / "a.taxo": b"two"}
+    write_whole(contents)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == contents
+
+
+def test_a_written_file_has_the_rights_of_any_new_file(tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()
+    write_whole({tmp_path / "whole": b""})
+    rights = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "whole")]
+    assert rights[0] == rights[1]
+
+
+def test_a_file_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"old")
+    with pytest.raises(FormatError) as caught:
+        write_whole({path: b"new"})
+    assert str(caught.value) == f"{path}: is already there; choose another name, or give --force"
+    assert path.read_bytes() == b"old"
+    write_whole({path: b"new"}, force=True)
+    assert path.read_bytes() == b"new"
+
+
+def test_none_is_written_when_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "b").write_bytes(b"old")
+    with pytest.raises(FormatError, match="is already there"):
+        write_whole({tmp_path / "a": b"new", tmp_path / "b": b"new"})
+    assert [path.name for path in tmp_path.iterdir()] == ["b"]
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "nowhere"
+    with pytest.raises(FormatError, match=f"the folder {folder} is not there; make it first"):
+        write_whole({folder / "a.csv": b""})
+
+
+def test_a_directory_is_never_replaced_by_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    with pytest.raises(FormatError, match="is a directory; give a file name"):
+        write_whole({tmp_path / "a": b""}, force=True)
+    assert (tmp_path / "a").is_dir()
+
+
+@pytest.mark.parametrize("contents", [(b"x" * 100,), (b"short", b"x" * 100)])
+def test_a_disk_that_fills_up_leaves_nothing_behind(
+    tmp_path: Path, contents: tuple[bytes, ...]
+) -> None:
+    files = {tmp_path / str(place): content for place, content in enumerate(contents)}
+    with no_file_larger_than(50), pytest.raises(FormatError) as caught:
+        write_whole(files)
+    assert str(caught.value) == f"{list(files)[-1]}: cannot be written: File too large"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_fills_up_leaves_the_old_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"old")
+    with no_file_larger_than(50), pytest.raises(FormatError):
+        write_whole({path: b"x" * 100}, force=True)
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
+
+
+def test_a_bare_name_is_written_into_the_working_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_whole({Path("a.csv"): b"new"})
+    with whole_directory(Path("model")) as folder:
+        (folder / "part").touch()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "model"]
+
+
+def test_a_directory_takes_its_name_only_when_filled(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    with whole_directory(path) as folder:
+        (folder / "part").write_text("one")
+        assert not path.exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert (path / "part").read_text() == "one"
+
+
+def test_a_directory_that_could_not_be_filled_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), whole_directory(tmp_path / "model") as folder:
+        (folder / "part").write_bytes((tmp_path / "missing").read_bytes())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_is_replaced_only_when_forced(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    path.mkdir()
+    (path / "old").touch()
+    with pytest.raises(FormatError, match="is already there"), whole_directory(path):
+        pass
+    with whole_directory(path, force=True) as folder:
+        (folder / "new").touch()
+        assert (path / "old").exists()
+    assert [file.name for file in path.iterdir()] == ["new"]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_old_directory_stays_when_its_successor_could_not_be_filled(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    path.mkdir()
+    (path / "old").touch()
+    with pytest.raises(RuntimeError), whole_directory(path, force=True):
+        raise RuntimeError
+    assert [file.name for file in path.iterdir()] == ["old"]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_free_name_in_a_folder_is_not_refused(tmp_path: Path) -> None:
+    refuse_overwriting(tmp_path / "free", force=False)

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import SMALL
+
+from taxoexpan import Concept, TaxoExpan, Taxonomy
+from taxoexpan.errors import ConfigurationError, ModelError
+from taxoexpan.supervision import mask_leaves
+
+
+def weights_of(model: TaxoExpan) -> dict[str, torch.Tensor]:
+    return model._fitted().network.state_dict()
+
+
+def test_new_kinds_of_known_things_find_their_parents(model: TaxoExpan) -> None:
+    names = ["cashew milk", "white tea", "tomato soup", "barley bread"]
+    best = {s.query.label: s.parent.label for s in model.suggest(names, top_k=1)}
+    assert best == {
+        "cashew milk": "milk",
+        "white tea": "tea",
+        "tomato soup": "soup",
+        "barley bread": "bread",
+    }
+
+
+def test_the_same_seed_gives_the_same_model_bit_for_bit(pantry: Path) -> None:
+    taxonomy = Taxonomy.read(pantry)
+    one, same, other = (
+        TaxoExpan(seed=seed, device="cpu", **{**SMALL, "epochs": 2}).fit(taxonomy)
+        for seed in (7, 7, 8)
+    )
+    assert all(torch.equal(w, weights_of(same)[name]) for name, w in weights_of(one).items())
+    assert not torch.equal(weights_of(one)["match.weight"], weights_of(other)["match.weight"])
+    first, second = (m.suggest(["cashew milk"], top_k=90) for m in (one, same))
+    assert first == second
+
+
+def test_training_leaves_the_callers_random_numbers_alone(pantry: Path) -> None:
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    TaxoExpan(device="cpu", **{**SMALL, "epochs": 1}).fit(Taxonomy.read(pantry))
+    assert torch.equal(torch.rand(2), expected)
+
+
+def test_suggestions_are_ranked_and_carry_the_path(model: TaxoExpan) -> None:
+    suggestions = model.suggest(["cashew milk", "white tea"], top_k=3)
+    assert [s.rank for s in suggestions] == [1, 2, 3, 1, 2, 3]
+    assert suggestions[0].path == ("food", "milk")
+    assert suggestions[0].score >= suggestions[1].score >= suggestions[2].score > 0
+
+
+def test_a_known_name_is_not_placed_again(model: TaxoExpan) -> None:
+    with pytest.warns(UserWarning, match="'Oat-Milk' is already in the taxonomy"):
+        assert model.suggest(["Oat-Milk"]) == []
+
+
+def test_expanding_keeps_every_old_concept_and_relation(model: TaxoExpan) -> None:
+    expanded = model.expand(["cashew milk", Concept("own-id", "white tea")], top_k=1)
+    assert set(model.taxonomy.concepts) < set(expanded.concepts)
+    assert set(model.taxonomy.relations) < set(expanded.relations)
+    assert expanded.parents("cashew milk") == ("milk",)
+    assert expanded.parents("own-id") == ("tea",)
+
+
+def test_a_saved_model_suggests_the_same(model: TaxoExpan, model_directory: Path) -> None:
+    loaded = TaxoExpan.load(model_directory, device="cpu")
+    names = ["cashew milk", "quince", "豆乳"]
+    assert loaded.suggest(names) == model.suggest(names)
+    assert loaded.taxonomy == model.taxonomy
+    assert loaded.training == model.training
+
+
+def test_held_out_leaves_are_evaluated_by_the_papers_metrics(model: TaxoExpan) -> None:
+    holdout = mask_leaves(model.taxonomy, 0.2, 100, seed=5)
+    figures = model.evaluate(holdout)
+    assert figures.queries == len(holdout.concepts)
+    assert figures.hit_at_1 > 0.5
+    assert 1 <= figures.mr <= len(holdout.taxonomy)
+
+
+@pytest.mark.parametrize("text", ["one\n", "a\nb\n"])
+def test_a_taxonomy_with_nothing_to_learn_from_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "tiny.csv"
+    path.write_text("label,parents\n" + "".join(f"{line},\n" for line in text.split()))
+    with pytest.raises(ModelError, match="needs at least 3 concepts and 2 relations"):
+        TaxoExpan(device="cpu").fit(Taxonomy.read(path))
+
+
+def test_the_smallest_taxonomy_trains_without_validation() -> None:
+    taxonomy = Taxonomy([Concept(i, i) for i in "abc"], [("a", "b"), ("a", "c")])
+    model = TaxoExpan(device="cpu", **{**SMALL, "epochs": 2}).fit(taxonomy)
+    assert model.history is not None
+    assert model.history.best_epoch.validation is None
+    assert len(model.suggest(["d"], top_k=5)) == 3
+
+
+def test_ctrl_c_keeps_the_best_weights_so_far(pantry: Path) -> None:
+    taxonomy = Taxonomy.read(pantry)
+    model = TaxoExpan(device="cpu", **{**SMALL, "epochs": 5000, "patience": 5000})
+    import _thread
+
+    timer = threading.Timer(3, _thread.interrupt_main)
+    timer.start()
+    model.fit(taxonomy)
+    timer.cancel()
+    assert model.history is not None
+    assert model.history.interrupted
+    assert 1 <= model.history.best <= len(model.history.epochs) < 5000
+    assert len(model.suggest(["cashew milk"], top_k=1)) == 1
+
+
+def test_a_model_that_learned_nothing_says_so() -> None:
+    with pytest.raises(ModelError, match="call fit, or load one"):
+        TaxoExpan(device="cpu").suggest(["tea"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"preset": "huge"}, "no preset is called 'huge'; choose one of best, paper"),
+        ({"heads": 0}, "heads is 0; it must be above zero"),
+        ({"dropout": 1.0}, "dropout is 1.0; it must be below 1"),
+        ({"monitor": "f1"}, "choose mr or reciprocal_rank"),
+        ({"colour": "red"}, "no setting is called 'colour'"),
+        ({"features": "bert"}, "no features are called 'bert'"),
+        ({"device": "abacus"}, "the device 'abacus' cannot be used here"),
+    ],
+)
+def test_a_wrong_setting_is_named(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        TaxoExpan(**arguments)  # type: ignore[arg-type]
+
+
+def test_the_papers_preset_trains(pantry: Path) -> None:
+    model = TaxoExpan("paper", device="cpu", epochs=1, negatives=16).fit(Taxonomy.read(pantry))
+    assert model.configuration.hidden == 250
+    assert model._fitted().network.fusion is None
+    assert len(model.suggest(["cashew milk"], top_k=2)) == 2

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from taxoexpan.configuration import load_preset
+from taxoexpan.network.network import MatchingNetwork
+from taxoexpan.placement import Placement
+from taxoexpan.taxonomy import Taxonomy
+
+
+def placement_with_keys(keys: torch.Tensor) -> Placement:
+    """A placement whose scores are `keys @ query`, so that a test can set them."""
+    names = [str(i) for i in range(len(keys))]
+    empty = np.zeros(0, np.int64)
+    taxonomy = Taxonomy.from_columns(names, names, empty, empty)
+    network = MatchingNetwork(load_preset("best", fusion=0), keys.shape[1])
+    return Placement(network, taxonomy, keys[None].repeat(2, 1, 1), keys)
+
+
+def test_a_rank_counts_the_anchors_that_score_strictly_higher() -> None:
+    placement = placement_with_keys(torch.tensor([[3.0], [2.0], [2.0], [1.0]]))
+    ranks = placement.true_ranks(torch.ones(2, 2, 1), [np.array([1]), np.array([3])])
+    assert [r.tolist() for r in ranks] == [[2], [4]]
+
+
+def test_a_querys_other_parents_are_left_out_of_its_ranks() -> None:
+    placement = placement_with_keys(torch.tensor([[4.0], [3.0], [2.0], [1.0]]))
+    ranks = placement.true_ranks(torch.ones(2, 1, 1), [np.array([3, 0, 2])])
+    assert ranks[0].tolist() == [2, 1, 2]
+
+
+def test_ranks_in_blocks_equal_ranks_one_by_one() -> None:
+    generator = torch.Generator().manual_seed(0)
+    placement = placement_with_keys(torch.randn(300, 4, generator=generator))
+    queries = torch.randn(2, 700, 4, generator=generator)
+    parents = [np.random.default_rng(i).choice(300, 1 + i % 3, False) for i in range(700)]
+    for q, ranks in enumerate(placement.true_ranks(queries, parents)):
+        scores = placement.keys @ queries[0, q]
+        for parent, rank in zip(parents[q], ranks, strict=True):
+            higher = (scores > scores[parent]).nonzero().flatten().tolist()
+            assert rank == 1 + len(set(higher) - set(parents[q].tolist()))
+
+
+def test_scores_are_shares_of_one_and_best_come_first() -> None:
+    placement = placement_with_keys(torch.randn(50, 4, generator=torch.Generator().manual_seed(1)))
+    ranking = placement.rank(torch.randn(2, 9, 4), top_k=50)
+    assert np.allclose(ranking.scores.sum(1), 1, atol=1e-5)
+    assert (np.diff(ranking.scores, axis=1) <= 0).all()
+    assert (np.sort(ranking.anchors, axis=1) == np.arange(50)).all()
+
+
+def test_more_parents_than_concepts_gives_all_of_them() -> None:
+    placement = placement_with_keys(torch.randn(3, 4))
+    assert placement.rank(torch.randn(2, 2, 4), top_k=10).anchors.shape == (2, 3)

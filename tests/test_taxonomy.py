@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from strategies import Growth, growths, quickly, taxonomies
+
+from taxoexpan.errors import CycleError, TaxonomyError
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+
+def named(*ids: str) -> list[Concept]:
+    return [Concept(id, id) for id in ids]
+
+
+FRUIT = Taxonomy(
+    [
+        Concept("f", "fruit", ("fruits",), "what grows on trees"),
+        Concept("r", "red things"),
+        Concept("a", "apple"),
+        Concept("a2", "apple"),
+        Concept("s", "stone"),
+    ],
+    [("f", "a"), ("r", "a"), ("f", "a2")],
+)
+
+
+def test_a_concept_may_have_several_parents_in_their_order() -> None:
+    assert FRUIT.parents("a") == ("f", "r")
+    assert Taxonomy(named("x", "y", "z"), [("y", "z"), ("x", "z")]).parents("z") == ("y", "x")
+
+
+def test_a_taxonomy_may_have_several_roots_and_isolated_concepts() -> None:
+    assert FRUIT.roots == ("f", "r", "s")
+    assert FRUIT.leaves == ("a", "a2", "s")
+    assert FRUIT.parents("s") == FRUIT.children("s") == ()
+
+
+def test_concepts_may_share_a_label() -> None:
+    assert FRUIT.concept("a").label == FRUIT.concept("a2").label == "apple"
+
+
+def test_synonyms_and_definitions_stay_with_their_concept() -> None:
+    assert FRUIT.concept("f") == Concept("f", "fruit", ("fruits",), "what grows on trees")
+    assert FRUIT.concept("a") == Concept("a", "apple")
+
+
+def test_arrays_and_mappings_cannot_be_written_to() -> None:
+    arrays = (FRUIT.levels, FRUIT.parents_of.targets, FRUIT.children_of.offsets)
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 7
+    with pytest.raises(TypeError):
+        FRUIT.synonyms[0] = ("x",)  # type: ignore[index]
+    with pytest.raises(TypeError):
+        FRUIT.definitions[0] = "x"  # type: ignore[index]
+
+
+def test_a_cycle_is_spelled_out_from_parent_to_child() -> None:
+    relations = [("top", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("c", "below")]
+    with pytest.raises(CycleError) as caught:
+        Taxonomy(named("top", "a", "b", "c", "below"), relations)
+    cycle = caught.value.cycle
+    assert set(zip(cycle, [*cycle[1:], cycle[0]], strict=True)) == set(relations[1:4])
+    assert " → ".join([*cycle, cycle[0]]) in str(caught.value)
+    assert "remove one of these relations" in str(caught.value)
+
+
+def test_a_concept_above_itself_is_a_cycle() -> None:
+    with pytest.raises(CycleError, match="a cycle: a → a; "):
+        Taxonomy(named("a"), [("a", "a")])
+
+
+def test_a_long_cycle_is_shortened_and_its_hidden_concepts_counted() -> None:
+    ids = [f"c{n}" for n in range(30)]
+    with pytest.raises(CycleError) as caught:
+        Taxonomy(named(*ids), zip(ids, [*ids[1:], ids[0]], strict=True))
+    shown = str(caught.value).split("a cycle: ")[1].split(";")[0].split(" → ")
+    assert shown[0] == shown[-1]
+    assert shown[-2] == "… (20 more)"
+    assert len(shown) == 12
+
+
+def test_an_id_names_one_concept_only() -> None:
+    with pytest.raises(TaxonomyError, match="the id 'b' is used by two concepts"):
+        Taxonomy(named("a", "b", "c", "b"))
+
+
+def test_a_relation_names_known_concepts_only() -> None:
+    with pytest.raises(TaxonomyError, match="no concept has the id 'ghost'"):
+        Taxonomy(named("a"), [("a", "ghost")])
+
+
+def test_asking_for_an_unknown_concept_names_it() -> None:
+    with pytest.raises(TaxonomyError, match="no concept has the id 'ghost'"):
+        FRUIT.parents("ghost")
+
+
+def test_a_relation_given_twice_is_held_once() -> None:
+    twice = Taxonomy(named("a", "b"), [("a", "b"), ("a", "b")])
+    assert twice.relation_count == 1
+    assert twice == Taxonomy(named("a", "b"), [("a", "b")])
+
+
+def climb(taxonomy: Taxonomy, id: str) -> dict[str, int]:
+    """Everything above a concept with its distance, by the definition of an ancestor."""
+    distances: dict[str, int] = {}
+    here, distance = {id}, 0
+    while here:
+        distance += 1
+        here = {p for p, c in taxonomy.relations if c in here and p not in distances}
+        distances.update(dict.fromkeys(here, distance))
+    return distances
+
+
+@given(taxonomies())
+@quickly
+def test_ancestors_are_all_that_can_be_climbed_to_nearest_first(taxonomy: Taxonomy) -> None:
+    for id in taxonomy:
+        expected = climb(taxonomy, id)
+        found = taxonomy.ancestors(id)
+        assert len(found) == len(expected)
+        assert set(found) == set(expected)
+        assert [expected[a] for a in found] == sorted(expected.values())
+
+
+@given(taxonomies())
+@quickly
+def test_descendants_are_those_who_have_the_concept_as_ancestor(taxonomy: Taxonomy) -> None:
+    for id in taxonomy:
+        expected = {other for other in taxonomy if id in climb(taxonomy, other)}
+        assert set(taxonomy.descendants(id)) == expected
+        assert len(taxonomy.descendants(id)) == len(expected)
+
+
+@given(taxonomies())
+@quickly
+def test_roots_leaves_and_levels_agree_with_the_relations(taxonomy: Taxonomy) -> None:
+    relations = set(taxonomy.relations)
+    assert set(taxonomy.roots) == set(taxonomy) - {child for _, child in relations}
+    assert set(taxonomy.leaves) == set(taxonomy) - {parent for parent, _ in relations}
+    for id in taxonomy:
+        above = [taxonomy.levels[taxonomy.index(parent)] for parent in taxonomy.parents(id)]
+        assert taxonomy.levels[taxonomy.index(id)] == max(above, default=-1) + 1
+
+
+@given(taxonomies())
+@quickly
+def test_the_topological_order_has_parents_before_children(taxonomy: Taxonomy) -> None:
+    place = {taxonomy.ids[index]: place for place, index in enumerate(taxonomy.topological_order)}
+    assert len(place) == len(taxonomy)
+    assert all(place[parent] < place[child] for parent, child in taxonomy.relations)
+
+
+def test_depth_counts_the_concepts_of_the_longest_chain() -> None:
+    chain = Taxonomy(named("a", "b", "c"), [("a", "b"), ("b", "c"), ("a", "c")])
+    assert chain.depth == 3
+    assert Taxonomy(named("a")).depth == 1
+    assert Taxonomy([]).depth == 0
+
+
+def test_a_path_follows_first_parents_and_shows_labels() -> None:
+    assert FRUIT.path("a") == ("fruit", "apple")
+    assert FRUIT.path("s") == ("stone",)
+
+
+@given(growths(details=True))
+@quickly
+def test_expanding_keeps_everything_old_and_adds_everything_new(growth: Growth) -> None:
+    old, additions = growth.old, growth.additions
+    new = old.expanded(additions)
+    assert new.ids[: len(old)] == old.ids
+    assert [new.concept(id) for id in old] == list(old.concepts)
+    assert set(new.concepts) == {*old.concepts, *additions.concepts}
+    assert set(new.relations) == {*old.relations, *additions.relations}
+
+
+@given(growths(details=True))
+@quickly
+def test_taking_out_what_was_added_gives_the_old_taxonomy(growth: Growth) -> None:
+    new = growth.old.expanded(growth.additions)
+    assert new.without(concept.id for concept in growth.additions.concepts) == growth.old
+
+
+def test_taking_out_a_concept_takes_its_relations_and_nothing_else() -> None:
+    rest = FRUIT.without(["f"])
+    assert rest.ids == ("r", "a", "a2", "s")
+    assert set(rest.relations) == {("r", "a")}
+    assert FRUIT.relation_count == 3
+
+
+def test_taking_out_nothing_changes_nothing() -> None:
+    assert FRUIT.without([]) == FRUIT
+
+
+def test_expanding_with_a_taken_id_is_refused() -> None:
+    with pytest.raises(TaxonomyError, match="the id 'a' is used by two concepts"):
+        FRUIT.expanded(Additions(named("a"), []))
+
+
+def test_expanding_into_a_cycle_is_refused() -> None:
+    with pytest.raises(CycleError):
+        FRUIT.expanded(Additions(named("k"), [("a", "k"), ("k", "f")]))
+
+
+def test_taxonomies_are_equal_whatever_the_order() -> None:
+    one = Taxonomy(named("a", "b", "c"), [("a", "b"), ("a", "c")])
+    assert one == Taxonomy(named("c", "b", "a"), [("a", "c"), ("a", "b")])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Taxonomy(named("a", "b")),
+        Taxonomy(named("a", "b"), [("b", "a")]),
+        Taxonomy(named("a", "b", "c"), [("a", "b")]),
+        Taxonomy([Concept("a", "a"), Concept("b", "B")], [("a", "b")]),
+        Taxonomy([Concept("a", "a"), Concept("b", "b", ("x",))], [("a", "b")]),
+        Taxonomy([Concept("a", "a"), Concept("b", "b", (), "x")], [("a", "b")]),
+        "a taxonomy",
+    ],
+)
+def test_any_difference_makes_taxonomies_unequal(other: object) -> None:
+    assert Taxonomy(named("a", "b"), [("a", "b")]) != other
+
+
+def test_columns_make_the_taxonomy_that_concepts_make() -> None:
+    built = Taxonomy.from_columns(
+        ["f", "a"], ["fruit", "apple"], np.array([0]), np.array([1]), {1: ("pomme",)}, {0: "food"}
+    )
+    fruit, apple = Concept("f", "fruit", (), "food"), Concept("a", "apple", ("pomme",))
+    assert built == Taxonomy([fruit, apple], [("f", "a")])
+
+
+def test_a_taxonomy_holds_its_ids() -> None:
+    assert "a" in FRUIT
+    assert "apple" not in FRUIT
+    assert list(FRUIT) == ["f", "r", "a", "a2", "s"]
+    assert repr(FRUIT) == "Taxonomy(5 concepts, 3 relations)"
+
+
+def test_a_chain_of_twenty_thousand_concepts_needs_no_recursion() -> None:
+    size = 20_000
+    ids = [str(n) for n in range(size)]
+    steps = np.arange(size - 1)
+    chain = Taxonomy.from_columns(ids, ids, steps, steps + 1)
+    assert chain.depth == size
+    assert len(chain.ancestors(ids[-1])) == size - 1
+    assert len(chain.descendants(ids[0])) == size - 1
+    assert chain.path(ids[-1]) == tuple(ids)
+
+
+def test_a_taxonomy_reads_itself_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "food.csv"
+    path.write_text("child,parent\napple,fruit\n")
+    assert Taxonomy.read(path) == Taxonomy(named("fruit", "apple"), [("fruit", "apple")])
+    assert Taxonomy.read(str(path), "edges").children("fruit") == ("apple",)
