@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -10,6 +14,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.catalogue import read, write_expanded
 from taxoexpan.taxonomy import Additions, Concept
 
+QUOTING: tuple[Literal[0, 1], ...] = (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
 KIWI = Concept("kiwi", "kiwi")
 
 
@@ -17,6 +22,18 @@ def written(path: Path, text: str) -> Path:
     """The file, with this text in it."""
     path.write_bytes(text.encode("utf-8"))
     return path
+
+
+def csv_lines(
+    rows: Iterable[Sequence[str]], delimiter: str = ",", quoting: Literal[0, 1] = 0
+) -> list[str]:
+    """Each row as a line; a row may hold line breaks."""
+    lines = []
+    for row in rows:
+        line = io.StringIO()
+        csv.writer(line, delimiter=delimiter, quoting=quoting, lineterminator="\r\n").writerow(row)
+        lines.append(line.getvalue().removesuffix("\r\n"))
+    return lines
 
 
 def under(*parents: str, concept: Concept = KIWI) -> Additions:
@@ -40,10 +57,10 @@ def expansion_refusal(path: Path, additions: Additions) -> str:
     return str(caught.value)
 
 
-def grown(path: Path, additions: Additions) -> Path:
+def grown(path: Path, additions: Additions, format: str | None = None) -> Path:
     """The expanded file, every old byte of it checked to be where it was."""
     output = path.with_stem("expanded")
-    write_expanded(path, additions, output, force=True)
+    write_expanded(path, additions, output, format, force=True)
     assert output.read_bytes().startswith(path.read_bytes())
     return output
 

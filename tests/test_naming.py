@@ -101,7 +101,8 @@ ID_STYLES = [
 
 
 @given(
-    st.one_of(growths(ids=ids, labels=names()) for ids in ID_STYLES), st.lists(names(), max_size=6)
+    st.one_of([growths(ids=ids, labels=names()) for ids in ID_STYLES]),
+    st.lists(names(), max_size=6),
 )
 @quickly
 def test_made_ids_never_clash(growth: Growth, labels: list[str]) -> None:

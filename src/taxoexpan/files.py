@@ -14,7 +14,11 @@ from taxoexpan.errors import FormatError
 
 def refuse_overwriting(path: Path, force: bool) -> None:
     """Nothing is overwritten unless the user says so, and its folder must be there."""
-    if path.exists() and not force:
+    try:
+        there = path.exists()
+    except OSError as error:
+        raise FormatError(path, f"cannot be written: {error.strerror}") from None
+    if there and not force:
         raise FormatError(path, "is already there; choose another name, or give --force")
     if not path.absolute().parent.is_dir():
         raise FormatError(path, f"the folder {path.parent} is not there; make it first")
@@ -44,7 +48,10 @@ def whole_directory(path: Path, force: bool = False) -> Iterator[Path]:
     """A directory to fill, which takes its name only when it is filled without an error."""
     refuse_overwriting(path, force)
     path = path.absolute()
-    staging = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        staging = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    except OSError as error:
+        raise FormatError(path, f"cannot be written: {error.strerror}") from None
     try:
         yield staging
         staging.chmod(0o777 & ~_umask())

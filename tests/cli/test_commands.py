@@ -112,6 +112,33 @@ def test_expand_does_it_all_and_keeps_what_it_is_asked_to(
     assert answer["already_present"][0]["id"] == "oat milk"
 
 
+def test_what_the_file_cannot_hold_is_refused_before_the_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new, out = tmp_path / "old.txt", tmp_path / "new.csv", tmp_path / "out.txt"
+    old.write_text("A\nA > B\nA > C\nA > D\n")
+    new.write_text("label\nE > F\n")
+    command = ["expand", str(old), str(new), "-o", str(out)]
+    assert main(command) == 2
+    assert "'E > F' would not be read back as one category" in capsys.readouterr().err
+    new.write_text("label\nE\n")
+    assert main([*command, "--top-k", "2"]) == 2
+    messages = capsys.readouterr().err
+    assert "a path has one parent, and 'E' was given 2; choose one" in messages
+    assert "training" not in messages
+    assert not out.exists()
+
+
+def test_a_list_of_known_names_changes_nothing_and_needs_no_training(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new, out = tmp_path / "new.txt", tmp_path / "out.csv"
+    new.write_text("Oat Milk\n")
+    assert main(["expand", str(pantry), str(new), "-o", str(out)]) == 0
+    assert out.read_bytes() == pantry.read_bytes()
+    assert "training" not in capsys.readouterr().err
+
+
 def test_a_second_run_gives_the_same_bytes(pantry: Path, new: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         folder = tmp_path / name

@@ -42,7 +42,7 @@ def test_either_file_stands_for_both(tmp_path: Path) -> None:
 
 
 def test_blank_lines_are_passed_over_and_still_counted(tmp_path: Path) -> None:
-    path = pair(tmp_path, "f\tfruit\n\na\tapple\n", "f\ta\n\n\nf\tx\n")
+    path = pair(tmp_path, "f\tfruit\n\na\tapple\n", "f\ta\n\n \nf\tx\n")
     assert refusal(path).startswith(f"{tmp_path / 'food.taxo'}, line 4: ")
 
 

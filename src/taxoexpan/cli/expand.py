@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from taxoexpan.cli.apply import write_choice
 from taxoexpan.cli.options import (
@@ -17,6 +18,9 @@ from taxoexpan.cli.options import (
     read_taxonomy,
     screen_concepts,
 )
+
+if TYPE_CHECKING:
+    from taxoexpan.decisions import Suggestion
 
 RANKED = 5
 
@@ -36,14 +40,25 @@ def run(options: argparse.Namespace) -> int:
     """Do all three steps."""
     from taxoexpan.decisions import suggestions_csv
     from taxoexpan.files import refuse_overwriting, write_whole
+    from taxoexpan.formats.catalogue import rehearse
     from taxoexpan.formats.concepts import read_concepts
 
     for output in filter(None, (options.output, options.suggestions, options.model)):
         refuse_overwriting(output, options.force)
     taxonomy = read_taxonomy(options.taxonomy, options.format)
     screening = screen_concepts(taxonomy, read_concepts(options.new))
-    model = fit_model(options, taxonomy)
-    suggestions = model.rank(screening.new, max(RANKED, options.top_k))
+    rehearse(
+        options.taxonomy,
+        screening.new,
+        options.top_k,
+        options.output,
+        options.format,
+        options.force,
+    )
+    suggestions: list[Suggestion] = []
+    if screening.new or options.model:
+        model = fit_model(options, taxonomy)
+        suggestions = model.rank(screening.new, max(RANKED, options.top_k))
     if options.model:
         model.save(options.model, options.force)
         note(f"model written to {options.model}")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.files import write_whole
+from taxoexpan.files import refuse_overwriting, write_whole
 from taxoexpan.formats import edges, paths, rows, terms
 from taxoexpan.formats.draft import Document
 from taxoexpan.formats.source import Source, read_bytes
-from taxoexpan.taxonomy import Additions, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 
 class Format(Protocol):
@@ -75,15 +75,46 @@ def write_expanded(
     """
     source = Source.load(path)
     chosen = find_format(source, format)
-    expanded = chosen.read(source).taxonomy.expanded(additions)
-    parts = chosen.extend(source, expanded, additions)
+    write_whole(_contents(source, chosen, additions, output), force)
+    return _unheld(additions, chosen.holds(source))
+
+
+def rehearse(
+    path: Path,
+    concepts: Sequence[Concept],
+    parents: int,
+    output: Path,
+    format: str | None = None,
+    force: bool = False,
+) -> None:
+    """Refuse now what `write_expanded` would refuse after the training.
+
+    The concepts are put under the first ones of the taxonomy, to see whether the file can hold
+    them and as many parents; nothing is written.
+    """
+    source = Source.load(path)
+    chosen = find_format(source, format)
+    above = chosen.read(source).taxonomy.ids[:parents]
+    apart = list({concept.label: concept for concept in concepts}.values())
+    relations = [(parent, concept.id) for concept in apart for parent in above]
+    for target in _contents(source, chosen, Additions(apart, relations), output):
+        refuse_overwriting(target, force)
+
+
+def _contents(
+    source: Source, format: Format, additions: Additions, output: Path
+) -> dict[Path, bytes]:
+    """Every file to write: the old bytes, and what is added."""
+    expanded = format.read(source).taxonomy.expanded(additions)
+    parts = format.extend(source, expanded, additions)
     contents = {}
-    for (suffix, added), target in zip(parts.items(), _targets(path, output, parts), strict=True):
-        old = path.with_suffix(suffix)
+    for (suffix, added), target in zip(
+        parts.items(), _targets(source.path, output, parts), strict=True
+    ):
+        old = source.path.with_suffix(suffix)
         kept = read_bytes(old) if old.exists() else b""
         contents[target] = kept + added.encode("utf-8")
-    write_whole(contents, force)
-    return _unheld(additions, chosen.holds(source))
+    return contents
 
 
 def _targets(path: Path, output: Path, suffixes: Collection[str]) -> list[Path]:

@@ -76,6 +76,10 @@ class PathLines:
         """A line for each (id, path), the paths aligned as they are in the file."""
         form = self.form
         if form is None:
+            for _, path in added:
+                if path.startswith("#"):
+                    message = f"{path!r} would be read back as a comment; rename it"
+                    raise FormatError(self.source.path, message)
             return [path for _, path in added]
         matches = [form.fullmatch(line) for _, line in self.lines()]
         mark = next(mark for mark, known in _ID_FORMS.items() if known is form)
@@ -121,14 +125,14 @@ class PathTable:
 
 
 def recognises(source: Source) -> bool:
-    """Whether there is a path column, or most of the first lines are paths."""
+    """Whether there is a path column, or a good part of the first lines are paths."""
     table = open_if_table(source)
     if table is not None and table.has("path"):
         return True
     if table is not None and (table.has("child", "parent") or table.has("parents")):
         return False
     first = [line for _, (_, line) in zip(range(200), PathLines(source).lines(), strict=False)]
-    return sum(SEPARATOR in line for line in first) * 2 > len(first)
+    return sum(SEPARATOR in line for line in first) * 4 >= len(first)
 
 
 def read(source: Source) -> Document:
@@ -162,7 +166,7 @@ def extend(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str
 
 def holds(source: Source) -> frozenset[str]:
     """A name and its path, with an id where the file has them."""
-    return frozenset({"ids"} if _layout(source).has_ids else ())
+    return frozenset({"labels", "ids"} if _layout(source).has_ids else {"labels"})
 
 
 def split_path(source: Source, number: int, path: str) -> tuple[str, ...]:
@@ -217,8 +221,7 @@ def _refuse_unholdable(source: Source, expanded: Taxonomy, id: str) -> None:
     if len(path) > DEEPEST:
         message = f"the path of {label!r} would have {len(path)} parts, and {DEEPEST} is the most"
         raise FormatError(source.path, f"{message}; choose a parent further up")
-    comment = len(path) == 1 and label.startswith("#")
-    if comment or not label or label != label.strip() or _UNHOLDABLE.search(label):
+    if not label or label != label.strip() or _UNHOLDABLE.search(label):
         message = f"{label!r} would not be read back as one category; rename it"
         raise FormatError(source.path, message)
     siblings = expanded.children(parents[0]) if parents else expanded.roots
