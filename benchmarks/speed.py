@@ -85,10 +85,10 @@ class Products:
         anchors = sizes[1]
         hidden = network.hidden.heads * network.hidden.size
         mixed = hidden + network.output.position.shape[1]
-        output, rows = network.output.size, anchors + queries
+        output = network.output.size
         shapes = [(concepts, DIMENSION, hidden)] * 2  # W x and its gradient; x needs none
-        shapes += [(rows, mixed, output)] * 3 + [(rows, output, DIMENSION)] * 3
-        shapes += [(anchors, DIMENSION, queries)] * 2  # scores; the queries need no gradient
+        shapes += [(queries, DIMENSION, output)] * 2 + [(queries, output, mixed)] * 3
+        shapes += [(anchors, mixed, queries)] * 3  # scores
         if network.fusion is not None:
             shapes += [(concepts, DIMENSION, queries)] * 2  # cosines of names and of heads
         self.operands = [

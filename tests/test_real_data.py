@@ -1,4 +1,4 @@
-"""Published taxonomies, where they are at hand: set TAXOEXPAN_DATA to the folder that holds them."""
+"""Published taxonomies, where they are at hand; TAXOEXPAN_DATA names their folder."""
 
 from __future__ import annotations
 

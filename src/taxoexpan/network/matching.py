@@ -12,7 +12,7 @@ class LogBilinearMatch(nn.Module):
     r"""LBM, Eq. 10: :math:`f(a, n) = \exp(a^T W n)`.
 
     The logarithm is what is computed: InfoNCE's softmax is the exp, and ranking does not need it.
-    `keys` [A, D1] = a W can be kept, which makes ranking one matrix product.
+    `weight` is W [D2, D1]; a W can be kept for every anchor, and ranking is one matrix product.
     """
 
     def __init__(self, anchor: int, query: int) -> None:
@@ -22,10 +22,6 @@ class LogBilinearMatch(nn.Module):
     def reset(self, generator: torch.Generator) -> None:
         """Draw the weights (Glorot)."""
         nn.init.xavier_normal_(self.weight, generator=generator)
-
-    def keys(self, anchors: Tensor) -> Tensor:
-        """What a query's vector is multiplied with: [A, D2] → [A, D1]."""
-        return anchors @ self.weight
 
 
 class FusionHead(nn.Module):

@@ -37,7 +37,7 @@ class MatchingNetwork(nn.Module):
     def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
         """What queries are multiplied with, for every anchor: [C, D1] → keys [A, D1]."""
         sums = self._collect(names, egonets)
-        return self._keys(sums.total / sums.weight[:, None])
+        return sums.mean() @ (self.output.matrix().T @ self.match.weight)
 
     def loss(self, vectors: Tensor, batch: TrainingBatch) -> Tensor:
         """InfoNCE, Eq. 11, of a batch; `vectors` [2, N, D1] are all concepts' (see features)."""
@@ -46,9 +46,11 @@ class MatchingNetwork(nn.Module):
         known = vectors.index_select(1, egonets.concepts)
         sums = self._collect(known[0], egonets)
         parents = leave_out(sums, egonets, batch.positives, batch.own_sibling)
-        asked = self._drop(queries[0], self.query_dropout)
-        positive = (self._keys(parents) * asked).sum(1)
-        scores = self._keys(sums.total / sums.weight[:, None]) @ asked.T
+        # a W n with a = [W ‖ O] m: the matrices go to the few queries, not to the many anchors.
+        asked = self._drop(queries[0], self.query_dropout) @ self.match.weight.T
+        asked = asked @ self.output.matrix()
+        positive = (parents * asked).sum(1)
+        scores = sums.mean() @ asked.T
         if self.fusion is not None:
             cosines = known @ queries.mT
             compared = compare_leaving_out(cosines, egonets, batch.positives, batch.own_sibling)
@@ -65,10 +67,6 @@ class MatchingNetwork(nn.Module):
         return self.output.collect(
             self._drop(hidden, self.dropout), egonets, self.readout.weights()
         )
-
-    def _keys(self, mixed: Tensor) -> Tensor:
-        """What queries are multiplied with: [n, K + P] → [n, D1]."""
-        return self.match.keys(self.output.project(mixed))
 
     def _drop(self, features: Tensor, share: float) -> Tensor:
         """Dropout by random bytes, eight to a draw: on a CPU, floats are dear to draw."""

@@ -118,6 +118,10 @@ class EgonetSums:
     sibling_weight: Tensor
     position: Tensor
 
+    def mean(self) -> Tensor:
+        """The weighted mean over each egonet's nodes [A, K + P]."""
+        return self.total / self.weight[:, None]
+
 
 class OutputLayer(PositionEnhancedAttention):
     """The last layer, of one head and without ρ, together with a readout that is a weighted sum.
@@ -160,9 +164,9 @@ class OutputLayer(PositionEnhancedAttention):
             self.position,
         )
 
-    def project(self, mixed: Tensor) -> Tensor:
-        """[W ‖ O] (h ‖ p): [n, K + P] → [n, size]."""
-        return F.linear(mixed, torch.cat([self.weight, self.position_weight], dim=1))
+    def matrix(self) -> Tensor:
+        """[W ‖ O], which turns a mean [K + P] of h ‖ p into an anchor's embedding [size]."""
+        return torch.cat([self.weight, self.position_weight], dim=1)
 
     def _attention(self, features: Tensor, egonets: Egonets) -> StarAttention:
         # z·(W h) = (Wᵀz)·h, so that W need not be applied to every node.
