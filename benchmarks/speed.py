@@ -37,9 +37,7 @@ def main() -> None:
     configuration = load_preset("best")
     network = MatchingNetwork(configuration, DIMENSION)
     network.reset(torch.Generator().manual_seed(0))
-    supervision = Supervision(
-        taxonomy, configuration.batch_size, configuration.negatives, configuration.siblings, 0
-    )
+    supervision = Supervision(taxonomy, configuration, 0)
     batch = next(supervision.epoch())
     grandparents, anchors, siblings = batch.egonets.sizes
     print(

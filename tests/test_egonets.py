@@ -5,7 +5,7 @@ from builders import random_taxonomy, star
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxoexpan.egonets import build_egonets, choose_siblings
+from taxoexpan.egonets import build_egonets, draw_siblings, spread_siblings
 
 
 @given(st.integers(0, 10_000))
@@ -13,7 +13,7 @@ from taxoexpan.egonets import build_egonets, choose_siblings
 def test_an_egonet_holds_the_anchor_with_all_its_parents_and_children(seed: int) -> None:
     taxonomy = random_taxonomy(seed)
     anchors = np.random.default_rng(seed).permutation(len(taxonomy))[:10]
-    egonets = build_egonets(taxonomy, anchors, choose_siblings(taxonomy, anchors, 100))
+    egonets = build_egonets(taxonomy, anchors, spread_siblings(taxonomy, anchors, 100))
     concepts = egonets.concepts[egonets.nodes]
     above, middle, below = concepts.split(egonets.sizes)
     assert middle.tolist() == anchors.tolist()
@@ -28,7 +28,7 @@ def test_an_egonet_holds_the_anchor_with_all_its_parents_and_children(seed: int)
 def test_a_hub_has_no_more_siblings_than_allowed_and_none_twice() -> None:
     taxonomy = star(1000)
     generator = np.random.default_rng(0)
-    drawn = choose_siblings(taxonomy, np.array([0]), 50, generator)
+    drawn = draw_siblings(taxonomy, np.array([0]), 50, 0.0, generator)
     assert len(np.unique(drawn.places)) == 50
 
 
@@ -37,13 +37,13 @@ def test_each_child_of_a_hub_is_drawn_equally_often() -> None:
     generator = np.random.default_rng(0)
     counts = np.zeros(20)
     for _ in range(2000):
-        counts[choose_siblings(taxonomy, np.array([0]), 5, generator).places] += 1
+        counts[draw_siblings(taxonomy, np.array([0]), 5, 0.0, generator).places] += 1
     assert counts.min() > 400
     assert counts.max() < 600
 
 
 def test_siblings_outside_training_are_always_the_same_and_spread_over_the_children() -> None:
     taxonomy = star(1000)
-    first = choose_siblings(taxonomy, np.array([0]), 10).places
+    first = spread_siblings(taxonomy, np.array([0]), 10).places
     assert first.tolist() == list(range(0, 1000, 100))
-    assert first.tolist() == choose_siblings(taxonomy, np.array([0]), 10).places.tolist()
+    assert first.tolist() == spread_siblings(taxonomy, np.array([0]), 10).places.tolist()

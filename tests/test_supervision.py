@@ -5,15 +5,20 @@ from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from taxoexpan.configuration import load_preset
 from taxoexpan.supervision import Supervision, hold_out, mask_leaves
 from taxoexpan.taxonomy import Concept, Taxonomy
+
+
+def supervise(taxonomy: Taxonomy, seed: int, **settings: int | float) -> Supervision:
+    return Supervision(taxonomy, load_preset("best", **settings), seed)
 
 
 @given(st.integers(0, 10_000))
 @settings(max_examples=40, deadline=None)
 def test_blocked_anchors_are_the_querys_parents_its_descendants_and_itself(seed: int) -> None:
     taxonomy = random_taxonomy(seed)
-    supervision = Supervision(taxonomy, batch_size=16, negatives=12, siblings=4, seed=seed)
+    supervision = supervise(taxonomy, seed, batch_size=16, negatives=12, siblings=4)
     for batch in supervision.epoch():
         sizes = batch.egonets.sizes
         nodes = batch.egonets.nodes[sizes[0] : sizes[0] + sizes[1]]
@@ -28,7 +33,7 @@ def test_blocked_anchors_are_the_querys_parents_its_descendants_and_itself(seed:
 @settings(max_examples=40, deadline=None)
 def test_own_sibling_is_the_query_in_its_parents_egonet(seed: int) -> None:
     taxonomy = random_taxonomy(seed)
-    supervision = Supervision(taxonomy, batch_size=16, negatives=4, siblings=3, seed=seed)
+    supervision = supervise(taxonomy, seed, batch_size=16, negatives=4, siblings=3)
     for batch in supervision.epoch():
         sizes = batch.egonets.sizes
         concepts = batch.egonets.concepts[batch.egonets.nodes]
@@ -46,7 +51,7 @@ def test_own_sibling_is_the_query_in_its_parents_egonet(seed: int) -> None:
 
 def test_an_epoch_has_one_instance_for_every_relation() -> None:
     taxonomy = random_taxonomy(1)
-    supervision = Supervision(taxonomy, batch_size=7, negatives=4, siblings=50, seed=0)
+    supervision = supervise(taxonomy, 0, batch_size=7, negatives=4, siblings=50)
     seen = []
     for batch in supervision.epoch():
         sizes = batch.egonets.sizes
@@ -81,3 +86,14 @@ def test_a_held_out_concept_without_a_remaining_parent_is_no_query() -> None:
     holdout = hold_out(chain, ["b", "c"])
     assert [concept.id for concept in holdout.concepts] == ["b"]
     assert np.array_equal(holdout.parents[0], [0])
+
+
+def test_a_share_of_the_parents_is_shown_without_children() -> None:
+    taxonomy = random_taxonomy(3, count=400)
+    shown = []
+    for childless in (0.0, 0.5, 1 - 1e-9):
+        supervision = supervise(taxonomy, 0, childless=childless, batch_size=1000)
+        shown.append(next(supervision.epoch()).egonets.sizes[2])
+    assert shown[0] == taxonomy.relation_count
+    assert 0.3 * shown[0] < shown[1] < 0.7 * shown[0]
+    assert shown[2] == 0

@@ -34,6 +34,8 @@ class Configuration:
     """Share of a query's vector that is dropped before it is matched while training."""
     siblings: int
     """The most children of an anchor in one egonet."""
+    childless: float
+    """Share of a batch's egonets that is shown without siblings, so that leaves can be parents."""
     batch_size: int
     """Relations in a batch."""
     negatives: int
@@ -60,7 +62,7 @@ class Configuration:
                 raise ConfigurationError(f"{field.name} is {value}; it must be above zero")
         if self.monitor not in ("mr", "reciprocal_rank"):
             raise ConfigurationError(f"monitor is {self.monitor!r}; choose mr or reciprocal_rank")
-        for name in ("dropout", "query_dropout", "validation_share"):
+        for name in ("dropout", "query_dropout", "childless", "validation_share"):
             if getattr(self, name) >= 1:
                 raise ConfigurationError(f"{name} is {getattr(self, name)}; it must be below 1")
 

@@ -64,31 +64,42 @@ class Siblings:
     sibling_of: Indices
 
 
-def choose_siblings(
-    taxonomy: Taxonomy,
-    anchors: Indices,
-    most: int,
-    generator: np.random.Generator | None = None,
-) -> Siblings:
-    """All children of each anchor, or `most` of them, so that a hub costs no more than `most`.
-
-    A window of neighbours in the list of children, which begins at random while training and is
-    spread evenly otherwise: no child twice, no sorting, and evaluation is always the same.
-    """
-    children = taxonomy.children_of
-    starts, degrees = children.offsets[anchors], children.offsets[anchors + 1]
-    degrees = degrees - starts
+def spread_siblings(taxonomy: Taxonomy, anchors: Indices, most: int) -> Siblings:
+    """All children of each anchor, or `most` of them spread evenly: always the same ones."""
+    starts, degrees = _children(taxonomy, anchors)
     counts = np.minimum(degrees, most)
     sibling_of = np.repeat(np.arange(len(anchors)), counts)
     steps = ranges(np.zeros_like(counts), counts)
-    degree = degrees[sibling_of]
-    if generator is None:
-        places = steps * degree // np.maximum(counts[sibling_of], 1)
-    else:
-        shifts = generator.integers(0, np.maximum(degrees, 1))
-        shifts[degrees <= most] = 0
-        places = (steps + shifts[sibling_of]) % np.maximum(degree, 1)
+    places = steps * degrees[sibling_of] // np.maximum(counts[sibling_of], 1)
     return Siblings(starts[sibling_of] + places, sibling_of)
+
+
+def draw_siblings(
+    taxonomy: Taxonomy,
+    anchors: Indices,
+    most: int,
+    childless: float,
+    generator: np.random.Generator,
+) -> Siblings:
+    """All children of each anchor, or `most` of them, so that a hub costs no more than `most`.
+
+    They are a window of the list of children that begins anywhere and may run over its end: no
+    child twice, and no sorting. A share of the anchors, `childless`, is shown without children.
+    """
+    starts, degrees = _children(taxonomy, anchors)
+    counts = np.minimum(degrees, most)
+    counts[generator.random(len(anchors)) < childless] = 0
+    sibling_of = np.repeat(np.arange(len(anchors)), counts)
+    shifts = generator.integers(0, np.maximum(degrees, 1))
+    steps = ranges(np.zeros_like(counts), counts)
+    places = (steps + shifts[sibling_of]) % np.maximum(degrees, 1)[sibling_of]
+    return Siblings(starts[sibling_of] + places, sibling_of)
+
+
+def _children(taxonomy: Taxonomy, anchors: Indices) -> tuple[Indices, Indices]:
+    """Where each anchor's children begin in `children_of.targets`, and how many they are."""
+    offsets = taxonomy.children_of.offsets
+    return offsets[anchors], offsets[anchors + 1] - offsets[anchors]
 
 
 def build_egonets(taxonomy: Taxonomy, anchors: Indices, siblings: Siblings) -> Egonets:

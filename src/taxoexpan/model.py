@@ -64,9 +64,7 @@ class TaxoExpan:
             placement = self._place_in(network, holdout.taxonomy, features)
             return metrics_of(placement.true_ranks(queries, holdout.parents))
 
-        supervision = Supervision(
-            holdout.taxonomy, c.batch_size, c.negatives, c.siblings, self.seed
-        )
+        supervision = Supervision(holdout.taxonomy, c, self.seed)
         with torch.random.fork_rng():
             torch.manual_seed(self.seed)
             self.history = train(

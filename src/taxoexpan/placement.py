@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.adjacency import Indices
-from taxoexpan.egonets import Egonets, build_egonets, choose_siblings
+from taxoexpan.egonets import Egonets, build_egonets, spread_siblings
 from taxoexpan.network.comparison import compare
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.taxonomy import Taxonomy
@@ -40,7 +40,7 @@ def encode_anchors(
 
 def anchor_egonets(taxonomy: Taxonomy, anchors: Indices, siblings: int) -> Egonets:
     """The egonets of some anchors as they are used outside training: always the same."""
-    return build_egonets(taxonomy, anchors, choose_siblings(taxonomy, anchors, siblings))
+    return build_egonets(taxonomy, anchors, spread_siblings(taxonomy, anchors, siblings))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ import torch
 from numpy.typing import NDArray
 
 from taxoexpan.adjacency import Indices
-from taxoexpan.egonets import Egonets, build_egonets, choose_siblings
+from taxoexpan.configuration import Configuration
+from taxoexpan.egonets import Egonets, build_egonets, draw_siblings
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 
@@ -76,13 +77,12 @@ class TrainingBatch:
 class Supervision:
     """One training instance for every relation of a taxonomy (Section 4.3)."""
 
-    def __init__(
-        self, taxonomy: Taxonomy, batch_size: int, negatives: int, siblings: int, seed: int
-    ) -> None:
+    def __init__(self, taxonomy: Taxonomy, configuration: Configuration, seed: int) -> None:
         self.taxonomy = taxonomy
-        self.batch_size = batch_size
-        self.negatives = negatives
-        self.siblings = siblings
+        self.batch_size = configuration.batch_size
+        self.negatives = configuration.negatives
+        self.siblings = configuration.siblings
+        self.childless = configuration.childless
         self.generator = np.random.default_rng(seed)
         # In the order of `children_of`, so that relation k is place k among all children.
         self.parents, self.children = taxonomy.children_of.of_many(np.arange(len(taxonomy)))
@@ -102,7 +102,9 @@ class Supervision:
         """These relations as instances, with negatives drawn for all of them together."""
         drawn = self.generator.integers(0, len(self.taxonomy), self.negatives)
         anchors = np.unique(np.concatenate([self.parents[relations], drawn]))
-        siblings = choose_siblings(self.taxonomy, anchors, self.siblings, self.generator)
+        siblings = draw_siblings(
+            self.taxonomy, anchors, self.siblings, self.childless, self.generator
+        )
         queries = self.children[relations]
         return TrainingBatch(
             queries=torch.from_numpy(queries),
@@ -115,6 +117,8 @@ class Supervision:
     @staticmethod
     def _find(places: Indices, wanted: Indices) -> Indices:
         """The row of each wanted place among the siblings, or -1."""
+        if not len(places):
+            return np.full(len(wanted), -1)
         order = np.argsort(places, kind="stable")
         found = np.minimum(np.searchsorted(places, wanted, sorter=order), len(places) - 1)
         rows = order[found]

@@ -9,11 +9,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from taxoexpan.egonets import Egonets
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.network.propagation import PositionEnhancedAttention
 from taxoexpan.taxonomy import Taxonomy
 
-Egonet = tuple[list[tuple[int, int]], list[tuple[int, int]]]
+Node = tuple[int, int]
+Egonet = tuple[list[Node], list[tuple[int, int]]]
 
 
 @contextmanager
@@ -26,15 +28,28 @@ def double_precision() -> Iterator[None]:
         torch.set_default_dtype(torch.float32)
 
 
-def egonet_of(taxonomy: Taxonomy, anchor: int, without: int | None = None) -> Egonet:
+def egonet_of(taxonomy: Taxonomy, anchor: int) -> Egonet:
     """Nodes as (concept, position), edges as (source, target) with a self-loop on each node."""
     parents = [(int(p), 0) for p in taxonomy.parents_of.of(anchor)]
-    children = [(int(c), 2) for c in taxonomy.children_of.of(anchor) if c != without]
+    children = [(int(c), 2) for c in taxonomy.children_of.of(anchor)]
+    return star_of(parents, anchor, children)
+
+
+def star_of(parents: list[Node], anchor: int, children: list[Node]) -> Egonet:
+    """The graph around an anchor: messages run downwards."""
     nodes = [*parents, (anchor, 1), *children]
     centre = len(parents)
     edges = [(i, centre) for i in range(centre)]
     edges += [(centre, i) for i in range(centre + 1, len(nodes))]
     return nodes, edges + [(i, i) for i in range(len(nodes))]
+
+
+def egonet_in(egonets: Egonets, slot: int, without: int | None = None) -> Egonet:
+    """The egonet in one slot of a batch, as it was drawn."""
+    above, middle, below = egonets.concepts[egonets.nodes].split(egonets.sizes)
+    parents = [(int(p), 0) for p in above[egonets.grandparent_of == slot]]
+    children = [(int(c), 2) for c in below[egonets.sibling_of == slot] if int(c) != without]
+    return star_of(parents, int(middle[slot]), children)
 
 
 def attention_layer(
@@ -75,14 +90,12 @@ def anchor_embedding(network: MatchingNetwork, names: Tensor, egonet: Egonet) ->
 
 def score(
     network: MatchingNetwork,
-    taxonomy: Taxonomy,
     vectors: Tensor,
-    anchor: int,
+    egonet: Egonet,
     query: Tensor,
-    without: int | None = None,
 ) -> Tensor:
-    """Log of Eq. 10, plus the fusion head; query [2, D], `without` is left out of the egonet."""
-    egonet = egonet_of(taxonomy, anchor, without)
+    """Log of Eq. 10, plus the fusion head; query [2, D]."""
+    anchor = next(concept for concept, position in egonet[0] if position == 1)
     a = anchor_embedding(network, vectors[0], egonet)
     value = a @ network.match.weight @ query[0]
     if network.fusion is not None:

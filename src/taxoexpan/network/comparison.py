@@ -25,6 +25,8 @@ def compare_leaving_out(
 
     `own[b]` is its row among the siblings, or -1 where it was not drawn.
     """
+    if not len(egonets.sibling_of):
+        return compare(cosines, egonets)
     anchors, siblings = _around(cosines, egonets)
     sums = _sums(siblings, egonets)
     counts = torch.bincount(egonets.sibling_of, minlength=egonets.size)

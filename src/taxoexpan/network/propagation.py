@@ -182,6 +182,8 @@ def leave_out(sums: EgonetSums, egonets: Egonets, picked: Tensor, own: Tensor) -
 
     Nothing in an egonet hears a sibling but itself, so leaving one out is a subtraction.
     """
+    if not len(egonets.sibling_of):
+        return sums.mean().index_select(0, picked)
     first_anchor, first_sibling = egonets.sizes[0], egonets.sizes[0] + egonets.sizes[1]
     there = (own >= 0).to(sums.total.dtype)[:, None] * sums.sibling_weight
     row = own.clamp(min=0)
