@@ -170,3 +170,10 @@ def test_an_id_that_names_something_else_is_refused() -> None:
     )
     with pytest.raises(TaxonomyError, match=message):
         keep_new(FOOD, Additions([Concept("a", "kiwi")], [("f", "a")]))
+
+
+def test_a_table_saved_by_a_spreadsheet_with_semicolons_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.csv"
+    path.write_text("query;query_id;rank;parent_id;score\noat milk;7;2;1;0,25\n", encoding="utf-8")
+    (suggestion,) = read_suggestions(path)
+    assert (suggestion.query.label, suggestion.rank, suggestion.score) == ("oat milk", 2, 0.25)

@@ -123,6 +123,7 @@ def test_a_model_that_learned_nothing_says_so() -> None:
     ("arguments", "message"),
     [
         ({"preset": "huge"}, "no preset is called 'huge'; choose one of best, paper"),
+        ({"seed": -1}, "seed is -1; it must be from 0"),
         ({"heads": 0}, "heads is 0; it must be above zero"),
         ({"dropout": 1.0}, "dropout is 1.0; it must be below 1"),
         ({"monitor": "f1"}, "choose mr or reciprocal_rank"),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from taxoexpan.errors import FormatError, TaxonomyError
 from taxoexpan.formats.source import Source
-from taxoexpan.formats.tabular import read_cells
+from taxoexpan.formats.tabular import guess_delimiter, read_cells
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 COLUMNS = ("query", "query_id", "rank", "parent_id", "parent_label", "path", "score")
@@ -52,7 +52,8 @@ def suggestions_csv(suggestions: Iterable[Suggestion]) -> str:
 def read_suggestions(path: Path) -> list[Suggestion]:
     """Read a table of suggestions, as it was written or as a person has pruned it."""
     source = Source.load(path)
-    cells = read_cells(source, ",")
+    # A spreadsheet may have saved it with semicolons, and numbers with a comma.
+    cells = read_cells(source, guess_delimiter(path, source.lines[0]))
     _, header = next(cells, (1, []))
     places = {name: header.index(name) for name in COLUMNS if name in header}
     for name in ("query", "query_id", "parent_id"):
@@ -121,7 +122,10 @@ def _suggestion(path: Path, line: int, cell: dict[str, str]) -> Suggestion:
         if not cell[name]:
             raise FormatError(path, f"{name} is blank; fill it, or remove the row", line)
     try:
-        rank, score = int(cell.get("rank") or 1), float(cell.get("score") or 1.0)
+        rank, score = (
+            int(cell.get("rank") or 1),
+            float((cell.get("score") or "1").replace(",", ".")),
+        )
     except ValueError:
         message = "rank must be a whole number and score a number; correct or blank them"
         raise FormatError(path, message, line) from None

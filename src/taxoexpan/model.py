@@ -38,6 +38,8 @@ class TaxoExpan:
     def __init__(
         self, preset: str = "best", seed: int = 0, device: str = "auto", **changes: Any
     ) -> None:
+        if not 0 <= seed < 2**63:
+            raise ConfigurationError(f"seed is {seed}; it must be from 0 to 2^63 - 1")
         self.preset = preset
         self.seed = seed
         self.device = choose_device(device)

@@ -230,6 +230,10 @@ def test_check_prints_findings_and_fails_on_warnings(
         (["expand", "old.csv", "empty.csv", "-o", "out.csv"], "the file is empty"),
         (["expand", "old.csv", "new.csv", "-o", "no/such/out.csv"], "is not there; make it first"),
         (["expand", "old.csv", "long.csv", "-o", "out.csv"], "long.csv, line 2: a name of 10,000"),
+        (
+            ["expand", "old.csv", "new.csv", "-o", "out.csv", "--suggestions", "out.csv"],
+            "out.csv: is named for two outputs",
+        ),
     ],
 )
 def test_an_error_is_one_line_that_names_the_place(
@@ -254,13 +258,23 @@ def test_an_error_is_one_line_that_names_the_place(
     assert sorted(Path().iterdir()) == before
 
 
-@pytest.mark.parametrize("option", [["--top-k", "0"], ["--top-k", "many"], ["--epochs", "-1"]])
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--top-k", "0"], "'0' is not a whole number above zero"),
+        (["--top-k", "many"], "'many' is not a whole number above zero"),
+        (["--epochs", "-1"], "'-1' is not a whole number above zero"),
+        (["--seed", "-1"], "'-1' is not a whole number from 0"),
+        (["--min-score", "nan"], "'nan' is not a number from 0 to 1"),
+        (["--min-score", "2"], "'2' is not a number from 0 to 1"),
+    ],
+)
 def test_an_option_out_of_range_is_refused(
-    pantry: Path, new: Path, option: list[str], capsys: pytest.CaptureFixture[str]
+    pantry: Path, new: Path, option: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
         main(["expand", str(pantry), str(new), "-o", "out.csv", *option])
-    assert "not a whole number above zero" in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def train_and_interrupt(taxonomy: Path, model: Path, after: str) -> tuple[int, str]:

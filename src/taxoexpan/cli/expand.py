@@ -18,6 +18,7 @@ from taxoexpan.cli.options import (
     read_taxonomy,
     screen_concepts,
 )
+from taxoexpan.errors import FormatError
 
 if TYPE_CHECKING:
     from taxoexpan.decisions import Suggestion
@@ -43,8 +44,11 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.formats.catalogue import rehearse
     from taxoexpan.formats.concepts import read_concepts
 
-    for output in filter(None, (options.output, options.suggestions, options.model)):
+    outputs = list(filter(None, (options.output, options.suggestions, options.model)))
+    for place, output in enumerate(outputs):
         refuse_overwriting(output, options.force)
+        if output.absolute() in [other.absolute() for other in outputs[:place]]:
+            raise FormatError(output, "is named for two outputs; give each a name of its own")
     taxonomy = read_taxonomy(options.taxonomy, options.format)
     screening = screen_concepts(taxonomy, read_concepts(options.new))
     rehearse(

@@ -65,7 +65,7 @@ def add_new_concepts(parser: argparse.ArgumentParser) -> None:
 def add_training(parser: argparse.ArgumentParser) -> None:
     """Everything about training that a user may want to set."""
     parser.add_argument("--preset", default="best", help="best (default) or paper")
-    parser.add_argument("--seed", type=int, default=0, help="the same seed, the same model")
+    parser.add_argument("--seed", type=seed, default=0, help="the same seed, the same model")
     parser.add_argument("--epochs", type=positive, help="the most passes over the taxonomy")
     add_device(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress")
@@ -88,15 +88,33 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
         "--top-k", type=positive, default=1, help="parents for each new concept (default 1)"
     )
     parser.add_argument(
-        "--min-score", type=float, default=0.0, help="leave out parents below this score (0 to 1)"
+        "--min-score", type=share, default=0.0, help="leave out parents below this score (0 to 1)"
     )
 
 
 def positive(text: str) -> int:
     """A whole number above zero."""
-    if not text.isdigit() or int(text) < 1:
+    if not (text.isascii() and text.isdigit()) or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
     return int(text)
+
+
+def seed(text: str) -> int:
+    """A whole number that can seed a generator."""
+    if not (text.isascii() and text.isdigit()) or int(text) >= 2**63:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^63 - 1")
+    return int(text)
+
+
+def share(text: str) -> float:
+    """A number from 0 to 1."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
+    return number
 
 
 def read_taxonomy(path: Path, format: str | None) -> Taxonomy:

@@ -40,7 +40,7 @@ class Table:
     def open(cls, source: Source) -> Table:
         """Take the first line as the header, and guess the delimiter from it and the name."""
         first = next((line for line in source.lines if line.strip()), "")
-        delimiter = _delimiter(source.path, first)
+        delimiter = guess_delimiter(source.path, first)
         try:
             cells = next(csv.reader([first], delimiter=delimiter), [])
         except csv.Error as error:
@@ -149,7 +149,8 @@ def open_if_table(source: Source) -> Table | None:
         return None
 
 
-def _delimiter(path: Path, first_line: str) -> str:
+def guess_delimiter(path: Path, first_line: str) -> str:
+    """What stands between the cells, judged by the file's name and its first line."""
     if path.suffix.lower() in (".tsv", ".tab"):
         return "\t"
     return max(",\t;", key=first_line.count)
