@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from taxoexpan.cli import apply, check, demo, expand, info, suggest, train
-from taxoexpan.cli.options import note
+from taxoexpan.cli.options import Version, note
 from taxoexpan.errors import TaxoExpanError
 
 COMMANDS = (check, info, train, suggest, apply, expand, demo)
@@ -35,14 +35,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """All commands and their options."""
-    from taxoexpan.cli.options import package_version
-
     parser = argparse.ArgumentParser(
         prog="taxoexpan",
         description="Grow a taxonomy: place new concepts in the taxonomy that you have.",
         epilog="Data goes to standard output or -o, messages to standard error.",
     )
-    parser.add_argument("--version", action=package_version())
+    parser.add_argument("--version", action=Version)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for command in COMMANDS:
         name = command.__name__.rpartition(".")[2]

@@ -16,22 +16,18 @@ if TYPE_CHECKING:
 MOST_NOTES = 10
 
 
-class _Version(argparse.Action):
+class Version(argparse.Action):
     """Looks the version up only when it is asked for."""
 
     def __init__(self, option_strings: list[str], dest: str) -> None:
         super().__init__(option_strings, dest, nargs=0, help="show the version and stop")
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print it and stop."""
         from importlib.metadata import version
 
         print(f"taxoexpan {version('taxoexpan')}")
         parser.exit()
-
-
-def package_version() -> type[argparse.Action]:
-    """The action of --version."""
-    return _Version
 
 
 def note(message: str) -> None:
