@@ -85,11 +85,13 @@ def test_no_file_of_a_model_is_a_pickle(model_directory: Path) -> None:
 
 def test_a_model_is_not_overwritten_unless_forced(model: TaxoExpan, tmp_path: Path) -> None:
     path = tmp_path / "model"
-    path.mkdir()
-    (path / "precious.txt").write_text("mine")
+    model.save(path)
     with pytest.raises(FormatError, match="is already there"):
         model.save(path)
-    assert (path / "precious.txt").exists()
+    (path / "precious.txt").write_text("mine")
+    with pytest.raises(FormatError, match="holds files that are not ours, such as precious"):
+        model.save(path, force=True)
+    (path / "precious.txt").unlink()
     model.save(path, force=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["model"]
     assert TaxoExpan.load(path).taxonomy == model.taxonomy

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from taxoexpan.decisions import (
     choose,
     keep_new,
     read_suggestions,
+    refuse_other_labels,
     suggestions_csv,
 )
 from taxoexpan.errors import FormatError, TaxonomyError
@@ -77,7 +79,7 @@ def test_columns_may_be_moved_and_removed(tmp_path: Path) -> None:
     path = written(tmp_path / "s.csv", "parent_id,query_id,comment,query\nf,k,yes,kiwi\n")
     (found,) = read_suggestions(path)
     assert (found.query, found.parent.id) == (Concept("k", "kiwi"), "f")
-    assert (found.rank, found.score) == (1, 1.0)
+    assert (found.rank, found.score) == (0, 1.0)
 
 
 def test_a_table_pruned_to_its_header_suggests_nothing(tmp_path: Path) -> None:
@@ -177,3 +179,24 @@ def test_a_table_saved_by_a_spreadsheet_with_semicolons_is_read(tmp_path: Path) 
     path.write_text("query;query_id;rank;parent_id;score\noat milk;7;2;1;0,25\n", encoding="utf-8")
     (suggestion,) = read_suggestions(path)
     assert (suggestion.query.label, suggestion.rank, suggestion.score) == ("oat milk", 2, 0.25)
+
+
+def test_a_parent_under_another_label_is_refused() -> None:
+    taxonomy = Taxonomy([Concept("1", "animal"), Concept("2", "dog")], [("1", "2")])
+    edited = Suggestion(Concept("3", "husky"), 1, Concept("1", "dog"), (), 0.5)
+    with pytest.raises(TaxonomyError, match="'husky' is 'animal' in the taxonomy and 'dog' in"):
+        refuse_other_labels(taxonomy, [edited])
+    refuse_other_labels(taxonomy, [replace(edited, parent=Concept("1", ""))])
+
+
+def test_a_name_that_the_taxonomy_has_under_another_id_is_not_added_again() -> None:
+    taxonomy = Taxonomy([Concept("1", "animal"), Concept("2", "Husky Dog")], [("1", "2")])
+    additions, present = keep_new(taxonomy, Additions([Concept("9", "husky-dog")], [("1", "9")]))
+    assert additions == Additions((), ())
+    assert [concept.id for concept in present] == ["9"]
+
+
+def test_rows_that_a_person_added_without_a_rank_come_first() -> None:
+    query = Concept("q", "husky")
+    told = [Suggestion(query, rank, Concept(p, p), (), 1.0) for rank, p in ((1, "a"), (0, "b"))]
+    assert choose(told, top_k=1).relations == (("b", "q"),)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import resource
 import stat
 from collections.abc import Iterator
@@ -9,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from taxoexpan.errors import FormatError
-from taxoexpan.files import refuse_overwriting, whole_directory, write_whole
+from taxoexpan.files import preflight, refuse_overwriting, whole_directory, write_whole
+
+OWN = ("part", "old", "new")
 
 
 @contextmanager
@@ -62,7 +65,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_a_directory_is_never_replaced_by_a_file(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    with pytest.raises(FormatError, match="is a directory; give a file name"):
+    with pytest.raises(FormatError, match="is not an ordinary file; give the name of one"):
         write_whole({tmp_path / "a": b""}, force=True)
     assert (tmp_path / "a").is_dir()
 
@@ -91,14 +94,14 @@ def test_a_bare_name_is_written_into_the_working_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_whole({Path("a.csv"): b"new"})
-    with whole_directory(Path("model")) as folder:
+    with whole_directory(Path("model"), OWN) as folder:
         (folder / "part").touch()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "model"]
 
 
 def test_a_directory_takes_its_name_only_when_filled(tmp_path: Path) -> None:
     path = tmp_path / "model"
-    with whole_directory(path) as folder:
+    with whole_directory(path, OWN) as folder:
         (folder / "part").write_text("one")
         assert not path.exists()
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
@@ -106,7 +109,7 @@ def test_a_directory_takes_its_name_only_when_filled(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_could_not_be_filled_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError), whole_directory(tmp_path / "model") as folder:
+    with pytest.raises(FileNotFoundError), whole_directory(tmp_path / "model", OWN) as folder:
         (folder / "part").write_bytes((tmp_path / "missing").read_bytes())
     assert list(tmp_path.iterdir()) == []
 
@@ -115,20 +118,72 @@ def test_a_directory_is_replaced_only_when_forced(tmp_path: Path) -> None:
     path = tmp_path / "model"
     path.mkdir()
     (path / "old").touch()
-    with pytest.raises(FormatError, match="is already there"), whole_directory(path):
+    with pytest.raises(FormatError, match="is already there"), whole_directory(path, OWN):
         pass
-    with whole_directory(path, force=True) as folder:
+    with whole_directory(path, OWN, force=True) as folder:
         (folder / "new").touch()
         assert (path / "old").exists()
     assert [file.name for file in path.iterdir()] == ["new"]
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_directory_with_files_of_somebody_else_is_never_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "thesis"
+    path.mkdir()
+    (path / "chapter").write_text("years of work")
+    message = "holds files that are not ours, such as chapter; it is not replaced"
+    with pytest.raises(FormatError, match=message), whole_directory(path, OWN, force=True):
+        pass
+    assert (path / "chapter").read_text() == "years of work"
+
+
+def test_a_file_is_never_replaced_by_a_directory(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("precious")
+    message = "is a file; give the name of a directory"
+    with pytest.raises(FormatError, match=message), whole_directory(path, OWN, force=True):
+        pass
+    assert path.read_text() == "precious"
+
+
+def test_everything_in_a_directory_can_be_read_by_whom_the_user_allows(tmp_path: Path) -> None:
+    with whole_directory(tmp_path / "model", OWN) as folder:
+        (folder / "part").touch(mode=0o600)
+    (tmp_path / "plain").touch()
+    plain = (tmp_path / "plain").stat().st_mode
+    assert (tmp_path / "model" / "part").stat().st_mode == plain
+
+
+def test_what_is_not_an_ordinary_file_is_never_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(FormatError, match="is not an ordinary file"):
+        write_whole({pipe: b"data"}, force=True)
+    assert pipe.is_fifo()
+
+
+def test_a_link_stays_a_link_and_its_target_is_written(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_text("old")
+    link.symlink_to(target)
+    write_whole({link: b"new"}, force=True)
+    assert link.is_symlink()
+    assert target.read_bytes() == b"new"
+
+
+def test_outputs_that_collide_are_refused_before_any_work(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    preflight([one, other], [], force=False)
+    for outputs, inputs in (([one, one], []), ([one], [tmp_path / "x" / ".." / "one"])):
+        with pytest.raises(FormatError, match="give each a name of its own"):
+            preflight(outputs, inputs, force=True)
+
+
 def test_an_old_directory_stays_when_its_successor_could_not_be_filled(tmp_path: Path) -> None:
     path = tmp_path / "model"
     path.mkdir()
     (path / "old").touch()
-    with pytest.raises(RuntimeError), whole_directory(path, force=True):
+    with pytest.raises(RuntimeError), whole_directory(path, OWN, force=True):
         raise RuntimeError
     assert [file.name for file in path.iterdir()] == ["old"]
     assert list(tmp_path.iterdir()) == [path]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from growing import written
 
-from taxoexpan.errors import ConfigurationError
+from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.lint import Finding, lint, lint_file
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -72,9 +72,14 @@ def test_a_cycle_in_a_file_is_one_error_with_its_line(tmp_path: Path) -> None:
 
 
 def test_an_error_of_the_whole_file_has_the_file_as_its_place(tmp_path: Path) -> None:
-    path = tmp_path / "missing.csv"
+    path = written(tmp_path / "empty.csv", "")
     (finding,) = lint_file(path)
     assert finding.place == str(path)
+
+
+def test_a_missing_file_is_an_error_and_not_a_finding(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="there is no such file"):
+        lint_file(tmp_path / "missing.csv")
 
 
 def test_what_was_noticed_in_the_file_comes_with_its_line(tmp_path: Path) -> None:

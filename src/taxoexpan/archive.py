@@ -29,6 +29,8 @@ CONFIG, WEIGHTS, ANCHORS, TAXONOMY = (
     "anchors.safetensors",
     "taxonomy/taxonomy.json",
 )
+OWN = (CONFIG, WEIGHTS, ANCHORS, "taxonomy", "README.md")
+"""What a model directory holds; one that holds anything else is never replaced."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Archive:
 
 def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
     """Write a model directory, whole or not at all."""
-    with whole_directory(path, force) as directory:
+    with whole_directory(path, OWN, force) as directory:
         (directory / TAXONOMY).parent.mkdir()
         _write_json(directory / TAXONOMY, _taxonomy_columns(archive.taxonomy))
         _save_tensors(archive.network.state_dict(), directory / WEIGHTS)
@@ -181,7 +183,10 @@ def _taxonomy_of(columns: dict[str, Any]) -> Taxonomy:
 
 
 def _save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
-    save_file({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, path)
+    try:
+        save_file({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, path)
+    except SafetensorError as error:
+        raise ModelError(f"{path.name} cannot be written: {error}") from None
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

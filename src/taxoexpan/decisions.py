@@ -12,6 +12,8 @@ from pathlib import Path
 from taxoexpan.errors import FormatError, TaxonomyError
 from taxoexpan.formats.source import Source
 from taxoexpan.formats.tabular import guess_delimiter, read_cells
+from taxoexpan.naming import fold_name
+from taxoexpan.screening import known_names
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 COLUMNS = ("query", "query_id", "rank", "parent_id", "parent_label", "path", "score")
@@ -79,7 +81,8 @@ def read_suggestions(path: Path) -> list[Suggestion]:
 def choose(suggestions: Sequence[Suggestion], top_k: int = 1, min_score: float = 0.0) -> Additions:
     """The relations to add: for each query its first `top_k`, none below `min_score`.
 
-    Where a person has removed the first rank, the next that is there counts as the first.
+    Where a person has removed the first rank, the next that is there counts as the first. Rows
+    with a blank rank (0 here) are a person's own: all of them come first.
     """
     good = [s for s in suggestions if s.score >= min_score]
     ranks: dict[str, set[int]] = {}
@@ -97,15 +100,16 @@ def keep_new(taxonomy: Taxonomy, additions: Additions) -> tuple[Additions, list[
 
     The old taxonomy is never changed, so an existing concept gets no further parent.
     """
-    present = [concept for concept in additions.concepts if concept.id in taxonomy]
+    names = known_names(taxonomy)
+    present = [c for c in additions.concepts if c.id in taxonomy or fold_name(c.label) in names]
     for concept in present:
-        label = taxonomy.concept(concept.id).label
+        label = taxonomy.concept(concept.id).label if concept.id in taxonomy else concept.label
         if label != concept.label:
             raise TaxonomyError(
                 f"the id {concept.id!r} of the new concept {concept.label!r} belongs to {label!r} "
                 "in the taxonomy; suggest again, or change the query_id"
             )
-    new = [concept for concept in additions.concepts if concept.id not in taxonomy]
+    new = [concept for concept in additions.concepts if concept not in present]
     ids = {concept.id for concept in new}
     for parent, child in additions.relations:
         if parent not in taxonomy and parent not in ids:
@@ -117,13 +121,25 @@ def keep_new(taxonomy: Taxonomy, additions: Additions) -> tuple[Additions, list[
     return Additions(tuple(new), tuple(relations)), present
 
 
+def refuse_other_labels(taxonomy: Taxonomy, suggestions: Iterable[Suggestion]) -> None:
+    """A parent's label must be the taxonomy's: else it was edited, or is of another taxonomy."""
+    for suggestion in suggestions:
+        id, told = suggestion.parent.id, suggestion.parent.label
+        if told and id in taxonomy and taxonomy.concept(id).label != told:
+            label = taxonomy.concept(id).label
+            raise TaxonomyError(
+                f"the parent {id!r} of {suggestion.query.label!r} is {label!r} in the taxonomy "
+                f"and {told!r} in the suggestions; to choose another parent change the parent_id"
+            )
+
+
 def _suggestion(path: Path, line: int, cell: dict[str, str]) -> Suggestion:
     for name in ("query", "query_id", "parent_id"):
         if not cell[name]:
             raise FormatError(path, f"{name} is blank; fill it, or remove the row", line)
     try:
         rank, score = (
-            int(cell.get("rank") or 1),
+            int(cell.get("rank") or 0),
             float((cell.get("score") or "1").replace(",", ".")),
         )
     except ValueError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,27 +13,42 @@ from taxoexpan.errors import FormatError
 
 
 def refuse_overwriting(path: Path, force: bool) -> None:
-    """Nothing is overwritten unless the user says so, and its folder must be there."""
+    """Nothing is overwritten unless the user says so, and its folder must be there to write in."""
     try:
         there = path.exists()
     except OSError as error:
         raise FormatError(path, f"cannot be written: {error.strerror}") from None
     if there and not force:
         raise FormatError(path, "is already there; choose another name, or give --force")
-    if not path.absolute().parent.is_dir():
+    folder = path.absolute().parent
+    if not folder.is_dir():
         raise FormatError(path, f"the folder {path.parent} is not there; make it first")
+    if not os.access(folder, os.W_OK):
+        raise FormatError(path, f"the folder {path.parent} cannot be written in; choose another")
+
+
+def preflight(outputs: Sequence[Path], inputs: Sequence[Path], force: bool) -> None:
+    """Refuse, before any work is done, outputs that would overwrite each other or an input."""
+    taken = [path.resolve() for path in inputs]
+    for output in outputs:
+        refuse_overwriting(output, force)
+        if output.resolve() in taken:
+            message = "would be overwritten by another output, or is an input"
+            raise FormatError(output, f"{message}; give each a name of its own")
+        taken.append(output.resolve())
 
 
 def write_whole(contents: Mapping[Path, bytes], force: bool = False) -> None:
     """Write every file beside its place first, then move all of them in."""
     for path in contents:
         refuse_overwriting(path, force)
-        if path.is_dir():
-            raise FormatError(path, "is a directory; give a file name")
+        if path.exists() and not path.is_file():
+            raise FormatError(path, "is not an ordinary file; give the name of one")
     staged: dict[Path, Path] = {}
     try:
         for path, content in contents.items():
-            staged[path] = _stage(path, content)
+            # A link stays one: what it points to is replaced.
+            staged[path.resolve()] = _stage(path.resolve(), content)
         for path, temporary in staged.items():
             temporary.replace(path)
     except OSError as error:
@@ -44,9 +59,12 @@ def write_whole(contents: Mapping[Path, bytes], force: bool = False) -> None:
 
 
 @contextmanager
-def whole_directory(path: Path, force: bool = False) -> Iterator[Path]:
-    """A directory to fill, which takes its name only when it is filled without an error."""
-    refuse_overwriting(path, force)
+def whole_directory(path: Path, own: Collection[str], force: bool = False) -> Iterator[Path]:
+    """A directory to fill, which takes its name only when it is filled without an error.
+
+    With `force` it replaces one that holds nothing but what we write there, `own`.
+    """
+    refuse_replacing(path, own, force)
     path = path.absolute()
     try:
         staging = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
@@ -54,6 +72,8 @@ def whole_directory(path: Path, force: bool = False) -> Iterator[Path]:
         raise FormatError(path, f"cannot be written: {error.strerror}") from None
     try:
         yield staging
+        for part in staging.rglob("*"):
+            part.chmod((0o777 if part.is_dir() else 0o666) & ~_umask())
         staging.chmod(0o777 & ~_umask())
         if path.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
@@ -64,6 +84,19 @@ def whole_directory(path: Path, force: bool = False) -> Iterator[Path]:
             staging.replace(path)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def refuse_replacing(path: Path, own: Collection[str], force: bool) -> None:
+    """A directory is replaced only by force, and only when everything in it is ours."""
+    refuse_overwriting(path, force)
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise FormatError(path, "is a file; give the name of a directory")
+    others = sorted(part.name for part in path.iterdir() if part.name not in own)
+    if others:
+        message = f"holds files that are not ours, such as {others[0]}"
+        raise FormatError(path, f"{message}; it is not replaced, choose another name")
 
 
 def _stage(path: Path, content: bytes) -> Path:

@@ -31,6 +31,8 @@ def lint_file(path: Path, format: str | None = None) -> list[Finding]:
     try:
         document = read(path, format)
     except FormatError as error:
+        if not path.is_file():
+            raise
         place = f"line {error.line}" if error.line else str(path)
         return [Finding("unreadable", "error", place, str(error))]
     notes = [Finding("file", "warning", f"line {n.line}", n.message) for n in document.notes]

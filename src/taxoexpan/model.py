@@ -198,7 +198,7 @@ def choose_device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.zeros(1, device=device)
+        torch.zeros(1, device=device).item()  # a device that holds no numbers fails here
     except (RuntimeError, AssertionError) as error:
         message = str(error).splitlines()[0]
         raise ConfigurationError(f"the device {name!r} cannot be used here: {message}") from None

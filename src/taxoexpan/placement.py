@@ -18,6 +18,8 @@ from taxoexpan.taxonomy import Taxonomy
 
 ANCHOR_BLOCK = 8192
 """Anchors encoded at a time."""
+FUSED = 1_000_000
+"""Pairs that the fusion head scores at a time; each needs room for its hidden units."""
 CELLS = 16_000_000
 """Cosines held at a time, which decides how many queries are scored together."""
 
@@ -69,7 +71,7 @@ class Placement:
         scores = self.keys @ queries[0].T
         if self.fusion is not None:
             compared = compare(self.vectors @ queries.mT, self.egonets)
-            rows = max(1, CELLS // 16 // queries.shape[1])
+            rows = max(1, FUSED // queries.shape[1])
             scores += torch.cat([self.fusion(part) for part in compared.split(rows, dim=1)])
         return scores
 

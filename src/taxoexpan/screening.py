@@ -25,7 +25,7 @@ def screen(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Screening:
     A name is known when it is a label or a synonym, whatever its case, spaces and hyphens. Two
     concepts of one name in the list are one concept, unless each has an id of its own.
     """
-    known = _known_names(taxonomy)
+    known = known_names(taxonomy)
     new: list[Concept] = []
     present: list[tuple[Concept, Concept]] = []
     repeated: list[Concept] = []
@@ -46,7 +46,7 @@ def screen(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Screening:
     return Screening(tuple(with_ids(taxonomy, new)), tuple(present), tuple(repeated))
 
 
-def _known_names(taxonomy: Taxonomy) -> dict[str, int]:
+def known_names(taxonomy: Taxonomy) -> dict[str, int]:
     """Every folded label and synonym with the index of a concept it names; labels go first."""
     known = {fold_name(name): index for index, names in taxonomy.synonyms.items() for name in names}
     known.update((fold_name(label), index) for index, label in enumerate(taxonomy.labels))

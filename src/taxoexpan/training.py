@@ -130,5 +130,6 @@ def _line(epoch: Epoch, better: bool) -> str:
     text = f"epoch {epoch.number:>3}  loss {epoch.loss:.4f}"
     if epoch.validation is not None:
         v = epoch.validation
-        text += f"  validation MR {v.mr:.1f}  Hit@1 {v.hit_at_1:.3f}  MRR {v.mrr:.3f}"
+        text += f"  validation MR {v.mr:.1f}  Hit@1 {v.hit_at_1:.3f}"
+        text += f"  MRR {v.reciprocal_rank:.3f} (scaled {v.mrr:.3f})"
     return text + ("  *" if better else "")

@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -232,7 +233,7 @@ def test_check_prints_findings_and_fails_on_warnings(
         (["expand", "old.csv", "long.csv", "-o", "out.csv"], "long.csv, line 2: a name of 10,000"),
         (
             ["expand", "old.csv", "new.csv", "-o", "out.csv", "--suggestions", "out.csv"],
-            "out.csv: is named for two outputs",
+            "out.csv: would be overwritten by another output",
         ),
     ],
 )
@@ -277,10 +278,11 @@ def test_an_option_out_of_range_is_refused(
     assert message in capsys.readouterr().err
 
 
-def train_and_interrupt(taxonomy: Path, model: Path, after: str) -> tuple[int, str]:
+def train_and_interrupt(model: Path, after: str) -> tuple[int, str]:
     """Press Ctrl-C once a line with this text has been printed; the status and all messages."""
-    command = [sys.executable, "-m", "taxoexpan.cli.main", "train", str(taxonomy), "-o", str(model)]
-    options = ["--epochs", "100000", "--preset", "paper", "--device", "cpu"]
+    food = resources.files("taxoexpan") / "data" / "food.csv"
+    command = [sys.executable, "-m", "taxoexpan.cli.main", "train", str(food), "-o", str(model)]
+    options = ["--device", "cpu"]
     with subprocess.Popen(
         [*command, *options], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     ) as process:
@@ -295,20 +297,50 @@ def train_and_interrupt(taxonomy: Path, model: Path, after: str) -> tuple[int, s
         return process.wait(60), messages
 
 
-def test_ctrl_c_saves_the_best_weights_and_says_so(pantry: Path, tmp_path: Path) -> None:
+def test_ctrl_c_saves_the_best_weights_and_says_so(tmp_path: Path) -> None:
     model = tmp_path / "model"
-    status, messages = train_and_interrupt(pantry, model, after="epoch   2")
+    status, messages = train_and_interrupt(model, after="epoch   1")
     assert status == 0, messages
     assert "stopped by Ctrl-C; the best weights so far are kept" in messages
     config = json.loads((model / "config.json").read_text(encoding="utf-8"))
     assert config["training"]["interrupted"] is True
 
 
-def test_ctrl_c_before_the_first_epoch_writes_nothing(pantry: Path, tmp_path: Path) -> None:
-    status, messages = train_and_interrupt(pantry, tmp_path / "model", after="training on")
+def test_ctrl_c_before_the_first_epoch_writes_nothing(tmp_path: Path) -> None:
+    status, messages = train_and_interrupt(tmp_path / "model", after="training on")
     assert status == 130, messages
-    assert "stopped; nothing was written" in messages
+    assert "taxoexpan: stopped" in messages
     assert list(tmp_path.iterdir()) == []
+
+
+def test_output_is_utf_8_whatever_the_locale(tmp_path: Path) -> None:
+    path = tmp_path / "cycle.csv"
+    path.write_text("child,parent\n豆,茶\n茶,豆\n", encoding="utf-8")
+    environment = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(
+        [sys.executable, "-m", "taxoexpan.cli.main", "check", str(path)],
+        capture_output=True,
+        check=False,
+        env=environment,
+    )
+    assert done.returncode == 1
+    assert "豆 → 茶" in done.stdout.decode("utf-8") or "茶 → 豆" in done.stdout.decode("utf-8")
+
+
+def test_a_full_disk_is_an_error_without_a_traceback(pantry: Path) -> None:
+    command = f"{sys.executable} -m taxoexpan.cli.main info {pantry} > /dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "taxoexpan: No space left on device: standard output\n"
+
+
+def test_json_suggestions_go_where_they_are_asked_to(
+    model_directory: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.json"
+    assert main(["suggest", str(model_directory), str(new), "--json", "-o", str(out)]) == 0
+    assert capsys.readouterr().out == ""
+    assert len(json.loads(out.read_text(encoding="utf-8"))["suggestions"]) == 10
 
 
 def test_a_reader_that_stops_early_is_no_error(pantry: Path) -> None:

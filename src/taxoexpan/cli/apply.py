@@ -31,9 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Apply the decisions."""
     from taxoexpan.decisions import read_suggestions
-    from taxoexpan.files import refuse_overwriting
+    from taxoexpan.files import preflight
 
-    refuse_overwriting(options.output, options.force)
+    preflight(
+        [options.output], [options.decisions, *filter(None, [options.concepts])], options.force
+    )
     taxonomy = read_taxonomy(options.taxonomy, options.format)
     suggestions = read_suggestions(options.decisions)
     if options.concepts:
@@ -46,9 +48,10 @@ def write_choice(
     options: argparse.Namespace, taxonomy: Taxonomy, suggestions: list[Suggestion]
 ) -> None:
     """Choose, check against the taxonomy, and write the expanded file."""
-    from taxoexpan.decisions import choose, keep_new
+    from taxoexpan.decisions import choose, keep_new, refuse_other_labels
     from taxoexpan.formats.catalogue import write_expanded
 
+    refuse_other_labels(taxonomy, suggestions)
     additions, present = keep_new(taxonomy, choose(suggestions, options.top_k, options.min_score))
     for concept in present:
         note(f"already present: {concept.label!r} ({concept.id}); not added again")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from taxoexpan.cli import expand
 from taxoexpan.cli.options import add_output, add_training, note
+from taxoexpan.errors import FormatError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +27,8 @@ def run(options: argparse.Namespace) -> int:
 
     folder: Path = options.output
     refuse_overwriting(folder, options.force)
+    if folder.exists() and not folder.is_dir():
+        raise FormatError(folder, "is a file; give the name of a folder")
     folder.mkdir(exist_ok=True)
     data = resources.files("taxoexpan") / "data"
     with resources.as_file(data) as here:

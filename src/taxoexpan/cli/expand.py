@@ -18,7 +18,6 @@ from taxoexpan.cli.options import (
     read_taxonomy,
     screen_concepts,
 )
-from taxoexpan.errors import FormatError
 
 if TYPE_CHECKING:
     from taxoexpan.decisions import Suggestion
@@ -39,16 +38,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Do all three steps."""
+    from taxoexpan.archive import OWN as MODEL_PARTS
     from taxoexpan.decisions import suggestions_csv
-    from taxoexpan.files import refuse_overwriting, write_whole
+    from taxoexpan.files import preflight, refuse_replacing, write_whole
     from taxoexpan.formats.catalogue import rehearse
     from taxoexpan.formats.concepts import read_concepts
 
-    outputs = list(filter(None, (options.output, options.suggestions, options.model)))
-    for place, output in enumerate(outputs):
-        refuse_overwriting(output, options.force)
-        if output.absolute() in [other.absolute() for other in outputs[:place]]:
-            raise FormatError(output, "is named for two outputs; give each a name of its own")
+    beside = list(filter(None, (options.suggestions, options.model)))
+    preflight([options.output, *beside], [options.new], options.force)
+    preflight(beside, [options.taxonomy], options.force)
+    if options.model:
+        refuse_replacing(options.model, MODEL_PARTS, options.force)
     taxonomy = read_taxonomy(options.taxonomy, options.format)
     screening = screen_concepts(taxonomy, read_concepts(options.new))
     rehearse(

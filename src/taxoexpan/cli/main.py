@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 from taxoexpan.cli import apply, check, demo, expand, info, suggest, train
 from taxoexpan.cli.options import Version, note
@@ -16,21 +18,39 @@ COMMANDS = (check, info, train, suggest, apply, expand, demo)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0 when it did what it should, 1 for findings, 2 for an error."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # data is UTF-8, whatever the terminal thinks
     options = build_parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _stop)
     try:
         status: int = options.run(options)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return status
     except TaxoExpanError as error:
         note(f"taxoexpan: {error}")
         return 2
     except KeyboardInterrupt:
-        note("\ntaxoexpan: stopped; nothing was written")
+        note("\ntaxoexpan: stopped")
         return 130
     except BrokenPipeError:
-        # Whoever read our output has seen enough; keep Python from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()  # whoever read it has seen enough
         return 0
+    except OSError as error:
+        _discard_output()
+        note(f"taxoexpan: {error.strerror}: {error.filename or 'standard output'}")
+        return 2
+
+
+def _stop(number: int, _: object) -> None:
+    """End on SIGTERM as on an error, so that nothing half made is left behind."""
+    raise SystemExit(128 + number)
+
+
+def _discard_output() -> None:
+    """Send what is left to nowhere, so that Python does not complain at its end."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from taxoexpan.taxonomy import Concept, Taxonomy
 
 MOST_NOTES = 10
+FEW_QUERIES = 20
 
 
 class Version(argparse.Action):
@@ -35,9 +36,14 @@ def note(message: str) -> None:
     print(message, file=sys.stderr)
 
 
+def as_json(content: object) -> str:
+    """A result for a program to read."""
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
 def print_json(content: object) -> None:
     """Print a result for a program to read."""
-    print(json.dumps(content, ensure_ascii=False, indent=2))
+    print(as_json(content), end="")
 
 
 def add_taxonomy(parser: argparse.ArgumentParser) -> None:
@@ -134,6 +140,10 @@ def fit_model(options: argparse.Namespace, taxonomy: Taxonomy) -> TaxoExpan:
     if not options.quiet:
         note(f"training on {len(taxonomy):,} concepts, {taxonomy.relation_count:,} relations")
     model.fit(taxonomy, progress=not options.quiet)
+    figures = model.training["validation"]
+    if figures is None or figures["queries"] < FEW_QUERIES:
+        count = 0 if figures is None else figures["queries"]
+        note(f"note: {count} leaves to validate on are few; expect little of so small a taxonomy")
     history = model.history
     if history is not None and history.interrupted:
         note(f"stopped by Ctrl-C; the best weights so far are kept (epoch {history.best})")

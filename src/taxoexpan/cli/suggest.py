@@ -9,9 +9,9 @@ from taxoexpan.cli.options import (
     add_device,
     add_new_concepts,
     add_output,
+    as_json,
     note,
     positive,
-    print_json,
     screen_concepts,
 )
 
@@ -34,11 +34,11 @@ def run(options: argparse.Namespace) -> int:
     """Write the ranked parents."""
     from taxoexpan.cli.table import placements_table
     from taxoexpan.decisions import suggestions_csv
-    from taxoexpan.files import refuse_overwriting, write_whole
+    from taxoexpan.files import preflight, write_whole
     from taxoexpan.formats.concepts import read_concepts
 
     if options.output:
-        refuse_overwriting(options.output, options.force)
+        preflight([options.output], [options.new, options.model], options.force)
     concepts = read_concepts(options.new)
     from taxoexpan.model import TaxoExpan
 
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     screening = screen_concepts(model.taxonomy, concepts)
     suggestions = model.rank(screening.new, options.top_k)
     if options.json:
-        print_json(
+        text = as_json(
             {
                 "suggestions": [suggestion.as_dict() for suggestion in suggestions],
                 "already_present": [
@@ -56,10 +56,12 @@ def run(options: argparse.Namespace) -> int:
             }
         )
     elif options.table:
-        print(placements_table(suggestions))
+        text = placements_table(suggestions) + "\n"
+    else:
+        text = suggestions_csv(suggestions)
     if options.output:
-        write_whole({options.output: suggestions_csv(suggestions).encode()}, options.force)
+        write_whole({options.output: text.encode()}, options.force)
         note(f"{len(screening.new)} new concepts ranked; suggestions in {options.output}")
-    elif not options.json and not options.table:
-        print(suggestions_csv(suggestions), end="")
+    else:
+        print(text, end="")
     return 0

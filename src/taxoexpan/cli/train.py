@@ -25,9 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Train and save."""
-    from taxoexpan.files import refuse_overwriting
+    from taxoexpan.archive import OWN
+    from taxoexpan.files import refuse_replacing
 
-    refuse_overwriting(options.output, options.force)
+    refuse_replacing(options.output, OWN, options.force)
     taxonomy = read_taxonomy(options.taxonomy, options.format)
     model = fit_model(options, taxonomy)
     model.save(options.output, options.force)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.draft import Document, Draft
+from taxoexpan.formats.draft import Document, Draft, Note
 from taxoexpan.formats.source import Source
 from taxoexpan.taxonomy import Additions, Taxonomy
 
@@ -26,6 +26,8 @@ def read(source: Source) -> Document:
     draft.ids, draft.labels, draft.lines = _columns(Source.load(terms), "id<TAB>name")
     columns = _columns(_relations(taxo), "parent id<TAB>child id")
     draft.parents, draft.children, draft.relation_lines = columns
+    if not taxo.exists():
+        draft.notes.append(Note(1, f"there is no {taxo.name} beside it, and so no relation"))
     return draft.finish()
 
 

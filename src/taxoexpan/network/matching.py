@@ -45,5 +45,5 @@ class FusionHead(nn.Module):
 
     def forward(self, compared: Tensor) -> Tensor:
         """The score of each pair."""
-        hidden = (self.hidden @ compared.flatten(1) + self.bias).relu_()
+        hidden = torch.addmm(self.bias, self.hidden, compared.flatten(1)).relu_()
         return (self.output @ hidden).view(compared.shape[1:])
