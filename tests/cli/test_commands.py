@@ -176,6 +176,18 @@ def test_definitions_and_synonyms_travel_with_the_list(tmp_path: Path) -> None:
     assert (concept.definition, concept.synonyms) == ("of oats, mostly", ("a", "b"))
 
 
+def test_a_pair_of_files_is_written_and_named_as_a_pair(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "old.terms").write_text("1\tmilk\n")
+    (tmp_path / "old.taxo").write_text("")
+    (tmp_path / "d.csv").write_text("query,query_id,parent_id\noat milk,2,1\n")
+    files = [str(tmp_path / name) for name in ("old.terms", "d.csv")]
+    assert main(["apply", *files, "-o", str(tmp_path / "new")]) == 0
+    assert f"{tmp_path}/new.terms and {tmp_path}/new.taxo" in capsys.readouterr().err
+    assert Taxonomy.read(tmp_path / "new.taxo").parents("2") == ("1",)
+
+
 def test_apply_refuses_a_cycle_and_writes_nothing(
     pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

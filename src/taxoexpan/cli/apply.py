@@ -49,7 +49,7 @@ def write_choice(
 ) -> None:
     """Choose, check against the taxonomy, and write the expanded file."""
     from taxoexpan.decisions import choose, keep_new, refuse_other_labels
-    from taxoexpan.formats.catalogue import write_expanded
+    from taxoexpan.formats.catalogue import output_files, write_expanded
 
     refuse_other_labels(taxonomy, suggestions)
     additions, present = keep_new(taxonomy, choose(suggestions, options.top_k, options.min_score))
@@ -63,9 +63,10 @@ def write_choice(
     )
     if lost:
         note(f"note: this format has no place for {' and '.join(lost)}; they were not written")
+    files = output_files(options.taxonomy, options.output, options.format)
     note(
         f"{len(additions.concepts)} concepts and {len(additions.relations)} relations added; "
-        f"expanded taxonomy in {options.output}"
+        f"expanded taxonomy in {' and '.join(map(str, files))}"
     )
 
 

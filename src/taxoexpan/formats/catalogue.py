@@ -79,6 +79,12 @@ def write_expanded(
     return _unheld(additions, chosen.holds(source))
 
 
+def output_files(path: Path, output: Path, format: str | None = None) -> list[Path]:
+    """The files that `write_expanded` writes for the name that the user gave."""
+    source = Source.load(path)
+    return list(_contents(source, find_format(source, format), Additions((), ()), output))
+
+
 def rehearse(
     path: Path,
     concepts: Sequence[Concept],
