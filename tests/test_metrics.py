@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -23,8 +24,8 @@ def test_metrics_average_over_a_querys_parents_first() -> None:
 def test_metrics_equal_the_definitions(ranks: list[list[int]]) -> None:
     metrics = metrics_of([np.array(r) for r in ranks])
 
-    def mean(of: object) -> float:
-        return sum(sum(map(of, r)) / len(r) for r in ranks) / len(ranks)  # type: ignore[call-overload]
+    def mean(of: Callable[[int], float]) -> float:
+        return sum(sum(map(of, r)) / len(r) for r in ranks) / len(ranks)
 
     assert metrics.queries == len(ranks)
     assert metrics.mr == pytest.approx(mean(float))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -94,7 +95,8 @@ class Taxonomy:
         self.definitions = MappingProxyType(dict(definitions))
         self._index = {id: i for i, id in enumerate(self.ids)}
         if len(self._index) < len(self.ids):
-            raise TaxonomyError(f"the id {_first_repeated(self.ids)!r} is used by two concepts")
+            repeated = next(id for id, count in Counter(self.ids).items() if count > 1)
+            raise TaxonomyError(f"the id {repeated!r} is used by two concepts")
 
     def _relate(self, parents: Indices, children: Indices) -> None:
         size = len(self.ids)
@@ -268,8 +270,3 @@ class Taxonomy:
 
     def _ids(self, indices: Indices) -> tuple[str, ...]:
         return tuple([self.ids[i] for i in indices.tolist()])
-
-
-def _first_repeated(ids: Sequence[str]) -> str:
-    seen: set[str] = set()
-    return next(id for id in ids if id in seen or seen.add(id))  # type: ignore[func-returns-value]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from network.reference import anchor_embedding, double_precision, egonet_in, egonet_of, score
 
 from taxoexpan.configuration import load_preset
+from taxoexpan.egonets import Egonets
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.placement import Placement, anchor_egonets, encode_anchors
 from taxoexpan.supervision import Supervision
@@ -101,6 +102,5 @@ def test_dropout_keeps_the_mean_and_drops_the_share() -> None:
     assert network.eval()._drop(ones, 0.25) is ones
 
 
-def anchor_nodes(egonets: object) -> torch.Tensor:
-    sizes = egonets.sizes  # type: ignore[attr-defined]
-    return egonets.nodes[sizes[0] : sizes[0] + sizes[1]]  # type: ignore[attr-defined]
+def anchor_nodes(egonets: Egonets) -> torch.Tensor:
+    return egonets.nodes.split(egonets.sizes)[1]

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.source import Source
@@ -33,7 +34,7 @@ class Table:
 
     source: Source
     delimiter: str
-    quoting: int
+    quote_all: bool
     header: tuple[str, ...]
 
     @classmethod
@@ -46,8 +47,8 @@ class Table:
         except csv.Error as error:
             raise FormatError(source.path, f"not a table with a header ({error})", 1) from None
         # A file whose header is quoted though it need not be is one that quotes everything.
-        quoting = csv.QUOTE_ALL if first.startswith('"') else csv.QUOTE_MINIMAL
-        return cls(source, delimiter, quoting, tuple(cell.strip() for cell in cells))
+        quote_all = first.startswith('"')
+        return cls(source, delimiter, quote_all, tuple(cell.strip() for cell in cells))
 
     def column(self, name: str) -> int | None:
         """The place of a column under any of the names it is known by."""
@@ -78,7 +79,7 @@ class Table:
                 place = places[name]
                 if place is not None:
                     cells[place] = text
-            lines.append(write_cells(cells, self.delimiter, self.quoting))
+            lines.append(write_cells(cells, self.delimiter, self.quote_all))
         return lines
 
     def _uneven(self, count: int) -> str:
@@ -120,11 +121,12 @@ def read_cells(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]
         raise FormatError(source.path, message, line) from None
 
 
-def write_cells(cells: Sequence[str], delimiter: str, quoting: int = csv.QUOTE_MINIMAL) -> str:
+def write_cells(cells: Sequence[str], delimiter: str, quote_all: bool) -> str:
     """One row as a line without its end."""
     line = io.StringIO()
     # Only what ends a line is quoted inside a cell, so the writer must know it.
-    writer = csv.writer(line, delimiter=delimiter, quoting=quoting, lineterminator="\r\n")  # type: ignore[arg-type]
+    quoting: Literal[0, 1] = csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
+    writer = csv.writer(line, delimiter=delimiter, quoting=quoting, lineterminator="\r\n")
     writer.writerow(cells)
     return line.getvalue().removesuffix("\r\n")
 
