@@ -134,7 +134,7 @@ def test_a_model_that_learned_nothing_says_so() -> None:
 )
 def test_a_wrong_setting_is_named(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        TaxoExpan(**arguments)  # type: ignore[arg-type]
+        TaxoExpan(**arguments)  # type: ignore[arg-type]  # the misuse is the point
 
 
 def test_the_papers_preset_trains(pantry: Path) -> None:

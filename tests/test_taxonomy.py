@@ -53,9 +53,9 @@ def test_arrays_and_mappings_cannot_be_written_to() -> None:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 7
     with pytest.raises(TypeError):
-        FRUIT.synonyms[0] = ("x",)  # type: ignore[index]
+        FRUIT.synonyms[0] = ("x",)  # type: ignore[index]  # must fail
     with pytest.raises(TypeError):
-        FRUIT.definitions[0] = "x"  # type: ignore[index]
+        FRUIT.definitions[0] = "x"  # type: ignore[index]  # must fail
 
 
 def test_a_cycle_is_spelled_out_from_parent_to_child() -> None:

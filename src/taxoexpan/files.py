@@ -82,6 +82,8 @@ def whole_directory(path: Path, own: Collection[str], force: bool = False) -> It
             shutil.rmtree(old)
         else:
             staging.replace(path)
+    except OSError as error:
+        raise FormatError(path, f"cannot be written: {error.strerror}") from None
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 

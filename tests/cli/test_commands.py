@@ -346,6 +346,16 @@ def test_a_full_disk_is_an_error_without_a_traceback(pantry: Path) -> None:
     assert done.stderr == "taxoexpan: No space left on device: standard output\n"
 
 
+def test_a_model_that_does_not_fit_on_the_disk_leaves_nothing(tmp_path: Path) -> None:
+    food = resources.files("taxoexpan") / "data" / "food.csv"
+    train = f"{sys.executable} -m taxoexpan.cli.main train {food} -o model --epochs 1 --quiet"
+    command = ["bash", "-c", f"ulimit -f 20; {train}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "model: cannot be written: File too large" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_json_suggestions_go_where_they_are_asked_to(
     model_directory: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

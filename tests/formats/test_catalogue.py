@@ -129,7 +129,7 @@ def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [EDGES, EDGES[:-1], "\ufeff" + EDGES])
 def test_adding_nothing_copies_the_file(tmp_path: Path, text: str) -> None:
     path = written(tmp_path / "food.csv", text)
-    assert write_expanded(path, Additions([], []), tmp_path / "new.csv") == []
+    assert write_expanded(path, Additions([], []), tmp_path / "new.csv").lost == []
     assert (tmp_path / "new.csv").read_bytes() == path.read_bytes()
 
 

@@ -172,7 +172,7 @@ def test_a_new_concept_without_a_parent_gets_a_blank_one(tmp_path: Path) -> None
 
 def test_a_name_alone_has_a_place(tmp_path: Path) -> None:
     rich = Concept("k1", "kiwi", ("actinidia",), "a fruit")
-    lost = write_expanded(fruit(tmp_path), under("fruit", concept=rich), tmp_path / "new.csv")
+    lost = write_expanded(fruit(tmp_path), under("fruit", concept=rich), tmp_path / "new.csv").lost
     assert lost == ["ids", "synonyms", "definitions"]
     assert "kiwi" in read(tmp_path / "new.csv").taxonomy
 

@@ -263,7 +263,7 @@ def test_what_a_path_has_no_place_for_is_returned_as_lost(
     tmp_path: Path, text: str, parent: str, id: str, lost: list[str]
 ) -> None:
     additions = under(parent, concept=Concept(id, "kiwi", ("actinidia",), "a fruit"))
-    assert write_expanded(file(tmp_path, text), additions, tmp_path / "new.txt") == lost
+    assert write_expanded(file(tmp_path, text), additions, tmp_path / "new.txt").lost == lost
 
 
 def test_two_parents_are_refused(tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ def test_what_has_no_column_is_returned_as_lost(
     tmp_path: Path, header: str, row: str, lost: list[str]
 ) -> None:
     path = fruit(tmp_path, f"{header}\n{row}\n")
-    assert write_expanded(path, under("f", concept=RICH), tmp_path / "new.csv") == lost
+    assert write_expanded(path, under("f", concept=RICH), tmp_path / "new.csv").lost == lost
 
 
 def test_where_ids_have_no_column_new_parents_are_named_by_label(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_what_is_added_is_one_line_a_concept(tmp_path: Path) -> None:
 
 def test_synonyms_and_definitions_have_no_place(tmp_path: Path) -> None:
     rich = Concept("k1", "kiwi", ("actinidia",), "a fruit")
-    lost = write_expanded(fruit(tmp_path), under("f", concept=rich), tmp_path / "new.terms")
+    lost = write_expanded(fruit(tmp_path), under("f", concept=rich), tmp_path / "new.terms").lost
     assert lost == ["synonyms", "definitions"]
 
 

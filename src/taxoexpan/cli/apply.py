@@ -49,7 +49,7 @@ def write_choice(
 ) -> None:
     """Choose, check against the taxonomy, and write the expanded file."""
     from taxoexpan.decisions import choose, keep_new, refuse_other_labels
-    from taxoexpan.formats.catalogue import output_files, write_expanded
+    from taxoexpan.formats.catalogue import write_expanded
 
     refuse_other_labels(taxonomy, suggestions)
     additions, present = keep_new(taxonomy, choose(suggestions, options.top_k, options.min_score))
@@ -58,15 +58,15 @@ def write_choice(
     left_out = len({s.query.id for s in suggestions}) - len(additions.concepts) - len(present)
     if left_out:
         note(f"{left_out} concepts have no parent with a score of {options.min_score} or more")
-    lost = write_expanded(
+    written = write_expanded(
         options.taxonomy, additions, options.output, options.format, options.force
     )
-    if lost:
-        note(f"note: this format has no place for {' and '.join(lost)}; they were not written")
-    files = output_files(options.taxonomy, options.output, options.format)
+    if written.lost:
+        lost = " and ".join(written.lost)
+        note(f"note: this format has no place for {lost}; they were not written")
     note(
         f"{len(additions.concepts)} concepts and {len(additions.relations)} relations added; "
-        f"expanded taxonomy in {' and '.join(map(str, files))}"
+        f"expanded taxonomy in {' and '.join(map(str, written.files))}"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -62,27 +63,30 @@ def find_format(source: Source, name: str | None = None) -> Format:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The files that were written, and what of the additions they had no place for."""
+
+    files: tuple[Path, ...]
+    lost: list[str]
+
+
 def write_expanded(
     path: Path,
     additions: Additions,
     output: Path,
     format: str | None = None,
     force: bool = False,
-) -> list[str]:
+) -> Written:
     """Write the taxonomy of `path` with the additions to `output`, every old byte kept.
 
-    The new concepts are appended in the style of the file. Returns what the format could not hold.
+    The new concepts are appended in the style of the file.
     """
     source = Source.load(path)
     chosen = find_format(source, format)
-    write_whole(_contents(source, chosen, additions, output), force)
-    return _unheld(additions, chosen.holds(source))
-
-
-def output_files(path: Path, output: Path, format: str | None = None) -> list[Path]:
-    """The files that `write_expanded` writes for the name that the user gave."""
-    source = Source.load(path)
-    return list(_contents(source, find_format(source, format), Additions((), ()), output))
+    contents = _contents(source, chosen, additions, output)
+    write_whole(contents, force)
+    return Written(tuple(contents), _unheld(additions, chosen.holds(source)))
 
 
 def rehearse(
