@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from builders import pantry_csv
 from conftest import SMALL
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
@@ -25,6 +26,23 @@ def test_new_kinds_of_known_things_find_their_parents(model: TaxoExpan) -> None:
         "tomato soup": "soup",
         "barley bread": "bread",
     }
+
+
+def test_nothing_is_learned_from_or_placed_under_what_is_deprecated(tmp_path: Path) -> None:
+    lines = pantry_csv().splitlines()[1:]
+    rows = [f"{child},{child},{parent}," for child, parent in (line.split(",") for line in lines)]
+    rows += ["old milk,old milk,food,yes", "oat drink,oat drink,old milk,yes"]
+    path = tmp_path / "pantry.csv"
+    path.write_text("id,label,parents,deprecated\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    model = TaxoExpan(seed=1, device="cpu", **SMALL).fit(Taxonomy.read(path))
+    suggested = model.suggest(["old cashew milk"], top_k=1000)
+    assert {s.parent.id for s in suggested} == set(Taxonomy.read(path).in_force)
+    model.save(tmp_path / "model")
+    loaded = TaxoExpan.load(tmp_path / "model", "cpu")
+    assert loaded.taxonomy == model.taxonomy
+    assert len(loaded.suggest(["old cashew milk"], top_k=1000)) == len(suggested)
+    with pytest.warns(UserWarning, match="'oat drink' is already in the taxonomy"):
+        assert loaded.suggest(["oat drink"]) == []
 
 
 def test_the_same_seed_gives_the_same_model_bit_for_bit(pantry: Path) -> None:

@@ -9,11 +9,11 @@ from taxoexpan.placement import Placement
 from taxoexpan.taxonomy import Taxonomy
 
 
-def placement_with_keys(keys: torch.Tensor) -> Placement:
+def placement_with_keys(keys: torch.Tensor, deprecated: tuple[int, ...] = ()) -> Placement:
     """A placement whose scores are `keys @ query`, so that a test can set them."""
     names = [str(i) for i in range(len(keys))]
     empty = np.zeros(0, np.int64)
-    taxonomy = Taxonomy.from_columns(names, names, empty, empty)
+    taxonomy = Taxonomy.from_columns(names, names, empty, empty, deprecated=deprecated)
     network = MatchingNetwork(load_preset("best", fusion=0), keys.shape[1])
     return Placement(network, taxonomy, keys[None].repeat(2, 1, 1), keys)
 
@@ -53,3 +53,10 @@ def test_scores_are_shares_of_one_and_best_come_first() -> None:
 def test_more_parents_than_concepts_gives_all_of_them() -> None:
     placement = placement_with_keys(torch.randn(3, 4))
     assert placement.rank(torch.randn(2, 2, 4), top_k=10).anchors.shape == (2, 3)
+
+
+def test_a_deprecated_concept_is_never_offered() -> None:
+    placement = placement_with_keys(torch.tensor([[4.0], [3.0], [2.0]]), deprecated=(0,))
+    ranking = placement.rank(torch.ones(2, 1, 1), top_k=9)
+    assert ranking.anchors.tolist() == [[1, 2]]
+    assert abs(ranking.scores.sum() - 1) < 1e-6

@@ -166,6 +166,7 @@ def _taxonomy_columns(taxonomy: Taxonomy) -> dict[str, Any]:
         "labels": taxonomy.labels,
         "synonyms": {str(index): names for index, names in taxonomy.synonyms.items()},
         "definitions": {str(index): text for index, text in taxonomy.definitions.items()},
+        "deprecated": sorted(taxonomy.deprecated),
         "parents": parents.tolist(),
         "children": children.tolist(),
     }
@@ -179,6 +180,7 @@ def _taxonomy_of(columns: dict[str, Any]) -> Taxonomy:
         np.array(columns["children"], dtype=np.int64),
         {int(index): tuple(names) for index, names in columns["synonyms"].items()},
         {int(index): text for index, text in columns["definitions"].items()},
+        columns["deprecated"],
     )
 
 

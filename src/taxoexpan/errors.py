@@ -14,12 +14,13 @@ class TaxonomyError(TaxoExpanError):
 
 
 class CycleError(TaxonomyError):
-    """Relations that run in a circle; `cycle` holds the ids, each the parent of the next."""
+    """Relations that run in circles; each cycle holds ids, each the parent of the next."""
 
-    def __init__(self, cycle: list[str]) -> None:
-        self.cycle = cycle
+    def __init__(self, cycles: list[list[str]]) -> None:
+        self.cycles = cycles
         super().__init__(
-            f"a cycle: {spell_cycle(cycle)}; a taxonomy has none, so remove one of these relations"
+            f"a cycle: {spell_cycle(cycles[0])}; "
+            "a taxonomy has none, so remove one of these relations"
         )
 
 
@@ -31,6 +32,16 @@ class FormatError(TaxoExpanError):
         self.line = line
         place = f"{path}" if line is None else f"{path}, line {line}"
         super().__init__(f"{place}: {message}")
+
+
+class FileCycleError(FormatError):
+    """A file whose relations run in circles; `cycles` as in `CycleError`."""
+
+    def __init__(
+        self, path: Path | str, message: str, line: int | None, cycles: list[list[str]]
+    ) -> None:
+        self.cycles = cycles
+        super().__init__(path, message, line)
 
 
 class ConfigurationError(TaxoExpanError):

@@ -52,10 +52,14 @@ class TaxoExpan:
     def fit(
         self, taxonomy: Taxonomy, holdout: Holdout | None = None, progress: bool = False
     ) -> TaxoExpan:
-        """Train on a taxonomy; some leaves (or `holdout`) are masked to see when to stop."""
-        _refuse_unlearnable(taxonomy)
+        """Train on a taxonomy; some leaves (or `holdout`) are masked to see when to stop.
+
+        Nothing is learned from deprecated concepts.
+        """
+        known = taxonomy.in_force
+        _refuse_unlearnable(known)
         began, c = time.monotonic(), self.configuration
-        holdout = holdout or mask_leaves(taxonomy, c.validation_share, c.validation_most, self.seed)
+        holdout = holdout or mask_leaves(known, c.validation_share, c.validation_most, self.seed)
         vectors = self._embed(taxonomy.concepts)
         rows = torch.tensor([taxonomy.index(id) for id in holdout.taxonomy], device=self.device)
         features = vectors.index_select(1, rows)

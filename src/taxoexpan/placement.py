@@ -54,7 +54,10 @@ class Ranking:
 
 
 class Placement:
-    """All anchors of a taxonomy, ready to score queries; vectors are [2, N, D1], keys [N, D1]."""
+    """All anchors of a taxonomy, ready to score queries; vectors are [2, N, D1], keys [N, D1].
+
+    Deprecated concepts are no parents: they score minus infinity.
+    """
 
     def __init__(
         self, network: MatchingNetwork, taxonomy: Taxonomy, vectors: Tensor, keys: Tensor
@@ -62,6 +65,7 @@ class Placement:
         self.keys = keys
         self.vectors = vectors
         self.fusion = network.fusion
+        self.closed = torch.tensor(sorted(taxonomy.deprecated), dtype=torch.long).to(keys.device)
         everyone = np.arange(len(taxonomy))
         self.egonets = anchor_egonets(taxonomy, everyone, len(taxonomy)).to(vectors.device)
 
@@ -73,7 +77,7 @@ class Placement:
             compared = compare(self.vectors @ queries.mT, self.egonets)
             rows = max(1, FUSED // queries.shape[1])
             scores += torch.cat([self.fusion(part) for part in compared.split(rows, dim=1)])
-        return scores
+        return scores.index_fill_(0, self.closed, -torch.inf)
 
     def blocks(self, queries: Tensor) -> Iterator[tuple[int, Tensor]]:
         """The scores of a few queries at a time, each beside the first one's place."""
@@ -83,7 +87,7 @@ class Placement:
 
     def rank(self, queries: Tensor, top_k: int) -> Ranking:
         """The best anchors; a score is the anchor's share of the softmax over all anchors."""
-        top_k = min(top_k, len(self.keys))
+        top_k = min(top_k, len(self.keys) - len(self.closed))
         anchors, scores = [], []
         for _, block in self.blocks(queries):
             best, places = block.topk(top_k, dim=0)

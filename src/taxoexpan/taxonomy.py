@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -24,6 +25,16 @@ class Concept:
     label: str
     synonyms: tuple[str, ...] = ()
     definition: str = ""
+    deprecated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Who placed new concepts, and when; a relation without a score was chosen by a person."""
+
+    agent: str
+    when: datetime
+    scores: Mapping[tuple[str, str], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +43,7 @@ class Additions:
 
     concepts: Sequence[Concept]
     relations: Sequence[tuple[str, str]]
+    provenance: Provenance | None = None
 
 
 class Taxonomy:
@@ -54,6 +66,7 @@ class Taxonomy:
             labels=[concept.label for concept in concepts],
             synonyms={i: tuple(c.synonyms) for i, c in enumerate(concepts) if c.synonyms},
             definitions={i: c.definition for i, c in enumerate(concepts) if c.definition},
+            deprecated=[i for i, concept in enumerate(concepts) if concept.deprecated],
         )
         pairs = [(self.index(parent), self.index(child)) for parent, child in relations]
         flat = np.array(pairs, dtype=np.int64).reshape(-1, 2)
@@ -68,19 +81,31 @@ class Taxonomy:
         children: Indices,
         synonyms: Mapping[int, tuple[str, ...]] | None = None,
         definitions: Mapping[int, str] | None = None,
+        deprecated: Iterable[int] = (),
     ) -> Taxonomy:
         """Build from whole columns; `parents[k]`, `children[k]` are the indices of relation k."""
         taxonomy = cls.__new__(cls)
-        taxonomy._fill(ids, labels, synonyms or {}, definitions or {})
+        taxonomy._fill(ids, labels, synonyms or {}, definitions or {}, deprecated)
         taxonomy._relate(np.asarray(parents, np.int64), np.asarray(children, np.int64))
         return taxonomy
 
     @classmethod
-    def read(cls, path: str | Path, format: str | None = None) -> Taxonomy:
-        """Read a file in any format we know; the format is sniffed unless named."""
-        from taxoexpan.formats.catalogue import read
+    def read(
+        cls,
+        path: str | Path,
+        format: str | None = None,
+        language: str | None = None,
+        instances: bool = False,
+    ) -> Taxonomy:
+        """Read a file in any format we know; the format is sniffed unless named.
 
-        return read(Path(path), format).taxonomy
+        `language` chooses among the labels of a file that has several; `instances` takes
+        WordNet's instance hypernyms as relations too.
+        """
+        from taxoexpan.formats.catalogue import read
+        from taxoexpan.formats.source import Reading
+
+        return read(Path(path), format, Reading(language, instances)).taxonomy
 
     def _fill(
         self,
@@ -88,11 +113,13 @@ class Taxonomy:
         labels: Sequence[str],
         synonyms: Mapping[int, tuple[str, ...]],
         definitions: Mapping[int, str],
+        deprecated: Iterable[int],
     ) -> None:
         self.ids = tuple(ids)
         self.labels = tuple(labels)
         self.synonyms = MappingProxyType(dict(synonyms))
         self.definitions = MappingProxyType(dict(definitions))
+        self.deprecated = frozenset(deprecated)
         self._index = {id: i for i, id in enumerate(self.ids)}
         if len(self._index) < len(self.ids):
             repeated = next(id for id, count in Counter(self.ids).items() if count > 1)
@@ -120,19 +147,27 @@ class Taxonomy:
             waiting[below] -= arrivals
             frontier, level = below[waiting[below] == 0], level + 1
         if settled < len(self):
-            raise CycleError([self.ids[i] for i in self._find_cycle(waiting > 0)])
+            raise CycleError([[self.ids[i] for i in cycle] for cycle in self._cycles(waiting > 0)])
         levels.setflags(write=False)
         return levels
 
-    def _find_cycle(self, unsettled: NDArray[np.bool_]) -> list[int]:
-        """Walk upwards from an unsettled concept; it always has an unsettled parent."""
-        walk: dict[int, int] = {}
-        here = int(np.flatnonzero(unsettled)[0])
-        while here not in walk:
-            walk[here] = len(walk)
-            above = self.parents_of.of(here)
-            here = int(above[unsettled[above]][0])
-        return list(walk)[walk[here] :][::-1]
+    def _cycles(self, unsettled: NDArray[np.bool_]) -> Iterator[list[int]]:
+        """Some cycles that share no concept, each from a parent to its child and so on."""
+        for start in np.flatnonzero(unsettled).tolist():
+            walk: dict[int, int] = {}
+            here = start
+            while unsettled[here] and here not in walk:
+                walk[here] = len(walk)
+                above = self.parents_of.of(here)
+                above = above[unsettled[above]]
+                if not len(above):
+                    break
+                here = int(above[0])
+            else:
+                if walk:
+                    yield list(walk)[walk[here] :][::-1]
+            # What else runs through these concepts comes to light when this cycle is mended.
+            unsettled[list(walk)] = False
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -173,6 +208,7 @@ class Taxonomy:
             self.labels[index],
             self.synonyms.get(index, ()),
             self.definitions.get(index, ""),
+            index in self.deprecated,
         )
 
     def parents(self, id: str) -> tuple[str, ...]:
@@ -260,7 +296,13 @@ class Taxonomy:
             new[children[whole]],
             {int(new[i]): names for i, names in self.synonyms.items() if kept[i]},
             {int(new[i]): text for i, text in self.definitions.items() if kept[i]},
+            [int(new[i]) for i in self.deprecated if kept[i]],
         )
+
+    @cached_property
+    def in_force(self) -> Taxonomy:
+        """The same taxonomy without its deprecated concepts."""
+        return self.without([self.ids[i] for i in self.deprecated]) if self.deprecated else self
 
     def expanded(self, additions: Additions) -> Taxonomy:
         """A larger taxonomy with everything of this one and the additions."""
