@@ -73,8 +73,30 @@ def test_a_uri_that_ends_in_its_label_has_a_prefix_all_the_same() -> None:
     assert made(fruit, "kiwi") == ["http://food.org/kiwi"]
 
 
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        ("http://food.org/red-wine", "http://food.org/green-apple-pie"),
+        ("http://food.org/red_wine", "http://food.org/green_apple_pie"),
+        ("http://food.org/RedWine", "http://food.org/GreenApplePie"),
+        ("http://food.org#redWine", "http://food.org#greenApplePie"),
+        ("http://food.org/Red_wine", "http://food.org/Green_apple_pie"),
+        ("red_wine#n#1", "green_apple_pie#n#1"),
+    ],
+)
+def test_words_are_spelled_as_in_the_other_ids(known: str, new: str) -> None:
+    wines = Taxonomy([Concept(known, "Red wine"), Concept(known.replace("ine", "hey"), "Red whey")])
+    assert made(wines, "Green apple pie") == [new]
+
+
+def test_a_few_ids_of_another_kind_do_not_hide_the_style() -> None:
+    go = [Concept(f"GO:000000{n}", f"c{n}") for n in range(1, 6)]
+    mixed = Taxonomy([Concept("CHEBI:99", "acid"), *go, Concept("part_of", "part of")])
+    assert made(mixed, "kiwi") == ["GO:0000006"]
+
+
 def test_where_ids_have_no_style_a_new_id_is_a_slug() -> None:
-    mixed = Taxonomy([Concept("food#n#1", "food"), Concept("apple#n#2", "apple")])
+    mixed = Taxonomy([Concept("k7x", "food"), Concept("zz-3", "apple")])
     assert made(mixed, "Green apple!", "green apple") == ["green-apple", "green-apple-2"]
 
 

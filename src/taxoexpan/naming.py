@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, count, takewhile
+from itertools import chain, count, islice
 
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 _GAPS = re.compile(r"[\s\-_\u00ad\u2010-\u2015\u2212]+")
+_SAMPLE = 10_000
 _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>\d+)")
 
 
@@ -32,33 +34,60 @@ def with_ids(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> list[Concept]:
 
 
 def _id_style(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
-    """How ids are made here: from the label, by counting on, or from a slug after a prefix."""
+    """How ids are made here: from the label, by counting on, or from words after a prefix."""
     ids = taxonomy.ids
     # A category path ends in the label; a URI may too, but a bare label would be no URI.
     if all(
         id == label or id.endswith(f"> {label}")
         for id, label in zip(ids, taxonomy.labels, strict=True)
     ):
-        return _numbered_apart
-    matches = [_NUMBERED.fullmatch(id) for id in ids]
-    stems = {match["stem"] if match else None for match in matches}
-    if len(stems) == 1 and None not in stems:
-        last = max((match["number"] for match in matches if match), key=int)
-        numbers = count(int(last) + 1)
-        stem = stems.pop()
-        return lambda _: (f"{stem}{number:0{len(last)}d}" for number in numbers)
-    shared = re.match(r".*[/#:]", _common_start(ids))
-    prefix = shared[0] if shared else ""
-    return lambda label: _numbered_apart(prefix + slug(label))
+        return numbered
+    return _counting_on(ids) or _spelling(taxonomy)
 
 
-def _common_start(texts: Sequence[str]) -> str:
-    """The characters with which all texts begin."""
-    first, last = min(texts), max(texts)
-    same = sum(
-        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+def _counting_on(ids: Sequence[str]) -> Callable[[str], Iterator[str]] | None:
+    """The next number after the same stem, where most ids are numbered so."""
+    matches = [match for match in map(_NUMBERED.fullmatch, ids) if match]
+    stems = Counter(match["stem"] for match in matches)
+    if not stems or stems.most_common(1)[0][1] * 2 <= len(ids):
+        return None
+    stem = stems.most_common(1)[0][0]
+    last = max((match["number"] for match in matches if match["stem"] == stem), key=int)
+    numbers = count(int(last) + 1)
+    return lambda _: (f"{stem}{number:0{len(last)}d}" for number in numbers)
+
+
+def _spelling(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
+    """The prefix of most ids, and the words of the label spelled as most ids have them."""
+    prefixes = [id[: max(map(id.rfind, "/#:")) + 1] for id in taxonomy.ids]
+    prefix, share = Counter(prefixes).most_common(1)[0]
+    if share * 2 <= len(prefixes):
+        prefix = ""
+    fits = Counter(
+        name
+        for id, label in islice(zip(taxonomy.ids, taxonomy.labels, strict=True), _SAMPLE)
+        for name, spell in SPELLINGS.items()
+        if id == prefix + spell(label)
     )
-    return first[:same]
+    # Where two fit alike, the first one wins: a single word has no hyphen to show.
+    spell = SPELLINGS[max(SPELLINGS, key=lambda name: fits[name])]
+    return lambda label: numbered(prefix + spell(label))
+
+
+def apart(names: Sequence[str]) -> list[str]:
+    """The names, those that are there already made distinct by a number."""
+    taken, used = set(names), set[str]()
+    candidates: dict[str, Iterator[str]] = {}
+    distinct = []
+    for name in names:
+        new = name
+        if name in used:
+            others = candidates.setdefault(name, numbered(name))
+            new = next(other for other in others if other not in taken)
+        distinct.append(new)
+        taken.add(new)
+        used.add(new)
+    return distinct
 
 
 def slug(label: str) -> str:
@@ -67,10 +96,38 @@ def slug(label: str) -> str:
     return "-".join(kept.split()) or "concept"
 
 
+def _words(label: str) -> list[str]:
+    """The words of a label, in its own case."""
+    text = _GAPS.sub(" ", unicodedata.normalize("NFKC", label))
+    return "".join(c if _in_slug(c) else " " for c in text).split() or ["concept"]
+
+
+def _capital(word: str) -> str:
+    return word[:1].upper() + word[1:]
+
+
+def _camel(label: str) -> str:
+    first, *rest = _words(label)
+    return first.lower() + "".join(map(_capital, rest))
+
+
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "red-wine": slug,
+    "red_wine": lambda label: slug(label).replace("-", "_"),
+    "RedWine": lambda label: "".join(map(_capital, _words(label))),
+    "redWine": _camel,
+    "Red-wine": lambda label: "-".join(_words(label)),
+    "Red_wine": lambda label: "_".join(_words(label)),
+    "red_wine#n#1": lambda label: f"{slug(label).replace('-', '_')}#n#1",
+}
+"""How the words of a label may stand in an id."""
+
+
 def _in_slug(character: str) -> bool:
     """A letter, a digit, or a mark on one, without which Hindi would lose its vowels."""
     return character.isalnum() or unicodedata.category(character).startswith("M")
 
 
-def _numbered_apart(text: str) -> Iterator[str]:
+def numbered(text: str) -> Iterator[str]:
+    """The text, then the text with 2, 3 and so on behind it."""
     return chain([text], (f"{text}-{number}" for number in count(2)))
