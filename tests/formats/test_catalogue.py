@@ -41,7 +41,7 @@ def test_a_named_format_goes_before_the_recognised_one(tmp_path: Path) -> None:
 
 def test_an_unknown_format_s_name_is_answered_with_the_known_ones(tmp_path: Path) -> None:
     path = written(tmp_path / "food.csv", EDGES)
-    message = "no format is called 'xml'; choose one of terms, paths, edges, rows"
+    message = "no format is called 'xml'; choose one of terms, wordnet, obo, skos, json, paths"
     with pytest.raises(ConfigurationError, match=message):
         read(path, "xml")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from strategies import STYLES, Style, quickly
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.source import Source
+from taxoexpan.formats.source import Insertion, Source
 
 
 def refusal(path: Path, content: bytes) -> str:
@@ -88,11 +88,12 @@ def test_rare_separators_do_not_end_a_line() -> None:
     ],
 )
 def test_added_lines_follow_the_file_s_own_line_end(text: str, expected: str) -> None:
-    assert Source(Path("x"), text).appended(["b", "c"]) == expected
+    source = Source(Path("x"), text)
+    assert source.grown(source.appended(["b", "c"])).decode() == text + expected
 
 
 def test_adding_no_line_adds_no_byte() -> None:
-    assert Source(Path("x"), "a").appended([]) == ""
+    assert Source(Path("x"), "a").appended([]) == []
 
 
 @given(
@@ -105,4 +106,17 @@ def test_what_is_appended_is_read_as_further_lines(
     old: list[str], new: list[str], style: Style
 ) -> None:
     source = Source(Path("x"), style.encode(old).decode("utf-8-sig"))
-    assert Source(Path("x"), source.text + source.appended(new)).lines == old + new
+    text = source.grown(source.appended(new)).decode()
+    assert Source(Path("x"), text).lines == old + new
+
+
+@given(st.text(max_size=9), st.lists(st.tuples(st.integers(0, 9), st.text(max_size=3))))
+@quickly
+def test_insertions_take_nothing_out(text: str, pieces: list[tuple[int, str]]) -> None:
+    places = [(min(offset, len(text)), piece) for offset, piece in pieces]
+    grown = Source(Path("x"), text).grown([Insertion(*place) for place in places]).decode()
+    slowly = "".join(
+        "".join(piece for offset, piece in places if offset == k) + text[k : k + 1]
+        for k in range(len(text) + 1)
+    )
+    assert grown == slowly

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.files import refuse_overwriting, write_whole
-from taxoexpan.formats import edges, paths, rows, terms
+from taxoexpan.files import refuse_overwriting, refuse_replacing, whole_directory, write_whole
+from taxoexpan.formats import edges, jsonfile, obo, paths, rows, skos, terms, wordnet
+from taxoexpan.formats.copying import Copy, Insertions, Target
 from taxoexpan.formats.draft import Document
-from taxoexpan.formats.source import Source, read_bytes
+from taxoexpan.formats.source import AS_IT_IS, Reading, Source
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 
@@ -20,6 +22,8 @@ class Format(Protocol):
 
     NAME: str
     ABOUT: str
+    SUFFIXES: tuple[str, ...]
+    """Names that a copy in this format may have, unless the user names the format."""
 
     def recognises(self, source: Source) -> bool:
         """Whether the file looks like one of this format."""
@@ -27,32 +31,42 @@ class Format(Protocol):
     def read(self, source: Source) -> Document:
         """The taxonomy in the file."""
 
-    def extend(self, source: Source, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
-        """What to append, by the suffix of the file it belongs to."""
+    def extend(self, source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
+        """What to put in, by the file it belongs to."""
 
     def holds(self, source: Source) -> frozenset[str]:
         """Which of ids, labels, synonyms and definitions the file has a place for."""
 
+    def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
+        """The taxonomy written anew; what the format cannot hold is made to fit."""
 
-FORMATS: dict[str, Format] = {module.NAME: module for module in (terms, paths, edges, rows)}
 
-DECISIVE_SUFFIXES = (".terms", ".taxo", ".tsv", ".tab")
+FORMATS: dict[str, Format] = {
+    module.NAME: module for module in (terms, wordnet, obo, skos, jsonfile, paths, edges, rows)
+}
+"""In the order in which they are asked: the more telling first."""
+
+DECISIVE_SUFFIXES = frozenset(
+    suffix for format in FORMATS.values() for suffix in format.SUFFIXES
+) - {".csv", ".txt"}
 """Names that say how a file is read, whatever is in it."""
 
 
-def read(path: Path, format: str | None = None) -> Document:
+def read(path: Path, format: str | None = None, reading: Reading = AS_IT_IS) -> Document:
     """Read a taxonomy, and what was noticed about its file."""
-    source = Source.load(path)
+    source = open_source(path, reading)
     return find_format(source, format).read(source)
 
 
 def find_format(source: Source, name: str | None = None) -> Format:
     """The format of a file, sniffed unless named."""
+    if source.path.is_dir():
+        if wordnet.recognises(source) and name in (None, wordnet.NAME):
+            return FORMATS[wordnet.NAME]
+        message = "this is a directory, and not one of WordNet's; give a file inside it"
+        raise FormatError(source.path, message)
     if name is not None:
-        if name not in FORMATS:
-            known = ", ".join(FORMATS)
-            raise ConfigurationError(f"no format is called {name!r}; choose one of {known}")
-        return FORMATS[name]
+        return named_format(name)
     for format in FORMATS.values():
         if format.recognises(source):
             return format
@@ -61,6 +75,14 @@ def find_format(source: Source, name: str | None = None) -> Format:
         source.path,
         f"not recognised; a table needs a header such as child,parent. Known formats: {known}",
     )
+
+
+def named_format(name: str) -> Format:
+    """The format of this name."""
+    if name not in FORMATS:
+        known = ", ".join(FORMATS)
+        raise ConfigurationError(f"no format is called {name!r}; choose one of {known}")
+    return FORMATS[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +99,21 @@ def write_expanded(
     output: Path,
     format: str | None = None,
     force: bool = False,
+    reading: Reading = AS_IT_IS,
 ) -> Written:
     """Write the taxonomy of `path` with the additions to `output`, every old byte kept.
 
-    The new concepts are appended in the style of the file.
+    The new concepts are put in in the style of the file.
     """
-    source = Source.load(path)
+    source = open_source(path, reading)
     chosen = find_format(source, format)
     contents = _contents(source, chosen, additions, output)
-    write_whole(contents, force)
-    return Written(tuple(contents), _unheld(additions, chosen.holds(source)))
+    if path.is_dir():
+        _write_directory(path, contents, output, force)
+    else:
+        write_whole(contents, force)
+    files = (output,) if path.is_dir() else tuple(contents)
+    return Written(files, _unheld(additions, chosen.holds(source)))
 
 
 def rehearse(
@@ -96,40 +123,66 @@ def rehearse(
     output: Path,
     format: str | None = None,
     force: bool = False,
+    reading: Reading = AS_IT_IS,
 ) -> None:
     """Refuse now what `write_expanded` would refuse after the training.
 
     The concepts are put under the first ones of the taxonomy, to see whether the file can hold
     them and as many parents; nothing is written.
     """
-    source = Source.load(path)
+    source = open_source(path, reading)
     chosen = find_format(source, format)
     above = chosen.read(source).taxonomy.ids[:parents]
     apart = list({concept.label: concept for concept in concepts}.values())
     relations = [(parent, concept.id) for concept in apart for parent in above]
-    for target in _contents(source, chosen, Additions(apart, relations), output):
+    contents = _contents(source, chosen, Additions(apart, relations), output)
+    if path.is_dir():
+        refuse_replacing(output, _names(path), force)
+        return
+    for target in contents:
         refuse_overwriting(target, force)
+
+
+def open_source(path: Path, reading: Reading = AS_IT_IS) -> Source:
+    """A file with its text, or a directory."""
+    return Source(path, "", reading) if path.is_dir() else Source.load(path, reading)
+
+
+def _names(directory: Path) -> list[str]:
+    """The files of a directory, without what lies in further directories."""
+    return sorted(part.name for part in directory.iterdir() if part.is_file())
+
+
+def _write_directory(path: Path, contents: Mapping[Path, bytes], output: Path, force: bool) -> None:
+    """A directory with every file of the old one, some of them grown."""
+    with whole_directory(output, _names(path), force) as staging:
+        for name in _names(path):
+            shutil.copyfile(path / name, staging / name)
+        for target, content in contents.items():
+            (staging / target.name).write_bytes(content)
 
 
 def _contents(
     source: Source, format: Format, additions: Additions, output: Path
 ) -> dict[Path, bytes]:
-    """Every file to write: the old bytes, and what is added."""
+    """Every file to write: the old text, with what is put in."""
     expanded = format.read(source).taxonomy.expanded(additions)
     parts = format.extend(source, expanded, additions)
     contents = {}
-    for (suffix, added), target in zip(
-        parts.items(), _targets(source.path, output, parts), strict=True
-    ):
-        old = source.path.with_suffix(suffix)
-        kept = read_bytes(old) if old.exists() else b""
-        contents[target] = kept + added.encode("utf-8")
+    for old, target in zip(parts, _targets(source.path, output, list(parts)), strict=True):
+        file = source
+        if old != source.path:
+            file = Source.load(old, may_be_blank=True) if old.exists() else Source(old, "")
+        contents[target] = file.grown(parts[old])
     return contents
 
 
-def _targets(path: Path, output: Path, suffixes: Collection[str]) -> list[Path]:
+def _targets(path: Path, output: Path, parts: Sequence[Path]) -> list[Path]:
     """Where each part goes: one file under the very name given, several beside each other."""
-    if len(suffixes) > 1:
+    if path.is_dir():
+        return [output / part.name for part in parts]
+    suffixes = [part.suffix for part in parts]
+    if len(parts) > 1:
         stem = output.with_suffix("") if output.suffix in suffixes else output
         return [stem.with_name(stem.name + suffix) for suffix in suffixes]
     suffix = output.suffix.lower()

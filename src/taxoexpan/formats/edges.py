@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.copying import Copy, Insertions, Target
 from taxoexpan.formats.draft import Document, Draft
 from taxoexpan.formats.source import Source
-from taxoexpan.formats.tabular import Table, names_as_ids, open_if_table
+from taxoexpan.formats.tabular import Table, names_as_ids, open_if_table, table_text
+from taxoexpan.naming import apart
 from taxoexpan.taxonomy import Additions, Taxonomy
 
 NAME = "edges"
 ABOUT = "a table child,parent; a name is its own id; a root has a blank parent"
+
+SUFFIXES: tuple[str, ...] = ()
 
 
 def recognises(source: Source) -> bool:
@@ -38,10 +44,11 @@ def read(source: Source) -> Document:
             lines.append(line)
     draft.ids, draft.labels = list(first_lines), list(first_lines)
     draft.lines, draft.relation_lines = list(first_lines.values()), lines
+    draft.beside.update(table.beside("child", "parent"))
     return draft.finish()
 
 
-def extend(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
+def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
     """A row for each new relation."""
     names = names_as_ids(source, expanded, additions)
     placed = {child for _, child in additions.relations}
@@ -50,7 +57,23 @@ def extend(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str
         {"child": names.get(child, child), "parent": names.get(parent, parent)}
         for parent, child in [*additions.relations, *roots]
     ]
-    return {source.path.suffix: source.appended(Table.open(source).written(rows))}
+    return {source.path: source.appended(Table.open(source).written(rows))}
+
+
+def write(taxonomy: Taxonomy, target: Target) -> Copy:
+    """A table anew; a label that several concepts share is told apart by the id."""
+    shared = Counter(taxonomy.labels)
+    names = {
+        id: (label if shared[label] == 1 else f"{label} ({id})").strip() or id.strip() or "concept"
+        # Those that need nothing come first, so that what is made up gives way to them.
+        for label, id in sorted(
+            zip(taxonomy.labels, taxonomy.ids, strict=True), key=lambda name: shared[name[0]] > 1
+        )
+    }
+    ids = dict(zip(names, apart(list(names.values())), strict=True))
+    roots = [(ids[id], "") for id in taxonomy.roots]
+    rows = [(ids[child], ids[parent]) for parent, child in taxonomy.relations]
+    return Copy({target.path: table_text(target.path, ("child", "parent"), [*roots, *rows])}, ids)
 
 
 def holds(source: Source) -> frozenset[str]:

@@ -9,15 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.copying import Copy, Insertions, Target, renamed
 from taxoexpan.formats.draft import Document, Draft, Note
 from taxoexpan.formats.source import Source
-from taxoexpan.formats.tabular import Table, open_if_table
+from taxoexpan.formats.tabular import Table, guess_delimiter, open_if_table, table_text
+from taxoexpan.naming import apart
 from taxoexpan.taxonomy import Additions, Taxonomy
 
 NAME = "paths"
 ABOUT = "lines A > B > C, also after an id (`id : A > B`, `12 - A > B`), or a table's path column"
+
+SUFFIXES = (".txt",)
 
 SEPARATOR = " > "
 DEEPEST = 200
@@ -25,6 +30,8 @@ DEEPEST = 200
 
 _SPLIT = re.compile(r"\s*>\s*")
 _UNHOLDABLE = re.compile(r"[>\n\r]")
+_INSTEAD = {">": "›", "\n": " ", "\r": " "}
+_GAPS = re.compile(r"\s+")
 _ID_FORMS = {
     " : ": re.compile(r"(?P<id>\S+)(?P<gap>\s+: )(?P<path>.+)"),
     " - ": re.compile(r"(?P<id>\d+)(?P<gap> - )(?P<path>.+)"),
@@ -156,12 +163,31 @@ def read(source: Source) -> Document:
     return draft.finish()
 
 
-def extend(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
+def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
     """A line for each new concept, after the pattern of the lines that are there."""
     for concept in additions.concepts:
         _refuse_unholdable(source, expanded, concept.id)
     added = [(c.id, SEPARATOR.join(expanded.path(c.id))) for c in additions.concepts]
-    return {source.path.suffix: source.appended(_layout(source).written(added))}
+    return {source.path: source.appended(_layout(source).written(added))}
+
+
+def write(taxonomy: Taxonomy, target: Target) -> Copy:
+    """Lines anew, along first parents: bare ones where a path is its own id, else after the id.
+
+    A name of a table gets a table with the columns `id` and `path`.
+    """
+    path = target.path
+    lines = {id: SEPARATOR.join(parts) for id, parts in _written_paths(taxonomy, path).items()}
+    if guess_delimiter(path, "") == "\t" or path.suffix.lower() == ".csv":
+        ids = renamed(taxonomy, str.strip)
+        rows = [(ids[id], line) for id, line in lines.items()]
+        return Copy({path: table_text(path, ("id", "path"), rows)}, ids)
+    bare = "".join(f"{line}\n" for line in lines.values())
+    if all(id == line for id, line in lines.items()) and _bare(path, bare):
+        return Copy({path: _as_lines(path, bare)})
+    ids = renamed(taxonomy, lambda id: _GAPS.sub("_", id.strip().lstrip("#")))
+    text = "".join(f"{ids[id]} : {line}\n" for id, line in lines.items())
+    return Copy({path: _as_lines(path, text)}, ids)
 
 
 def holds(source: Source) -> frozenset[str]:
@@ -179,6 +205,41 @@ def split_path(source: Source, number: int, path: str) -> tuple[str, ...]:
         message = f"a path of {len(parts)} parts, and {DEEPEST} is the most; is this a path file?"
         raise FormatError(source.path, message, number)
     return parts
+
+
+def _bare(path: Path, text: str) -> bool:
+    """Whether lines without ids would be read back as such."""
+    layout = PathLines(Source(path, text))
+    return layout.form is None and not text.startswith("#") and "\n#" not in text
+
+
+def _as_lines(path: Path, text: str) -> str:
+    """The text, after a comment where the first line would be read as a header or lose a mark."""
+    table = isinstance(_layout(Source(path, text)), PathTable)
+    return f"# categories\n{text}" if table or text.startswith("\ufeff") else text
+
+
+def _written_paths(taxonomy: Taxonomy, path: Path) -> dict[str, tuple[str, ...]]:
+    """A path for every concept, no two alike; what cannot stand in a part is replaced."""
+    labels = [_UNHOLDABLE.sub(lambda found: _INSTEAD[found[0]], label) for label in taxonomy.labels]
+    labels = [label.strip() or "concept" for label in labels]
+    first = [
+        int(taxonomy.parents_of.of(i)[0]) if d else -1
+        for i, d in enumerate(taxonomy.parents_of.degrees.tolist())
+    ]
+    siblings: dict[int, list[int]] = {}
+    for index, above in enumerate(first):
+        siblings.setdefault(above, []).append(index)
+    names: dict[int, str] = {}
+    for group in siblings.values():
+        names.update(zip(group, apart([labels[index] for index in group]), strict=True))
+    parts: dict[int, tuple[str, ...]] = {}
+    for index in taxonomy.topological_order.tolist():
+        parts[index] = (*parts.get(first[index], ()), names[index])
+        if len(parts[index]) > DEEPEST:
+            message = f"the path of {taxonomy.ids[index]!r} would have more than {DEEPEST} parts"
+            raise FormatError(path, f"{message}; choose another format")
+    return {id: parts[index] for index, id in enumerate(taxonomy.ids)}
 
 
 def _layout(source: Source) -> PathLines | PathTable:

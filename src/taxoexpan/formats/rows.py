@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.copying import Copy, Insertions, Target, renamed
 from taxoexpan.formats.draft import Document, Draft
 from taxoexpan.formats.source import Source
-from taxoexpan.formats.tabular import MANY, Row, Table, names_as_ids, open_if_table
+from taxoexpan.formats.tabular import MANY, Row, Table, names_as_ids, open_if_table, table_text
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 NAME = "rows"
 ABOUT = "a table id,label,parents,definition,synonyms; several values in a cell: a|b"
+SUFFIXES = (".csv", ".tsv", ".tab")
+
+_COLUMNS = {
+    "ids": "id",
+    "labels": "label",
+    "synonyms": "synonyms",
+    "definitions": "definition",
+    "deprecated": "deprecated",
+}
+_TRUE = ("true", "yes", "1")
 
 
 def recognises(source: Source) -> bool:
@@ -35,13 +46,18 @@ def read(source: Source) -> Document:
             draft.synonyms[len(draft.ids)] = row.many("synonyms")
         if row["definition"]:
             draft.definitions[len(draft.ids)] = row["definition"]
+        if row["deprecated"].casefold() in _TRUE:
+            draft.deprecated.append(len(draft.ids))
         draft.ids.append(id)
         draft.labels.append(row["label"] or id)
     _relate(draft, rows)
+    draft.beside.update(
+        table.beside("id", "label", "parents", "definition", "synonyms", "deprecated")
+    )
     return draft.finish()
 
 
-def extend(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
+def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
     """A row for each new concept, with its parents in one cell."""
     table = Table.open(source)
     names = {} if table.has("id") else names_as_ids(source, expanded, additions)
@@ -49,23 +65,45 @@ def extend(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str
     for parent, child in additions.relations:
         parents.setdefault(child, []).append(names.get(parent, parent))
     rows = [_row(source, expanded, c, parents.get(c.id, [])) for c in additions.concepts]
-    return {source.path.suffix: source.appended(table.written(rows))}
+    return {source.path: source.appended(table.written(rows))}
+
+
+def write(taxonomy: Taxonomy, target: Target) -> Copy:
+    """A table anew; what stands between several values becomes `/` inside one."""
+    between = MANY if _told_apart(taxonomy) else "/"
+    ids = renamed(taxonomy, lambda id: id.replace(MANY, between).strip())
+    header = ["id", "label", "parents", "definition", "synonyms"]
+    header += ["deprecated"] if taxonomy.deprecated else []
+    rows = [
+        [
+            ids[concept.id],
+            concept.label,
+            MANY.join(ids[parent] for parent in taxonomy.parents(concept.id)),
+            concept.definition,
+            MANY.join(name.replace(MANY, "/") for name in concept.synonyms),
+            "true" if concept.deprecated else "",
+        ][: len(header)]
+        for concept in taxonomy.concepts
+    ]
+    return Copy({target.path: table_text(target.path, header, rows)}, ids)
 
 
 def holds(source: Source) -> frozenset[str]:
     """What the header has a column for; a table without labels shows ids alone."""
     table = Table.open(source)
-    columns = {
-        "ids": "id",
-        "labels": "label",
-        "synonyms": "synonyms",
-        "definitions": "definition",
-    }
-    return frozenset(name for name, column in columns.items() if table.has(column))
+    return frozenset(name for name, column in _COLUMNS.items() if table.has(column))
 
 
 def _complete(table: Table) -> bool:
     return (table.has("id") or table.has("label")) and table.has("parents")
+
+
+def _told_apart(taxonomy: Taxonomy) -> bool:
+    """Whether ids that hold the separator do no harm: none is, or looks like, several parents."""
+    several = [parents for parents in map(taxonomy.parents, taxonomy) if len(parents) > 1]
+    return not any(
+        MANY.join(parents) in taxonomy or any(MANY in id for id in parents) for parents in several
+    )
 
 
 def _relate(draft: Draft, rows: list[tuple[int, Row]]) -> None:

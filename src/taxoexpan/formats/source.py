@@ -1,8 +1,9 @@
-"""A text file as it lies on disk: its lines, and the habits that additions must follow."""
+"""A text file as it lies on disk: its lines, its habits, and how the user wants it read."""
 
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,17 +18,41 @@ _FOREIGN_MARKS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the user says of a file: the language of its labels, and whether instances count."""
+
+    language: str | None = None
+    instances: bool = False
+
+
+AS_IT_IS = Reading()
+"""Nothing said: the file's main language, and no instances."""
+
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """Text to put in before the character at `offset`; nothing old is ever taken out."""
+
+    offset: int
+    text: str
+
+
 @dataclass(frozen=True)
 class Source:
-    """The text of one file, without its byte order mark."""
+    """The text of one file without its byte order mark; a directory's is blank."""
 
     path: Path
     text: str
+    reading: Reading = AS_IT_IS
+    mark: bytes = b""
 
     @classmethod
-    def load(cls, path: Path, may_be_blank: bool = False) -> Source:
+    def load(cls, path: Path, reading: Reading = AS_IT_IS, may_be_blank: bool = False) -> Source:
         """Read a UTF-8 file, or say what is wrong with it and how to mend it."""
-        source = cls(path, _decode(path, read_bytes(path)))
+        content = read_bytes(path)
+        mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
+        source = cls(path, _decode(path, content), reading, mark)
         if not may_be_blank and not source.text.strip():
             raise FormatError(path, "the file is empty; it needs at least one concept")
         return source
@@ -46,12 +71,25 @@ class Source:
         first, found, _ = self.text.partition("\n")
         return "\r\n" if found and first.endswith("\r") else "\n"
 
-    def appended(self, lines: list[str]) -> str:
-        """What must follow the file's last byte to add these lines, in the file's own line end."""
+    def appended(self, lines: Sequence[str]) -> list[Insertion]:
+        """These lines after the last one, in the file's own line end."""
         if not lines:
-            return ""
+            return []
         start = "" if not self.text or self.text.endswith("\n") else self.newline
-        return start + "".join(line + self.newline for line in lines)
+        text = start + "".join(line + self.newline for line in lines)
+        return [Insertion(len(self.text), text)]
+
+    def grown(self, insertions: Iterable[Insertion]) -> bytes:
+        """The file's bytes with every insertion in its place."""
+        pieces, done = [], 0
+        for insertion in sorted(insertions, key=lambda insertion: insertion.offset):
+            pieces += [self.text[done : insertion.offset], insertion.text]
+            done = insertion.offset
+        return self.mark + "".join([*pieces, self.text[done:]]).encode("utf-8")
+
+    def line_at(self, offset: int) -> int:
+        """The number of the line that holds the character at `offset`."""
+        return self.text.count("\n", 0, offset) + 1
 
 
 def read_bytes(path: Path) -> bytes:

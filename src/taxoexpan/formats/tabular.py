@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -25,6 +25,7 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
     "path": ("path", "category_path", "full_path", "full_name"),
     "definition": ("definition", "description", "gloss"),
     "synonyms": ("synonyms", "synonym", "altlabel", "aliases"),
+    "deprecated": ("deprecated", "obsolete"),
 }
 
 
@@ -58,6 +59,12 @@ class Table:
     def has(self, *names: str) -> bool:
         """Whether the header holds all these columns."""
         return all(self.column(name) is not None for name in names)
+
+    def beside(self, *names: str) -> dict[str, int]:
+        """The columns that are none of these, and how many rows they have."""
+        places = {self.column(name) for name in names}
+        count = sum(1 for line in self.source.lines if line.strip()) - 1
+        return {f"column {n!r}": count for i, n in enumerate(self.header) if i not in places}
 
     def rows(self) -> Iterator[tuple[int, Row]]:
         """Every row below the header, with the line it begins on; blank rows are passed over."""
@@ -129,6 +136,13 @@ def write_cells(cells: Sequence[str], delimiter: str, quote_all: bool) -> str:
     writer = csv.writer(line, delimiter=delimiter, quoting=quoting, lineterminator="\r\n")
     writer.writerow(cells)
     return line.getvalue().removesuffix("\r\n")
+
+
+def table_text(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A whole table, its cells separated as the file's name says."""
+    delimiter = guess_delimiter(path, ",")
+    lines = [write_cells(row, delimiter, quote_all=False) for row in (header, *rows)]
+    return "\n".join([*lines, ""])
 
 
 def names_as_ids(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str, str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.copying import Copy, Insertions, Target, renamed
 from taxoexpan.formats.draft import Document, Draft, Note
 from taxoexpan.formats.source import Source
 from taxoexpan.taxonomy import Additions, Taxonomy
@@ -14,9 +16,15 @@ NAME = "terms"
 ABOUT = "NAME.terms (id⇥name) beside NAME.taxo (parent id⇥child id)"
 
 
+SUFFIXES = (".terms", ".taxo")
+
+_BREAKS = re.compile(r"[\t\n\r]+")
+_BYTE_ORDER_MARK = re.compile(r"^[\s\ufeff]+")
+
+
 def recognises(source: Source) -> bool:
     """Whether the name says so; the content of a `.terms` file could be any table."""
-    return source.path.suffix in (".terms", ".taxo")
+    return source.path.suffix in SUFFIXES
 
 
 def read(source: Source) -> Document:
@@ -31,15 +39,27 @@ def read(source: Source) -> Document:
     return draft.finish()
 
 
-def extend(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
+def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
     """The lines to append to each of the two files."""
     terms, taxo = files(source.path)
     names = [f"{_cell(terms, c.id)}\t{_cell(terms, c.label)}" for c in additions.concepts]
     pairs = [f"{parent}\t{child}" for parent, child in additions.relations]
     return {
-        ".terms": Source.load(terms).appended(names),
-        ".taxo": _relations(taxo).appended(pairs),
+        terms: Source.load(terms).appended(names),
+        taxo: _relations(taxo).appended(pairs),
     }
+
+
+def write(taxonomy: Taxonomy, target: Target) -> Copy:
+    """Both files anew; a tab or a line break becomes a space."""
+    terms, taxo = files(target.path)
+    ids = renamed(taxonomy, lambda id: _BYTE_ORDER_MARK.sub("", _one_line(id)))
+    names = [
+        f"{ids[id]}\t{_one_line(label) or ids[id]}\n"
+        for id, label in zip(taxonomy.ids, taxonomy.labels, strict=True)
+    ]
+    pairs = [f"{ids[parent]}\t{ids[child]}\n" for parent, child in taxonomy.relations]
+    return Copy({terms: "".join(names), taxo: "".join(pairs)}, ids)
 
 
 def holds(source: Source) -> frozenset[str]:
@@ -75,3 +95,7 @@ def _cell(path: Path, text: str) -> str:
         message = f"{text!r} has a tab or a line break, which this format cannot hold; take it out"
         raise FormatError(path, message)
     return text
+
+
+def _one_line(text: str) -> str:
+    return _BREAKS.sub(" ", text).strip()

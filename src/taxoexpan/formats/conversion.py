@@ -1,0 +1,121 @@
+"""From one format to another; what the copy does not hold is found by reading it back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from taxoexpan.difference import Difference
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.files import whole_directory, write_whole
+from taxoexpan.formats import skos, wordnet
+from taxoexpan.formats.catalogue import FORMATS, Format, find_format, named_format, open_source
+from taxoexpan.formats.copying import Copy, Target
+from taxoexpan.formats.source import AS_IT_IS, Reading
+from taxoexpan.taxonomy import Taxonomy
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What was written where, and what is not in it."""
+
+    files: tuple[Path, ...]
+    taxonomy: Taxonomy
+    ids: Mapping[str, str]
+    """What an old id is in the copy, for those that changed."""
+    losses: list[str]
+
+
+def convert(
+    path: Path,
+    target: Target,
+    format: str | None = None,
+    to: str | None = None,
+    reading: Reading = AS_IT_IS,
+    force: bool = False,
+) -> Conversion:
+    """Write the taxonomy of a file in another format, and say what that one has no place for."""
+    source = open_source(path, reading)
+    old, new = find_format(source, format), target_format(target.path, to)
+    document = old.read(source)
+    if old.NAME == new.NAME == skos.NAME:
+        copy, losses = Copy({target.path: skos.transcode(source, target.path)}), []
+    else:
+        copy = new.write(document.taxonomy, target)
+        losses = [*_losses(document.taxonomy, copy, new), *_left_behind(document.beside)]
+    _write(copy, target.path, new, force)
+    files = (target.path,) if new.NAME == wordnet.NAME else tuple(copy.files)
+    ids = {id: copy.id_of(id) for id in document.taxonomy if copy.id_of(id) != id}
+    return Conversion(files, document.taxonomy, ids, losses)
+
+
+def target_format(path: Path, name: str | None = None) -> Format:
+    """The format of a file to be made, by its name unless the user says it."""
+    if name is not None:
+        return named_format(name)
+    suffix = path.suffix.lower()
+    for format in FORMATS.values():
+        if suffix in format.SUFFIXES:
+            return format
+    known = ", ".join(suffix for format in FORMATS.values() for suffix in format.SUFFIXES)
+    raise ConfigurationError(
+        f"which format is {path.name} to have? let the name end in one of {known}, "
+        f"or give --to with one of {', '.join(FORMATS)}"
+    )
+
+
+def _write(copy: Copy, path: Path, format: Format, force: bool) -> None:
+    contents = {file: text.encode("utf-8") for file, text in copy.files.items()}
+    if format.NAME != wordnet.NAME:
+        write_whole(contents, force)
+        return
+    with whole_directory(path, [file.name for file in contents], force) as staging:
+        for file, content in contents.items():
+            (staging / file.name).write_bytes(content)
+
+
+def _losses(taxonomy: Taxonomy, copy: Copy, format: Format) -> list[str]:
+    """What differs between a taxonomy and its copy, in a person's words."""
+    reread = _reread(copy, format)
+    difference = Difference(_renamed(taxonomy, copy), reread)
+    changed = [(change.old, change.new) for change in difference.changed]
+    counts = {
+        "ids are written otherwise": sum(copy.id_of(id) != id for id in taxonomy),
+        "concepts are missing": len(difference.removed),
+        "concepts are new": len(difference.added),
+        "labels are written otherwise": len(difference.relabelled),
+        "relations are missing": len(difference.relations_removed),
+        "relations are new": len(difference.relations_added),
+        "synonyms are missing": sum(len(set(o.synonyms) - set(n.synonyms)) for o, n in changed),
+        "definitions are missing or shorter": sum(o.definition != n.definition for o, n in changed),
+        "deprecated concepts are not marked": sum(o.deprecated > n.deprecated for o, n in changed),
+    }
+    return [f"{count:,} {what}" for what, count in counts.items() if count]
+
+
+def _reread(copy: Copy, format: Format) -> Taxonomy:
+    with TemporaryDirectory() as folder:
+        for file, text in copy.files.items():
+            (Path(folder) / file.name).write_text(text, encoding="utf-8", newline="")
+        first = Path(folder) / next(iter(copy.files)).name
+        return format.read(
+            open_source(Path(folder) if format.NAME == wordnet.NAME else first)
+        ).taxonomy
+
+
+def _renamed(taxonomy: Taxonomy, copy: Copy) -> Taxonomy:
+    return Taxonomy(
+        [replace(concept, id=copy.id_of(concept.id)) for concept in taxonomy.concepts],
+        [(copy.id_of(parent), copy.id_of(child)) for parent, child in taxonomy.relations],
+    )
+
+
+def _left_behind(beside: Mapping[str, int]) -> list[str]:
+    """What the old file holds that no taxonomy does."""
+    if not beside:
+        return []
+    most = sorted(beside.items(), key=lambda item: -item[1])
+    named = ", ".join(f"{name} ({count:,})" for name, count in most[:8])
+    return [f"what a taxonomy does not hold is left behind: {named}" + (", …" if most[8:] else "")]

@@ -1,0 +1,133 @@
+"""What the statements of a SKOS file say, concept by concept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyoxigraph as ox
+
+from taxoexpan.formats.rdf import vocabulary as v
+from taxoexpan.formats.rdf.languages import Text
+from taxoexpan.formats.rdf.statements import Statements
+
+Texts = dict[str, list[Text]]
+
+_TEXTS = {
+    v.PREF_LABEL: "preferred",
+    v.ALT_LABEL: "others",
+    v.HIDDEN_LABEL: "others",
+    v.DEFINITION: "definitions",
+    v.SCOPE_NOTE: "scope_notes",
+    v.RDFS_LABEL: "plain_labels",
+    v.SKOS_XL + "prefLabel": "preferred",
+    v.SKOS_XL + "altLabel": "others",
+    v.SKOS_XL + "hiddenLabel": "others",
+}
+_FORMS = (v.SKOS_XL + "literalForm", v.VALUE)
+_READ = {
+    *_TEXTS,
+    *_FORMS,
+    *(v.TYPE, v.BROADER, v.NARROWER, v.IN_SCHEME, v.TOP_CONCEPT_OF, v.HAS_TOP_CONCEPT),
+    v.DEPRECATED,
+}
+_TRUE = ("true", "1")
+
+
+@dataclass
+class Thesaurus:
+    """The columns of a vocabulary; dicts without values are sets that keep their order."""
+
+    concepts: dict[str, None] = field(default_factory=dict)
+    relations: dict[tuple[str, str], None] = field(default_factory=dict)
+    preferred: Texts = field(default_factory=dict)
+    others: Texts = field(default_factory=dict)
+    definitions: Texts = field(default_factory=dict)
+    scope_notes: Texts = field(default_factory=dict)
+    plain_labels: Texts = field(default_factory=dict)
+    deprecated: set[str] = field(default_factory=set)
+    schemes: dict[str, None] = field(default_factory=dict)
+    schemes_of: dict[str, dict[str, None]] = field(default_factory=dict)
+    used: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, statements: Statements) -> Thesaurus:
+        """Sort the statements, in one pass."""
+        thesaurus = cls()
+        texts: dict[str, Texts] = {iri: getattr(thesaurus, name) for iri, name in _TEXTS.items()}
+        linked: list[tuple[Texts, str, str]] = []
+        forms: dict[str, Text] = {}
+        for quad in statements:
+            subject, predicate, value = key(quad.subject), quad.predicate.value, quad.object
+            thesaurus.used[predicate] += 1
+            kind = texts.get(predicate)
+            if kind is None:
+                if predicate in _FORMS and isinstance(value, ox.Literal):
+                    forms[subject] = _text(value)
+                else:
+                    thesaurus._relate(subject, predicate, value)
+            elif isinstance(value, ox.Literal):
+                kind.setdefault(subject, []).append(_text(value))
+            else:
+                linked.append((kind, subject, key(value)))
+        # An extended label, or a definition with an author and a date, is a resource of its own.
+        for kind, subject, node in linked:
+            if node in forms:
+                kind.setdefault(subject, []).append(forms[node])
+        return thesaurus
+
+    def beside(self, prefixes: Mapping[str, str]) -> dict[str, int]:
+        """How often the file says what a taxonomy does not hold, by the short name of what."""
+        spaces = {iri: name for name, iri in {**prefixes, **v.PREFIXES}.items() if iri}
+        counts = {iri: count for iri, count in self.used.items() if iri not in _READ}
+        counts[v.SCOPE_NOTE] = len(self.scope_notes.keys() & self.definitions.keys())
+        return {_short(iri, spaces): count for iri, count in counts.items() if count}
+
+    def _relate(self, subject: str, predicate: str, value: object) -> None:
+        """A statement about structure; others are passed over."""
+        if isinstance(value, ox.Literal):
+            if predicate == v.DEPRECATED and value.value in _TRUE:
+                self.deprecated.add(subject)
+            return
+        object = key(value)
+        if predicate == v.TYPE:
+            if object == v.CONCEPT:
+                self.concepts[subject] = None
+            elif object == v.SCHEME:
+                self.schemes[subject] = None
+        elif predicate == v.BROADER:
+            self._join(object, subject)
+        elif predicate == v.NARROWER:
+            self._join(subject, object)
+        elif predicate == v.IN_SCHEME:
+            # A collection may be in a scheme too, so this alone makes no concept.
+            self.schemes_of.setdefault(subject, {})[object] = None
+        elif predicate == v.TOP_CONCEPT_OF:
+            self._top(subject, object)
+        elif predicate == v.HAS_TOP_CONCEPT:
+            self._top(object, subject)
+
+    def _join(self, parent: str, child: str) -> None:
+        self.concepts[child] = self.concepts[parent] = None
+        self.relations[parent, child] = None
+
+    def _top(self, concept: str, scheme: str) -> None:
+        self.concepts[concept] = self.schemes[scheme] = None
+        self.schemes_of.setdefault(concept, {})[scheme] = None
+
+
+def key(node: object) -> str:
+    """A resource's IRI, or its blank label after `_:`."""
+    if isinstance(node, ox.NamedNode):
+        return node.value
+    return f"_:{getattr(node, 'value', node)}"
+
+
+def _short(iri: str, spaces: Mapping[str, str]) -> str:
+    space = next((space for space in spaces if iri.startswith(space)), None)
+    return iri if space is None else f"{spaces[space]}:{iri.removeprefix(space)}"
+
+
+def _text(literal: ox.Literal) -> Text:
+    return literal.language or "", literal.value.strip()

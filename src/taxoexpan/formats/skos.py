@@ -1,0 +1,230 @@
+"""SKOS: concepts with labels in many languages, `broader` and `narrower`, in any RDF syntax.
+
+Writing adds triples and touches none. Collections, mappings and whatever else a vocabulary holds
+are left alone; `owl:deprecated` concepts are marked as such.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pyoxigraph as ox
+
+from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.formats.copying import Copy, Insertions, Target, renamed
+from taxoexpan.formats.draft import Document, Draft, Note
+from taxoexpan.formats.rdf import statements
+from taxoexpan.formats.rdf import vocabulary as v
+from taxoexpan.formats.rdf.languages import Languages, Text
+from taxoexpan.formats.rdf.statements import (
+    SYNTAXES,
+    TURTLE,
+    Statements,
+    grow,
+    is_iri,
+    serialise,
+    syntax_of,
+)
+from taxoexpan.formats.rdf.thesaurus import Thesaurus
+from taxoexpan.formats.rdf.vocabulary import Triple, link
+from taxoexpan.formats.source import Source
+from taxoexpan.naming import numbered
+from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
+
+NAME = "skos"
+ABOUT = "SKOS in Turtle (.ttl), RDF/XML (.rdf, .owl, .xml), JSON-LD (.jsonld) or N-Triples (.nt)"
+SUFFIXES = tuple(SYNTAXES)
+
+
+def recognises(source: Source) -> bool:
+    """Whether it is RDF."""
+    return syntax_of(source) is not None
+
+
+def read(source: Source) -> Document:
+    """Every concept with the labels of one language, and every `broader` or `narrower`."""
+    told = Statements(source)
+    thesaurus = Thesaurus.of(told)
+    languages = Languages.choose(source, thesaurus.preferred.values())
+    draft = Draft(source.path)
+    for id in thesaurus.concepts:
+        if _is_blank(id):
+            message = "a concept without an IRI cannot be named; it is passed over"
+            draft.notes.append(Note(0, message, "blank-node", id))
+        else:
+            _describe(draft, thesaurus, languages, id)
+    named = [pair for pair in thesaurus.relations if not any(map(_is_blank, pair))]
+    draft.parents = [parent for parent, _ in named]
+    draft.children = [child for _, child in named]
+    draft.lines, draft.relation_lines = [0] * len(draft.ids), [0] * len(named)
+    draft.beside.update(thesaurus.beside(told.prefixes))
+    return draft.finish()
+
+
+def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
+    """The triples of the new concepts, in the way of those that are there."""
+    told = Statements(source)
+    thesaurus = Thesaurus.of(told)
+    language = Languages.choose(source, thesaurus.preferred.values()).chosen
+    for concept in additions.concepts:
+        _refuse_unusable(source, thesaurus, concept)
+    triples = list(_added(thesaurus, language, expanded, additions))
+    return {source.path: grow(told, triples)}
+
+
+def holds(source: Source) -> frozenset[str]:
+    """Everything that we know of a concept."""
+    return frozenset({"ids", "labels", "synonyms", "definitions"})
+
+
+def write(taxonomy: Taxonomy, target: Target) -> Copy:
+    """A vocabulary with one scheme; ids that are no IRIs become some."""
+    if not is_iri(target.base):
+        raise ConfigurationError(f"the base {target.base!r} is no IRI; write http://…/ or urn:…:")
+    ids = renamed(taxonomy, lambda id: id if is_iri(id) else target.base + quote(id, safe=""))
+    taken = set(ids.values())
+    scheme = next(iri for iri in numbered(target.base + "scheme") if iri not in taken)
+    triples = [link(scheme, v.TYPE, v.SCHEME)]
+    for concept in taxonomy.concepts:
+        id, parents = ids[concept.id], taxonomy.parents(concept.id)
+        triples += _description(id, concept, target.language, [scheme])
+        triples += [link(id, v.BROADER, ids[parent]) for parent in parents]
+        if not parents:
+            triples.append(link(id, v.TOP_CONCEPT_OF, scheme))
+    return Copy({target.path: serialise(triples, _syntax(target.path))}, ids)
+
+
+def transcode(source: Source, path: Path) -> str:
+    """All that a file says, in the syntax of another name: nothing is lost between these."""
+    return statements.transcode(source, _syntax(path))
+
+
+def _syntax(path: Path) -> ox.RdfFormat:
+    return SYNTAXES.get(path.suffix.lower(), TURTLE)
+
+
+def _is_blank(id: str) -> bool:
+    return id.startswith("_:")
+
+
+def _describe(draft: Draft, thesaurus: Thesaurus, languages: Languages, id: str) -> None:
+    """Put one concept into the draft: its label, the other words for it, its definition."""
+    label = _label(draft, thesaurus, languages, id)
+    index, language = len(draft.ids), label[0]
+    preferred, others = thesaurus.preferred.get(id, []), thesaurus.others.get(id, [])
+    names = dict.fromkeys(languages.alike([*preferred, *others], language))
+    names.pop(label[1], None)
+    draft.beside["labels in other languages"] += sum(
+        languages.foreign(other) and other != language for other, _ in [*preferred, *others]
+    )
+    if names:
+        draft.synonyms[index] = tuple(names)
+    notes = thesaurus.definitions.get(id) or thesaurus.scope_notes.get(id) or []
+    if definition := languages.best(notes):
+        draft.definitions[index] = definition[1]
+    if id in thesaurus.deprecated:
+        draft.deprecated.append(index)
+    draft.ids.append(id)
+    draft.labels.append(label[1])
+
+
+def _label(draft: Draft, thesaurus: Thesaurus, languages: Languages, id: str) -> Text:
+    """The label in the chosen language, or the next best, which is noted."""
+    label = languages.best(thesaurus.preferred.get(id, []))
+    if label is None:
+        label = languages.best(thesaurus.plain_labels.get(id, [])) or ("", _local_name(id))
+        message = f"no preferred label; {label[1]!r} is taken"
+        draft.notes.append(Note(0, message, "missing-label", id))
+    elif languages.foreign(label[0]):
+        message = f"no label in {languages.chosen!r}; {label[1]!r} in {label[0]!r} is taken"
+        draft.notes.append(Note(0, message, "missing-label", id))
+    return label
+
+
+def _local_name(iri: str) -> str:
+    return re.split(r"[/#:]", iri.rstrip("/#:"))[-1] or iri
+
+
+def _refuse_unusable(source: Source, thesaurus: Thesaurus, concept: Concept) -> None:
+    if not is_iri(concept.id):
+        message = (
+            f"the id {concept.id!r} of {concept.label!r} is no IRI; write one, or leave it blank"
+        )
+        raise FormatError(source.path, message)
+    if concept.id in thesaurus.schemes:
+        message = f"{concept.id!r} is a scheme; give {concept.label!r} another id"
+        raise FormatError(source.path, message)
+
+
+def _added(
+    thesaurus: Thesaurus, language: str, expanded: Taxonomy, additions: Additions
+) -> Iterator[Triple]:
+    """Every triple that the additions bring, those about a new concept together."""
+    new = {concept.id for concept in additions.concepts}
+    schemes = _schemes(thesaurus, expanded, additions)
+    for concept in additions.concepts:
+        id, parents = concept.id, expanded.parents(concept.id)
+        yield from _description(id, concept, language, schemes[id])
+        for parent in parents:
+            yield link(id, v.BROADER, parent)
+        if thesaurus.used[v.NARROWER]:
+            children = (child for child in expanded.children(id) if child in new)
+            yield from (link(id, v.NARROWER, child) for child in children)
+        if not parents and thesaurus.used[v.TOP_CONCEPT_OF]:
+            yield from (link(id, v.TOP_CONCEPT_OF, scheme) for scheme in schemes[id])
+        if additions.provenance is not None:
+            note = _change_note(expanded, id, additions.provenance)
+            yield Triple(id, v.CHANGE_NOTE, note)
+    for parent, child in additions.relations:
+        if parent not in new and thesaurus.used[v.NARROWER]:
+            yield link(parent, v.NARROWER, child)
+    if thesaurus.used[v.HAS_TOP_CONCEPT]:
+        for concept in additions.concepts:
+            if not expanded.parents(concept.id):
+                yield from (link(s, v.HAS_TOP_CONCEPT, concept.id) for s in schemes[concept.id])
+
+
+def _schemes(
+    thesaurus: Thesaurus, expanded: Taxonomy, additions: Additions
+) -> dict[str, list[str]]:
+    """The schemes of each new concept: its parents', or the file's where it has but one."""
+    known = {id: list(schemes) for id, schemes in thesaurus.schemes_of.items()}
+    only = list(thesaurus.schemes) if len(thesaurus.schemes) == 1 else []
+    ids = [concept.id for concept in additions.concepts]
+    for id in sorted(ids, key=lambda id: expanded.levels[expanded.index(id)]):
+        above = (scheme for parent in expanded.parents(id) for scheme in known.get(parent, []))
+        known[id] = list(dict.fromkeys(s for s in above if not _is_blank(s))) or only
+    return known
+
+
+def _description(id: str, concept: Concept, language: str, schemes: list[str]) -> list[Triple]:
+    """What a concept is, and the words for it."""
+
+    def words(predicate: str, text: str) -> Triple:
+        literal = ox.Literal(text, language=language) if language else ox.Literal(text)
+        return Triple(id, predicate, literal)
+
+    triples = [link(id, v.TYPE, v.CONCEPT), *(link(id, v.IN_SCHEME, scheme) for scheme in schemes)]
+    triples.append(words(v.PREF_LABEL, concept.label))
+    triples += [words(v.ALT_LABEL, name) for name in concept.synonyms]
+    if concept.definition:
+        triples.append(words(v.DEFINITION, concept.definition))
+    if concept.deprecated:
+        true = ox.Literal("true", datatype=ox.NamedNode(v.BOOLEAN))
+        triples.append(Triple(id, v.DEPRECATED, true))
+    return triples
+
+
+def _change_note(expanded: Taxonomy, id: str, provenance: Provenance) -> ox.Literal:
+    """Who placed the concept, when, and how sure it was."""
+    places = []
+    for parent in expanded.parents(id):
+        score = provenance.scores.get((parent, id))
+        how = "chosen by a person" if score is None else f"score {score:.2f}"
+        places.append(f"under {expanded.concept(parent).label!r} ({how})")
+    where = " and ".join(places) or "at the top"
+    text = f"Placed {where} by {provenance.agent} on {provenance.when:%Y-%m-%d}."
+    return ox.Literal(text, language="en")

@@ -1,0 +1,148 @@
+"""From every format to every other and back: what is lost is announced, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import growths, names
+from test_copies import IDS, LABELS, awkward
+
+from taxoexpan.difference import Difference
+from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.formats.catalogue import FORMATS, read
+from taxoexpan.formats.conversion import convert
+from taxoexpan.formats.copying import Target
+from taxoexpan.taxonomy import Concept, Taxonomy
+
+PLACES = [
+    *(("skos", f"food.{suffix}") for suffix in ("ttl", "rdf", "jsonld", "nt")),
+    *(("obo", "food.obo"), ("json", "food.json"), ("wordnet", "food"), ("terms", "food.terms")),
+    *(("edges", "food.csv"), ("rows", "food.csv"), ("rows", "food.tsv"), ("paths", "food.txt")),
+]
+FOOD = Taxonomy(
+    [Concept("1", "food"), Concept("2", "fruit", ("Obst",), "sweet"), Concept("3", "fig")],
+    [("1", "2"), ("2", "3"), ("1", "3")],
+)
+
+
+def put(taxonomy: Taxonomy, format: str, path: Path) -> None:
+    """Write the taxonomy there, without any check."""
+    for file, text in FORMATS[format].write(taxonomy, Target(path)).files.items():
+        file.parent.mkdir(exist_ok=True)
+        file.write_bytes(text.encode("utf-8"))
+
+
+def renamed(taxonomy: Taxonomy, *steps: Mapping[str, str]) -> Taxonomy:
+    def new(id: str) -> str:
+        for step in steps:
+            id = step.get(id, id)
+        return id
+
+    return Taxonomy(
+        [replace(concept, id=new(concept.id)) for concept in taxonomy.concepts],
+        [(new(parent), new(child)) for parent, child in taxonomy.relations],
+    )
+
+
+@given(awkward(IDS, LABELS, names(breaks=True)), st.sampled_from(PLACES), st.sampled_from(PLACES))
+@settings(max_examples=150, deadline=None)
+def test_there_and_back_only_what_was_announced_is_lost(
+    taxonomy: Taxonomy, here: tuple[str, str], there: tuple[str, str]
+) -> None:
+    with TemporaryDirectory() as folder:
+        first, second, third = (Path(folder) / name for name in ("1", "2", "3"))
+        for place in (first, second, third):
+            place.mkdir()
+        start, middle, end = first / here[1], second / there[1], third / here[1]
+        put(taxonomy, here[0], start)
+        out = convert(start, Target(middle), here[0], there[0])
+        back = convert(middle, Target(end), there[0], here[0])
+        original = renamed(out.taxonomy, out.ids, back.ids)
+        difference = Difference(original, read(end, here[0]).taxonomy)
+    announced = " ".join([*out.losses, *back.losses])
+    found = {
+        "ids are written otherwise": bool(out.ids or back.ids),
+        "concepts are missing": bool(difference.removed),
+        "concepts are new": bool(difference.added),
+        "labels are written otherwise": bool(difference.relabelled),
+        "relations are missing": bool(difference.relations_removed),
+        "relations are new": bool(difference.relations_added),
+        "synonyms are missing": any(
+            set(c.old.synonyms) - set(c.new.synonyms) for c in difference.changed
+        ),
+        "definitions are missing or shorter": any(
+            c.old.definition != c.new.definition for c in difference.changed
+        ),
+        "deprecated concepts are not marked": any(
+            c.old.deprecated and not c.new.deprecated for c in difference.changed
+        ),
+    }
+    for loss, happened in found.items():
+        assert loss in announced or not happened
+
+
+@given(growths(details=True), st.sampled_from(PLACES))
+@settings(max_examples=60, deadline=None)
+def test_what_is_not_announced_is_there(growth: object, there: tuple[str, str]) -> None:
+    taxonomy = growth.old  # type: ignore[attr-defined]
+    with TemporaryDirectory() as folder:
+        start, middle = Path(folder) / "start.json", Path(folder) / "to" / there[1]
+        middle.parent.mkdir()
+        put(taxonomy, "json", start)
+        done = convert(start, Target(middle), to=there[0])
+        copy = read(middle, there[0]).taxonomy
+    if not done.losses:
+        assert not Difference(taxonomy, copy)
+    assert len(copy) == len(taxonomy)
+
+
+def test_every_loss_is_counted(tmp_path: Path) -> None:
+    put(FOOD, "json", tmp_path / "food.json")
+    done = convert(tmp_path / "food.json", Target(tmp_path / "food.txt"))
+    assert done.losses == [
+        "1 relations are missing",
+        "1 synonyms are missing",
+        "1 definitions are missing or shorter",
+    ]
+    done = convert(tmp_path / "food.json", Target(tmp_path / "food.ttl", base="urn:food:"))
+    assert done.losses == ["3 ids are written otherwise"]
+    assert done.ids["1"] == "urn:food:1"
+
+
+def test_what_only_the_old_file_holds_is_named(tmp_path: Path) -> None:
+    obo = tmp_path / "food.obo"
+    obo.write_text("[Term]\nid: F:1\nname: food\nxref: X:1\n\n[Typedef]\nid: part_of\n")
+    done = convert(obo, Target(tmp_path / "food.csv"))
+    assert done.losses == ["what a taxonomy does not hold is left behind: xref (1), [Typedef] (1)"]
+    table = tmp_path / "shop.csv"
+    table.write_text("id,label,parents,price\n1,food,,3\n2,fig,1,4\n")
+    done = convert(table, Target(tmp_path / "shop.json"))
+    assert done.losses == ["what a taxonomy does not hold is left behind: column 'price' (2)"]
+
+
+@pytest.mark.parametrize("name", ["food", "food.docx", "food.xyz"])
+def test_a_name_that_says_no_format_is_refused(tmp_path: Path, name: str) -> None:
+    put(FOOD, "json", tmp_path / "food.json")
+    with pytest.raises(ConfigurationError, match="which format is food"):
+        convert(tmp_path / "food.json", Target(tmp_path / name))
+
+
+def test_nothing_is_overwritten_and_nothing_half_written(tmp_path: Path) -> None:
+    put(FOOD, "json", tmp_path / "food.json")
+    (tmp_path / "out.csv").write_text("precious")
+    with pytest.raises(FormatError, match="is already there"):
+        convert(tmp_path / "food.json", Target(tmp_path / "out.csv"))
+    assert (tmp_path / "out.csv").read_text() == "precious"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["food.json", "out.csv"]
+
+
+def test_labels_get_the_language_that_is_named(tmp_path: Path) -> None:
+    put(FOOD, "json", tmp_path / "food.json")
+    convert(tmp_path / "food.json", Target(tmp_path / "food.ttl", language="en"))
+    assert '"fruit"@en' in (tmp_path / "food.ttl").read_text(encoding="utf-8")

@@ -1,0 +1,271 @@
+"""What every format promises of a taxonomy that is written anew."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import growths, names, quickly
+
+from taxoexpan.difference import Difference
+from taxoexpan.errors import FormatError
+from taxoexpan.formats import edges, jsonfile, obo, paths, rows, skos, terms
+from taxoexpan.formats.catalogue import Format
+from taxoexpan.formats.copying import Copy, Target
+from taxoexpan.formats.source import Source
+from taxoexpan.taxonomy import Concept, Taxonomy
+
+
+@st.composite
+def awkward(
+    draw: st.DrawFn,
+    ids: st.SearchStrategy[str] | None = None,
+    labels: st.SearchStrategy[str] | None = None,
+    synonyms: st.SearchStrategy[str] | None = None,
+    most_parents: int = 3,
+) -> Taxonomy:
+    """A taxonomy with everything that is hard to write; a label is the id where none is given."""
+    words = names(breaks=True)
+    growth = draw(growths(ids=ids, labels=labels, most_parents=most_parents))
+    concepts = [
+        replace(
+            concept,
+            synonyms=tuple(draw(st.lists(synonyms, max_size=2))) if synonyms is not None else (),
+            definition=draw(st.just("") | words) if synonyms is not None else "",
+            deprecated=draw(st.booleans()) if synonyms is not None else False,
+        )
+        for concept in growth.old.concepts
+    ]
+    return Taxonomy(concepts, growth.old.relations)
+
+
+LABELS = names(breaks=True) | st.sampled_from(["a", "a-2", "b", "a (x)", "path", "child,parent"])
+IDS = names(breaks=True) | st.sampled_from(["x", "a", "a|b", "x|a", "#", "path", "1", "a > b"])
+ANYTHING = awkward(IDS, LABELS, names(breaks=True))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A format, the name of a file in it, and what the format has a place for."""
+
+    format: Format
+    name: str
+    whole: st.SearchStrategy[Taxonomy]
+    """Taxonomies that the format holds to the last letter."""
+    holds_label: Callable[[Taxonomy, Concept], bool]
+    holds_synonym: Callable[[str], bool] = lambda _: False
+    holds_definitions: bool = False
+    holds_deprecated: bool = False
+    holds_parents: bool = True
+    """All of them; else the first one, where the concept is in force."""
+
+
+def unlike_siblings(taxonomy: Taxonomy, concept: Concept) -> bool:
+    """Whether a label can be a part of a path, and no sibling along first parents has it."""
+    above = [taxonomy.parents(id)[:1] for id in taxonomy]
+    labels = [label.replace(">", "›") for label in taxonomy.labels]
+    mine = (taxonomy.parents(concept.id)[:1], concept.label)
+    return (
+        not set(concept.label) & set(">\n\r")
+        and Counter(zip(above, labels, strict=True))[mine] == 1
+    )
+
+
+def unrepeated(taxonomy: Taxonomy) -> Taxonomy:
+    """The same taxonomy, its words for a concept a set, of which the label is one."""
+    return Taxonomy(
+        [
+            replace(c, synonyms=tuple(s for s in dict.fromkeys(c.synonyms) if s != c.label))
+            for c in taxonomy.concepts
+        ],
+        taxonomy.relations,
+    )
+
+
+def own_paths(taxonomy: Taxonomy) -> Taxonomy:
+    """The same taxonomy with every path as the id."""
+    ids = {id: " > ".join(taxonomy.path(id)) for id in taxonomy}
+    concepts = [replace(concept, id=ids[concept.id]) for concept in taxonomy.concepts]
+    return Taxonomy(concepts, [(ids[above], ids[below]) for above, below in taxonomy.relations])
+
+
+TERMS = awkward(names(), names())
+EDGES = awkward(names(breaks=True))
+WORDS = names(without="|", breaks=True)
+ROWS = awkward(WORDS, LABELS, WORDS) | awkward(IDS, LABELS, WORDS, most_parents=1)
+PATHS = awkward(names(without=">"), most_parents=1)
+BARE_PATHS = awkward(names(without=">#:-"), most_parents=1).map(own_paths)
+EVERYTHING = awkward(names(breaks=True), LABELS, names(breaks=True))
+IRIS = st.text("abcé水/-", max_size=5).map(lambda text: f"http://food.org/{text}")
+RESOURCES = awkward(IRIS, LABELS, WORDS).map(lambda taxonomy: unrepeated(taxonomy))
+TERMS_IN_FORCE = (
+    awkward(names(breaks=True), LABELS, WORDS).map(lambda all: all.in_force).filter(len)
+)
+
+CASES = [
+    Case(terms, "food.terms", TERMS, lambda _, concept: not set(concept.label) & set("\t\n\r")),
+    *(
+        Case(edges, name, EDGES, lambda all, concept: all.labels.count(concept.label) == 1)
+        for name in ("food.csv", "food.tsv")
+    ),
+    *(
+        Case(rows, name, ROWS, lambda *_: True, lambda word: "|" not in word, True, True)
+        for name in ("food.csv", "food.tsv")
+    ),
+    *(
+        Case(paths, name, whole, unlike_siblings, holds_parents=False)
+        for name, whole in (
+            ("food.txt", BARE_PATHS),
+            ("food.tsv", PATHS),
+        )
+    ),
+    Case(jsonfile, "food.json", EVERYTHING, lambda *_: True, lambda _: True, True, True),
+    *(
+        Case(skos, f"food.{suffix}", RESOURCES, lambda *_: True, lambda _: True, True, True)
+        for suffix in ("ttl", "rdf", "nt", "jsonld")
+    ),
+    Case(obo, "food.obo", TERMS_IN_FORCE, lambda *_: True, lambda _: True, True, True, False),
+]
+of_every_format = pytest.mark.parametrize(
+    "case", CASES, ids=lambda case: f"{case.format.NAME}-{case.name}"
+)
+
+
+def written(case: Case, taxonomy: Taxonomy, folder: Path) -> Copy:
+    return case.format.write(taxonomy, Target(folder / case.name))
+
+
+def copied(case: Case, taxonomy: Taxonomy) -> tuple[Copy, Taxonomy]:
+    """A copy, and the taxonomy in it."""
+    with TemporaryDirectory() as folder:
+        copy = written(case, taxonomy, Path(folder))
+        for path, text in copy.files.items():
+            path.write_bytes(text.encode("utf-8"))
+        return copy, case.format.read(Source.load(next(iter(copy.files)))).taxonomy
+
+
+@of_every_format
+@given(data=st.data())
+@quickly
+def test_what_a_format_can_hold_is_copied_to_the_last_letter(
+    case: Case, data: st.DataObject
+) -> None:
+    taxonomy = data.draw(case.whole)
+    _, reread = copied(case, taxonomy)
+    assert reread == taxonomy
+
+
+@of_every_format
+@given(taxonomy=ANYTHING)
+@quickly
+def test_a_copy_lacks_only_what_the_format_has_no_place_for(case: Case, taxonomy: Taxonomy) -> None:
+    copy, reread = copied(case, taxonomy)
+    assert sorted(map(copy.id_of, taxonomy)) == sorted(reread)
+    difference = Difference(mapped(taxonomy, copy), reread)
+    assert not difference.relations_added
+    for parent, child in difference.relations_removed:
+        assert not case.holds_parents
+        lost = difference.old.concept(child)
+        assert lost.deprecated or difference.old.parents(child)[0] != parent
+    old_ids = {copy.id_of(id): id for id in taxonomy}
+    for change in difference.changed:
+        old, new = change.old, change.new
+        if case.holds_label(taxonomy, taxonomy.concept(old_ids[old.id])):
+            assert new.label == old.label
+        assert {word for word in old.synonyms if case.holds_synonym(word)} <= {
+            *new.synonyms,
+            new.label,
+        }
+        assert new.definition == (old.definition if case.holds_definitions else "")
+        assert new.deprecated == (old.deprecated and case.holds_deprecated)
+
+
+def mapped(taxonomy: Taxonomy, copy: Copy) -> Taxonomy:
+    """The taxonomy with the ids of its copy."""
+    return Taxonomy(
+        [replace(concept, id=copy.id_of(concept.id)) for concept in taxonomy.concepts],
+        [(copy.id_of(parent), copy.id_of(child)) for parent, child in taxonomy.relations],
+    )
+
+
+def roots(*labels: str) -> Taxonomy:
+    """Concepts without relations, known by numbers."""
+    return Taxonomy([Concept(str(number), label) for number, label in enumerate(labels)])
+
+
+def case_of(name: str) -> Case:
+    return next(case for case in CASES if f"{case.format.NAME}-{case.name}" == name)
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "expected"),
+    [
+        ("edges-food.csv", ("a", "a", "a (1)"), ("a (0)", "a (1)-2", "a (1)")),
+        ("edges-food.csv", ("parent", "child"), ("parent", "child")),
+        ("paths-food.tsv", ("a", "a", "a-2"), ("a", "a-3", "a-2")),
+        ("paths-food.txt", ("a>b", "a\nb"), ("a›b", "a b")),
+        ("terms-food.terms", ("a\tb", "a\r\nb"), ("a b", "a b")),
+    ],
+)
+def test_a_label_gives_way_only_where_it_must(
+    name: str, labels: tuple[str, ...], expected: tuple[str, ...]
+) -> None:
+    copy, reread = copied(case_of(name), roots(*labels))
+    assert tuple(reread.concept(copy.id_of(str(n))).label for n in range(len(labels))) == expected
+
+
+@pytest.mark.parametrize("label", ["path", "garden, path", "child;path", "\ufeffa", "#a"])
+def test_the_first_path_is_no_header_and_no_comment(label: str) -> None:
+    numbered, own = roots(label), Taxonomy([Concept(label, label)])
+    for taxonomy in (numbered, own):
+        _, reread = copied(case_of("paths-food.txt"), taxonomy)
+        assert reread.labels == (label,)
+
+
+@of_every_format
+def test_a_byte_order_mark_in_an_id_loses_no_concept(case: Case) -> None:
+    taxonomy = Taxonomy(
+        [Concept("\ufeff \ufeffa", "b"), Concept("c", "d")], [("\ufeff \ufeffa", "c")]
+    )
+    copy, reread = copied(case, taxonomy)
+    assert reread.parents(copy.id_of("c")) == (copy.id_of("\ufeff \ufeffa"),)
+
+
+def test_ids_with_the_separator_of_a_table_stay_where_nothing_can_be_mistaken() -> None:
+    concepts = [Concept(id, id) for id in ("a|b", "a", "b", "c")]
+    case = case_of("rows-food.csv")
+    alone = Taxonomy(concepts, [("a|b", "c"), ("a", "b")])
+    assert copied(case, alone)[1] == alone
+    for parents in (("a|b", "a"), ("a", "b")):
+        copy, reread = copied(case, Taxonomy(concepts, [(p, "c") for p in parents]))
+        assert copy.id_of("a|b") == "a/b"
+        assert reread.parents("c") == tuple(map(copy.id_of, parents))
+
+
+@of_every_format
+def test_many_of_one_name_are_told_apart(case: Case) -> None:
+    taxonomy = roots(*["a"] * 2_000)
+    copy, reread = copied(case, taxonomy)
+    assert len(set(map(copy.id_of, taxonomy))) == len(reread) == len(taxonomy)
+
+
+@of_every_format
+@pytest.mark.parametrize("depth", [200, 201])
+def test_only_paths_have_a_greatest_depth(case: Case, depth: int) -> None:
+    ids = [f"c{n}" for n in range(depth)]
+    chain = Taxonomy([Concept(id, id) for id in ids], pairwise(ids))
+    if case.format.NAME == "paths" and depth > 200:
+        with pytest.raises(FormatError) as caught:
+            written(case, chain, Path())
+        assert str(caught.value) == (
+            f"{case.name}: the path of 'c200' would have more than 200 parts; choose another format"
+        )
+    else:
+        assert copied(case, chain)[1].depth == depth

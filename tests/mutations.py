@@ -1,0 +1,153 @@
+"""Valid files, spoiled in the ways in which files are spoiled, and some in which they are not."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from taxoexpan.errors import TaxoExpanError
+from taxoexpan.formats.catalogue import FORMATS, read
+from taxoexpan.formats.copying import Target
+from taxoexpan.taxonomy import Concept, Taxonomy
+
+TOKENS = [
+    *(b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\r", b"\r\n", b"\n\n", b"\t", b'"', b"'", b"\\"),
+    *(b"{", b"}", b"[", b"]", b"<", b">", b"|", b",", b";", b":", b"#", b"@", b"!", b"&a;", b"_:"),
+    *(b" > ", b"null", b"true", b"NaN", b"-1", b"1e999", b"9" * 400, b"\\u0000", b"\\ud800"),
+    *("é水\u2028\u0085\u200f".encode(), "\U0010ffff".encode(), b"A" * 5000, b"[" * 300, b"(" * 300),
+    *(b"<!ENTITY a 'b'>", b"<!DOCTYPE x [", b"]]>", b"<!--", b"-->", b"<![CDATA[", b"<a>" * 300),
+    *(b'"@context"', b'"@id"', b'"@graph":', b"@prefix ", b"@base <x> .", b'"""', b"^^", b"@en-"),
+    *(b"[Term]\n", b"[Typedef]\n", b"is_a: ", b"id: ", b"is_obsolete: true\n", b"def: ", b"{x="),
+    *(b"child,parent\n", b"id,label,parents\n", b"path\n", b'{"children": [', b'"parents":'),
+    *(b"00000000 03 n ", b" @ 00000000 n 0000", b" | ", b"zzz n 1 1 @ 1 0 00000000\n"),
+]
+
+FOOD = Taxonomy(
+    [
+        Concept("food", "food"),
+        Concept("fruit", "fruit", ("fruits", "Obst"), "what grows on a tree"),
+        Concept("apple", "apple", (), "a pome; round"),
+        Concept("old", "old apple", ("rotten apple",), "", True),
+        Concept("pear", "pear tree é水"),
+    ],
+    [("food", "fruit"), ("fruit", "apple"), ("food", "apple"), ("fruit", "pear"), ("fruit", "old")],
+)
+NAMES = {
+    "terms": ("x.terms",),
+    "skos": ("x.ttl", "x.rdf", "x.jsonld", "x.nt"),
+    "obo": ("x.obo",),
+    "json": ("x.json",),
+    "wordnet": ("x",),
+    "paths": ("x.txt", "x.csv"),
+    "edges": ("x.csv",),
+    "rows": ("x.csv", "x.tsv"),
+}
+HAND_WRITTEN = {
+    "nested.json": b'{"name": "food", "children": [{"name": "fruit", "children": [{"name": "a"}]}]}'
+    b"\n",
+    "graph.json": b'{"nodes": [{"id": 1, "label": "a"}, {"id": 2, "label": "b"}],'
+    b' "links": [{"source": 1, "target": 2}]}',
+    "entities.rdf": b'<?xml version="1.0"?><!DOCTYPE rdf:RDF [<!ENTITY f "http://food.org/">]>'
+    b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" '
+    b'xmlns:s="http://www.w3.org/2004/02/skos/core#"><s:Concept rdf:about="&f;a">'
+    b'<s:prefLabel xml:lang="en">a</s:prefLabel><s:broader rdf:resource="&f;b"/>'
+    b"</s:Concept></rdf:RDF>",
+    "shop.txt": b"gid://1 : Food\ngid://1-1 : Food > Fruit\ngid://1-1-1 : Food > Fruit > Apple\n",
+}
+
+Files = dict[str, bytes]
+
+
+def valid_files(format: str) -> list[Files]:
+    """Files of a format, each set by the names that its files have."""
+    sets = []
+    for name in NAMES[format]:
+        files = FORMATS[format].write(FOOD, Target(Path(name))).files
+        sets.append({file.name: text.encode("utf-8") for file, text in files.items()})
+    suffixes = {".json": "json", ".rdf": "skos", ".txt": "paths"}
+    sets += [
+        {name: text} for name, text in HAND_WRITTEN.items() if suffixes[Path(name).suffix] == format
+    ]
+    return sets
+
+
+def spoiled(files: Files, chance: random.Random) -> Files:
+    """The same files, one of them changed in a few places."""
+    name = chance.choice(list(files))
+    content = files[name]
+    for _ in range(chance.choice((1, 1, 2, 3, 8))):
+        content = chance.choice(MUTATIONS)(content, chance)
+    return {**files, name: content}
+
+
+def _slice(content: bytes, chance: random.Random) -> tuple[int, int]:
+    start = chance.randrange(len(content) + 1)
+    return start, min(len(content), start + chance.choice((1, 2, 5, 20, 100)))
+
+
+def _cut(content: bytes, chance: random.Random) -> bytes:
+    start, end = _slice(content, chance)
+    return content[:start] + content[end:]
+
+
+def _repeat(content: bytes, chance: random.Random) -> bytes:
+    start, end = _slice(content, chance)
+    return content[:end] + content[start:end] * chance.choice((1, 3, 50)) + content[end:]
+
+
+def _insert(content: bytes, chance: random.Random) -> bytes:
+    start = chance.randrange(len(content) + 1)
+    return content[:start] + chance.choice(TOKENS) + content[start:]
+
+
+def _flip(content: bytes, chance: random.Random) -> bytes:
+    if not content:
+        return content
+    start = chance.randrange(len(content))
+    return content[:start] + bytes([chance.randrange(256)]) + content[start + 1 :]
+
+
+def _truncate(content: bytes, chance: random.Random) -> bytes:
+    return content[: chance.randrange(len(content) + 1)]
+
+
+def _move(content: bytes, chance: random.Random) -> bytes:
+    start, end = _slice(content, chance)
+    rest = content[:start] + content[end:]
+    place = chance.randrange(len(rest) + 1)
+    return rest[:place] + content[start:end] + rest[place:]
+
+
+def _swap_lines(content: bytes, chance: random.Random) -> bytes:
+    lines = content.split(b"\n")
+    a, b = chance.randrange(len(lines)), chance.randrange(len(lines))
+    lines[a], lines[b] = lines[b], lines[a]
+    return b"\n".join(lines)
+
+
+MUTATIONS: list[Callable[[bytes, random.Random], bytes]] = [
+    *(_cut, _repeat, _insert, _insert, _flip, _truncate, _move, _swap_lines)
+]
+
+
+def trials(format: str, count: int, folder: Path, seed: int = 0) -> Iterator[tuple[Files, float]]:
+    """Read spoiled files; each is a taxonomy or an error of ours, and takes the seconds given."""
+    chance = random.Random(f"{format} {seed}")
+    sets = valid_files(format)
+    for number in range(count):
+        files = spoiled(sets[number % len(sets)], chance)
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        path = folder if format == "wordnet" else folder / next(iter(files))
+        began = time.monotonic()
+        try:
+            read(path, chance.choice((None, format)))
+        except TaxoExpanError:
+            pass
+        except BaseException as error:
+            raise AssertionError(f"{type(error).__name__}: {error} on {files}") from error
+        yield files, time.monotonic() - began
+        for name in files:
+            (folder / name).unlink()
