@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.options import add_choice, add_output, add_taxonomy, note, read_taxonomy
+from taxoexpan.cli.options import (
+    add_choice,
+    add_output,
+    add_taxonomy,
+    note,
+    read_taxonomy,
+    reading_of,
+)
 
 if TYPE_CHECKING:
     from taxoexpan.decisions import Suggestion
-    from taxoexpan.taxonomy import Taxonomy
+    from taxoexpan.taxonomy import Provenance, Taxonomy
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     preflight(
         [options.output], [options.decisions, *filter(None, [options.concepts])], options.force
     )
-    taxonomy = read_taxonomy(options.taxonomy, options.format)
+    taxonomy = read_taxonomy(options.taxonomy, options)
     suggestions = read_suggestions(options.decisions)
     if options.concepts:
         suggestions = _with_details(suggestions, options.concepts)
@@ -58,8 +66,14 @@ def write_choice(
     left_out = len({s.query.id for s in suggestions}) - len(additions.concepts) - len(present)
     if left_out:
         note(f"{left_out} concepts have no parent with a score of {options.min_score} or more")
+    additions = replace(additions, provenance=_provenance(suggestions))
     written = write_expanded(
-        options.taxonomy, additions, options.output, options.format, options.force
+        options.taxonomy,
+        additions,
+        options.output,
+        options.format,
+        options.force,
+        reading_of(options),
     )
     if written.lost:
         lost = " and ".join(written.lost)
@@ -68,6 +82,16 @@ def write_choice(
         f"{len(additions.concepts)} concepts and {len(additions.relations)} relations added; "
         f"expanded taxonomy in {' and '.join(map(str, written.files))}"
     )
+
+
+def _provenance(suggestions: list[Suggestion]) -> Provenance:
+    """What placed the concepts, now; a row with a blank rank is a person's own."""
+    from importlib.metadata import version
+
+    from taxoexpan.taxonomy import Provenance
+
+    scores = {(s.parent.id, s.query.id): s.score for s in suggestions if s.rank}
+    return Provenance(f"taxoexpan {version('taxoexpan')}", datetime.now(UTC), scores)
 
 
 def _with_details(suggestions: list[Suggestion], path: Path) -> list[Suggestion]:

@@ -16,6 +16,7 @@ from taxoexpan.cli.options import (
     fit_model,
     note,
     read_taxonomy,
+    reading_of,
     screen_concepts,
 )
 
@@ -49,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     preflight(beside, [options.taxonomy], options.force)
     if options.model:
         refuse_replacing(options.model, MODEL_PARTS, options.force)
-    taxonomy = read_taxonomy(options.taxonomy, options.format)
+    taxonomy = read_taxonomy(options.taxonomy, options)
     screening = screen_concepts(taxonomy, read_concepts(options.new))
     rehearse(
         options.taxonomy,
@@ -58,6 +59,7 @@ def run(options: argparse.Namespace) -> int:
         options.output,
         options.format,
         options.force,
+        reading_of(options),
     )
     suggestions: list[Suggestion] = []
     if screening.new or options.model:

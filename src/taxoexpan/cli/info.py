@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from taxoexpan.cli.options import add_taxonomy, print_json, read_taxonomy
 
@@ -16,13 +17,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the figures."""
     model: dict[str, object] = {}
-    if options.taxonomy.is_dir():
+    if options.taxonomy.is_dir() and not _is_wordnet(options.taxonomy):
         from taxoexpan.archive import load_archive
 
         archive = load_archive(options.taxonomy)
         taxonomy, model = archive.taxonomy, archive.training
     else:
-        taxonomy = read_taxonomy(options.taxonomy, options.format)
+        taxonomy = read_taxonomy(options.taxonomy, options)
     degrees = taxonomy.children_of.degrees
     figures: dict[str, object] = {
         "concepts": len(taxonomy),
@@ -35,6 +36,7 @@ def run(options: argparse.Namespace) -> int:
         "most_children": int(degrees.max(initial=0)),
         "with_synonyms": len(taxonomy.synonyms),
         "with_definition": len(taxonomy.definitions),
+        "deprecated": len(taxonomy.deprecated),
     }
     if model:
         figures["model"] = model
@@ -46,6 +48,14 @@ def run(options: argparse.Namespace) -> int:
                 print(f"{name.replace('_', ' '):<22}{value:>10,}")
         _print_model(model)
     return 0
+
+
+def _is_wordnet(directory: Path) -> bool:
+    """A model is a directory too."""
+    from taxoexpan.formats import wordnet
+    from taxoexpan.formats.catalogue import open_source
+
+    return wordnet.recognises(open_source(directory))
 
 
 def _print_model(model: dict[str, object]) -> None:

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-from taxoexpan.cli import apply, check, demo, expand, info, suggest, train
+from taxoexpan.cli import apply, check, convert, demo, diff, expand, info, suggest, train
 from taxoexpan.cli.options import Version, note
 from taxoexpan.errors import TaxoExpanError
 
-COMMANDS = (check, info, train, suggest, apply, expand, demo)
+COMMANDS = (check, info, train, suggest, apply, expand, convert, diff, demo)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from taxoexpan.formats.source import Reading
     from taxoexpan.model import TaxoExpan
     from taxoexpan.screening import Screening
     from taxoexpan.taxonomy import Concept, Taxonomy
@@ -49,9 +50,34 @@ def print_json(content: object) -> None:
 def add_taxonomy(parser: argparse.ArgumentParser) -> None:
     """The taxonomy's file, and its format where sniffing would be wrong."""
     parser.add_argument("taxonomy", type=Path, metavar="TAXONOMY", help="a file with a taxonomy")
+    add_reading(parser)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """How a taxonomy's file is to be read."""
     parser.add_argument(
-        "--format", metavar="NAME", help="terms, paths, edges or rows; sniffed unless given"
+        "--format",
+        metavar="NAME",
+        help="skos, obo, json, wordnet, terms, paths, edges or rows; sniffed unless given",
     )
+    parser.add_argument(
+        "--language",
+        metavar="TAG",
+        help="the language of the labels, such as en, where a file has several (default: the "
+        "one of most labels)",
+    )
+    parser.add_argument(
+        "--instances",
+        action="store_true",
+        help="take WordNet's instance hypernyms as relations too",
+    )
+
+
+def reading_of(options: argparse.Namespace) -> Reading:
+    """What the user says of the file."""
+    from taxoexpan.formats.source import Reading
+
+    return Reading(options.language, options.instances)
 
 
 def add_new_concepts(parser: argparse.ArgumentParser) -> None:
@@ -119,13 +145,13 @@ def share(text: str) -> float:
     return number
 
 
-def read_taxonomy(path: Path, format: str | None) -> Taxonomy:
-    """Read a taxonomy, and pass on what was noticed about its file."""
+def read_taxonomy(path: Path, options: argparse.Namespace) -> Taxonomy:
+    """Read a taxonomy as the options say, and pass on what was noticed about its file."""
     from taxoexpan.formats.catalogue import read
 
-    document = read(path, format)
+    document = read(path, options.format, reading_of(options))
     for found in document.notes[:MOST_NOTES]:
-        note(f"note: {path}, line {found.line}: {found.message}")
+        note(f"note: {path}, {found.place}: {found.message}")
     if len(document.notes) > MOST_NOTES:
         note(f"note: … and {len(document.notes) - MOST_NOTES} more; see taxoexpan check {path}")
     return document.taxonomy
@@ -156,7 +182,9 @@ def screen_concepts(taxonomy: Taxonomy, concepts: list[Concept]) -> Screening:
 
     screening = screen(taxonomy, concepts)
     for concept, known in screening.present:
-        note(f"already present: {concept.label!r} is {known.label!r} ({known.id}); not placed")
+        retired = ", deprecated" if known.deprecated else ""
+        message = f"{concept.label!r} is {known.label!r} ({known.id}{retired}); not placed"
+        note(f"already present: {message}")
     for concept in screening.repeated:
         note(f"repeated: {concept.label!r} is in the list more than once; placed once")
     return screening

@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.files import refuse_replacing
 
     refuse_replacing(options.output, OWN, options.force)
-    taxonomy = read_taxonomy(options.taxonomy, options.format)
+    taxonomy = read_taxonomy(options.taxonomy, options)
     model = fit_model(options, taxonomy)
     model.save(options.output, options.force)
     note(f"model written to {options.output}")

@@ -1,0 +1,42 @@
+"""Write a taxonomy in another format, and say what that one has no place for."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from taxoexpan.cli.options import add_taxonomy, note, reading_of
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    add_taxonomy(parser)
+    parser.add_argument("output", type=Path, metavar="OUT", help="the file to make")
+    parser.add_argument(
+        "--to", metavar="NAME", help="the format of OUT, where its name does not say it"
+    )
+    parser.add_argument(
+        "--base",
+        metavar="IRI",
+        help="in SKOS, what stands before ids that are no IRIs (default http://example.org/)",
+    )
+    parser.add_argument("--force", action="store_true", help="replace what is there")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Convert, and list every loss."""
+    from taxoexpan.files import preflight
+    from taxoexpan.formats.conversion import convert
+    from taxoexpan.formats.copying import BASE, Target
+
+    preflight([options.output], [options.taxonomy], options.force)
+    target = Target(options.output, options.base or BASE, options.language or "")
+    done = convert(
+        options.taxonomy, target, options.format, options.to, reading_of(options), options.force
+    )
+    for loss in done.losses:
+        note(f"note: {loss}")
+    written = " and ".join(map(str, done.files))
+    taxonomy = done.taxonomy
+    note(f"{len(taxonomy):,} concepts and {taxonomy.relation_count:,} relations in {written}")
+    return 0

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from growing import written
+
+from taxoexpan.cli.check import MOST_SHOWN
+from taxoexpan.cli.main import main
+from taxoexpan.lint import CODES
+
+MIXED = "id,label,parents\nr,food,\na,Fig,r\nb,fig,r\nc,date,r\nd,date,a\ne,stone,\n"
+"""A similar sibling and an isolated concept (warnings), and a repeated label (info)."""
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> str:
+    return str(written(tmp_path / "mixed.csv", MIXED))
+
+
+@pytest.fixture
+def crowded(tmp_path: Path) -> str:
+    rows = "".join(f"s{i},stone no {i},\n" for i in range(MOST_SHOWN + 7))
+    return str(written(tmp_path / "crowded.csv", f"id,label,parents\nr,food,\na,fig,r\n{rows}"))
+
+
+def shown(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return capsys.readouterr().out.splitlines()
+
+
+def shown_codes(capsys: pytest.CaptureFixture[str]) -> set[str]:
+    return {line.split()[1] for line in shown(capsys)[:-1]}
+
+
+def test_findings_come_gravest_first_with_a_count(
+    mixed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", mixed]) == 1
+    *lines, last = shown(capsys)
+    assert [line.split()[:3] for line in lines] == [
+        ["warning", "isolated-concept", "e:"],
+        ["warning", "similar-label", "a:"],
+        ["info", "repeated-label", "c:"],
+    ]
+    assert last == "3 findings: 0 errors, 2 warnings, 1 for information"
+
+
+def test_nothing_found_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path / "clean.csv", "child,parent\nfig,food\n")
+    assert main(["check", str(path), "--fail-on", "info"]) == 0
+    assert shown(capsys) == ["0 findings"]
+
+
+def test_json_holds_every_finding_with_all_its_fields(
+    crowded: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", crowded, "--json"]) == 1
+    findings = json.loads(capsys.readouterr().out)
+    assert len(findings) == MOST_SHOWN + 7
+    assert findings[0] == {
+        "code": "isolated-concept",
+        "severity": "warning",
+        "place": "s0",
+        "message": "'stone no 0' has neither parent nor child",
+    }
+
+
+def test_a_person_is_not_drowned_in_findings_of_one_code(
+    crowded: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["check", crowded])
+    lines = shown(capsys)
+    assert len(lines) == MOST_SHOWN + 2
+    assert "… and 7 more (--select isolated-concept or --json shows all)" in lines[-2]
+    assert lines[-1] == "57 findings: 0 errors, 57 warnings, 0 for information"
+
+
+def test_who_selects_a_code_sees_all_of_it(
+    crowded: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["check", crowded, "--select", "isolated-concept"])
+    assert len(shown(capsys)) == MOST_SHOWN + 7 + 1
+
+
+def test_selecting_and_ignoring_leave_the_rest_out(
+    mixed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["check", mixed, "--select", "repeated-label, similar-label"])
+    assert shown_codes(capsys) == {"repeated-label", "similar-label"}
+    main(["check", mixed, "--ignore", "repeated-label,similar-label"])
+    assert shown_codes(capsys) == {"isolated-concept"}
+    main(["check", mixed, "--select", "hub,repeated-label", "--ignore", "repeated-label"])
+    assert shown(capsys) == ["0 findings"]
+
+
+@pytest.mark.parametrize(
+    ("options", "status"),
+    [
+        ((), 1),
+        (("--fail-on", "error"), 0),
+        (("--fail-on", "warning"), 1),
+        (("--fail-on", "info"), 1),
+        (("--fail-on", "never"), 0),
+        (("--select", "repeated-label"), 0),
+        (("--select", "repeated-label", "--fail-on", "info"), 1),
+        (("--ignore", "isolated-concept,similar-label"), 0),
+    ],
+)
+def test_the_exit_status_depends_on_what_is_shown_and_how_grave_it_is(
+    mixed: str, options: tuple[str, ...], status: int
+) -> None:
+    assert main(["check", mixed, *options]) == status
+
+
+@pytest.mark.parametrize("fail_on", ["error", "warning", "info"])
+def test_an_error_fails_at_every_threshold_but_never(tmp_path: Path, fail_on: str) -> None:
+    path = str(written(tmp_path / "cycle.csv", "child,parent\na,b\nb,a\n"))
+    assert main(["check", path, "--fail-on", fail_on]) == 1
+    assert main(["check", path, "--fail-on", "never"]) == 0
+
+
+@pytest.mark.parametrize("text", ["child,parent\na,b\nb,a\n", "child,parent\na,a\n"])
+def test_that_nothing_could_be_checked_is_told_whatever_is_selected(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    path = str(written(tmp_path / "bad.csv", text))
+    assert main(["check", path, "--select", "hub"]) == 1
+    assert shown_codes(capsys) <= {"cycle", "unreadable"}
+
+
+@pytest.mark.parametrize("option", ["--select", "--ignore"])
+def test_an_unknown_code_is_refused_with_the_known_ones(
+    mixed: str, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    assert main(["check", mixed, option, "hub,typo"]) == 2
+    message = capsys.readouterr().err
+    assert "no code is called 'typo'; choose from unreadable, cycle, " in message
+    assert all(code in message for code in CODES)
+
+
+def test_an_empty_list_of_codes_is_refused(mixed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["check", mixed, "--select", " ,"])
+    assert stopped.value.code == 2
+    assert "no code is given" in capsys.readouterr().err
+
+
+def test_help_explains_every_code(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["check", "--help"])
+    text = capsys.readouterr().out
+    for name, code in CODES.items():
+        assert any(line.split()[:2] == [name, code.severity] for line in text.splitlines())
+        assert code.meaning in text
+
+
+def test_a_finding_is_one_line_whatever_its_id_holds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path / "broken.csv", 'id,label,parents\n"a\nb",stone,\nr,food,\nc,fig,r\n')
+    main(["check", str(path)])
+    assert len(shown(capsys)) == 2

@@ -1,0 +1,124 @@
+"""A hand-written SKOS vocabulary on its whole way: check, train, suggest, apply, diff, convert."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import rdflib
+from rdflib.compare import isomorphic
+
+from taxoexpan import Taxonomy
+from taxoexpan.cli.main import main
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+VOCABULARY, NEW = EXAMPLES / "instruments.ttl", EXAMPLES / "new-instruments.csv"
+HERE = rdflib.Namespace("http://example.org/instruments/")
+QUICK = ["--epochs", "5", "--quiet", "--device", "cpu"]
+
+
+@pytest.fixture(scope="module")
+def expanded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("vocabulary")
+    model, suggestions, out = folder / "model", folder / "suggestions.csv", folder / "out.ttl"
+    assert main(["check", str(VOCABULARY)]) == 0
+    assert main(["train", str(VOCABULARY), "-o", str(model), *QUICK]) == 0
+    assert main(["suggest", str(model), str(NEW), "-o", str(suggestions)]) == 0
+    decisions = [str(VOCABULARY), str(suggestions), "--concepts", str(NEW)]
+    assert main(["apply", *decisions, "-o", str(out)]) == 0
+    return out
+
+
+def test_the_result_is_the_input_and_the_additions(expanded: Path) -> None:
+    assert expanded.read_bytes().startswith(VOCABULARY.read_bytes())
+    old, new = rdflib.Graph().parse(VOCABULARY), rdflib.Graph().parse(expanded)
+    placed = {row["id"]: row for row in added_by(expanded)}
+    assert len(placed) == 11
+    wanted = rdflib.Graph() + old
+    for id, concept in placed.items():
+        node = rdflib.URIRef(id)
+        wanted.add((node, rdflib.RDF.type, rdflib.SKOS.Concept))
+        wanted.add((node, rdflib.SKOS.inScheme, HERE.scheme))
+        wanted.add((node, rdflib.SKOS.prefLabel, rdflib.Literal(concept["label"], "en")))
+        for name in concept["synonyms"]:
+            wanted.add((node, rdflib.SKOS.altLabel, rdflib.Literal(name, "en")))
+        if concept["definition"]:
+            text = rdflib.Literal(concept["definition"], "en")
+            wanted.add((node, rdflib.SKOS.definition, text))
+        for parent in concept["parents"]:
+            wanted.add((node, rdflib.SKOS.broader, rdflib.URIRef(parent)))
+        notes = list(new.objects(node, rdflib.SKOS.changeNote))
+        assert len(notes) == 1
+        assert "by taxoexpan" in notes[0]
+        wanted.add((node, rdflib.SKOS.changeNote, notes[0]))
+    assert isomorphic(new, wanted)
+
+
+def added_by(expanded: Path) -> list[dict[str, object]]:
+    """What the list of new instruments brings, with the parents that the file now has."""
+    taxonomy, old = Taxonomy.read(expanded), set(Taxonomy.read(VOCABULARY))
+    return [
+        {
+            "id": concept.id,
+            "label": concept.label,
+            "synonyms": concept.synonyms,
+            "definition": concept.definition,
+            "parents": taxonomy.parents(concept.id),
+        }
+        for concept in taxonomy.concepts
+        if concept.id not in old
+    ]
+
+
+def test_new_uris_follow_the_pattern_of_the_others(expanded: Path) -> None:
+    assert str(HERE["twelve-string-guitar"]) in Taxonomy.read(expanded)
+    assert str(HERE["ukulele"]) in Taxonomy.read(expanded)
+
+
+def test_nothing_is_placed_under_a_deprecated_concept(expanded: Path) -> None:
+    assert Taxonomy.read(expanded).children(str(HERE.fortepiano)) == ()
+
+
+def test_diff_tells_what_was_added(expanded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", str(VOCABULARY), str(expanded), "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert len(told["added"]) == len(told["relations_added"]) == 11
+    for kind in ("removed", "relabelled", "moved", "redescribed", "relations_removed"):
+        assert told[kind] == []
+    assert main(["diff", str(VOCABULARY), str(VOCABULARY)]) == 0
+    assert capsys.readouterr().out.startswith("0 concepts added, 0 removed")
+
+
+@pytest.mark.parametrize("suffix", [".rdf", ".jsonld", ".nt"])
+def test_converted_to_another_syntax_nothing_is_lost(
+    tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    there, back = tmp_path / f"x{suffix}", tmp_path / "back.ttl"
+    assert main(["convert", str(VOCABULARY), str(there)]) == 0
+    assert main(["convert", str(there), str(back)]) == 0
+    assert "note:" not in capsys.readouterr().err
+    assert isomorphic(rdflib.Graph().parse(VOCABULARY), rdflib.Graph().parse(back))
+
+
+def test_converted_to_a_table_what_it_cannot_hold_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "instruments.csv"
+    assert main(["convert", str(VOCABULARY), str(out)]) == 0
+    told = capsys.readouterr().err
+    for loss in ("labels in other languages", "skos:exactMatch (1)", "skos:member (7)"):
+        assert loss in told
+    assert Taxonomy.read(out) == Taxonomy.read(VOCABULARY)
+
+
+def test_a_german_reader_gets_german_labels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "instrumente.txt"
+    assert main(["convert", str(VOCABULARY), str(out), "--language", "de"]) == 0
+    assert "Musikinstrumente > Saiteninstrumente > Streichinstrumente > Violine" in (
+        out.read_text(encoding="utf-8")
+    )
+    assert main(["check", str(VOCABULARY), "--language", "fr"]) == 1
+    assert "no label is in the language 'fr'; there are: de, en" in capsys.readouterr().out
