@@ -8,8 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+import rdflib
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rdflib.compare import isomorphic
 from strategies import growths, names
 from test_copies import IDS, LABELS, awkward
 
@@ -146,3 +148,36 @@ def test_labels_get_the_language_that_is_named(tmp_path: Path) -> None:
     put(FOOD, "json", tmp_path / "food.json")
     convert(tmp_path / "food.json", Target(tmp_path / "food.ttl", language="en"))
     assert '"fruit"@en' in (tmp_path / "food.ttl").read_text(encoding="utf-8")
+
+
+SKOS = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> ."
+
+
+@pytest.mark.parametrize("suffix", [".rdf", ".jsonld", ".nt", ".ttl"])
+def test_between_syntaxes_every_statement_goes_over(tmp_path: Path, suffix: str) -> None:
+    path, out = tmp_path / "food.ttl", tmp_path / f"out{suffix}"
+    path.write_text(
+        f"""{SKOS} @prefix ex: <http://food.org/> .
+        ex:a a skos:Concept ; skos:prefLabel "a"@en , "ä"@de ; ex:knows [ ex:price 3.5 ] ;
+          ex:list ( 1 "two" ex:three ) ; skos:note "line\\nbreak & <b>" .""",
+        encoding="utf-8",
+    )
+    assert convert(path, Target(out)).losses == []
+    assert isomorphic(rdflib.Graph().parse(path), rdflib.Graph().parse(out))
+
+
+def test_what_one_syntax_cannot_hold_is_said_or_refused(tmp_path: Path) -> None:
+    path = tmp_path / "food.ttl"
+    start = f"{SKOS} <http://a/b> a skos:Concept ; "
+    path.write_text(start + 'skos:note "a\\u0001b" .')
+    done = convert(path, Target(tmp_path / "a.rdf"))
+    assert done.losses == ["1 texts have a character that XML cannot hold; it is gone"]
+    path.write_text(start + '<http://a/1> "x" .')
+    with pytest.raises(FormatError, match="no way to write the predicate 'http://a/1'"):
+        convert(path, Target(tmp_path / "b.rdf"))
+    named = tmp_path / "named.jsonld"
+    named.write_text(
+        '{"@id": "http://a/g", "@graph": [{"@id": "http://a/b", '
+        '"@type": "http://www.w3.org/2004/02/skos/core#Concept"}]}'
+    )
+    assert "named graphs" in convert(named, Target(tmp_path / "c.ttl")).losses[0]

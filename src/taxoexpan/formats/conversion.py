@@ -41,7 +41,8 @@ def convert(
     old, new = find_format(source, format), target_format(target.path, to)
     document = old.read(source)
     if old.NAME == new.NAME == skos.NAME:
-        copy, losses = Copy({target.path: skos.transcode(source, target.path)}), []
+        text, losses = skos.transcode(source, target.path)
+        copy = Copy({target.path: text})
     else:
         copy = new.write(document.taxonomy, target)
         losses = [*_losses(document.taxonomy, copy, new), *_left_behind(document.beside)]

@@ -97,8 +97,8 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     return Copy({target.path: serialise(triples, _syntax(target.path))}, ids)
 
 
-def transcode(source: Source, path: Path) -> str:
-    """All that a file says, in the syntax of another name: nothing is lost between these."""
+def transcode(source: Source, path: Path) -> tuple[str, list[str]]:
+    """All that a file says in the syntax of another name, and what could not stay as it was."""
     return statements.transcode(source, _syntax(path))
 
 

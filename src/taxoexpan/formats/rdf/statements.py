@@ -86,16 +86,28 @@ def is_iri(text: str) -> bool:
 
 def serialise(triples: Iterable[Triple], syntax: ox.RdfFormat) -> str:
     """A whole new file."""
-    if syntax == RDF_XML:
-        triples = map(xml.writable, triples)
-    return _serialised(map(_foreign, triples), syntax, PREFIXES)
+    foreign = map(_foreign, triples)
+    return _serialised(
+        map(xml.cleaned, foreign) if syntax == RDF_XML else foreign, syntax, PREFIXES
+    )
 
 
-def transcode(source: Source, syntax: ox.RdfFormat) -> str:
-    """The same statements in another syntax, whatever they are about."""
+def transcode(source: Source, syntax: ox.RdfFormat) -> tuple[str, list[str]]:
+    """The same statements in another syntax, whatever they are about, and what could not stay."""
     statements = Statements(source)
-    triples = [quad.triple for quad in statements]
-    return _serialised(triples, syntax, {**PREFIXES, **statements.prefixes})
+    quads = list(statements)
+    losses = []
+    apart = sum(not isinstance(quad.graph_name, ox.DefaultGraph) for quad in quads)
+    if apart:
+        losses.append(f"{apart:,} statements lie in named graphs, which are one graph in the copy")
+    triples = list(dict.fromkeys(quad.triple for quad in quads))
+    if syntax == RDF_XML:
+        xml.refuse_unnameable(source, (triple.predicate.value for triple in triples))
+        altered = sum(xml.has_forbidden(triple.object) for triple in triples)
+        triples = [xml.cleaned(triple) for triple in triples]
+        if altered:
+            losses.append(f"{altered:,} texts have a character that XML cannot hold; it is gone")
+    return _serialised(triples, syntax, {**PREFIXES, **statements.prefixes}), losses
 
 
 def grow(statements: Statements, triples: list[Triple]) -> list[Insertion]:

@@ -23,6 +23,7 @@ MOST_GROWTH = 10
 """How many times its size a file may become when its entities are put in."""
 
 _ENCODING = re.compile(r"""<\?xml[^>]*encoding\s*=\s*["']([\w.-]+)["']""")
+_NAME_AT_END = re.compile(r"[^\W\d][\w.-]*$")
 _FORBIDDEN = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -81,10 +82,15 @@ def outline(source: Source) -> Outline:
     return found
 
 
-def writable(triple: Triple) -> Triple:
-    """The triple without the few characters that XML has no way to write."""
+def has_forbidden(node: object) -> bool:
+    """Whether a text has one of the few characters that XML has no way to write."""
+    return isinstance(node, ox.Literal) and bool(_FORBIDDEN.search(node.value))
+
+
+def cleaned(triple: ox.Triple) -> ox.Triple:
+    """The triple without such characters."""
     literal = triple.object
-    if not isinstance(literal, ox.Literal) or not _FORBIDDEN.search(literal.value):
+    if not isinstance(literal, ox.Literal) or not has_forbidden(literal):
         return triple
     text = _FORBIDDEN.sub("", literal.value)
     kept = (
@@ -92,7 +98,15 @@ def writable(triple: Triple) -> Triple:
         if literal.language
         else ox.Literal(text, datatype=literal.datatype)
     )
-    return Triple(triple.subject, triple.predicate, kept)
+    return ox.Triple(triple.subject, triple.predicate, kept)
+
+
+def refuse_unnameable(source: Source, predicates: Iterable[str]) -> None:
+    """In RDF/XML a predicate is an element, so its IRI must end in an XML name."""
+    for iri in set(predicates):
+        if not _NAME_AT_END.search(iri):
+            message = f"RDF/XML has no way to write the predicate {iri!r}"
+            raise FormatError(source.path, f"{message}; convert to .ttl, .nt or .jsonld instead")
 
 
 def insertion(source: Source, triples: list[Triple]) -> Insertion:
