@@ -17,6 +17,7 @@ from taxoexpan.decisions import (
     read_suggestions,
     refuse_other_labels,
     suggestions_csv,
+    with_query_ids,
 )
 from taxoexpan.errors import FormatError, TaxonomyError
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
@@ -86,7 +87,7 @@ def test_a_table_pruned_to_its_header_suggests_nothing(tmp_path: Path) -> None:
     assert read_suggestions(written(tmp_path / "s.csv", HEADER)) == []
 
 
-@pytest.mark.parametrize("missing", ["query", "query_id", "parent_id"])
+@pytest.mark.parametrize("missing", ["query", "parent_id"])
 def test_a_needed_column_that_is_missing_is_named(tmp_path: Path, missing: str) -> None:
     header = ",".join(name for name in COLUMNS if name != missing)
     path = written(tmp_path / "s.csv", header + "\n")
@@ -106,9 +107,10 @@ def test_what_is_no_table_of_suggestions_is_refused(tmp_path: Path, text: str) -
         ("kiwi,k,first,f,,,1", "rank must be a whole number and score a number; correct or blank"),
         ("kiwi,k,1.5,f,,,1", "rank must be a whole number and score a number; correct or blank"),
         ("kiwi,k,1,f,,,high", "rank must be a whole number and score a number; correct or blank"),
-        ("kiwi,k,1,f,,,nan", "score is not a number; correct or blank it"),
+        ("kiwi,k,1,f,,,nan", "rank must not be negative, and score from 0 to 1; correct or blank"),
+        ("kiwi,k,1,f,,,7", "rank must not be negative, and score from 0 to 1; correct or blank"),
+        ("kiwi,k,-3,f,,,1", "rank must not be negative, and score from 0 to 1; correct or blank"),
         (" ,k,1,f,,,1", "query is blank; fill it, or remove the row"),
-        ("kiwi,,1,f,,,1", "query_id is blank; fill it, or remove the row"),
         ("kiwi,k,1, ,,,1", "parent_id is blank; fill it, or remove the row"),
         ("kiwi,k,1,f", "4 cells, but the header has 7; quote cells with commas"),
         ("kiwi, green,k,1,f,,,1", "8 cells, but the header has 7; quote cells with commas"),
@@ -152,7 +154,7 @@ def test_concepts_that_are_present_are_skipped_with_their_relations() -> None:
     kiwi, apple = Concept("k", "kiwi"), Concept("a", "apple")
     kept, present = keep_new(FOOD, Additions([kiwi, apple], [("f", "k"), ("f", "a")]))
     assert kept == Additions((kiwi,), (("f", "k"),))
-    assert present == [apple]
+    assert present == [(apple, FOOD.concept("a"))]
 
 
 def test_a_new_concept_may_be_under_another_new_one() -> None:
@@ -181,6 +183,17 @@ def test_a_table_saved_by_a_spreadsheet_with_semicolons_is_read(tmp_path: Path) 
     assert (suggestion.query.label, suggestion.rank, suggestion.score) == ("oat milk", 2, 0.25)
 
 
+def test_a_row_without_an_id_gets_one_for_all_rows_of_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.csv"
+    path.write_text("query,parent_id\nkiwi,f\nfig,f\nkiwi,a\n", encoding="utf-8")
+    taxonomy = Taxonomy([Concept("C1", "f"), Concept("C2", "a")])
+    told = with_query_ids(taxonomy, read_suggestions(path))
+    assert [s.query.id for s in told] == ["C3", "C4", "C3"]
+    given = replace(told[0], query=Concept("C3", "mango"))
+    mixed = with_query_ids(taxonomy, [given, *read_suggestions(path)])
+    assert [s.query.id for s in mixed] == ["C3", "C4", "C5", "C4"]
+
+
 def test_a_parent_under_another_label_is_refused() -> None:
     taxonomy = Taxonomy([Concept("1", "animal"), Concept("2", "dog")], [("1", "2")])
     edited = Suggestion(Concept("3", "husky"), 1, Concept("1", "dog"), (), 0.5)
@@ -193,7 +206,7 @@ def test_a_name_that_the_taxonomy_has_under_another_id_is_not_added_again() -> N
     taxonomy = Taxonomy([Concept("1", "animal"), Concept("2", "Husky Dog")], [("1", "2")])
     additions, present = keep_new(taxonomy, Additions([Concept("9", "husky-dog")], [("1", "9")]))
     assert additions == Additions((), ())
-    assert [concept.id for concept in present] == ["9"]
+    assert [(concept.id, known.id) for concept, known in present] == [("9", "2")]
 
 
 def test_rows_that_a_person_added_without_a_rank_come_first() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +25,22 @@ def test_a_name_is_known_by_label_or_synonym_however_it_is_written(name: str) ->
     found = screen(DRINKS, bare(name))
     assert found.present == ((Concept("", name), WINE),)
     assert found.new == found.repeated == ()
+
+
+def test_a_name_in_another_language_is_known_too() -> None:
+    no = np.zeros(0, np.int64)
+    drinks = Taxonomy.from_columns(["1"], ["beer"], no, no, foreign_names={0: ("Bier", "bière")})
+    found = screen(drinks, bare("bier", "Bierre"))
+    assert [known.id for _, known in found.present] == ["1"]
+    assert [concept.label for concept in found.new] == ["Bierre"]
+
+
+def test_an_id_that_the_file_uses_otherwise_is_neither_given_nor_taken() -> None:
+    no = np.zeros(0, np.int64)
+    drinks = Taxonomy.from_columns(["C1"], ["beer"], no, no, reserved=["C2", "C3"])
+    assert [concept.id for concept in screen(drinks, bare("cider")).new] == ["C4"]
+    with pytest.raises(TaxonomyError, match="the id 'C2' of the new concept 'cider' is used for"):
+        screen(drinks, [Concept("C2", "cider")])
 
 
 def test_a_label_goes_before_a_synonym_of_another() -> None:

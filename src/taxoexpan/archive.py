@@ -167,6 +167,8 @@ def _taxonomy_columns(taxonomy: Taxonomy) -> dict[str, Any]:
         "synonyms": {str(index): names for index, names in taxonomy.synonyms.items()},
         "definitions": {str(index): text for index, text in taxonomy.definitions.items()},
         "deprecated": sorted(taxonomy.deprecated),
+        "foreign_names": {str(index): names for index, names in taxonomy.foreign_names.items()},
+        "reserved": sorted(taxonomy.reserved),
         "parents": parents.tolist(),
         "children": children.tolist(),
     }
@@ -181,6 +183,8 @@ def _taxonomy_of(columns: dict[str, Any]) -> Taxonomy:
         {int(index): tuple(names) for index, names in columns["synonyms"].items()},
         {int(index): text for index, text in columns["definitions"].items()},
         columns["deprecated"],
+        {int(index): tuple(names) for index, names in columns["foreign_names"].items()},
+        columns["reserved"],
     )
 
 

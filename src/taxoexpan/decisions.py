@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from taxoexpan.errors import FormatError, TaxonomyError
 from taxoexpan.formats.source import Source
 from taxoexpan.formats.tabular import guess_delimiter, read_cells
-from taxoexpan.naming import fold_name
+from taxoexpan.naming import fold_name, with_ids
 from taxoexpan.screening import known_names
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
@@ -52,13 +51,16 @@ def suggestions_csv(suggestions: Iterable[Suggestion]) -> str:
 
 
 def read_suggestions(path: Path) -> list[Suggestion]:
-    """Read a table of suggestions, as it was written or as a person has pruned it."""
+    """Read a table of suggestions, as it was written or as a person has pruned it.
+
+    A query that a person has added may have a blank id.
+    """
     source = Source.load(path)
     # A spreadsheet may have saved it with semicolons, and numbers with a comma.
     cells = read_cells(source, guess_delimiter(path, source.lines[0]))
     _, header = next(cells, (1, []))
     places = {name: header.index(name) for name in COLUMNS if name in header}
-    for name in ("query", "query_id", "parent_id"):
+    for name in ("query", "parent_id"):
         if name not in places:
             raise FormatError(path, f"no column {name}; a table of suggestions has {COLUMNS}", 1)
     suggestions = []
@@ -71,7 +73,7 @@ def read_suggestions(path: Path) -> list[Suggestion]:
         suggestion = _suggestion(path, line, cell)
         query = suggestion.query
         label, first = named.setdefault(query.id, (query.label, line))
-        if label != query.label:
+        if query.id and label != query.label:
             message = f"the query_id {query.id!r} is that of {label!r} on line {first}; change one"
             raise FormatError(path, message, line)
         suggestions.append(suggestion)
@@ -95,21 +97,39 @@ def choose(suggestions: Sequence[Suggestion], top_k: int = 1, min_score: float =
     return Additions(tuple(concepts.values()), tuple(relations))
 
 
-def keep_new(taxonomy: Taxonomy, additions: Additions) -> tuple[Additions, list[Concept]]:
-    """The additions without concepts that the taxonomy holds already, and those concepts.
+def with_query_ids(taxonomy: Taxonomy, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """The suggestions, each query with an id: one for all rows of a name that have none."""
+    nameless = {s.query.label: s.query for s in suggestions if not s.query.id}
+    # Ids that other rows bring are taken as well.
+    others = list({s.query.id: s.query for s in suggestions if s.query.id}.values())
+    named = with_ids(taxonomy, [*others, *nameless.values()])[len(others) :]
+    ids = {query.label: query for query in named}
+    return [s if s.query.id else replace(s, query=ids[s.query.label]) for s in suggestions]
+
+
+def keep_new(
+    taxonomy: Taxonomy, additions: Additions
+) -> tuple[Additions, list[tuple[Concept, Concept]]]:
+    """The additions without what the taxonomy holds already, and that beside what it is there.
 
     The old taxonomy is never changed, so an existing concept gets no further parent.
     """
     names = known_names(taxonomy)
-    present = [c for c in additions.concepts if c.id in taxonomy or fold_name(c.label) in names]
-    for concept in present:
-        label = taxonomy.concept(concept.id).label if concept.id in taxonomy else concept.label
-        if label != concept.label:
+    present = []
+    new = []
+    for concept in additions.concepts:
+        known = concept.id in taxonomy
+        if known and taxonomy.concept(concept.id).label != concept.label:
+            label = taxonomy.concept(concept.id).label
             raise TaxonomyError(
                 f"the id {concept.id!r} of the new concept {concept.label!r} belongs to {label!r} "
                 "in the taxonomy; suggest again, or change the query_id"
             )
-    new = [concept for concept in additions.concepts if concept not in present]
+        index = taxonomy.index(concept.id) if known else names.get(fold_name(concept.label))
+        if index is None:
+            new.append(concept)
+        else:
+            present.append((concept, taxonomy.concept_at(index)))
     ids = {concept.id for concept in new}
     for parent, child in additions.relations:
         if parent not in taxonomy and parent not in ids:
@@ -134,7 +154,7 @@ def refuse_other_labels(taxonomy: Taxonomy, suggestions: Iterable[Suggestion]) -
 
 
 def _suggestion(path: Path, line: int, cell: dict[str, str]) -> Suggestion:
-    for name in ("query", "query_id", "parent_id"):
+    for name in ("query", "parent_id"):
         if not cell[name]:
             raise FormatError(path, f"{name} is blank; fill it, or remove the row", line)
     try:
@@ -145,10 +165,11 @@ def _suggestion(path: Path, line: int, cell: dict[str, str]) -> Suggestion:
     except ValueError:
         message = "rank must be a whole number and score a number; correct or blank them"
         raise FormatError(path, message, line) from None
-    if math.isnan(score):
-        raise FormatError(path, "score is not a number; correct or blank it", line)
+    if not 0 <= score <= 1 or rank < 0:
+        message = "rank must not be negative, and score from 0 to 1; correct or blank them"
+        raise FormatError(path, message, line)
     return Suggestion(
-        query=Concept(cell["query_id"], cell["query"]),
+        query=Concept(cell.get("query_id", ""), cell["query"]),
         rank=rank,
         parent=Concept(cell["parent_id"], cell.get("parent_label", "")),
         path=tuple(cell.get("path", "").split(" > ")),

@@ -29,6 +29,7 @@ class FormatError(TaxoExpanError):
 
     def __init__(self, path: Path | str, message: str, line: int | None = None) -> None:
         self.path = Path(path)
+        self.message = message
         self.line = line
         place = f"{path}" if line is None else f"{path}, line {line}"
         super().__init__(f"{place}: {message}")

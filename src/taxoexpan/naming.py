@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, count, islice
+from uuid import NAMESPACE_URL, uuid5
 
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 _GAPS = re.compile(r"[\s\-_\u00ad\u2010-\u2015\u2212]+")
+_UUID = re.compile(r"(?P<stem>.*?)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SAMPLE = 10_000
 _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>\d+)")
 
@@ -23,7 +25,7 @@ def fold_name(name: str) -> str:
 
 def with_ids(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> list[Concept]:
     """The concepts, each with its own id or a new one, in the taxonomy's style, that is free."""
-    taken = {*taxonomy, *(concept.id for concept in concepts)}
+    taken = {*taxonomy, *taxonomy.reserved, *(concept.id for concept in concepts)}
     candidates = _id_style(taxonomy)
     named = []
     for concept in concepts:
@@ -31,6 +33,11 @@ def with_ids(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> list[Concept]:
         taken.add(id)
         named.append(replace(concept, id=id))
     return named
+
+
+def counted(count: int, noun: str) -> str:
+    """A number and what there are so many of: 1 relation, 2,000 relations."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def _id_style(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
@@ -58,11 +65,20 @@ def _counting_on(ids: Sequence[str]) -> Callable[[str], Iterator[str]] | None:
 
 
 def _spelling(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
-    """The prefix of most ids, and the words of the label spelled as most ids have them."""
+    """The prefix of most ids, and the words of the label spelled as most ids have them.
+
+    Where most are random (UUIDs), a new one is too, but always the same for the same label.
+    """
     prefixes = [id[: max(map(id.rfind, "/#:")) + 1] for id in taxonomy.ids]
     prefix, share = Counter(prefixes).most_common(1)[0]
     if share * 2 <= len(prefixes):
         prefix = ""
+    random = [match for match in map(_UUID.fullmatch, taxonomy.ids) if match]
+    if len(random) * 2 > len(taxonomy):
+        stem = Counter(match["stem"] for match in random).most_common(1)[0][0]
+        return lambda label: (
+            f"{stem}{uuid5(NAMESPACE_URL, name)}" for name in numbered(stem + label)
+        )
     fits = Counter(
         name
         for id, label in islice(zip(taxonomy.ids, taxonomy.labels, strict=True), _SAMPLE)

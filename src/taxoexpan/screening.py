@@ -47,8 +47,13 @@ def screen(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Screening:
 
 
 def known_names(taxonomy: Taxonomy) -> dict[str, int]:
-    """Every folded label and synonym with the index of a concept it names; labels go first."""
-    known = {fold_name(name): index for index, names in taxonomy.synonyms.items() for name in names}
+    """Every folded name with the index of a concept it names.
+
+    Labels go before synonyms, and these before names in other languages.
+    """
+    known: dict[str, int] = {}
+    for others in (taxonomy.foreign_names, taxonomy.synonyms):
+        known.update((fold_name(name), i) for i, names in others.items() for name in names)
     known.update((fold_name(label), index) for index, label in enumerate(taxonomy.labels))
     known.pop("", None)
     return known
@@ -65,5 +70,10 @@ def _refuse_taken_ids(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> None:
             raise TaxonomyError(
                 f"the id {concept.id!r} of the new concept {concept.label!r} belongs to {other!r}; "
                 "give it another, or none"
+            )
+        if concept.id in taxonomy.reserved:
+            raise TaxonomyError(
+                f"the id {concept.id!r} of the new concept {concept.label!r} is used for something "
+                "else in the taxonomy's file; give it another, or none"
             )
         given[concept.id] = concept.label

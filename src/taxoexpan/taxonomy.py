@@ -82,10 +82,18 @@ class Taxonomy:
         synonyms: Mapping[int, tuple[str, ...]] | None = None,
         definitions: Mapping[int, str] | None = None,
         deprecated: Iterable[int] = (),
+        foreign_names: Mapping[int, tuple[str, ...]] | None = None,
+        reserved: Iterable[str] = (),
     ) -> Taxonomy:
-        """Build from whole columns; `parents[k]`, `children[k]` are the indices of relation k."""
+        """Build from whole columns; `parents[k]`, `children[k]` are the indices of relation k.
+
+        `foreign_names` are the concepts' names in other languages, by which they are known but
+        not learned; `reserved` are ids that the file uses for something else.
+        """
         taxonomy = cls.__new__(cls)
         taxonomy._fill(ids, labels, synonyms or {}, definitions or {}, deprecated)
+        taxonomy.foreign_names = MappingProxyType(dict(foreign_names or {}))
+        taxonomy.reserved = frozenset(reserved)
         taxonomy._relate(np.asarray(parents, np.int64), np.asarray(children, np.int64))
         return taxonomy
 
@@ -120,6 +128,8 @@ class Taxonomy:
         self.synonyms = MappingProxyType(dict(synonyms))
         self.definitions = MappingProxyType(dict(definitions))
         self.deprecated = frozenset(deprecated)
+        self.foreign_names: Mapping[int, tuple[str, ...]] = MappingProxyType({})
+        self.reserved: frozenset[str] = frozenset()
         self._index = {id: i for i, id in enumerate(self.ids)}
         if len(self._index) < len(self.ids):
             repeated = next(id for id, count in Counter(self.ids).items() if count > 1)
@@ -297,6 +307,8 @@ class Taxonomy:
             {int(new[i]): names for i, names in self.synonyms.items() if kept[i]},
             {int(new[i]): text for i, text in self.definitions.items() if kept[i]},
             [int(new[i]) for i in self.deprecated if kept[i]],
+            {int(new[i]): names for i, names in self.foreign_names.items() if kept[i]},
+            self.reserved,
         )
 
     @cached_property
@@ -306,9 +318,11 @@ class Taxonomy:
 
     def expanded(self, additions: Additions) -> Taxonomy:
         """A larger taxonomy with everything of this one and the additions."""
-        return Taxonomy(
+        larger = Taxonomy(
             [*self.concepts, *additions.concepts], [*self.relations, *additions.relations]
         )
+        larger.foreign_names, larger.reserved = self.foreign_names, self.reserved
+        return larger
 
     def _ids(self, indices: Indices) -> tuple[str, ...]:
         return tuple([self.ids[i] for i in indices.tolist()])

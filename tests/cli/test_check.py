@@ -161,3 +161,10 @@ def test_a_finding_is_one_line_whatever_its_id_holds(
     path = written(tmp_path / "broken.csv", 'id,label,parents\n"a\nb",stone,\nr,food,\nc,fig,r\n')
     main(["check", str(path)])
     assert len(shown(capsys)) == 2
+
+
+@pytest.mark.parametrize("code", ["cycle", "unreadable"])
+def test_what_could_not_be_checked_cannot_be_ignored(tmp_path: Path, code: str) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text("child,parent\na,b\nb,a\n" if code == "cycle" else "nothing of a table\n")
+    assert main(["check", str(path), "--ignore", code]) == 1

@@ -122,3 +122,38 @@ def test_a_german_reader_gets_german_labels(
     )
     assert main(["check", str(VOCABULARY), "--language", "fr"]) == 1
     assert "no label is in the language 'fr'; there are: de, en" in capsys.readouterr().out
+
+
+def test_a_known_name_in_another_language_is_not_placed_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decisions, out = tmp_path / "decisions.csv", tmp_path / "out.ttl"
+    decisions.write_text(f"query,parent_id\nBratsche,{HERE.bowed}\nukulele,{HERE.fortepiano}\n")
+    assert main(["apply", str(VOCABULARY), str(decisions), "-o", str(out)]) == 0
+    told = capsys.readouterr().err
+    assert f"already present: 'Bratsche' is 'viola' ({HERE.viola}); not added again" in told
+    assert f"'fortepiano', the parent of {HERE.ukulele}, is deprecated" in told
+    assert "1 concept and 1 relation added" in told
+
+
+def test_an_output_that_would_be_read_otherwise_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    decisions = tmp_path / "decisions.csv"
+    decisions.write_text(f"query,parent_id\nukulele,{HERE.guitar}\n")
+    for name in ("out.csv", "out.rdf", "out.json"):
+        assert main(["apply", str(VOCABULARY), str(decisions), "-o", str(tmp_path / name)]) == 2
+        assert "let the name end in .ttl" in capsys.readouterr().err
+
+
+def test_diff_tells_a_parent_lost_from_a_move_to_the_top(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = tmp_path / "one.csv", tmp_path / "other.csv"
+    one.write_text("child,parent\na,\nb,a\nc,a\nc,b\nd,a\n")
+    other.write_text("child,parent\na,\nb,a\nc,b\nd,\ne,a\ne,b\n")
+    assert main(["diff", str(one), str(other)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "added       e (e) under a and under a > b" in lines
+    assert "moved       c (c): no longer under a" in lines
+    assert "moved       d (d): no longer under a, now at the top" in lines

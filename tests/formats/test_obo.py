@@ -462,3 +462,12 @@ def mutated(text: str, generator: random.Random) -> str:
             text[:elsewhere] + piece + text[elsewhere:],
         ]
     )
+
+
+def test_ids_that_mean_something_else_are_not_given_to_a_concept() -> None:
+    text = (
+        "[Term]\nid: F:1\nname: food\nalt_id: F:2\n\n[Term]\nid: F:3\nis_obsolete: true\n"
+        "consider: F:4\nreplaced_by: F:5\n\n[Typedef]\nid: part_of\n"
+    )
+    taxonomy = obo.read(Source(Path("food.obo"), text)).taxonomy
+    assert taxonomy.reserved == {"F:2", "F:4", "F:5", "part_of"}

@@ -56,13 +56,19 @@ def write_choice(
     options: argparse.Namespace, taxonomy: Taxonomy, suggestions: list[Suggestion]
 ) -> None:
     """Choose, check against the taxonomy, and write the expanded file."""
-    from taxoexpan.decisions import choose, keep_new, refuse_other_labels
+    from taxoexpan.decisions import choose, keep_new, refuse_other_labels, with_query_ids
     from taxoexpan.formats.catalogue import write_expanded
+    from taxoexpan.naming import counted
 
+    suggestions = with_query_ids(taxonomy, suggestions)
     refuse_other_labels(taxonomy, suggestions)
     additions, present = keep_new(taxonomy, choose(suggestions, options.top_k, options.min_score))
-    for concept in present:
-        note(f"already present: {concept.label!r} ({concept.id}); not added again")
+    for concept, known in present:
+        note(f"already present: {concept.label!r} is {known.label!r} ({known.id}); not added again")
+    for parent, child in additions.relations:
+        if parent in taxonomy and taxonomy.concept(parent).deprecated:
+            label = taxonomy.concept(parent).label
+            note(f"note: {label!r}, the parent of {child}, is deprecated")
     left_out = len({s.query.id for s in suggestions}) - len(additions.concepts) - len(present)
     if left_out:
         note(f"{left_out} concepts have no parent with a score of {options.min_score} or more")
@@ -79,7 +85,8 @@ def write_choice(
         lost = " and ".join(written.lost)
         note(f"note: this format has no place for {lost}; they were not written")
     note(
-        f"{len(additions.concepts)} concepts and {len(additions.relations)} relations added; "
+        f"{counted(len(additions.concepts), 'concept')} and "
+        f"{counted(len(additions.relations), 'relation')} added; "
         f"expanded taxonomy in {' and '.join(map(str, written.files))}"
     )
 

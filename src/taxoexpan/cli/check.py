@@ -16,7 +16,7 @@ MOST_SHOWN = 50
 """How many findings of one code a person is shown who has not asked for that code."""
 
 UNCHECKED = frozenset({"unreadable", "cycle"})
-"""What is told even to those who select other codes: nothing could be checked."""
+"""What is told to those who select other codes or ignore these: nothing could be checked."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +76,9 @@ def _refuse_unknown(codes: Sequence[str]) -> None:
 
 
 def _wanted(finding: Finding, select: Sequence[str] | None, ignore: Sequence[str] | None) -> bool:
-    selected = select is None or finding.code in select or finding.code in UNCHECKED
+    if finding.code in UNCHECKED:
+        return True
+    selected = select is None or finding.code in select
     return selected and (ignore is None or finding.code not in ignore)
 
 

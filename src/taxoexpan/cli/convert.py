@@ -18,7 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--base",
         metavar="IRI",
-        help="in SKOS, what stands before ids that are no IRIs (default http://example.org/)",
+        help="in SKOS, what stands before ids that are no web addresses (default "
+        "http://example.org/)",
     )
     parser.add_argument("--force", action="store_true", help="replace what is there")
 
@@ -28,6 +29,7 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.files import preflight
     from taxoexpan.formats.conversion import convert
     from taxoexpan.formats.copying import BASE, Target
+    from taxoexpan.naming import counted
 
     preflight([options.output], [options.taxonomy], options.force)
     target = Target(options.output, options.base or BASE, options.language or "")
@@ -37,6 +39,6 @@ def run(options: argparse.Namespace) -> int:
     for loss in done.losses:
         note(f"note: {loss}")
     written = " and ".join(map(str, done.files))
-    taxonomy = done.taxonomy
-    note(f"{len(taxonomy):,} concepts and {taxonomy.relation_count:,} relations in {written}")
+    size = counted(len(done.copy), "concept")
+    note(f"{size} and {counted(done.copy.relation_count, 'relation')} in {written}")
     return 0

@@ -10,7 +10,7 @@ from taxoexpan.cli.options import add_reading, print_json, read_taxonomy
 
 if TYPE_CHECKING:
     from taxoexpan.difference import Difference
-    from taxoexpan.taxonomy import Concept
+    from taxoexpan.taxonomy import Concept, Taxonomy
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,24 +56,44 @@ def _as_dict(difference: Difference) -> dict[str, Any]:
 
 
 def _print(difference: Difference) -> None:
+    from taxoexpan.naming import counted
+
     old, new = difference.old, difference.new
     for concept in difference.added:
-        where = " > ".join(new.path(concept.id)[:-1]) or "the top"
-        print(f"added       {concept.label} ({concept.id}) under {where}")
+        print(f"added       {_named(concept)} {_place(new, concept.id)}")
     for concept in difference.removed:
-        where = " > ".join(old.path(concept.id)[:-1]) or "the top"
-        print(f"removed     {concept.label} ({concept.id}) from {where}")
+        print(f"removed     {_named(concept)}, which was {_place(old, concept.id)}")
     for change in difference.relabelled:
         print(f"relabelled  {change.old.label} → {change.new.label} ({change.old.id})")
     for change in difference.redescribed:
-        print(f"redescribed {change.new.label} ({change.new.id})")
+        print(f"redescribed {_named(change.new)}")
     for move in difference.moved:
-        left = ", ".join(old.concept(id).label for id in move.left) or "the top"
-        joined = ", ".join(new.concept(id).label for id in move.joined) or "the top"
-        print(f"moved       {move.concept.label} ({move.concept.id}) from {left} to {joined}")
+        steps = []
+        if move.left:
+            steps.append(f"no longer under {_labels(old, move.left)}")
+        if move.joined:
+            steps.append(f"now under {_labels(new, move.joined)}")
+        if not new.parents(move.concept.id):
+            steps.append("now at the top")
+        print(f"moved       {_named(move.concept)}: {', '.join(steps)}")
     print(
-        f"{len(difference.added):,} concepts added, {len(difference.removed):,} removed, "
+        f"{counted(len(difference.added), 'concept')} added, {len(difference.removed):,} removed, "
         f"{len(difference.relabelled):,} relabelled, {len(difference.redescribed):,} redescribed, "
-        f"{len(difference.moved):,} moved; {len(difference.relations_added):,} relations added, "
+        f"{len(difference.moved):,} moved; "
+        f"{counted(len(difference.relations_added), 'relation')} added, "
         f"{len(difference.relations_removed):,} removed"
     )
+
+
+def _named(concept: Concept) -> str:
+    return f"{concept.label} ({concept.id})"
+
+
+def _place(taxonomy: Taxonomy, id: str) -> str:
+    """The paths of all parents."""
+    paths = (" > ".join(taxonomy.path(parent)) for parent in taxonomy.parents(id))
+    return " and ".join(f"under {path}" for path in paths) or "at the top"
+
+
+def _labels(taxonomy: Taxonomy, ids: tuple[str, ...]) -> str:
+    return ", ".join(taxonomy.concept(id).label for id in ids)

@@ -24,6 +24,8 @@ class Format(Protocol):
     ABOUT: str
     SUFFIXES: tuple[str, ...]
     """Names that a copy in this format may have, unless the user names the format."""
+    LACKS: tuple[str, ...]
+    """What an expanded file never has, though one made anew would."""
 
     def recognises(self, source: Source) -> bool:
         """Whether the file looks like one of this format."""
@@ -46,10 +48,9 @@ FORMATS: dict[str, Format] = {
 }
 """In the order in which they are asked: the more telling first."""
 
-DECISIVE_SUFFIXES = frozenset(
-    suffix for format in FORMATS.values() for suffix in format.SUFFIXES
-) - {".csv", ".txt"}
-"""Names that say how a file is read, whatever is in it."""
+SUFFIXES = frozenset(suffix for format in FORMATS.values() for suffix in format.SUFFIXES)
+PLAIN_SUFFIXES = frozenset({".csv", ".txt", ""})
+"""Names of tables and lines, which do not say how these are to be read."""
 
 
 def read(path: Path, format: str | None = None, reading: Reading = AS_IT_IS) -> Document:
@@ -113,7 +114,8 @@ def write_expanded(
     else:
         write_whole(contents, force)
     files = (output,) if path.is_dir() else tuple(contents)
-    return Written(files, _unheld(additions, chosen.holds(source)))
+    lost = _unheld(additions, chosen.holds(source))
+    return Written(files, [*lost, *chosen.LACKS] if additions.concepts else [])
 
 
 def rehearse(
@@ -166,14 +168,19 @@ def _contents(
     source: Source, format: Format, additions: Additions, output: Path
 ) -> dict[Path, bytes]:
     """Every file to write: the old text, with what is put in."""
-    expanded = format.read(source).taxonomy.expanded(additions)
+    old = format.read(source).taxonomy
+    for concept in additions.concepts:
+        if concept.id in old.reserved:
+            message = f"the id {concept.id!r} is used for something else here"
+            raise FormatError(source.path, f"{message}; give {concept.label!r} another")
+    expanded = old.expanded(additions)
     parts = format.extend(source, expanded, additions)
     contents = {}
-    for old, target in zip(parts, _targets(source.path, output, list(parts)), strict=True):
+    for part, target in zip(parts, _targets(source.path, output, list(parts)), strict=True):
         file = source
-        if old != source.path:
-            file = Source.load(old, may_be_blank=True) if old.exists() else Source(old, "")
-        contents[target] = file.grown(parts[old])
+        if part != source.path:
+            file = Source.load(part, may_be_blank=True) if part.exists() else Source(part, "")
+        contents[target] = file.grown(parts[part])
     return contents
 
 
@@ -186,7 +193,8 @@ def _targets(path: Path, output: Path, parts: Sequence[Path]) -> list[Path]:
         stem = output.with_suffix("") if output.suffix in suffixes else output
         return [stem.with_name(stem.name + suffix) for suffix in suffixes]
     suffix = output.suffix.lower()
-    if suffix in DECISIVE_SUFFIXES and suffix != path.suffix.lower():
+    old = path.suffix.lower()
+    if suffix in SUFFIXES and suffix != old and not {suffix, old} <= PLAIN_SUFFIXES:
         message = f"a file named {suffix} is read otherwise than {path.name}"
         raise FormatError(output, f"{message}; let the name end in {path.suffix}")
     return [output]

@@ -12,12 +12,17 @@ from taxoexpan.taxonomy import Concept
 LONGEST_NAME = 1000
 """More characters than this is a paragraph in the wrong column, not a name."""
 
+_TAXONOMIES = (".ttl", ".nt", ".rdf", ".owl", ".xml", ".jsonld", ".json", ".obo", ".taxo")
+
 
 def read_concepts(path: Path) -> list[Concept]:
     """Read new concepts: a name each, and where the table has them an id, definition, synonyms.
 
     A concept that comes without an id has a blank one.
     """
+    if path.suffix.lower() in _TAXONOMIES:
+        message = f"a {path.suffix} file is a taxonomy, and not a list of new concepts"
+        raise FormatError(path, f"{message}; give a text file with a name a line, or a table")
     source = Source.load(path)
     table = open_if_table(source)
     if table is not None and table.has("label"):

@@ -14,6 +14,7 @@ from taxoexpan.formats import skos, wordnet
 from taxoexpan.formats.catalogue import FORMATS, Format, find_format, named_format, open_source
 from taxoexpan.formats.copying import Copy, Target
 from taxoexpan.formats.source import AS_IT_IS, Reading
+from taxoexpan.naming import counted
 from taxoexpan.taxonomy import Taxonomy
 
 
@@ -23,6 +24,8 @@ class Conversion:
 
     files: tuple[Path, ...]
     taxonomy: Taxonomy
+    copy: Taxonomy
+    """What is read back from the files."""
     ids: Mapping[str, str]
     """What an old id is in the copy, for those that changed."""
     losses: list[str]
@@ -40,16 +43,18 @@ def convert(
     source = open_source(path, reading)
     old, new = find_format(source, format), target_format(target.path, to)
     document = old.read(source)
+    reread = document.taxonomy
     if old.NAME == new.NAME == skos.NAME:
         text, losses = skos.transcode(source, target.path)
         copy = Copy({target.path: text})
     else:
         copy = new.write(document.taxonomy, target)
-        losses = [*_losses(document.taxonomy, copy, new), *_left_behind(document.beside)]
+        reread = _reread(copy, new)
+        losses = [*_losses(document.taxonomy, copy, reread), *_left_behind(document.beside)]
     _write(copy, target.path, new, force)
     files = (target.path,) if new.NAME == wordnet.NAME else tuple(copy.files)
     ids = {id: copy.id_of(id) for id in document.taxonomy if copy.id_of(id) != id}
-    return Conversion(files, document.taxonomy, ids, losses)
+    return Conversion(files, document.taxonomy, reread, ids, losses)
 
 
 def target_format(path: Path, name: str | None = None) -> Format:
@@ -77,23 +82,31 @@ def _write(copy: Copy, path: Path, format: Format, force: bool) -> None:
             (staging / file.name).write_bytes(content)
 
 
-def _losses(taxonomy: Taxonomy, copy: Copy, format: Format) -> list[str]:
+def _losses(taxonomy: Taxonomy, copy: Copy, reread: Taxonomy) -> list[str]:
     """What differs between a taxonomy and its copy, in a person's words."""
-    reread = _reread(copy, format)
     difference = Difference(_renamed(taxonomy, copy), reread)
     changed = [(change.old, change.new) for change in difference.changed]
     counts = {
-        "ids are written otherwise": sum(copy.id_of(id) != id for id in taxonomy),
-        "concepts are missing": len(difference.removed),
-        "concepts are new": len(difference.added),
-        "labels are written otherwise": len(difference.relabelled),
-        "relations are missing": len(difference.relations_removed),
-        "relations are new": len(difference.relations_added),
-        "synonyms are missing": sum(len(set(o.synonyms) - set(n.synonyms)) for o, n in changed),
-        "definitions are missing or shorter": sum(o.definition != n.definition for o, n in changed),
-        "deprecated concepts are not marked": sum(o.deprecated > n.deprecated for o, n in changed),
+        "id": ("written otherwise", sum(copy.id_of(id) != id for id in taxonomy)),
+        "concept": ("missing", len(difference.removed)),
+        "further concept": ("there", len(difference.added)),
+        "label": ("written otherwise", len(difference.relabelled)),
+        "relation": ("missing", len(difference.relations_removed)),
+        "further relation": ("there", len(difference.relations_added)),
+        "synonym": (
+            "missing",
+            sum(len(set(old.synonyms) - set(new.synonyms)) for old, new in changed),
+        ),
+        "definition": (
+            "missing or shorter",
+            sum(old.definition != new.definition for old, new in changed),
+        ),
+        "deprecated concept": (
+            "not marked as such",
+            sum(old.deprecated > new.deprecated for old, new in changed),
+        ),
     }
-    return [f"{count:,} {what}" for what, count in counts.items() if count]
+    return [f"{how}: {counted(count, noun)}" for noun, (how, count) in counts.items() if count]
 
 
 def _reread(copy: Copy, format: Format) -> Taxonomy:
@@ -118,5 +131,5 @@ def _left_behind(beside: Mapping[str, int]) -> list[str]:
     if not beside:
         return []
     most = sorted(beside.items(), key=lambda item: -item[1])
-    named = ", ".join(f"{name} ({count:,})" for name, count in most[:8])
-    return [f"what a taxonomy does not hold is left behind: {named}" + (", …" if most[8:] else "")]
+    named = ", ".join(f"{name} ({count:,})" for name, count in most)
+    return [f"not part of a taxonomy, and left behind: {named}"]

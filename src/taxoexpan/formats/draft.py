@@ -36,12 +36,14 @@ class Note:
 class Document:
     """A taxonomy, with what was noticed while it was read.
 
-    `beside` counts, by kind, what the file holds and a taxonomy does not.
+    `beside` counts, by kind, what the file holds and a taxonomy does not; `tops` are the ids of
+    the concepts that the file itself puts at the top.
     """
 
     taxonomy: Taxonomy
     notes: tuple[Note, ...] = ()
     beside: Mapping[str, int] = field(default_factory=dict)
+    tops: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -58,6 +60,9 @@ class Draft:
     synonyms: dict[int, tuple[str, ...]] = field(default_factory=dict)
     definitions: dict[int, str] = field(default_factory=dict)
     deprecated: list[int] = field(default_factory=list)
+    foreign_names: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    reserved: set[str] = field(default_factory=set)
+    tops: set[str] = field(default_factory=set)
     parents: list[str] = field(default_factory=list)
     children: list[str] = field(default_factory=list)
     relation_lines: Sequence[int] = field(default_factory=list)
@@ -86,11 +91,13 @@ class Draft:
                 self.synonyms,
                 self.definitions,
                 self.deprecated,
+                self.foreign_names,
+                self.reserved - index.keys(),
             )
         except CycleError as error:
             raise self._cycle_with_lines(error.cycles) from None
         notes = sorted(self.notes, key=lambda note: note.line)
-        return Document(taxonomy, tuple(notes), +self.beside)
+        return Document(taxonomy, tuple(notes), +self.beside, frozenset(self.tops))
 
     @property
     def _relations_in(self) -> Path:

@@ -16,6 +16,7 @@ NAME = "edges"
 ABOUT = "a table child,parent; a name is its own id; a root has a blank parent"
 
 SUFFIXES: tuple[str, ...] = ()
+LACKS: tuple[str, ...] = ()
 
 
 def recognises(source: Source) -> bool:

@@ -21,6 +21,7 @@ ABOUT = (
     "and edges, {parent, child} or {source, target}, where the source is the parent"
 )
 SUFFIXES = (".json",)
+LACKS: tuple[str, ...] = ()
 
 _BRACKET = re.compile(r"\s*[\[{]")
 _START = re.compile(r"\s*(?:\[\s*(?:\{|\]\s*\Z)|\{\s*[\"}])")

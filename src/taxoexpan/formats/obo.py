@@ -27,11 +27,15 @@ from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 NAME = "obo"
 ABOUT = "[Term] stanzas with id, name, def, synonym and is_a, as in OBO ontologies"
 SUFFIXES = (".obo",)
+LACKS: tuple[str, ...] = ()
 
 _TERM = re.compile(r"^\[Term\]\s*$", re.MULTILINE)
 _HEAD = re.compile(r"\[(\w+)\]\s*(?:!.*)?")
 _TAGS = frozenset({"id", "name", "namespace", "def", "synonym", "is_a", "is_obsolete"})
 _CLAUSE = re.compile(r"^([\w-]+):", re.MULTILINE)
+_OTHER_ID = re.compile(r"^(?:alt_id|consider|replaced_by|id):\s*(\S+)", re.MULTILINE)
+_SCOPE = re.compile(r'^synonym:.*" (?:BROAD|NARROW|RELATED)\b', re.MULTILINE)
+_REFERENCES = re.compile(r"^(?:def|synonym):.*\[[^\]\s]", re.MULTILINE)
 _STANZA = re.compile(r"^\[(\w+)\]", re.MULTILINE)
 _PLAIN = re.compile(r"([^\\{}!]*)(?:!.*)?")
 _PLAIN_ID = re.compile(r"([^\s\\{}!\"]+)\s*(?:!.*)?")
@@ -88,6 +92,7 @@ def read(source: Source) -> Document:
     draft.synonyms = {place: tuple(filter(None, names)) for place, names in synonyms.items()}
     _add_missing(source, draft, places, lines)
     draft.beside.update(_beside(source))
+    draft.reserved = set(_OTHER_ID.findall(source.text))
     draft.labels = [label or id for label, id in zip(draft.labels, draft.ids, strict=True)]
     return draft.finish()
 
@@ -205,7 +210,12 @@ def _beside(source: Source) -> dict[str, int]:
     clauses = Counter(_CLAUSE.findall(body))
     stanzas = Counter(f"[{name}]" for name in _STANZA.findall(body))
     held = (_TAGS - {"namespace"}) | {"[Term]"}
-    return {name: count for name, count in (clauses + stanzas).items() if name not in held}
+    counts = {name: count for name, count in (clauses + stanzas).items() if name not in held}
+    header = source.text[: first.start() if first else 0]
+    counts["header lines"] = len(set(_CLAUSE.findall(header)) - {"format-version"})
+    counts["scopes of synonyms"] = len(_SCOPE.findall(body))
+    counts["references of texts"] = len(_REFERENCES.findall(body))
+    return {name: count for name, count in counts.items() if count}
 
 
 def _only(source: Source, line: int, tag: str, old: str, new: str) -> str:

@@ -23,6 +23,7 @@ NAME = "paths"
 ABOUT = "lines A > B > C, also after an id (`id : A > B`, `12 - A > B`), or a table's path column"
 
 SUFFIXES = (".txt",)
+LACKS: tuple[str, ...] = ()
 
 SEPARATOR = " > "
 DEEPEST = 200

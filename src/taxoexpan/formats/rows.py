@@ -12,6 +12,7 @@ from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 NAME = "rows"
 ABOUT = "a table id,label,parents,definition,synonyms; several values in a cell: a|b"
 SUFFIXES = (".csv", ".tsv", ".tab")
+LACKS: tuple[str, ...] = ()
 
 _COLUMNS = {
     "ids": "id",

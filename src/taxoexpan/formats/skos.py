@@ -37,6 +37,9 @@ from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 NAME = "skos"
 ABOUT = "SKOS in Turtle (.ttl), RDF/XML (.rdf, .owl, .xml), JSON-LD (.jsonld) or N-Triples (.nt)"
 SUFFIXES = tuple(SYNTAXES)
+LACKS: tuple[str, ...] = ()
+
+_SHORT_ID = re.compile(r"([A-Za-z][\w.-]*):([\w.-]+)")
 
 
 def recognises(source: Source) -> bool:
@@ -61,6 +64,11 @@ def read(source: Source) -> Document:
     draft.children = [child for _, child in named]
     draft.lines, draft.relation_lines = [0] * len(draft.ids), [0] * len(named)
     draft.beside.update(thesaurus.beside(told.prefixes))
+    draft.tops = thesaurus.tops
+    draft.reserved = _reserved(thesaurus)
+    if not draft.ids and v.OWL_CLASS in thesaurus.resources:
+        message = "no skos:Concept in the file; OWL classes are not read, so say them in SKOS"
+        raise FormatError(source.path, message)
     return draft.finish()
 
 
@@ -68,9 +76,9 @@ def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertio
     """The triples of the new concepts, in the way of those that are there."""
     told = Statements(source)
     thesaurus = Thesaurus.of(told)
-    language = Languages.choose(source, thesaurus.preferred.values()).chosen
+    language = Languages.choose(source, thesaurus.preferred.values()).tag
     for concept in additions.concepts:
-        _refuse_unusable(source, thesaurus, concept)
+        _refuse_unusable(source, concept)
     triples = list(_added(thesaurus, language, expanded, additions))
     return {source.path: grow(told, triples)}
 
@@ -84,7 +92,7 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     """A vocabulary with one scheme; ids that are no IRIs become some."""
     if not is_iri(target.base):
         raise ConfigurationError(f"the base {target.base!r} is no IRI; write http://…/ or urn:…:")
-    ids = renamed(taxonomy, lambda id: id if is_iri(id) else target.base + quote(id, safe=""))
+    ids = renamed(taxonomy, lambda id: _as_iri(id, target.base))
     taken = set(ids.values())
     scheme = next(iri for iri in numbered(target.base + "scheme") if iri not in taken)
     triples = [link(scheme, v.TYPE, v.SCHEME)]
@@ -95,6 +103,14 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
         if not parents:
             triples.append(link(id, v.TOP_CONCEPT_OF, scheme))
     return Copy({target.path: serialise(triples, _syntax(target.path))}, ids)
+
+
+def _as_iri(id: str, base: str) -> str:
+    """An id as it is where it is an IRI of the web; `GO:1` becomes `GO_1`, as OBO has it."""
+    if is_iri(id) and ("://" in id or id.startswith("urn:")):
+        return id
+    short = _SHORT_ID.fullmatch(id)
+    return base + (f"{short[1]}_{short[2]}" if short else quote(id, safe=""))
 
 
 def transcode(source: Source, path: Path) -> tuple[str, list[str]]:
@@ -117,11 +133,17 @@ def _describe(draft: Draft, thesaurus: Thesaurus, languages: Languages, id: str)
     preferred, others = thesaurus.preferred.get(id, []), thesaurus.others.get(id, [])
     names = dict.fromkeys(languages.alike([*preferred, *others], language))
     names.pop(label[1], None)
-    draft.beside["labels in other languages"] += sum(
-        languages.foreign(other) and other != language for other, _ in [*preferred, *others]
-    )
+    foreign = [
+        name
+        for other, name in [*preferred, *others]
+        if other != language and languages.foreign(other)
+    ]
     if names:
         draft.synonyms[index] = tuple(names)
+    if foreign:
+        draft.foreign_names[index] = tuple(dict.fromkeys(foreign))
+        draft.beside["labels in other languages"] += len(foreign)
+    draft.beside["language tags"] += bool(language)
     notes = thesaurus.definitions.get(id) or thesaurus.scope_notes.get(id) or []
     if definition := languages.best(notes):
         draft.definitions[index] = definition[1]
@@ -131,10 +153,28 @@ def _describe(draft: Draft, thesaurus: Thesaurus, languages: Languages, id: str)
     draft.labels.append(label[1])
 
 
+def _reserved(thesaurus: Thesaurus) -> set[str]:
+    """What else has a name that could be a concept's: schemes, collections, what was replaced."""
+    spaces = {_namespace(id) for id in thesaurus.concepts}
+    return {iri for iri in thesaurus.resources if _namespace(iri) in spaces}
+
+
+def _namespace(iri: str) -> str:
+    return iri[: max(map(iri.rfind, "/#:")) + 1]
+
+
 def _label(draft: Draft, thesaurus: Thesaurus, languages: Languages, id: str) -> Text:
     """The label in the chosen language, or the next best, which is noted."""
-    label = languages.best(thesaurus.preferred.get(id, []))
-    if label is None:
+    preferred = thesaurus.preferred.get(id, [])
+    label = languages.best(preferred)
+    if label is not None and len({name for tag, name in preferred if tag == label[0]}) > 1:
+        message = f"several preferred labels in one language; {label[1]!r} is taken"
+        draft.notes.append(Note(0, message, "preferred-labels", id))
+    if label is None and id not in thesaurus.described and id not in thesaurus.plain_labels:
+        label = ("", _local_name(id))
+        message = f"named as a parent or child, but not described here; {label[1]!r} is taken"
+        draft.notes.append(Note(0, message, "undescribed-concept", id))
+    elif label is None:
         label = languages.best(thesaurus.plain_labels.get(id, [])) or ("", _local_name(id))
         message = f"no preferred label; {label[1]!r} is taken"
         draft.notes.append(Note(0, message, "missing-label", id))
@@ -148,14 +188,11 @@ def _local_name(iri: str) -> str:
     return re.split(r"[/#:]", iri.rstrip("/#:"))[-1] or iri
 
 
-def _refuse_unusable(source: Source, thesaurus: Thesaurus, concept: Concept) -> None:
+def _refuse_unusable(source: Source, concept: Concept) -> None:
     if not is_iri(concept.id):
         message = (
             f"the id {concept.id!r} of {concept.label!r} is no IRI; write one, or leave it blank"
         )
-        raise FormatError(source.path, message)
-    if concept.id in thesaurus.schemes:
-        message = f"{concept.id!r} is a scheme; give {concept.label!r} another id"
         raise FormatError(source.path, message)
 
 

@@ -17,6 +17,7 @@ ABOUT = "NAME.terms (id⇥name) beside NAME.taxo (parent id⇥child id)"
 
 
 SUFFIXES = (".terms", ".taxo")
+LACKS: tuple[str, ...] = ()
 
 _BREAKS = re.compile(r"[\t\n\r]+")
 _BYTE_ORDER_MARK = re.compile(r"^[\s\ufeff]+")

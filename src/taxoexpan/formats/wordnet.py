@@ -40,10 +40,19 @@ from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 NAME = "wordnet"
 ABOUT = "a directory with WordNet's data.noun and index.noun, data.verb and index.verb"
 SUFFIXES: tuple[str, ...] = ()
+LACKS: tuple[str, ...] = ("pointers from old synsets down to new ones",)
 
 PARTS = {"n": "noun", "v": "verb"}
 
+_ALL_PARTS = ("noun", "verb", "adj", "adv")
 _HEADER = "  1 Made by taxoexpan, in the format of wndb(5WN).  \n"
+_COMPANY = {
+    **{f"{kind}.{part}": _HEADER for kind in ("data", "index") for part in _ALL_PARTS},
+    **{f"{part}.exc": "" for part in _ALL_PARTS},
+    "sents.vrb": "",
+    "sentidx.vrb": "",
+}
+"""The files of a whole WordNet, with nothing in them."""
 _ROOT_FILE = {"n": "03", "v": "29"}
 """The lexicographers' file of a synset without parents: noun.Tops, and the first of the verbs."""
 
@@ -159,8 +168,8 @@ def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertio
 
 
 def holds(source: Source) -> frozenset[str]:
-    """Everything but an id of its own: that is made of the first word."""
-    return frozenset({"labels", "synonyms", "definitions"})
+    """Everything; an id is made of the first word, whatever it was."""
+    return frozenset({"ids", "labels", "synonyms", "definitions"})
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
@@ -180,7 +189,9 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
             files[data] = _HEADER + "".join(f"{line}\n" for line in lines)
             files[index] = _HEADER + "".join(f"{entered[lemma]}\n" for lemma in sorted(entered))
             ids.update(ids_of(entries, senses, pos))
-    return Copy(files, ids)
+    # `wn` opens no WordNet in which one of these is missing.
+    blank = {target.path / name: text for name, text in _COMPANY.items()}
+    return Copy({**files, **{path: text for path, text in blank.items() if path not in files}}, ids)
 
 
 def _present(directory: Path) -> list[str]:

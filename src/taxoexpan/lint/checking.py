@@ -49,8 +49,11 @@ def lint_file(path: Path, format: str | None = None, reading: Reading = AS_IT_IS
         if not (path.is_file() or error.path.is_file()):
             raise
         place = f"line {error.line}" if error.line else str(path)
-        return [found("unreadable", place, str(error))]
-    return [*(_noted(note, path) for note in document.notes), *lint(document.taxonomy)]
+        return [found("unreadable", place, error.message)]
+    notes = [_noted(note, path) for note in document.notes]
+    # What the file itself puts at the top is no orphan there.
+    meant = {("orphan-concept", id) for id in document.tops}
+    return notes + [f for f in lint(document.taxonomy) if (f.code, f.place) not in meant]
 
 
 def lint(taxonomy: Taxonomy) -> list[Finding]:

@@ -45,6 +45,8 @@ CODES: dict[str, Code] = {
     "label-is-synonym": Code(
         "info", "a label is another concept's synonym (warning: a sibling's, parent's or child's)"
     ),
+    "preferred-labels": Code("warning", "a concept has several preferred labels in one language"),
+    "undescribed-concept": Code("warning", "a parent or child is named, but not described"),
     "blank-node": Code("warning", "a concept without an IRI is passed over"),
     "missing-label": Code("info", "a concept has no label, or none in the language of the others"),
     "orphan-concept": Code("info", "a branch lies outside the main root"),

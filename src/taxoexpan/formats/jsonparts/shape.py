@@ -19,8 +19,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "deprecated": ("deprecated",),
     "nodes": ("nodes", "concepts", "terms", "vertices"),
     "edges": ("edges", "links", "relations"),
-    "parent": ("parent", "source"),
-    "child": ("child", "target"),
+    "parent": ("parent", "source", "from"),
+    "child": ("child", "target", "to"),
 }
 """The keys that each thing is known by; the first is the one that we choose."""
 

@@ -18,10 +18,11 @@ _FALLBACK = 4
 
 @dataclass(frozen=True)
 class Languages:
-    """The language that was chosen, and the one that the file uses most."""
+    """The language that was chosen, the one that the file uses most, and all of them."""
 
     chosen: str
     main: str
+    there: frozenset[str] = frozenset()
 
     @classmethod
     def choose(cls, source: Source, labels: Iterable[list[Text]]) -> Languages:
@@ -35,7 +36,12 @@ class Languages:
             there = ", ".join(known[:20]) or "none at all"
             message = f"no label is in the language {source.reading.language!r}; there are: {there}"
             raise FormatError(source.path, message)
-        return cls(chosen, main)
+        return cls(chosen, main, frozenset(counts))
+
+    @property
+    def tag(self) -> str:
+        """What new labels are marked with: the chosen language, or the variety that is there."""
+        return min(self.there, key=lambda tag: (self.rank(tag), tag), default=self.chosen)
 
     def rank(self, language: str) -> int:
         """How far a language is from the chosen one; from `_FALLBACK` on it is another."""

@@ -34,6 +34,11 @@ _TRIPLE_START = re.compile(r"(\s|#[^\n]*\n)*(<[^>\s]*>|_:\S+)\s+(<[^>\s]*>|a)\s+
 _JSON_LD_KEY = re.compile(r'"@(context|graph|id)"')
 _SNIFFED = 20_000
 
+_USUAL_INDENT = "    "
+_INDENT = re.compile(r"[ \t]+(?=\S)")
+_STANZA = re.compile(r"(?!@|#|prefix\b|base\b|[.;,\])])\S", re.I)
+_LONG_TEXT = re.compile(r"""\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}""")
+
 
 def syntax_of(source: Source) -> ox.RdfFormat | None:
     """The syntax of a file by its name, else by its first lines; None where it is no RDF."""
@@ -86,10 +91,10 @@ def is_iri(text: str) -> bool:
 
 def serialise(triples: Iterable[Triple], syntax: ox.RdfFormat) -> str:
     """A whole new file."""
-    foreign = map(_foreign, triples)
-    return _serialised(
-        map(xml.cleaned, foreign) if syntax == RDF_XML else foreign, syntax, PREFIXES
-    )
+    foreign = list(map(_foreign, triples))
+    if syntax == RDF_XML:
+        foreign = list(map(xml.cleaned, foreign))
+    return _document(foreign, syntax, PREFIXES)
 
 
 def transcode(source: Source, syntax: ox.RdfFormat) -> tuple[str, list[str]]:
@@ -107,7 +112,12 @@ def transcode(source: Source, syntax: ox.RdfFormat) -> tuple[str, list[str]]:
         triples = [xml.cleaned(triple) for triple in triples]
         if altered:
             losses.append(f"{altered:,} texts have a character that XML cannot hold; it is gone")
-    return _serialised(triples, syntax, {**PREFIXES, **statements.prefixes}), losses
+    if syntax == JSON_LD and any(isinstance(triple.object, ox.Triple) for triple in triples):
+        message = "JSON-LD has no way to write statements about statements"
+        raise FormatError(source.path, f"{message}; convert to .ttl, .nt or .rdf instead")
+    # JSON-LD has no prefix without a name.
+    own = {name: iri for name, iri in statements.prefixes.items() if name or syntax != JSON_LD}
+    return _document(triples, syntax, _beside(own, PREFIXES)), losses
 
 
 def grow(statements: Statements, triples: list[Triple]) -> list[Insertion]:
@@ -118,16 +128,67 @@ def grow(statements: Statements, triples: list[Triple]) -> list[Insertion]:
     if syntax == RDF_XML:
         return [xml.insertion(source, triples)]
     if syntax == JSON_LD:
-        return jsonld.insertions(source, triples)
-    return source.appended(_lines(syntax, statements.prefixes, triples))
+        return jsonld.insertions(source, list(map(_foreign, triples)))
+    told = _by_subject(map(_foreign, triples))
+    lines = _serialised(told, syntax, _beside(statements.prefixes, {"skos": SKOS}))
+    return source.appended(
+        _continued(source, statements.prefixes, lines) if syntax == TURTLE else lines
+    )
 
 
-def _lines(syntax: ox.RdfFormat, prefixes: dict[str, str], triples: list[Triple]) -> list[str]:
-    """Turtle or N-Triples, without the declarations that are in force already."""
-    known = {"skos": SKOS, **prefixes}
-    text = _serialised(map(_foreign, triples), syntax, known)
+def _beside(own: dict[str, str], usual: Mapping[str, str]) -> dict[str, str]:
+    """The prefixes of a file, and the usual ones for what it has no name for."""
+    missing = {name: iri for name, iri in usual.items() if iri not in own.values()}
+    return dict(sorted({**missing, **own}.items()))
+
+
+def _continued(source: Source, prefixes: dict[str, str], lines: list[str]) -> list[str]:
+    """Turtle in the way of the file, without the declarations that are in force already."""
     declared = {f"@prefix {name}: <{iri}> ." for name, iri in prefixes.items()}
-    return ["", *(line for line in text.split("\n")[:-1] if line not in declared)]
+    indent, gaps = _habits(source)
+    laid_out = _laid_out([line for line in lines if line not in declared], indent, gaps)
+    ends_blank = not source.lines or not source.lines[-1].strip()
+    return ["", *laid_out] if gaps and not ends_blank else laid_out
+
+
+def _habits(source: Source) -> tuple[str, bool]:
+    """How a Turtle file is indented, and whether blank lines part what is said of its subjects."""
+    lines = _LONG_TEXT.sub('""', source.text).split("\n")
+    indents = (found[0] for line in lines if (found := _INDENT.match(line)))
+    starts = [number for number, line in enumerate(lines) if _STANZA.match(line)][1:]
+    parted = sum(not lines[number - 1].strip() or lines[number - 1][0] == "#" for number in starts)
+    return next(indents, _USUAL_INDENT), 2 * parted >= len(starts)
+
+
+def _laid_out(lines: Iterable[str], indent: str = _USUAL_INDENT, gaps: bool = True) -> list[str]:
+    """Turtle as it is serialised, with this indentation, and blank lines between subjects."""
+    laid_out: list[str] = []
+    for line in lines:
+        if line.startswith("\t"):
+            laid_out.append(indent + line[1:])
+            continue
+        if gaps and laid_out and not line.startswith("@prefix"):
+            laid_out.append("")
+        laid_out.append(line)
+    return laid_out
+
+
+def _document(triples: list[ox.Triple], syntax: ox.RdfFormat, prefixes: Mapping[str, str]) -> str:
+    """A whole file, what is said of a subject together."""
+    if syntax == JSON_LD:
+        return jsonld.document(triples, prefixes)
+    lines = _serialised(_by_subject(triples), syntax, prefixes)
+    text = "".join(f"{line}\n" for line in (_laid_out(lines) if syntax == TURTLE else lines))
+    # In XML a bare "\r" would be read back as a line feed.
+    return text.replace("\r", "&#13;") if syntax == RDF_XML else text
+
+
+def _by_subject(triples: Iterable[ox.Triple]) -> list[ox.Triple]:
+    """The triples, those about one subject together."""
+    grouped: dict[object, list[ox.Triple]] = {}
+    for triple in triples:
+        grouped.setdefault(triple.subject, []).append(triple)
+    return [triple for about in grouped.values() for triple in about]
 
 
 def _foreign(triple: Triple) -> ox.Triple:
@@ -136,9 +197,10 @@ def _foreign(triple: Triple) -> ox.Triple:
 
 def _serialised(
     triples: Iterable[ox.Triple], syntax: ox.RdfFormat, prefixes: Mapping[str, str]
-) -> str:
+) -> list[str]:
     text = ox.serialize(triples, format=syntax, prefixes=dict(prefixes))
-    return (text or b"").decode("utf-8")
+    lines = (text or b"").decode("utf-8").split("\n")
+    return lines if lines[-1] else lines[:-1]
 
 
 def _told(error: SyntaxError) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,12 +28,8 @@ _TEXTS = {
     v.SKOS_XL + "hiddenLabel": "others",
 }
 _FORMS = (v.SKOS_XL + "literalForm", v.VALUE)
-_READ = {
-    *_TEXTS,
-    *_FORMS,
-    *(v.TYPE, v.BROADER, v.NARROWER, v.IN_SCHEME, v.TOP_CONCEPT_OF, v.HAS_TOP_CONCEPT),
-    v.DEPRECATED,
-}
+_READ = {*_TEXTS, *_FORMS, v.TYPE, v.BROADER, v.NARROWER, v.DEPRECATED}
+_MARKUP = re.compile(r"<[^>]*>")
 _TRUE = ("true", "1")
 
 
@@ -49,6 +47,13 @@ class Thesaurus:
     deprecated: set[str] = field(default_factory=set)
     schemes: dict[str, None] = field(default_factory=dict)
     schemes_of: dict[str, dict[str, None]] = field(default_factory=dict)
+    tops: set[str] = field(default_factory=set)
+    described: set[str] = field(default_factory=set)
+    """What is said to be a concept, by its type or a scheme, and not only named by another."""
+    resources: set[str] = field(default_factory=set)
+    """Every IRI that the file uses for a thing."""
+    blanks: dict[str, str] = field(default_factory=dict)
+    """Names of blank nodes that are the same on every reading."""
     used: Counter[str] = field(default_factory=Counter)
 
     @classmethod
@@ -59,7 +64,9 @@ class Thesaurus:
         linked: list[tuple[Texts, str, str]] = []
         forms: dict[str, Text] = {}
         for quad in statements:
-            subject, predicate, value = key(quad.subject), quad.predicate.value, quad.object
+            subject, predicate = thesaurus._key(quad.subject), quad.predicate.value
+            value = quad.object
+            thesaurus.resources.add(subject)
             thesaurus.used[predicate] += 1
             kind = texts.get(predicate)
             if kind is None:
@@ -70,7 +77,7 @@ class Thesaurus:
             elif isinstance(value, ox.Literal):
                 kind.setdefault(subject, []).append(_text(value))
             else:
-                linked.append((kind, subject, key(value)))
+                linked.append((kind, subject, thesaurus._key(value)))
         # An extended label, or a definition with an author and a date, is a resource of its own.
         for kind, subject, node in linked:
             if node in forms:
@@ -81,7 +88,7 @@ class Thesaurus:
         """How often the file says what a taxonomy does not hold, by the short name of what."""
         spaces = {iri: name for name, iri in {**prefixes, **v.PREFIXES}.items() if iri}
         counts = {iri: count for iri, count in self.used.items() if iri not in _READ}
-        counts[v.SCOPE_NOTE] = len(self.scope_notes.keys() & self.definitions.keys())
+        counts[v.SCOPE_NOTE] = sum(map(len, self.scope_notes.values()))
         return {_short(iri, spaces): count for iri, count in counts.items() if count}
 
     def _relate(self, subject: str, predicate: str, value: object) -> None:
@@ -90,10 +97,12 @@ class Thesaurus:
             if predicate == v.DEPRECATED and value.value in _TRUE:
                 self.deprecated.add(subject)
             return
-        object = key(value)
+        object = self._key(value)
+        self.resources.add(object)
         if predicate == v.TYPE:
             if object == v.CONCEPT:
                 self.concepts[subject] = None
+                self.described.add(subject)
             elif object == v.SCHEME:
                 self.schemes[subject] = None
         elif predicate == v.BROADER:
@@ -108,20 +117,21 @@ class Thesaurus:
         elif predicate == v.HAS_TOP_CONCEPT:
             self._top(object, subject)
 
+    def _key(self, node: object) -> str:
+        """A resource's IRI, or a name after `_:` for a blank node."""
+        if isinstance(node, ox.NamedNode):
+            return node.value
+        return self.blanks.setdefault(str(node), f"_:b{len(self.blanks) + 1}")
+
     def _join(self, parent: str, child: str) -> None:
         self.concepts[child] = self.concepts[parent] = None
         self.relations[parent, child] = None
 
     def _top(self, concept: str, scheme: str) -> None:
         self.concepts[concept] = self.schemes[scheme] = None
+        self.tops.add(concept)
+        self.described.add(concept)
         self.schemes_of.setdefault(concept, {})[scheme] = None
-
-
-def key(node: object) -> str:
-    """A resource's IRI, or its blank label after `_:`."""
-    if isinstance(node, ox.NamedNode):
-        return node.value
-    return f"_:{getattr(node, 'value', node)}"
 
 
 def _short(iri: str, spaces: Mapping[str, str]) -> str:
@@ -130,4 +140,7 @@ def _short(iri: str, spaces: Mapping[str, str]) -> str:
 
 
 def _text(literal: ox.Literal) -> Text:
-    return literal.language or "", literal.value.strip()
+    words = literal.value
+    if literal.datatype.value in (v.XML_LITERAL, v.HTML):
+        words = html.unescape(_MARKUP.sub("", words))
+    return literal.language or "", words.strip()

@@ -17,6 +17,8 @@ PREFIXES = {"rdf": RDF, "skos": SKOS, "owl": OWL}
 """What a new file calls them."""
 
 TYPE, VALUE = RDF + "type", RDF + "value"
+XML_LITERAL, HTML = RDF + "XMLLiteral", RDF + "HTML"
+OWL_CLASS = OWL + "Class"
 CONCEPT, SCHEME = SKOS + "Concept", SKOS + "ConceptScheme"
 PREF_LABEL, ALT_LABEL, HIDDEN_LABEL = SKOS + "prefLabel", SKOS + "altLabel", SKOS + "hiddenLabel"
 DEFINITION, SCOPE_NOTE, CHANGE_NOTE = SKOS + "definition", SKOS + "scopeNote", SKOS + "changeNote"
