@@ -13,7 +13,7 @@ import rdflib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib.compare import isomorphic
-from strategies import growths, names
+from strategies import Growth, growths, names
 from test_copies import IDS, LABELS, awkward
 
 from taxoexpan.difference import Difference
@@ -92,8 +92,8 @@ def test_there_and_back_only_what_was_announced_is_lost(
 
 @given(growths(details=True), st.sampled_from(PLACES))
 @settings(max_examples=60, deadline=None)
-def test_what_is_not_announced_is_there(growth: object, there: tuple[str, str]) -> None:
-    taxonomy = growth.old  # type: ignore[attr-defined]
+def test_what_is_not_announced_is_there(growth: Growth, there: tuple[str, str]) -> None:
+    taxonomy = growth.old
     with TemporaryDirectory() as folder:
         start, middle = Path(folder) / "start.json", Path(folder) / "to" / there[1]
         middle.parent.mkdir()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import random
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -425,43 +424,6 @@ def test_what_cannot_be_held_is_made_to_fit() -> None:
     assert list(obo.read(source(copied(original))).taxonomy.concepts) == [
         Concept(" a ", "b", ("c",), "d")
     ]
-
-
-def test_whatever_a_file_holds_it_is_read_or_refused() -> None:
-    valid = (
-        HEADER + '! c\n[Term]\nid: GO:1\nname: a \\{b\\} "c" {x="y"} ! foo\n'
-        'def: "a \\"b\\" \\\\ c \\n" [PMID:1 "a, b"] {x="y"}\n\n'
-        '[Term]\nid: http://purl.org/obo/xy {a="b"}\nsynonym: "x\\ty" EXACT foo []\n'
-        'is_a: GO:1 {source="x\\"y", gci="z"} ! foo\nis_a: X\\ Y:1\nis_obsolete: true\n'
-    )
-    generator = random.Random(0)
-    outcomes = set()
-    for _ in range(3000):
-        text = valid
-        for _ in range(generator.randint(1, 5)):
-            text = mutated(text, generator)
-        try:
-            outcomes.add(type(obo.read(source(text))))
-        except FormatError as error:
-            outcomes.add(type(error))
-    assert len(outcomes) > 1
-
-
-def mutated(text: str, generator: random.Random) -> str:
-    """The text with a piece taken out, doubled, moved or replaced."""
-    start = generator.randrange(len(text) + 1)
-    end = start + generator.randint(0, 12)
-    piece = text[start:end]
-    signs = "".join(generator.choices('\\{}!":[] \n\r\t=,a\x85\u2028é/%#', k=2))
-    elsewhere = generator.randrange(len(text) + 1)
-    return generator.choice(
-        [
-            text[:start] + text[end:],
-            text[:start] + piece + text[start:],
-            text[:start] + signs + text[end:],
-            text[:elsewhere] + piece + text[elsewhere:],
-        ]
-    )
 
 
 def test_ids_that_mean_something_else_are_not_given_to_a_concept() -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import shutil
 import subprocess
@@ -586,42 +585,6 @@ def test_old_lines_are_kept_and_the_new_reads_back_in_full(
         list(fresh.values()), [(ids[p], ids[c]) for p, c in growth.additions.relations]
     )
     assert read(grown(folder, additions)) == read(folder).expanded(additions)
-
-
-def test_whatever_the_files_hold_they_are_read_or_refused(tmp_path: Path) -> None:
-    small(tmp_path)
-    generator = random.Random(0)
-    outcomes = set()
-    for _ in range(300):
-        path = tmp_path / generator.choice(["data.noun", "index.noun", "data.verb"])
-        text = path.read_text()
-        mutant = text
-        for _ in range(generator.randint(1, 3)):
-            mutant = mutated(mutant, generator)
-        path.write_text(mutant)
-        try:
-            outcomes.add(type(wordnet.read(Source(tmp_path, ""))))
-        except FormatError as error:
-            outcomes.add(type(error))
-        path.write_text(text)
-    assert len(outcomes) > 1
-
-
-def mutated(text: str, generator: random.Random) -> str:
-    """The text with a piece taken out, doubled, moved or replaced."""
-    start = generator.randrange(len(text) + 1)
-    end = start + generator.randint(0, 12)
-    piece = text[start:end]
-    signs = "".join(generator.choices(' |\n_@~;"0-19nvxé\x85', k=2))
-    elsewhere = generator.randrange(len(text) + 1)
-    return generator.choice(
-        [
-            text[:start] + text[end:],
-            text[:start] + piece + text[start:],
-            text[:start] + signs + text[end:],
-            text[:elsewhere] + piece + text[elsewhere:],
-        ]
-    )
 
 
 @pytest.mark.skipif(shutil.which("wn") is None, reason="install Debian's wordnet")
