@@ -113,6 +113,21 @@ def test_expand_does_it_all_and_keeps_what_it_is_asked_to(
     assert answer["already_present"][0]["id"] == "oat milk"
 
 
+def test_the_demo_places_new_foods_and_keeps_what_it_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "demo"
+    command = ["demo", "-o", str(folder), "--epochs", "1", "--quiet", "--device", "cpu"]
+    assert main(command) == 0
+    captured = capsys.readouterr()
+    assert "oat milk" in captured.out
+    assert "39 concepts and 39 relations added" in captured.err
+    made = sorted(path.name for path in folder.iterdir())
+    assert made == ["food-expanded.csv", "model", "suggestions.csv"]
+    assert main(command) == 2
+    assert "is already there" in capsys.readouterr().err
+
+
 def test_what_the_file_cannot_hold_is_refused_before_the_training(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

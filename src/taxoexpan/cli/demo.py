@@ -11,6 +11,9 @@ from taxoexpan.cli import expand
 from taxoexpan.cli.options import add_output, add_training, note
 from taxoexpan.errors import FormatError
 
+SHARED = ("preset", "seed", "epochs", "device", "quiet", "force")
+"""The options that are passed on to `expand`."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
@@ -30,17 +33,24 @@ def run(options: argparse.Namespace) -> int:
     if folder.exists() and not folder.is_dir():
         raise FormatError(folder, "is a file; give the name of a folder")
     folder.mkdir(exist_ok=True)
-    data = resources.files("taxoexpan") / "data"
-    with resources.as_file(data) as here:
-        options.taxonomy, options.new = here / "food.csv", here / "new-foods.csv"
-        options.format, options.top_k, options.min_score = None, 1, 0.0
-        options.output, options.model = folder / "food-expanded.csv", folder / "model"
-        options.suggestions = folder / "suggestions.csv"
+    suggestions = folder / "suggestions.csv"
+    with resources.as_file(resources.files("taxoexpan") / "data") as here:
+        files = [here / "food.csv", here / "new-foods.csv", "-o", folder / "food-expanded.csv"]
+        files += ["--suggestions", suggestions, "--model", folder / "model"]
+        # Whatever else expand can be asked keeps its default.
+        expansion = _parser().parse_args([str(file) for file in files])
+        vars(expansion).update({name: vars(options)[name] for name in SHARED})
         try:
-            status = expand.run(options)
+            status = expand.run(expansion)
         finally:
             with suppress(OSError):  # a folder that holds something stays
                 folder.rmdir()
-    print(placements_table(read_suggestions(options.suggestions)))
+    print(placements_table(read_suggestions(suggestions)))
     note(f"\nThe same with your own files: taxoexpan expand TAXONOMY NEW -o OUT (see {folder})")
     return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser()
+    expand.add_arguments(parser)
+    return parser
