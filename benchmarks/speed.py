@@ -81,8 +81,8 @@ class Products:
         self, network: MatchingNetwork, sizes: list[int], concepts: int, queries: int
     ) -> None:
         anchors = sizes[1]
-        hidden = network.hidden.heads * network.hidden.size
-        mixed = hidden + network.output.position.shape[1]
+        matrix = network.output.matrix()
+        hidden, mixed = network.output.inputs, matrix.shape[1]
         output = network.output.size
         shapes = [(concepts, DIMENSION, hidden)] * 2  # W x and its gradient; x needs none
         shapes += [(queries, DIMENSION, output)] * 2 + [(queries, output, mixed)] * 3

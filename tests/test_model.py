@@ -155,6 +155,26 @@ def test_a_wrong_setting_is_named(arguments: dict[str, object], message: str) ->
         TaxoExpan(**arguments)  # type: ignore[arg-type]  # the misuse is the point
 
 
+@pytest.mark.parametrize(
+    "variant",
+    [
+        {"propagation": "gcn", "readout": "mean", "matching": "mlp", "loss": "bce"},
+        {"propagation": "pgcn", "readout": "concat", "matching": "mlp", "fusion": 0},
+        {"propagation": "gat", "readout": "concat-egonet", "matching": "bilinear", "layers": 2},
+        {"matching": "mlp-relu", "output_heads": 2, "layers": 0},
+    ],
+)
+def test_every_part_of_the_network_can_be_exchanged(
+    pantry: Path, tmp_path: Path, variant: dict[str, object]
+) -> None:
+    model = TaxoExpan(device="cpu", **{**SMALL, "epochs": 4, **variant}).fit(Taxonomy.read(pantry))
+    losses = [epoch.loss for epoch in model.history.epochs] if model.history else []
+    assert losses[-1] < losses[0]
+    model.save(tmp_path / "model")
+    loaded = TaxoExpan.load(tmp_path / "model", "cpu")
+    assert loaded.suggest(["cashew milk"]) == model.suggest(["cashew milk"])
+
+
 def test_the_papers_preset_trains(pantry: Path) -> None:
     model = TaxoExpan("paper", device="cpu", epochs=1, negatives=16).fit(Taxonomy.read(pantry))
     assert model.configuration.hidden == 250

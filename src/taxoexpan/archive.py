@@ -22,7 +22,7 @@ from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training import History
 
-KIND, VERSION = "taxoexpan-model", 1
+KIND, VERSION = "taxoexpan-model", 2
 CONFIG, WEIGHTS, ANCHORS, TAXONOMY = (
     "config.json",
     "weights.safetensors",
@@ -35,7 +35,7 @@ OWN = (CONFIG, WEIGHTS, ANCHORS, "taxonomy", "README.md")
 
 @dataclass(frozen=True)
 class Archive:
-    """All that a trained model is: `vectors` [2, N, D1] and `keys` [N, D1] belong to the concepts.
+    """All that a trained model is: `vectors` [2, N, D1] and `keys` [N, k] belong to the concepts.
 
     `training` is the record of how it came about: figures of the best epoch, versions, machine.
     """

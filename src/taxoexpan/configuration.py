@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from importlib import resources
-from typing import Any
+from typing import Any, TypeVar
 
 from taxoexpan.errors import ConfigurationError
+
+T = TypeVar("T")
 
 PRESETS = ("best", "paper")
 
@@ -18,12 +21,24 @@ class Configuration:
 
     features: str
     """Which encoder makes the concepts' vectors."""
+    propagation: str
+    """What passes messages in an egonet: gcn, gat, pgcn or pgat (with positions)."""
+    readout: str
+    """What makes one vector of an egonet: mean, weighted, concat, or concat-egonet."""
+    matching: str
+    """What scores a pair: bilinear, mlp; or mlp-relu, bilinear-exp as in the authors' code."""
+    loss: str
+    """What is minimised: infonce or bce."""
+    layers: int
+    """Layers before the last one."""
     hidden: int
-    """Size of each attention head of the first layer."""
+    """Size of each head of these layers, and of an MLP's hidden layer."""
     heads: int
-    """Attention heads of the first layer."""
+    """Heads of these layers."""
     output: int
     """Size of an anchor's embedding."""
+    output_heads: int
+    """Heads of the last layer, which are averaged."""
     position: int
     """Size of a position embedding."""
     fusion: int
@@ -68,9 +83,16 @@ class Configuration:
 
 
 _POSITIVE = {
-    "hidden", "heads", "output", "position", "siblings", "batch_size", "negatives",
+    "hidden", "heads", "output", "output_heads", "position", "siblings", "batch_size", "negatives",
     "learning_rate", "epochs", "patience",
 }  # fmt: skip
+
+
+def pick(setting: str, name: str, choices: Mapping[str, T]) -> T:
+    """What a setting's value stands for; an unknown one is an error that lists the choices."""
+    if name not in choices:
+        raise ConfigurationError(f"{setting} is {name!r}; choose one of {', '.join(choices)}")
+    return choices[name]
 
 
 def load_preset(name: str, **changes: Any) -> Configuration:

@@ -28,7 +28,7 @@ CELLS = 16_000_000
 def encode_anchors(
     network: MatchingNetwork, taxonomy: Taxonomy, vectors: Tensor, siblings: int
 ) -> Tensor:
-    """The key [N, D1] of every concept as an anchor, computed once for all queries."""
+    """The key [N, k] of every concept as an anchor, computed once for all queries."""
     was_training = network.training
     network.eval()
     keys = []
@@ -54,7 +54,7 @@ class Ranking:
 
 
 class Placement:
-    """All anchors of a taxonomy, ready to score queries; vectors are [2, N, D1], keys [N, D1].
+    """All anchors of a taxonomy, ready to score queries; vectors are [2, N, D1], keys [N, k].
 
     Deprecated concepts are no parents: they score minus infinity.
     """
@@ -64,15 +64,15 @@ class Placement:
     ) -> None:
         self.keys = keys
         self.vectors = vectors
-        self.fusion = network.fusion
+        self.match, self.fusion = network.match, network.fusion
         self.closed = torch.tensor(sorted(taxonomy.deprecated), dtype=torch.long).to(keys.device)
         everyone = np.arange(len(taxonomy))
         self.egonets = anchor_egonets(taxonomy, everyone, len(taxonomy)).to(vectors.device)
 
     @torch.no_grad()
     def scores(self, queries: Tensor) -> Tensor:
-        """The logarithm of the match of every anchor with every query: [2, Q, D1] → [N, Q]."""
-        scores = self.keys @ queries[0].T
+        """What orders every anchor for every query, higher is better: [2, Q, D1] → [N, Q]."""
+        scores = self.match.grid(self.keys, self.match.asked(queries[0]))
         if self.fusion is not None:
             compared = compare(self.vectors @ queries.mT, self.egonets)
             rows = max(1, FUSED // queries.shape[1])

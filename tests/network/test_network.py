@@ -6,23 +6,52 @@ import torch
 from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from network.reference import anchor_embedding, double_precision, egonet_in, egonet_of, score
+from network.reference import (
+    anchor_embedding,
+    double_precision,
+    egonet_in,
+    egonet_of,
+    instance_loss,
+    raw_match,
+    score,
+)
 
 from taxoexpan.configuration import load_preset
 from taxoexpan.egonets import Egonets
+from taxoexpan.errors import ConfigurationError
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.placement import Placement, anchor_egonets, encode_anchors
-from taxoexpan.supervision import Supervision
+from taxoexpan.supervision import Supervision, TrainingBatch
 from taxoexpan.taxonomy import Taxonomy
 
 SIZE = 6
+FAMILY = [
+    {"propagation": propagation, "readout": readout, "matching": matching}
+    for propagation in ("gcn", "gat", "pgcn", "pgat")
+    for readout in ("mean", "weighted", "concat")
+    for matching in ("mlp", "bilinear")
+]
+BEST = {"propagation": "pgat", "readout": "weighted", "matching": "bilinear"}
+AS_THEIR_CODE = [
+    {**BEST, "readout": "concat-egonet"},
+    {**BEST, "matching": "mlp-relu"},
+    {**BEST, "matching": "bilinear-exp"},
+]
+DEPTHS = [{"layers": 0}, {"layers": 3}, {"output_heads": 3}]
+of_the_family = pytest.mark.parametrize(
+    "variant",
+    [*FAMILY, *AS_THEIR_CODE, *({**member, **depth} for member in FAMILY[::5] for depth in DEPTHS)],
+    ids=lambda variant: "-".join(map(str, variant.values())),
+)
 
 
-def random_case(seed: int, fusion: int) -> tuple[Taxonomy, MatchingNetwork, torch.Tensor]:
+def random_case(
+    seed: int, fusion: int, **variant: object
+) -> tuple[Taxonomy, MatchingNetwork, torch.Tensor]:
     """A random taxonomy, a network with every weight drawn, and unit vectors [2, N, 6]."""
     taxonomy = random_taxonomy(seed, count=4 + seed % 8, most_parents=2)
     sizes = {"hidden": 3, "heads": 2, "output": 4, "position": 2, "fusion": fusion}
-    network = MatchingNetwork(load_preset("best", **sizes), SIZE).eval()
+    network = MatchingNetwork(load_preset("best", **{**sizes, **variant}), SIZE).eval()
     drawn = torch.Generator().manual_seed(seed)
     for parameter in network.parameters():
         parameter.data.normal_(generator=drawn)
@@ -30,52 +59,95 @@ def random_case(seed: int, fusion: int) -> tuple[Taxonomy, MatchingNetwork, torc
     return taxonomy, network, vectors / vectors.norm(dim=2, keepdim=True)
 
 
-@given(st.integers(0, 10_000))
-@settings(max_examples=25, deadline=None)
-def test_batched_encoding_equals_the_equations_node_by_node(seed: int) -> None:
+@of_the_family
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=4, deadline=None)
+def test_batched_encoding_equals_the_equations_node_by_node(
+    variant: dict[str, object], seed: int
+) -> None:
     with double_precision():
-        taxonomy, network, vectors = random_case(seed, fusion=0)
+        taxonomy, network, vectors = random_case(seed, fusion=0, **variant)
         egonets = anchor_egonets(taxonomy, np.arange(len(taxonomy)), 50)
-        keys = network.encode(vectors[0][egonets.concepts], egonets)
+        names = vectors[0][egonets.concepts]
+        embeddings, keys = network.embed(names, egonets), network.encode(names, egonets)
+        query = torch.randn(SIZE)
+        raw = network.match.grid(keys, network.match.asked(query[None]))
         for anchor in range(len(taxonomy)):
             slow = anchor_embedding(network, vectors[0], egonet_of(taxonomy, anchor))
-            torch.testing.assert_close(keys[anchor], slow @ network.match.weight)
+            torch.testing.assert_close(embeddings[anchor], slow)
+            torch.testing.assert_close(raw[anchor, 0], raw_match(network, slow, query))
 
 
+@pytest.mark.parametrize("loss", ["infonce", "bce"])
+@of_the_family
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=2, deadline=None)
+def test_loss_and_gradient_of_every_variant_equal_the_equations_pair_by_pair(
+    variant: dict[str, object], loss: str, seed: int
+) -> None:
+    hold_against_the_equations(seed, 0, 2, 0.4, {**variant, "loss": loss})
+
+
+@pytest.mark.parametrize("loss", ["infonce", "bce"])
 @pytest.mark.parametrize(("siblings", "childless"), [(50, 0.0), (2, 0.4)])
 @pytest.mark.parametrize("fusion", [0, 5])
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=12, deadline=None)
-def test_loss_and_gradient_equal_infonce_pair_by_pair(
-    fusion: int, siblings: int, childless: float, seed: int
+@settings(max_examples=8, deadline=None)
+def test_loss_and_gradient_equal_the_equations_pair_by_pair(
+    fusion: int, siblings: int, childless: float, loss: str, seed: int
+) -> None:
+    hold_against_the_equations(seed, fusion, siblings, childless, {"loss": loss})
+
+
+def hold_against_the_equations(
+    seed: int, fusion: int, siblings: int, childless: float, variant: dict[str, object]
 ) -> None:
     with double_precision():
-        taxonomy, network, vectors = random_case(seed, fusion)
+        taxonomy, network, vectors = random_case(seed, fusion, **variant)
         shape = {"batch_size": 64, "negatives": 5, "siblings": siblings, "childless": childless}
         supervision = Supervision(taxonomy, load_preset("best", **shape), seed)
         batch = next(supervision.epoch())
         fast = network.loss(vectors, batch)
-        fast_gradient = torch.autograd.grad(fast, list(network.parameters()), allow_unused=True)
-        anchors = sorted({int(a) for a in batch.egonets.concepts[anchor_nodes(batch.egonets)]})
-        losses = []
-        for query, place in zip(batch.queries.tolist(), batch.positives.tolist(), strict=True):
-            parents = set(taxonomy.parents_of.of(query).tolist())
-            below = {taxonomy.index(id) for id in taxonomy.descendants(taxonomy.ids[query])}
-            negatives = [a for a in anchors if a not in parents | below | {query}]
-            asked = vectors[:, query]
-            own = egonet_in(batch.egonets, place, without=query)
-            others = [egonet_in(batch.egonets, anchors.index(a)) for a in negatives]
-            scores = [score(network, vectors, egonet, asked) for egonet in (own, *others)]
-            losses.append(-torch.log_softmax(torch.stack(scores), 0)[0])
-        slow = torch.stack(losses).mean()
-        slow_gradient = torch.autograd.grad(slow, list(network.parameters()), allow_unused=True)
+        slow = slow_loss(network, taxonomy, vectors, batch, str(variant["loss"]))
         torch.testing.assert_close(fast, slow)
-        for one, other in zip(fast_gradient, slow_gradient, strict=True):
-            if one is not None or other is not None:
-                zero = torch.zeros_like(one if one is not None else other)
-                torch.testing.assert_close(
-                    one if one is not None else zero, other if other is not None else zero
-                )
+        parameters = list(network.parameters())
+        gradients = [
+            torch.autograd.grad(loss, parameters, allow_unused=True) for loss in (fast, slow)
+        ]
+        for one, other, parameter in zip(*gradients, parameters, strict=True):
+            zero = torch.zeros_like(parameter)
+            torch.testing.assert_close(
+                one if one is not None else zero, other if other is not None else zero
+            )
+
+
+def slow_loss(
+    network: MatchingNetwork,
+    taxonomy: Taxonomy,
+    vectors: torch.Tensor,
+    batch: TrainingBatch,
+    loss: str,
+) -> torch.Tensor:
+    """Every instance of a batch by itself, every egonet on its own."""
+    anchors = sorted({int(a) for a in batch.egonets.concepts[anchor_nodes(batch.egonets)]})
+    total, counted = torch.zeros(()), 0
+    for query, place in zip(batch.queries.tolist(), batch.positives.tolist(), strict=True):
+        parents = set(taxonomy.parents_of.of(query).tolist())
+        below = {taxonomy.index(id) for id in taxonomy.descendants(taxonomy.ids[query])}
+        negatives = [a for a in anchors if a not in parents | below | {query}]
+        own = egonet_in(batch.egonets, place, without=query)
+        others = [egonet_in(batch.egonets, anchors.index(a)) for a in negatives]
+        raw = [score(network, vectors, egonet, vectors[:, query]) for egonet in (own, *others)]
+        value, pairs = instance_loss(network, raw, loss)
+        total, counted = total + value, counted + pairs
+    return total / counted
+
+
+@pytest.mark.parametrize("name", ["propagation", "readout", "matching", "loss"])
+def test_an_unknown_name_is_answered_with_the_choices(name: str) -> None:
+    known = {"propagation": "gcn", "readout": "mean", "matching": "mlp", "loss": "bce"}
+    with pytest.raises(ConfigurationError, match=f"{name} is 'gnn'; choose one of .*{known[name]}"):
+        MatchingNetwork(load_preset("best", **{name: "gnn"}), SIZE)
 
 
 @pytest.mark.parametrize("fusion", [0, 5])

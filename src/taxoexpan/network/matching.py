@@ -4,24 +4,165 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from taxoexpan.network.comparison import FEATURES
 
+PAIRS = 8_000_000
+"""Hidden units of pairs that an MLP holds at a time while it ranks."""
 
-class LogBilinearMatch(nn.Module):
-    r"""LBM, Eq. 10: :math:`f(a, n) = \exp(a^T W n)`.
 
-    The logarithm is what is computed: InfoNCE's softmax is the exp, and ranking does not need it.
-    `weight` is W [D2, D1]; a W can be kept for every anchor, and ranking is one matrix product.
+class Match(nn.Module):
+    """f(a, n) from two sides that are computed once for each anchor and each query.
+
+    An anchor's embedding is a = matrix · mean, block by block (see `EgonetSums`); what is done
+    with the matrix is for each match to decide. D2 = blocks * size, D1 = query, and `hidden` are
+    the units of a match that has some.
     """
 
-    def __init__(self, anchor: int, query: int) -> None:
+    def __init__(self, blocks: int, size: int, query: int, hidden: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(anchor, query))
+        self.blocks, self.size, self.query, self.hidden = blocks, size, query, hidden
+
+    def reset(self, generator: torch.Generator) -> None:
+        """Draw the weights (Glorot)."""
+        raise NotImplementedError
+
+    def keys(self, means: Tensor, matrix: Tensor) -> Tensor:
+        """The anchors' side, to be kept: [A, R * K'] → [A, k]."""
+        raise NotImplementedError
+
+    def asked(self, queries: Tensor) -> Tensor:
+        """The queries' side that goes with `keys`: [B, D1] → [B, k]."""
+        raise NotImplementedError
+
+    def sides(self, means: Tensor, queries: Tensor, matrix: Tensor) -> tuple[Tensor, Tensor]:
+        """Both sides for training, as cheap as can be: [A, k'] and [B, k']."""
+        return self.keys(means, matrix), self.asked(queries)
+
+    def grid(self, left: Tensor, right: Tensor) -> Tensor:
+        """The raw score of every pair [A, B]."""
+        raise NotImplementedError
+
+    def pairs(self, left: Tensor, right: Tensor) -> Tensor:
+        """The raw score of each row with the same row: [..., k] → [...]."""
+        raise NotImplementedError
+
+    def log_match(self, raw: Tensor) -> Tensor:
+        """Log f, which InfoNCE takes; ranking needs only its order."""
+        return raw
+
+
+class LogBilinearMatch(Match):
+    r"""LBM, Eq. 10: :math:`f(a, n) = \exp(a^T W n)`; `weight` is W [D2, D1].
+
+    The logarithm is what is computed: InfoNCE's softmax is the exp, and ranking does not need it.
+    """
+
+    def __init__(self, blocks: int, size: int, query: int, hidden: int) -> None:
+        super().__init__(blocks, size, query, hidden)
+        self.weight = nn.Parameter(torch.empty(blocks * size, query))
 
     def reset(self, generator: torch.Generator) -> None:
         """Draw the weights (Glorot)."""
         nn.init.xavier_normal_(self.weight, generator=generator)
+
+    def keys(self, means: Tensor, matrix: Tensor) -> Tensor:
+        """aᵀW, so that ranking is one product with the queries: [A, D1]."""
+        by_block = self.weight.view(self.blocks, self.size, self.query)
+        return means @ (matrix.T @ by_block).flatten(0, 1)
+
+    def asked(self, queries: Tensor) -> Tensor:
+        """The queries as they are."""
+        return queries
+
+    def sides(self, means: Tensor, queries: Tensor, matrix: Tensor) -> tuple[Tensor, Tensor]:
+        """The means as they are: the matrices go to the few queries, not to the many anchors."""
+        asked = (queries @ self.weight.T).unflatten(1, (self.blocks, self.size))
+        return means, (asked @ matrix).flatten(1)
+
+    def grid(self, left: Tensor, right: Tensor) -> Tensor:
+        """One product."""
+        return left @ right.T
+
+    def pairs(self, left: Tensor, right: Tensor) -> Tensor:
+        """Dot products."""
+        return (left * right).sum(-1)
+
+
+class ExponentialMatch(LogBilinearMatch):
+    """The authors' option LBM under InfoNCE, where the exp is taken twice: log f = exp(aᵀWn)."""
+
+    def log_match(self, raw: Tensor) -> Tensor:
+        """The first exp; the softmax is the second."""
+        return raw.exp()
+
+
+class PerceptronMatch(Match):
+    r"""MLP, Eq. 9: :math:`f(a, n) = \sigma(W_2 \gamma(W_1 [a \| n] + B_1) + B_2)`, γ LeakyReLU.
+
+    W1 is kept in two parts, for a and for n, each with H rows.
+    """
+
+    slope = 0.01
+
+    def __init__(self, blocks: int, size: int, query: int, hidden: int) -> None:
+        super().__init__(blocks, size, query, hidden)
+        self.anchor_weight = nn.Parameter(torch.empty(hidden, blocks * size))
+        self.query_weight = nn.Parameter(torch.empty(hidden, query))
+        self.hidden_bias = nn.Parameter(torch.zeros(hidden))
+        self.output = nn.Parameter(torch.empty(1, hidden))
+        self.bias = nn.Parameter(torch.zeros(()))
+
+    def reset(self, generator: torch.Generator) -> None:
+        """Draw the weights (Glorot)."""
+        for weight in (self.anchor_weight, self.query_weight, self.output):
+            nn.init.xavier_normal_(weight, generator=generator)
+        for bias in (self.hidden_bias, self.bias):
+            nn.init.zeros_(bias)
+
+    def keys(self, means: Tensor, matrix: Tensor) -> Tensor:
+        """W1's part for the anchor: [A, H]."""
+        by_block = self.anchor_weight.view(self.hidden, self.blocks, self.size)
+        return means @ (by_block @ matrix).flatten(1).T
+
+    def asked(self, queries: Tensor) -> Tensor:
+        """W1's part for the query, and its bias: [B, H]."""
+        return F.linear(queries, self.query_weight, self.hidden_bias)
+
+    def grid(self, left: Tensor, right: Tensor) -> Tensor:
+        """Every pair, some anchors at a time where no gradient is wanted."""
+        rows = len(left) if torch.is_grad_enabled() else max(1, PAIRS // right.numel())
+        return torch.cat([self.pairs(some[:, None], right) for some in left.split(rows)])
+
+    def pairs(self, left: Tensor, right: Tensor) -> Tensor:
+        """The second layer."""
+        return self._activated(left + right) @ self.output[0] + self.bias
+
+    def log_match(self, raw: Tensor) -> Tensor:
+        """Log σ."""
+        return F.logsigmoid(raw)
+
+    def _activated(self, hidden: Tensor) -> Tensor:
+        return F.leaky_relu(hidden, self.slope)
+
+
+class PlainPerceptronMatch(PerceptronMatch):
+    """MLP as in the authors' code: ReLU, and no sigmoid."""
+
+    slope = 0.0
+
+    def log_match(self, raw: Tensor) -> Tensor:
+        """As it is."""
+        return raw
+
+
+MATCHES: dict[str, type[Match]] = {
+    "bilinear": LogBilinearMatch,
+    "mlp": PerceptronMatch,
+    "mlp-relu": PlainPerceptronMatch,
+    "bilinear-exp": ExponentialMatch,
+}
 
 
 class FusionHead(nn.Module):

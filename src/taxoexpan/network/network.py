@@ -6,67 +6,85 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from taxoexpan.configuration import Configuration
+from taxoexpan.configuration import Configuration, pick
 from taxoexpan.egonets import Egonets
 from taxoexpan.network.comparison import compare_leaving_out
-from taxoexpan.network.matching import FusionHead, LogBilinearMatch
-from taxoexpan.network.propagation import EgonetSums, HiddenLayer, OutputLayer, leave_out
-from taxoexpan.network.readout import WeightedMeanReadout
+from taxoexpan.network.losses import LOSSES
+from taxoexpan.network.matching import MATCHES, FusionHead
+from taxoexpan.network.propagation import PROPAGATIONS, EgonetSums, Layer
+from taxoexpan.network.readout import READOUTS
 from taxoexpan.supervision import TrainingBatch
 
 
 class MatchingNetwork(nn.Module):
-    """Two layers of position-enhanced attention, weighted mean readout, log-bilinear match."""
+    """Layers of propagation, a readout and a match (Section 4.2), chosen by their names."""
 
     def __init__(self, configuration: Configuration, dimension: int) -> None:
         super().__init__()
         c = configuration
         self.dropout, self.query_dropout = c.dropout, c.query_dropout
-        self.hidden = HiddenLayer(dimension, c.hidden, c.heads, c.position)
-        self.output = OutputLayer(c.hidden * c.heads, c.output, c.position)
-        self.readout = WeightedMeanReadout()
-        self.match = LogBilinearMatch(c.output, dimension)
+        kind, positions = pick("propagation", c.propagation, PROPAGATIONS)
+        position = c.position if positions else 0
+        inputs = [dimension] + [c.hidden * c.heads] * c.layers
+        self.hidden = nn.ModuleList(kind(i, c.hidden, c.heads, position) for i in inputs[:-1])
+        self.output = kind(inputs[-1], c.output, c.output_heads, position)
+        self.readout = pick("readout", c.readout, READOUTS)()
+        match = pick("matching", c.matching, MATCHES)
+        self.match = match(self.readout.blocks, c.output, dimension, c.hidden)
         self.fusion = FusionHead(c.fusion) if c.fusion else None
+        self.criterion = pick("loss", c.loss, LOSSES)
 
     def reset(self, generator: torch.Generator) -> None:
         """Draw all weights anew."""
-        for part in (self.hidden, self.output, self.match, self.fusion):
-            if part is not None:
-                part.reset(generator)
+        for part in self._layers():
+            part.reset(generator)
+        self.match.reset(generator)
+        if self.fusion is not None:
+            self.fusion.reset(generator)
 
     def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
-        """What queries are multiplied with, for every anchor: [C, D1] → keys [A, D1]."""
-        sums = self._collect(names, egonets)
-        return sums.mean() @ (self.output.matrix().T @ self.match.weight)
+        """The side of every anchor that is kept for queries: [C, D1] → keys [A, k]."""
+        return self.match.keys(self._collect(names, egonets).mean(), self.output.matrix())
+
+    def embed(self, names: Tensor, egonets: Egonets) -> Tensor:
+        """Every anchor's embedding a (Eq. 6): [C, D1] → [A, D2]."""
+        means = self._collect(names, egonets).mean()
+        by_block = means.view(len(means), self.readout.blocks, -1)
+        return (by_block @ self.output.matrix().T).flatten(1)
 
     def loss(self, vectors: Tensor, batch: TrainingBatch) -> Tensor:
-        """InfoNCE, Eq. 11, of a batch; `vectors` [2, N, D1] are all concepts' (see features)."""
+        """The loss of a batch; `vectors` [2, N, D1] are all concepts' (see features)."""
         egonets = batch.egonets
         queries = vectors.index_select(1, batch.queries)
         known = vectors.index_select(1, egonets.concepts)
         sums = self._collect(known[0], egonets)
-        parents = leave_out(sums, egonets, batch.positives, batch.own_sibling)
-        # a W n with a = [W ‖ O] m: the matrices go to the few queries, not to the many anchors.
-        asked = self._drop(queries[0], self.query_dropout) @ self.match.weight.T
-        asked = asked @ self.output.matrix()
-        positive = (parents * asked).sum(1)
-        scores = sums.mean() @ asked.T
+        parents = sums.mean_without(egonets, batch.positives, batch.own_sibling)
+        asked = self._drop(queries[0], self.query_dropout)
+        matrix = self.output.matrix()
+        left, right = self.match.sides(torch.cat([sums.mean(), parents]), asked, matrix)
+        anchors, own = left.split([egonets.size, len(parents)])
+        positive, scores = self.match.pairs(own, right), self.match.grid(anchors, right)
         if self.fusion is not None:
             cosines = known @ queries.mT
             compared = compare_leaving_out(cosines, egonets, batch.positives, batch.own_sibling)
             fused = self.fusion(compared)
             scores = scores + fused
             positive = positive + fused.gather(0, batch.positives[None, :]).squeeze(0)
-        # A finite floor: a query whose anchors are all blocked must not give NaN gradients.
-        others = scores.masked_fill(batch.blocked.T, -1e9).logsumexp(0)
-        return (torch.logaddexp(positive, others) - positive).mean()
+        return self.criterion(self.match.log_match, positive, scores, batch.blocked.T)
 
-    def _collect(self, features: Tensor, egonets: Egonets) -> EgonetSums:
-        """Both layers and the readout's sum, but for the output layer's matrix."""
-        hidden = F.leaky_relu(self.hidden(self._drop(features, self.dropout), egonets), 0.01)
-        return self.output.collect(
-            self._drop(hidden, self.dropout), egonets, self.readout.weights()
-        )
+    def _layers(self) -> list[Layer]:
+        return [*self.hidden, self.output]
+
+    def _collect(self, names: Tensor, egonets: Egonets) -> EgonetSums:
+        """All layers and the readout's sum, but for the output layer's matrix."""
+        features = names
+        rows: Tensor | None = egonets.nodes
+        for layer in self.hidden:
+            features = layer(self._drop(features, self.dropout), rows, egonets)
+            features, rows = F.leaky_relu(features, 0.01), None
+        if rows is not None:
+            features = features.index_select(0, rows)
+        return self.output.collect(self._drop(features, self.dropout), egonets, self.readout)
 
     def _drop(self, features: Tensor, share: float) -> Tensor:
         """Dropout by random bytes, eight to a draw: on a CPU, floats are dear to draw."""
