@@ -7,7 +7,7 @@ from builders import pantry_csv
 
 from taxoexpan import TaxoExpan, Taxonomy
 
-SMALL = {"epochs": 15, "hidden": 8, "output": 32, "negatives": 64, "batch_size": 32}
+SMALL = {"epochs": 15, "hidden": 8, "output": 32, "drawn": 64, "batch_size": 32}
 
 
 @pytest.fixture(scope="session")

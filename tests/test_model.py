@@ -176,7 +176,7 @@ def test_every_part_of_the_network_can_be_exchanged(
 
 
 def test_the_papers_preset_trains(pantry: Path) -> None:
-    model = TaxoExpan("paper", device="cpu", epochs=1, negatives=16).fit(Taxonomy.read(pantry))
+    model = TaxoExpan("paper", device="cpu", epochs=1, drawn=16).fit(Taxonomy.read(pantry))
     assert model.configuration.hidden == 250
     assert model._fitted().network.fusion is None
     assert len(model.suggest(["cashew milk"], top_k=2)) == 2

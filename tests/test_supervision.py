@@ -18,7 +18,7 @@ def supervise(taxonomy: Taxonomy, seed: int, **settings: int | float) -> Supervi
 @settings(max_examples=40, deadline=None)
 def test_blocked_anchors_are_the_querys_parents_its_descendants_and_itself(seed: int) -> None:
     taxonomy = random_taxonomy(seed)
-    supervision = supervise(taxonomy, seed, batch_size=16, negatives=12, siblings=4)
+    supervision = supervise(taxonomy, seed, batch_size=16, drawn=12, siblings=4)
     for batch in supervision.epoch():
         sizes = batch.egonets.sizes
         nodes = batch.egonets.nodes[sizes[0] : sizes[0] + sizes[1]]
@@ -33,7 +33,7 @@ def test_blocked_anchors_are_the_querys_parents_its_descendants_and_itself(seed:
 @settings(max_examples=40, deadline=None)
 def test_own_sibling_is_the_query_in_its_parents_egonet(seed: int) -> None:
     taxonomy = random_taxonomy(seed)
-    supervision = supervise(taxonomy, seed, batch_size=16, negatives=4, siblings=3)
+    supervision = supervise(taxonomy, seed, batch_size=16, drawn=4, siblings=3)
     for batch in supervision.epoch():
         sizes = batch.egonets.sizes
         concepts = batch.egonets.concepts[batch.egonets.nodes]
@@ -51,7 +51,7 @@ def test_own_sibling_is_the_query_in_its_parents_egonet(seed: int) -> None:
 
 def test_an_epoch_has_one_instance_for_every_relation() -> None:
     taxonomy = random_taxonomy(1)
-    supervision = supervise(taxonomy, 0, batch_size=7, negatives=4, siblings=50)
+    supervision = supervise(taxonomy, 0, batch_size=7, drawn=4, siblings=50)
     seen = []
     for batch in supervision.epoch():
         sizes = batch.egonets.sizes

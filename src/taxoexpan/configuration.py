@@ -53,8 +53,10 @@ class Configuration:
     """Share of a batch's egonets that is shown without siblings, so that leaves can be parents."""
     batch_size: int
     """Relations in a batch."""
-    negatives: int
-    """Anchors drawn for a batch; each query is matched with all of them."""
+    negatives: str
+    """Which anchors are negatives: sampled for each query, shared by a batch, or all."""
+    drawn: int
+    """How many are drawn: for each query if sampled, for a batch if shared."""
     learning_rate: float
     """Adam's first step size."""
     epochs: int
@@ -75,6 +77,9 @@ class Configuration:
                 value < 0 or (value == 0 and field.name in _POSITIVE)
             ):
                 raise ConfigurationError(f"{field.name} is {value}; it must be above zero")
+        if self.negatives not in ("sampled", "shared", "all"):
+            message = f"negatives is {self.negatives!r}; choose one of sampled, shared, all"
+            raise ConfigurationError(message)
         if self.monitor not in ("mr", "reciprocal_rank"):
             raise ConfigurationError(f"monitor is {self.monitor!r}; choose mr or reciprocal_rank")
         for name in ("dropout", "query_dropout", "childless", "validation_share"):
@@ -83,7 +88,7 @@ class Configuration:
 
 
 _POSITIVE = {
-    "hidden", "heads", "output", "output_heads", "position", "siblings", "batch_size", "negatives",
+    "hidden", "heads", "output", "output_heads", "position", "siblings", "batch_size", "drawn",
     "learning_rate", "epochs", "patience",
 }  # fmt: skip
 

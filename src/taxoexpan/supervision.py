@@ -49,12 +49,13 @@ def mask_leaves(taxonomy: Taxonomy, share: float, most: int, seed: int) -> Holdo
 
 @dataclass(frozen=True)
 class TrainingBatch:
-    """B training instances that share their negatives.
+    """B training instances over the egonets of A anchors.
 
-    Every query is matched with all A anchors of the batch. `positives` [B] is the place of its
-    own parent among them; `own_sibling` [B] the query's row among the siblings of that egonet, or
-    -1 where it was not drawn, so that it can be left out; `blocked` [B, A] is true where an
-    anchor is no negative: a parent, a descendant, or the query itself.
+    A query is matched with all anchors of the batch, or with those at its places in `drawn` [B, N].
+    `positives` [B] is the place of its own parent among the anchors; `own_sibling` [B] the query's
+    row among the siblings of that egonet, or -1 where it was not drawn, so that it can be left out;
+    `blocked` [B, A or N] is true where an anchor is no negative: a parent, a descendant, or the
+    query itself.
     """
 
     queries: torch.Tensor
@@ -62,6 +63,7 @@ class TrainingBatch:
     positives: torch.Tensor
     own_sibling: torch.Tensor
     blocked: torch.Tensor
+    drawn: torch.Tensor | None = None
 
     def to(self, device: torch.device) -> TrainingBatch:
         """The same batch on another device."""
@@ -71,16 +73,21 @@ class TrainingBatch:
             self.positives.to(device, non_blocking=True),
             self.own_sibling.to(device, non_blocking=True),
             self.blocked.to(device, non_blocking=True),
+            None if self.drawn is None else self.drawn.to(device, non_blocking=True),
         )
 
 
 class Supervision:
-    """One training instance for every relation of a taxonomy (Section 4.3)."""
+    """One training instance for every relation of a taxonomy (Section 4.3).
+
+    Its negatives are `sampled`, each query's own as in the paper; `shared`, drawn for a batch and
+    matched with every query of it; or `all` concepts.
+    """
 
     def __init__(self, taxonomy: Taxonomy, configuration: Configuration, seed: int) -> None:
         self.taxonomy = taxonomy
         self.batch_size = configuration.batch_size
-        self.negatives = configuration.negatives
+        self.negatives, self.drawn = configuration.negatives, configuration.drawn
         self.siblings = configuration.siblings
         self.childless = configuration.childless
         self.generator = np.random.default_rng(seed)
@@ -99,20 +106,32 @@ class Supervision:
             yield self.batch(order[start : start + self.batch_size])
 
     def batch(self, relations: Indices) -> TrainingBatch:
-        """These relations as instances, with negatives drawn for all of them together."""
-        drawn = self.generator.integers(0, len(self.taxonomy), self.negatives)
-        anchors = np.unique(np.concatenate([self.parents[relations], drawn]))
+        """These relations as instances, with their negatives."""
+        queries, parents = self.children[relations], self.parents[relations]
+        draws = self._draw(len(relations))
+        anchors = np.unique(np.concatenate([parents, draws.ravel()]))
         siblings = draw_siblings(
             self.taxonomy, anchors, self.siblings, self.childless, self.generator
         )
-        queries = self.children[relations]
+        blocked, drawn = self._blocked(queries, anchors), None
+        if self.negatives == "sampled":
+            drawn = np.searchsorted(anchors, draws)
+            blocked = np.take_along_axis(blocked, drawn, axis=1)
         return TrainingBatch(
             queries=torch.from_numpy(queries),
             egonets=build_egonets(self.taxonomy, anchors, siblings),
-            positives=torch.from_numpy(np.searchsorted(anchors, self.parents[relations])),
+            positives=torch.from_numpy(np.searchsorted(anchors, parents)),
             own_sibling=torch.from_numpy(self._find(siblings.places, relations)),
-            blocked=torch.from_numpy(self._blocked(queries, anchors)),
+            blocked=torch.from_numpy(blocked),
+            drawn=None if drawn is None else torch.from_numpy(drawn),
         )
+
+    def _draw(self, queries: int) -> Indices:
+        """The anchors that are tried as negatives: for each query, for all of them, or all."""
+        if self.negatives == "all":
+            return np.arange(len(self.taxonomy))
+        shape = (queries, self.drawn) if self.negatives == "sampled" else (self.drawn,)
+        return self.generator.integers(0, len(self.taxonomy), shape)
 
     @staticmethod
     def _find(places: Indices, wanted: Indices) -> Indices:
@@ -126,18 +145,15 @@ class Supervision:
 
     def _blocked(self, queries: Indices, anchors: Indices) -> NDArray[np.bool_]:
         """Which anchors are a query's parent, its descendant, or itself."""
-        taxonomy = self.taxonomy
         blocked: NDArray[np.bool_] = np.equal(queries[:, None], anchors[None, :])
-        rows, parents = taxonomy.parents_of.of_many(queries)
-        columns = np.minimum(np.searchsorted(anchors, parents), len(anchors) - 1)
-        there = anchors[columns] == parents
-        blocked[rows[there], columns[there]] = True
-        # An anchor is the query's descendant when the query is one of the anchor's ancestors.
-        below, above = taxonomy.parents_of.reach_of_many(anchors)
         distinct, rows_of = np.unique(queries, return_inverse=True)
-        is_ancestor = np.zeros((len(distinct), len(anchors)), dtype=np.bool_)
-        found = np.minimum(np.searchsorted(distinct, above), len(distinct) - 1)
-        there = distinct[found] == above
-        is_ancestor[found[there], below[there]] = True
-        blocked |= is_ancestor[rows_of]
+        no_negative = np.zeros((len(distinct), len(anchors)), dtype=np.bool_)
+        for rows, concepts in (
+            self.taxonomy.parents_of.of_many(distinct),
+            self.taxonomy.children_of.reach_of_many(distinct),
+        ):
+            columns = np.minimum(np.searchsorted(anchors, concepts), len(anchors) - 1)
+            there = anchors[columns] == concepts
+            no_negative[rows[there], columns[there]] = True
+        blocked |= no_negative[rows_of]
         return blocked

@@ -63,12 +63,16 @@ class MatchingNetwork(nn.Module):
         matrix = self.output.matrix()
         left, right = self.match.sides(torch.cat([sums.mean(), parents]), asked, matrix)
         anchors, own = left.split([egonets.size, len(parents)])
-        positive, scores = self.match.pairs(own, right), self.match.grid(anchors, right)
+        positive = self.match.pairs(own, right)
+        if batch.drawn is None:
+            scores = self.match.grid(anchors, right)
+        else:
+            scores = self.match.pairs(anchors[batch.drawn.T], right)
         if self.fusion is not None:
             cosines = known @ queries.mT
             compared = compare_leaving_out(cosines, egonets, batch.positives, batch.own_sibling)
             fused = self.fusion(compared)
-            scores = scores + fused
+            scores = scores + (fused if batch.drawn is None else fused.gather(0, batch.drawn.T))
             positive = positive + fused.gather(0, batch.positives[None, :]).squeeze(0)
         return self.criterion(self.match.log_match, positive, scores, batch.blocked.T)
 
