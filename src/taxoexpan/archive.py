@@ -121,7 +121,7 @@ def training_record(taxonomy: Taxonomy, history: History, seconds: float) -> dic
     return {
         "concepts": len(taxonomy),
         "relations": taxonomy.relation_count,
-        "taxonomy_sha256": _taxonomy_digest(taxonomy),
+        "taxonomy_sha256": taxonomy_digest(taxonomy),
         "epochs": len(history.epochs),
         "best_epoch": best.number,
         "interrupted": history.interrupted,
@@ -205,7 +205,8 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _taxonomy_digest(taxonomy: Taxonomy) -> str:
+def taxonomy_digest(taxonomy: Taxonomy) -> str:
+    """What tells a taxonomy from every other."""
     content = json.dumps(_taxonomy_columns(taxonomy), ensure_ascii=False)
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -5,13 +5,21 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from taxoexpan.archive import Archive, load_archive, save_archive, training_record
+from taxoexpan.archive import (
+    Archive,
+    load_archive,
+    save_archive,
+    taxonomy_digest,
+    training_record,
+)
+from taxoexpan.checkpoint import Checkpoint, identity_of
 from taxoexpan.configuration import load_preset
 from taxoexpan.decisions import Suggestion, choose
 from taxoexpan.errors import ConfigurationError, ModelError
@@ -23,7 +31,7 @@ from taxoexpan.placement import Placement, encode_anchors
 from taxoexpan.screening import screen
 from taxoexpan.supervision import Holdout, Supervision, mask_leaves
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.training import History, train
+from taxoexpan.training import History, Report, train
 
 ENCODERS: dict[str, type[Encoder]] = {"static": StaticEncoder}
 
@@ -50,11 +58,18 @@ class TaxoExpan:
         self._placement: Placement | None = None
 
     def fit(
-        self, taxonomy: Taxonomy, holdout: Holdout | None = None, progress: bool = False
+        self,
+        taxonomy: Taxonomy,
+        holdout: Holdout | None = None,
+        progress: bool = False,
+        log: str | Path | None = None,
+        checkpoint: str | Path | None = None,
     ) -> TaxoExpan:
         """Train on a taxonomy; some leaves (or `holdout`) are masked to see when to stop.
 
-        Nothing is learned from deprecated concepts.
+        Nothing is learned from deprecated concepts. `log` gets a line of JSON an epoch. After every
+        epoch the state is kept in `checkpoint`; where that file is there already, the training goes
+        on from it, and ends as it would have without a stop.
         """
         known = taxonomy.in_force
         _refuse_unlearnable(known)
@@ -74,7 +89,13 @@ class TaxoExpan:
         with torch.random.fork_rng():
             torch.manual_seed(self.seed)
             self.history = train(
-                network, features, supervision, validate if holdout.concepts else None, c, progress
+                network,
+                features,
+                supervision,
+                validate if holdout.concepts else None,
+                c,
+                Report(progress, Path(log) if log else None),
+                self._checkpoint(checkpoint, taxonomy, holdout),
             )
         record = training_record(taxonomy, self.history, time.monotonic() - began)
         keys = encode_anchors(network, taxonomy, vectors, c.siblings)
@@ -168,6 +189,17 @@ class TaxoExpan:
         if self._archive is None:
             raise ModelError("the model has learned nothing yet; call fit, or load one")
         return self._archive
+
+    def _checkpoint(
+        self, path: str | Path | None, taxonomy: Taxonomy, holdout: Holdout
+    ) -> Checkpoint | None:
+        """A file for this training; more epochs may be asked of it later."""
+        if path is None:
+            return None
+        settings = asdict(replace(self.configuration, epochs=1, patience=1))
+        masked = [concept.id for concept in holdout.concepts]
+        digest = taxonomy_digest(taxonomy)
+        return Checkpoint(Path(path), identity_of(digest, settings, self.seed, masked))
 
     def _new_network(self) -> MatchingNetwork:
         network = MatchingNetwork(self.configuration, self.encoder.dimension)

@@ -1,17 +1,21 @@
-"""The training loop: batch, loss, step, validate, keep the best."""
+"""The training loop: batch, loss, step, validate, keep the best, and a checkpoint each epoch."""
 
 from __future__ import annotations
 
 import copy
+import json
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from taxoexpan.checkpoint import Checkpoint, State
 from taxoexpan.configuration import Configuration
 from taxoexpan.errors import ModelError
 from taxoexpan.metrics import Metrics
@@ -45,54 +49,153 @@ class History:
         return self.epochs[self.best - 1]
 
 
+@dataclass(frozen=True)
+class Report:
+    """How a training tells what it does: on the screen, and a line of JSON an epoch in a file."""
+
+    progress: bool = False
+    log: Path | None = None
+
+    def tell(self, epoch: Epoch, better: bool) -> None:
+        """Tell of an epoch that is done."""
+        if self.progress:
+            tqdm.write(_line(epoch, better), file=sys.stderr)
+        if self.log is not None:
+            with self.log.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({**asdict(epoch), "better": better}) + "\n")
+
+
+SILENT = Report()
+
+
 def train(
     network: MatchingNetwork,
     features: Tensor,
     supervision: Supervision,
     validate: Validate | None,
     configuration: Configuration,
-    progress: bool = True,
+    report: Report = SILENT,
+    checkpoint: Checkpoint | None = None,
 ) -> History:
     """Train until validation stops getting better, and leave the best weights in the network.
 
     Ctrl-C ends the training after the best epoch so far; without a finished epoch it is passed on.
+    Where the checkpoint's file is there, the training goes on from it, on a CPU bit for bit.
     """
-    optimizer = torch.optim.Adam(network.parameters(), configuration.learning_rate, amsgrad=True)
-    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, factor=0.5, patience=3)
-    history, best, lowest = History(), copy.deepcopy(network.state_dict()), math.inf
+    run = _Run(network, supervision, configuration)
+    if checkpoint is not None and checkpoint.path.exists():
+        run.restore(checkpoint.load())
     try:
-        for number in range(1, configuration.epochs + 1):
-            loss = _one_epoch(network, features, supervision, optimizer, number, progress)
-            validation = validate(network) if validate else None
-            rate = optimizer.param_groups[0]["lr"]
-            history.epochs.append(Epoch(number, loss, rate, validation))
-            watched = _watched(history.epochs[-1], configuration.monitor)
-            scheduler.step(watched)
-            if progress:
-                tqdm.write(_line(history.epochs[-1], better=watched < lowest), file=sys.stderr)
-            if watched < lowest:
-                best = copy.deepcopy(network.state_dict())
-                history.best, lowest = number, watched
-            elif number - history.best >= configuration.patience:
-                break
+        while not run.is_done():
+            loss = _one_epoch(run, features, report.progress)
+            better = run.close_epoch(loss, validate(network) if validate else None)
+            report.tell(run.history.epochs[-1], better)
+            if checkpoint is not None:
+                checkpoint.save(run.state())
     except KeyboardInterrupt:
-        if not history.epochs:
+        if not run.history.epochs:
             raise
-        history.interrupted = True
-    network.load_state_dict(best)
+        run.history.interrupted = True
+    network.load_state_dict(run.best)
     network.eval()
-    return history
+    return run.history
 
 
-def _one_epoch(
-    network: MatchingNetwork,
-    features: Tensor,
-    supervision: Supervision,
-    optimizer: torch.optim.Optimizer,
-    number: int,
-    progress: bool,
-) -> float:
+class _Run:
+    """A training between two epochs: weights, optimiser, the best so far, and the dice."""
+
+    def __init__(
+        self, network: MatchingNetwork, supervision: Supervision, configuration: Configuration
+    ) -> None:
+        c = configuration
+        self.network, self.supervision, self.configuration = network, supervision, c
+        self.optimizer = torch.optim.Adam(network.parameters(), c.learning_rate, amsgrad=True)
+        self.scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(
+            self.optimizer, factor=0.5, patience=3
+        )
+        self.history, self.lowest = History(), math.inf
+        self.best = copy.deepcopy(network.state_dict())
+
+    @property
+    def number(self) -> int:
+        """How many epochs are done."""
+        return len(self.history.epochs)
+
+    def is_done(self) -> bool:
+        """Whether there are epochs enough, or it has been long enough since the best."""
+        patience = self.configuration.patience
+        return self.number >= self.configuration.epochs or (
+            self.number - self.history.best >= patience and self.number > 0
+        )
+
+    def close_epoch(self, loss: float, validation: Metrics | None) -> bool:
+        """Note what an epoch came to, and whether it was better than all before."""
+        rate = self.optimizer.param_groups[0]["lr"]
+        epoch = Epoch(self.number + 1, loss, rate, validation)
+        self.history.epochs.append(epoch)
+        watched = _watched(epoch, self.configuration.monitor)
+        self.scheduler.step(watched)
+        better = watched < self.lowest
+        if better:
+            self.best = copy.deepcopy(self.network.state_dict())
+            self.history.best, self.lowest = epoch.number, watched
+        return better
+
+    def state(self) -> State:
+        """All of it, as tensors and as facts."""
+        optimizer = self.optimizer.state_dict()
+        tensors = {f"weights.{name}": t for name, t in self.network.state_dict().items()}
+        tensors |= {f"best.{name}": tensor for name, tensor in self.best.items()}
+        tensors |= {
+            f"optimizer.{index}.{name}": tensor
+            for index, moments in optimizer["state"].items()
+            for name, tensor in moments.items()
+        }
+        tensors["dice"] = torch.get_rng_state()
+        return State(
+            tensors,
+            {
+                "epochs": [asdict(epoch) for epoch in self.history.epochs],
+                "best": self.history.best,
+                "lowest": self.lowest,
+                "groups": optimizer["param_groups"],
+                "scheduler": self.scheduler.state_dict(),
+                "draws": self.supervision.generator.bit_generator.state,
+            },
+        )
+
+    def restore(self, state: State) -> None:
+        """Be where the other training was."""
+        tensors, facts = state.tensors, state.facts
+        self.network.load_state_dict(_under("weights", tensors))
+        self.best = _under("best", tensors)
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in _under("optimizer", tensors).items():
+            index, _, moment = name.partition(".")
+            moments.setdefault(int(index), {})[moment] = tensor
+        self.optimizer.load_state_dict({"state": moments, "param_groups": facts["groups"]})
+        self.scheduler.load_state_dict(facts["scheduler"])
+        self.supervision.generator.bit_generator.state = facts["draws"]
+        torch.set_rng_state(tensors["dice"])
+        self.history.epochs = [_epoch(told) for told in facts["epochs"]]
+        self.history.best, self.lowest = facts["best"], facts["lowest"]
+
+
+def _under(start: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors whose names begin so, without that beginning."""
+    first = f"{start}."
+    return {name.removeprefix(first): t for name, t in tensors.items() if name.startswith(first)}
+
+
+def _epoch(told: dict[str, Any]) -> Epoch:
+    validation = told["validation"]
+    return Epoch(**{**told, "validation": Metrics(**validation) if validation else None})
+
+
+def _one_epoch(run: _Run, features: Tensor, progress: bool) -> float:
     """Train on every relation once; the mean loss."""
+    network, optimizer, supervision = run.network, run.optimizer, run.supervision
+    number = run.number + 1
     network.train()
     total = torch.zeros((), device=features.device)
     bar = tqdm(

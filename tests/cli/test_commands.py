@@ -362,13 +362,23 @@ def test_a_full_disk_is_an_error_without_a_traceback(pantry: Path) -> None:
     assert done.stderr == "taxoexpan: No space left on device: standard output\n"
 
 
-def test_a_model_that_does_not_fit_on_the_disk_leaves_nothing(tmp_path: Path) -> None:
-    food = resources.files("taxoexpan") / "data" / "food.csv"
-    train = f"{sys.executable} -m taxoexpan.cli.main train {food} -o model --epochs 1 --quiet"
-    command = ["bash", "-c", f"ulimit -f 20; {train}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+@pytest.mark.parametrize(
+    ("command", "written"),
+    [
+        ("train {food} -o model", "model.checkpoint"),
+        ("expand {food} {new} -o out.csv --model model", "model"),
+    ],
+)
+def test_what_does_not_fit_on_the_disk_leaves_nothing(
+    tmp_path: Path, command: str, written: str
+) -> None:
+    data = resources.files("taxoexpan") / "data"
+    named = command.format(food=data / "food.csv", new=data / "new-foods.csv")
+    program = f"{sys.executable} -m taxoexpan.cli.main {named} --epochs 1 --quiet"
+    full = ["bash", "-c", f"ulimit -f 20; {program}"]
+    done = subprocess.run(full, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 2
-    assert "model: cannot be written: File too large" in done.stderr
+    assert f"{written}: cannot be written: File too large" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

@@ -157,7 +157,12 @@ def read_taxonomy(path: Path, options: argparse.Namespace) -> Taxonomy:
     return document.taxonomy
 
 
-def fit_model(options: argparse.Namespace, taxonomy: Taxonomy) -> TaxoExpan:
+def fit_model(
+    options: argparse.Namespace,
+    taxonomy: Taxonomy,
+    log: Path | None = None,
+    checkpoint: Path | None = None,
+) -> TaxoExpan:
     """Train as the options say, and report."""
     from taxoexpan.model import TaxoExpan
 
@@ -165,7 +170,7 @@ def fit_model(options: argparse.Namespace, taxonomy: Taxonomy) -> TaxoExpan:
     model = TaxoExpan(options.preset, options.seed, options.device, **changes)
     if not options.quiet:
         note(f"training on {len(taxonomy):,} concepts, {taxonomy.relation_count:,} relations")
-    model.fit(taxonomy, progress=not options.quiet)
+    model.fit(taxonomy, progress=not options.quiet, log=log, checkpoint=checkpoint)
     figures = model.training["validation"]
     if figures is None or figures["queries"] < FEW_QUERIES:
         count = 0 if figures is None else figures["queries"]

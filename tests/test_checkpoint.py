@@ -1,0 +1,95 @@
+"""A training that was stopped goes on, and ends as it would have without a stop."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from conftest import SMALL
+
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.cli.main import main
+from taxoexpan.errors import ModelError
+
+QUICK = {**SMALL, "epochs": 6}
+
+
+def weights_of(model: TaxoExpan) -> dict[str, torch.Tensor]:
+    return model._fitted().network.state_dict()
+
+
+def same(one: TaxoExpan, other: TaxoExpan) -> bool:
+    ours, theirs = weights_of(one), weights_of(other)
+    return all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_a_training_in_two_parts_equals_one_in_one(pantry: Path, tmp_path: Path) -> None:
+    taxonomy, checkpoint = Taxonomy.read(pantry), tmp_path / "checkpoint"
+    whole = TaxoExpan(seed=3, device="cpu", **QUICK).fit(taxonomy)
+    TaxoExpan(seed=3, device="cpu", **{**QUICK, "epochs": 2}).fit(taxonomy, checkpoint=checkpoint)
+    parts = TaxoExpan(seed=3, device="cpu", **QUICK).fit(taxonomy, checkpoint=checkpoint)
+    assert same(whole, parts)
+    assert whole.history is not None
+    assert parts.history is not None
+    assert parts.history.epochs == whole.history.epochs
+
+
+@pytest.mark.parametrize("change", [{"seed": 4}, {"hidden": 9}, {"dropout": 0.25}])
+def test_a_checkpoint_of_another_training_is_refused(
+    pantry: Path, tmp_path: Path, change: dict[str, object]
+) -> None:
+    taxonomy, checkpoint = Taxonomy.read(pantry), tmp_path / "checkpoint"
+    settings: dict[str, Any] = {"seed": 3, "device": "cpu", **QUICK, "epochs": 1}
+    TaxoExpan(**settings).fit(taxonomy, checkpoint=checkpoint)
+    with pytest.raises(ModelError, match="of another training"):
+        TaxoExpan(**{**settings, **change}).fit(taxonomy, checkpoint=checkpoint)
+
+
+@pytest.mark.parametrize("content", [b"", b"nothing", b"\x08\0\0\0\0\0\0\0{}      "])
+def test_a_damaged_checkpoint_is_refused(pantry: Path, tmp_path: Path, content: bytes) -> None:
+    checkpoint = tmp_path / "checkpoint"
+    checkpoint.write_bytes(content)
+    with pytest.raises(ModelError, match="not a checkpoint that can be read"):
+        TaxoExpan(device="cpu", **QUICK).fit(Taxonomy.read(pantry), checkpoint=checkpoint)
+
+
+def test_a_log_has_a_line_for_every_epoch(pantry: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    model = TaxoExpan(device="cpu", **QUICK).fit(Taxonomy.read(pantry), log=log)
+    lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    assert model.history is not None
+    assert [line["loss"] for line in lines] == [epoch.loss for epoch in model.history.epochs]
+    assert [line["number"] for line in lines if line["better"]][-1] == model.history.best
+
+
+def test_killed_in_mid_epoch_and_resumed_a_run_ends_with_the_same_weights(
+    pantry: Path, tmp_path: Path
+) -> None:
+    def command(out: Path, *more: str) -> list[str]:
+        options = ["--epochs", "12", "--device", "cpu", "--quiet", *more]
+        return ["train", str(pantry), "-o", str(out), *options]
+
+    alone, killed = tmp_path / "alone", tmp_path / "killed"
+    assert main(command(alone)) == 0
+    program = [sys.executable, "-m", "taxoexpan.cli.main", *command(killed, "--log", "log.jsonl")]
+    process = subprocess.Popen(program, cwd=tmp_path, stderr=subprocess.PIPE)
+    log, checkpoint = tmp_path / "log.jsonl", tmp_path / "killed.checkpoint"
+    while not (log.exists() and log.read_text().count("\n") >= 3):
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert checkpoint.exists()
+    assert not killed.exists()
+    assert main(command(killed)) == 2  # an unfinished training is not thrown away
+    assert main(command(killed, "--resume")) == 0
+    assert not checkpoint.exists()
+    assert same(TaxoExpan.load(alone, "cpu"), TaxoExpan.load(killed, "cpu"))
