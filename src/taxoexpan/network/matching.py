@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -12,7 +14,7 @@ PAIRS = 8_000_000
 """Hidden units of pairs that an MLP holds at a time while it ranks."""
 
 
-class Match(nn.Module):
+class Match(nn.Module, ABC):
     """f(a, n) from two sides that are computed once for each anchor and each query.
 
     An anchor's embedding is a = matrix · mean, block by block (see `EgonetSums`); what is done
@@ -24,29 +26,29 @@ class Match(nn.Module):
         super().__init__()
         self.blocks, self.size, self.query, self.hidden = blocks, size, query, hidden
 
+    @abstractmethod
     def reset(self, generator: torch.Generator) -> None:
         """Draw the weights (Glorot)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def keys(self, means: Tensor, matrix: Tensor) -> Tensor:
         """The anchors' side, to be kept: [A, R * K'] → [A, k]."""
-        raise NotImplementedError
 
+    @abstractmethod
     def asked(self, queries: Tensor) -> Tensor:
         """The queries' side that goes with `keys`: [B, D1] → [B, k]."""
-        raise NotImplementedError
 
     def sides(self, means: Tensor, queries: Tensor, matrix: Tensor) -> tuple[Tensor, Tensor]:
         """Both sides for training, as cheap as can be: [A, k'] and [B, k']."""
         return self.keys(means, matrix), self.asked(queries)
 
+    @abstractmethod
     def grid(self, left: Tensor, right: Tensor) -> Tensor:
         """The raw score of every pair [A, B]."""
-        raise NotImplementedError
 
+    @abstractmethod
     def pairs(self, left: Tensor, right: Tensor) -> Tensor:
         """The raw score of each row with the same row: [..., k] → [...]."""
-        raise NotImplementedError
 
     def log_match(self, raw: Tensor) -> Tensor:
         """Log f, which InfoNCE takes; ranking needs only its order."""

@@ -8,6 +8,7 @@ position embeddings p as well, and [W ‖ O][h ‖ p] = W h + O p.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
@@ -84,7 +85,7 @@ class EgonetSums:
         return self.readout.weights()[Position.SIBLING] * brought
 
 
-class Layer(nn.Module):
+class Layer(nn.Module, ABC):
     """The weights of one layer: W of M heads, and where positions count, O and p."""
 
     def __init__(
@@ -112,9 +113,9 @@ class Layer(nn.Module):
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
+    @abstractmethod
     def messages(self, features: Tensor, rows: Tensor | None, egonets: Egonets) -> Messages:
         """α of every message; `features` [n, inputs], node u's in row `rows[u]`, or in row u."""
-        raise NotImplementedError
 
     def forward(self, features: Tensor, rows: Tensor | None, egonets: Egonets) -> Tensor:
         """Eq. 5 without its ρ: [n, inputs] → [nodes, M * size].

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -9,7 +11,7 @@ from torch.nn import functional as F
 from taxoexpan.egonets import Position
 
 
-class Readout(nn.Module):
+class Readout(nn.Module, ABC):
     """A weight for each position, and what the weighted sums are divided by.
 
     `blocks` is 1 where all positions go into one sum, 3 where each has its own.
@@ -17,13 +19,13 @@ class Readout(nn.Module):
 
     blocks = 1
 
+    @abstractmethod
     def weights(self) -> Tensor:
         """The weight of each position [3]."""
-        raise NotImplementedError
 
+    @abstractmethod
     def divisor(self, counts: Tensor) -> Tensor:
         """What each block's sum is divided by; `counts` are nodes by position: [A, 3] → [A, R]."""
-        raise NotImplementedError
 
     def sums(self, counts: Tensor) -> Tensor:
         """What the weights of all nodes in each block add up to [A, R]."""
