@@ -70,6 +70,15 @@ def test_a_log_has_a_line_for_every_epoch(pantry: Path, tmp_path: Path) -> None:
     assert [line["number"] for line in lines if line["better"]][-1] == model.history.best
 
 
+def test_a_log_that_cannot_be_written_is_refused_before_the_training(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "nowhere" / "log.jsonl"
+    assert main(["train", str(pantry), "-o", str(tmp_path / "model"), "--log", str(log)]) == 2
+    assert "is not there; make it first" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_killed_in_mid_epoch_and_resumed_a_run_ends_with_the_same_weights(
     pantry: Path, tmp_path: Path
 ) -> None:

@@ -34,9 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Train and save."""
     from taxoexpan.archive import OWN
-    from taxoexpan.files import refuse_replacing
+    from taxoexpan.files import refuse_overwriting, refuse_replacing
 
     refuse_replacing(options.output, OWN, options.force)
+    if options.log:
+        refuse_overwriting(options.log, force=True)  # a log is added to
     checkpoint = _checkpoint(options)
     taxonomy = read_taxonomy(options.taxonomy, options)
     model = fit_model(options, taxonomy, options.log, checkpoint)
