@@ -306,6 +306,58 @@ def test_an_option_out_of_range_is_refused(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["train {old} -o {out}", "expand {old} {new} -o {out}"])
+def test_single_settings_can_be_changed(
+    pantry: Path, new: Path, tmp_path: Path, command: str
+) -> None:
+    model = tmp_path / "model"
+    train = command.startswith("train")
+    words = command.format(
+        old=pantry, new=new, out=model if train else tmp_path / "out.csv"
+    ).split()
+    changes = ["--set", "propagation=pgcn", "--set", "hidden=8", "--set", "dropout=0.25"]
+    kept = [] if train else ["--model", str(model)]
+    assert main([*words, *kept, *changes, *QUICK]) == 0
+    used = json.loads((model / "config.json").read_text(encoding="utf-8"))["configuration"]
+    assert (used["propagation"], used["hidden"], used["dropout"]) == ("pgcn", 8, 0.25)
+    assert (used["readout"], used["epochs"]) == ("weighted", 8)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--set", "hiden=8"], "no setting is called 'hiden'; known: attention_dropout, "),
+        (["--set", "hidden=big"], "hidden is 'big'; it must be a whole number"),
+        (["--set", "dropout=nan"], "dropout is nan; it must be finite"),
+        (["--set", "propagation=foo"], "propagation is 'foo'; choose one of gcn, gat, pgcn, pgat"),
+        (["--set", "heads=2", "--set", "heads=3"], "heads is set twice; give it once"),
+        (["--epochs", "2", "--set", "epochs=3"], "epochs is set twice; give it once"),
+    ],
+)
+@pytest.mark.parametrize("command", ["train", "expand", "demo"])
+def test_a_wrong_setting_is_refused_before_anything_is_read_or_lost(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    options: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("out.checkpoint").write_text("hours of work")
+    files = {"train": ["missing.csv"], "expand": ["missing.csv", "new.csv"], "demo": []}
+    assert main([command, *files[command], "-o", "out", "--force", *options]) == 2
+    assert capsys.readouterr().err.startswith(f"taxoexpan: {message}")
+    assert [path.name for path in Path().iterdir()] == ["out.checkpoint"]
+
+
+def test_help_names_the_settings_and_where_they_are_explained() -> None:
+    text = " ".join(run_cli("train", "--help").stdout.split())
+    assert "propagation, readout, matching" in text
+    assert "is in the README under Settings" in text
+    assert "{auto,cpu,cuda,mps}" in text
+
+
 def train_and_interrupt(model: Path, after: str) -> tuple[int, str]:
     """Press Ctrl-C once a line with this text has been printed; the status and all messages."""
     food = resources.files("taxoexpan") / "data" / "food.csv"

@@ -14,10 +14,12 @@ from taxoexpan.cli.options import (
     add_taxonomy,
     add_training,
     fit_model,
+    make_model,
     note,
     read_taxonomy,
     reading_of,
     screen_concepts,
+    settings_of,
 )
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ def run(options: argparse.Namespace) -> int:
     preflight(beside, [options.taxonomy], options.force)
     if options.model:
         refuse_replacing(options.model, MODEL_PARTS, options.force)
+    settings_of(options)
     taxonomy = read_taxonomy(options.taxonomy, options)
     screening = screen_concepts(taxonomy, read_concepts(options.new))
     rehearse(
@@ -63,7 +66,8 @@ def run(options: argparse.Namespace) -> int:
     )
     suggestions: list[Suggestion] = []
     if screening.new or options.model:
-        model = fit_model(options, taxonomy)
+        model = make_model(options)
+        fit_model(model, options, taxonomy)
         suggestions = model.rank(screening.new, max(RANKED, options.top_k))
     if options.model:
         model.save(options.model, options.force)

@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from taxoexpan.configuration import SETTINGS, load_preset, parse_setting
+from taxoexpan.errors import ConfigurationError
+
 if TYPE_CHECKING:
     from taxoexpan.formats.source import Reading
     from taxoexpan.model import TaxoExpan
@@ -95,13 +98,31 @@ def add_training(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--preset", default="best", help="best (default) or paper")
     parser.add_argument("--seed", type=seed, default=0, help="the same seed, the same model")
     parser.add_argument("--epochs", type=positive, help="the most passes over the taxonomy")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        dest="changes",
+        metavar="NAME=VALUE",
+        help="change one setting of the preset, such as hidden=64; may be given again for another",
+    )
+    parser.epilog = (
+        f"Settings for --set: {', '.join(SETTINGS)}. What each is, and its value in the presets, "
+        "is in the README under Settings."
+    )
     add_device(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
     """Where to compute."""
-    parser.add_argument("--device", default="auto", help="auto (default), cpu, cuda …")
+    parser.add_argument(
+        "--device",
+        default="auto",
+        metavar="{auto,cpu,cuda,mps}",
+        help="where to compute; auto (default) takes cuda, then mps, then cpu; cuda:1 is a second "
+        "GPU",
+    )
 
 
 def add_output(parser: argparse.ArgumentParser, help: str, required: bool = False) -> None:
@@ -157,20 +178,44 @@ def read_taxonomy(path: Path, options: argparse.Namespace) -> Taxonomy:
     return document.taxonomy
 
 
+def settings_of(options: argparse.Namespace) -> dict[str, Any]:
+    """What the options change in the preset; wrong ones are refused here, before any work."""
+    settings: dict[str, Any] = {} if options.epochs is None else {"epochs": options.epochs}
+    for text in options.changes:
+        name, value = parse_setting(text)
+        if name in settings:
+            raise ConfigurationError(f"{name} is set twice; give it once")
+        settings[name] = value
+    load_preset(options.preset, **settings)
+    return settings
+
+
+def make_model(options: argparse.Namespace) -> TaxoExpan:
+    """A model to train, as the options say."""
+    from taxoexpan.model import TaxoExpan
+
+    return TaxoExpan(options.preset, options.seed, options.device, **settings_of(options))
+
+
 def fit_model(
+    model: TaxoExpan,
     options: argparse.Namespace,
     taxonomy: Taxonomy,
     log: Path | None = None,
     checkpoint: Path | None = None,
-) -> TaxoExpan:
+    tensorboard: Path | None = None,
+) -> None:
     """Train as the options say, and report."""
-    from taxoexpan.model import TaxoExpan
-
-    changes: dict[str, Any] = {} if options.epochs is None else {"epochs": options.epochs}
-    model = TaxoExpan(options.preset, options.seed, options.device, **changes)
+    model.encoder.encode(["ready"])  # first, since its libraries may lose a Ctrl-C as they load
     if not options.quiet:
         note(f"training on {len(taxonomy):,} concepts, {taxonomy.relation_count:,} relations")
-    model.fit(taxonomy, progress=not options.quiet, log=log, checkpoint=checkpoint)
+    model.fit(
+        taxonomy,
+        progress=not options.quiet,
+        log=log,
+        checkpoint=checkpoint,
+        tensorboard=tensorboard,
+    )
     figures = model.training["validation"]
     if figures is None or figures["queries"] < FEW_QUERIES:
         count = 0 if figures is None else figures["queries"]
@@ -178,7 +223,6 @@ def fit_model(
     history = model.history
     if history is not None and history.interrupted:
         note(f"stopped by Ctrl-C; the best weights so far are kept (epoch {history.best})")
-    return model
 
 
 def screen_concepts(taxonomy: Taxonomy, concepts: list[Concept]) -> Screening:

@@ -10,6 +10,7 @@ from taxoexpan.cli.options import (
     add_taxonomy,
     add_training,
     fit_model,
+    make_model,
     note,
     print_json,
     read_taxonomy,
@@ -29,6 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--log", type=Path, metavar="FILE", help="append a line of JSON an epoch to this file"
     )
+    parser.add_argument(
+        "--tensorboard",
+        type=Path,
+        metavar="DIR",
+        help="write the curves of the training for TensorBoard, which must be installed",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -39,9 +46,18 @@ def run(options: argparse.Namespace) -> int:
     refuse_replacing(options.output, OWN, options.force)
     if options.log:
         refuse_overwriting(options.log, force=True)  # a log is added to
+    if options.tensorboard:
+        from taxoexpan.board import refuse_board
+
+        refuse_board(options.tensorboard)
+    for path in filter(None, (options.log, options.tensorboard)):
+        if path.resolve().is_relative_to(options.output.resolve()):
+            message = f"lies in {options.output}, which is written whole; choose another place"
+            raise FormatError(path, message)
+    model = make_model(options)
     checkpoint = _checkpoint(options)
     taxonomy = read_taxonomy(options.taxonomy, options)
-    model = fit_model(options, taxonomy, options.log, checkpoint)
+    fit_model(model, options, taxonomy, options.log, checkpoint, options.tensorboard)
     model.save(options.output, options.force)
     note(f"model written to {options.output}")
     if model.history is not None and model.history.interrupted:
