@@ -1,122 +1,226 @@
 """Speed as ratios, each measured in one run against what it cannot be faster than, or a peer.
 
-    make bench
+    make bench                      # on a made-up taxonomy of the size of the paper's MAG-CS
+    make bench MAG_CS=DIRECTORY     # on MAG-CS itself, as its authors published it (see mag_cs.py)
 
-The taxonomy is made up, of the size of the paper's MAG-CS: 24,754 concepts with 38,524 relations,
-a few of them hubs. Both sides of a ratio take turns, and the best time of each counts. Where the
-host steals more than 3 % of the processor meanwhile, the measurement is repeated.
+Both sides of a ratio take turns, and the best time of each counts. Where the host steals more than
+3 % of the processor meanwhile, the measurement is repeated.
 """
 
 from __future__ import annotations
 
-import time
+import argparse
+import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
+from measuring import CONCEPTS, Products, made_up_taxonomy, measure, report, steadily
+from plain import plain_step_maker
 
-from taxoexpan import Taxonomy
-from taxoexpan.configuration import load_preset
+from taxoexpan import Concept, TaxoExpan, Taxonomy
+from taxoexpan.configuration import Configuration, load_preset
+from taxoexpan.features.concepts import embed_concepts
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.placement import Placement, encode_anchors
+from taxoexpan.network.vectors import Vectors
+from taxoexpan.placement import Anchors, Placement
 from taxoexpan.supervision import Supervision
 
-CONCEPTS, RELATIONS, QUERIES, DIMENSION = 24_754, 38_524, 2_450, 256
-ROUNDS, TRIES, MOST_STEAL = 5, 3, 0.03
+QUERIES, DIMENSION = 2_450, 256
+SAMPLED = load_preset("paper")
+UNIFORM = load_preset("paper", negatives="uniform", drawn=256, batch_size=256, learning_rate=0.0015)
+BEST = load_preset("best")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A taxonomy with vectors [2, N, D1], and names to place in it."""
+
+    taxonomy: Taxonomy
+    both: torch.Tensor
+    names: list[str]
 
 
 def main() -> None:
     """Measure everything."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mag-cs", type=Path, metavar="DIRECTORY")
+    options = parser.parse_args()
     torch.manual_seed(0)
-    print(f"{torch.get_num_threads()} threads, torch {torch.__version__}")
-    taxonomy = made_up_taxonomy()
-    vectors = torch.nn.functional.normalize(torch.randn(2, CONCEPTS, DIMENSION), dim=2)
-    queries = torch.nn.functional.normalize(torch.randn(2, QUERIES, DIMENSION), dim=2)
-    configuration = load_preset("best")
+    task = mag_cs(options.mag_cs) if options.mag_cs else made_up_task()
+    print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; {task.taxonomy!r}")
+    print_training(task)
+    print_products(task)
+    print_ranking(task)
+    print_encoding()
+
+
+def print_training(task: Task) -> None:
+    """Seconds an epoch: the paper's sizes the plain way and ours, and `best`."""
+    relations = task.taxonomy.relation_count
+    plain = plain_step_maker(task.taxonomy, SAMPLED, task.both)
+    uniform = step_maker(task, UNIFORM)
+    ratio, seconds, steal = steadily(lambda: measure(plain, uniform))
+    ratio *= UNIFORM.batch_size / SAMPLED.batch_size
+    epoch = seconds * relations / SAMPLED.batch_size
+    print("seconds an epoch, from the best of a few steps, each with its batch and Adam:")
+    print(f"{epoch:8.1f} s  paper's sizes, 30 sampled, every egonet on its own")
+    for name, configuration in (
+        ("the same model and negatives, our way", SAMPLED),
+        ("paper's sizes, 256 uniform for 256 queries", UNIFORM),
+        ("best", BEST),
+    ):
+        step = step_maker(task, configuration)
+        _, each, stolen = steadily(partial(measure, step, step))
+        rate = configuration.batch_size / each
+        print(f"{relations / rate:8.1f} s  {name}: {rate:,.0f} relations/s (steal {stolen:.1%})")
+    print(f"{ratio:6.2f} × plain / uniform, taking turns (steal {steal:.1%})", flush=True)
+
+
+def step_maker(task: Task, configuration: Configuration) -> Callable[[], object]:
+    """A whole training step of ours: the batch, the loss, the gradients, Adam."""
     network = MatchingNetwork(configuration, DIMENSION)
     network.reset(torch.Generator().manual_seed(0))
-    supervision = Supervision(taxonomy, configuration, 0)
+    optimizer = torch.optim.Adam(network.parameters(), amsgrad=True, fused=True)
+    supervision, vectors = Supervision(task.taxonomy, configuration, 0), Vectors.of(task.both)
+    batches = iter(supervision.epoch())
+
+    def step() -> None:
+        nonlocal batches
+        batch = next(batches, None)
+        if batch is None or len(batch.queries) < configuration.batch_size:
+            batches = iter(supervision.epoch())
+            batch = next(batches)
+        network.train()
+        optimizer.zero_grad(set_to_none=True)
+        network.loss(vectors, batch).backward()
+        optimizer.step()
+
+    return step
+
+
+def print_products(task: Task) -> None:
+    """A step over the matrix products that it cannot do without."""
+    print_step("best", BEST, task)
+    print_step("paper's sizes, 256 uniform", UNIFORM, task)
+
+
+def print_step(name: str, configuration: Configuration, task: Task) -> None:
+    """One step without Adam, on a batch that is made already."""
+    vectors = Vectors.of(task.both)
+    network = MatchingNetwork(configuration, DIMENSION)
+    network.reset(torch.Generator().manual_seed(0))
+    network.train()
+    supervision = Supervision(task.taxonomy, configuration, 0)
     batch = next(supervision.epoch())
-    grandparents, anchors, siblings = batch.egonets.sizes
+    e = batch.egonets
     print(
-        f"a batch: {len(batch.queries)} queries, {anchors} anchors, "
-        f"{grandparents + anchors + siblings} nodes, {len(batch.egonets.concepts)} concepts"
+        f"a batch: {len(batch.queries)} queries, {e.size} anchors, "
+        f"{sum(e.sizes)} nodes, {len(e.concepts)} concepts"
     )
 
     def step() -> None:
-        network.train()
         network.zero_grad(set_to_none=True)
         network.loss(vectors, batch).backward()
 
-    products = Products(
-        network, batch.egonets.sizes, len(batch.egonets.concepts), len(batch.queries)
-    )
-    report("a training step / its bare matrix products", step, products.run)
-    report("making a batch / a training step", lambda: next(supervision.epoch()), step)
+    products = Products(network, vectors, batch)
+    report(f"{name}: a training step / its bare matrix products", step, products.run)
+    report(f"{name}: making a batch / a step", lambda: next(supervision.epoch()), step)
 
-    network.eval()
-    keys = encode_anchors(network, taxonomy, vectors, configuration.siblings)
-    placement = Placement(network, taxonomy, vectors, keys)
-    one_product = torch.empty(CONCEPTS, QUERIES)
+
+def print_ranking(task: Task) -> None:
+    """All queries over all anchors, from a model in memory to a file of suggestions."""
+    model = TaxoExpan(epochs=1, validation_share=0.0).fit(small(task.taxonomy))
+    network = MatchingNetwork(BEST, DIMENSION).eval()
+    network.reset(torch.Generator().manual_seed(0))
+    everyone = Anchors(task.taxonomy, Vectors.of(task.both), BEST.siblings)
+    keys = everyone.encode(network)
+    placement = Placement(network, everyone, keys)
+    queries = torch.from_numpy(embed_concepts(StaticEncoder(), named(task.names)))
+    one_product = torch.empty(len(keys), queries.shape[1])
+
+    def product() -> None:
+        torch.mm(keys, queries[0].T, out=one_product)
+
+    size = f"{len(task.names):,} queries over {len(task.taxonomy):,} anchors"
     report(
-        "ranking 2,450 queries over 24,754 anchors / one matrix product of that size",
-        lambda: placement.rank(queries, 10),
-        lambda: torch.mm(keys, queries[0].T, out=one_product),
+        f"ranking {size} / one product of that size", lambda: placement.rank(queries, 5), product
     )
-    plain = Placement(MatchingNetwork(load_preset("best", fusion=0), 256), taxonomy, vectors, keys)
-    report(
-        "the same without the fusion head",
-        lambda: plain.rank(queries, 10),
-        lambda: torch.mm(keys, queries[0].T, out=one_product),
+    without = MatchingNetwork(load_preset("best", fusion=0), DIMENSION)
+    plain = Placement(without, everyone, keys)
+    report("the same without the fusion head", lambda: plain.rank(queries, 5), product)
+    whole = loaded_model(model, task, network, keys)
+    with tempfile.TemporaryDirectory() as directory:
+        target = Path(directory) / "suggestions.csv"
+
+        def suggest() -> None:
+            from taxoexpan.decisions import suggestions_csv
+            from taxoexpan.files import write_whole
+
+            whole._placement = None
+            suggestions = whole.rank(named(task.names), 5)
+            write_whole({target: suggestions_csv(suggestions).encode()}, force=True)
+
+        report("from the loaded model to the written file / one product", suggest, product)
+
+
+def loaded_model(
+    model: TaxoExpan, task: Task, network: MatchingNetwork, keys: torch.Tensor
+) -> TaxoExpan:
+    """A model as it is after loading, with this taxonomy and network."""
+    archive = model._fitted()
+    model._archive = replace(
+        archive, taxonomy=task.taxonomy, network=network, vectors=task.both, keys=keys
     )
-    report_encoding()
+    return model
 
 
-class Products:
-    """The matrix products that a training step cannot do without, forward and backward."""
-
-    def __init__(
-        self, network: MatchingNetwork, sizes: list[int], concepts: int, queries: int
-    ) -> None:
-        anchors = sizes[1]
-        matrix = network.output.matrix()
-        hidden, mixed = network.output.inputs, matrix.shape[1]
-        output = network.output.size
-        shapes = [(concepts, DIMENSION, hidden)] * 2  # W x and its gradient; x needs none
-        shapes += [(queries, DIMENSION, output)] * 2 + [(queries, output, mixed)] * 3
-        shapes += [(anchors, mixed, queries)] * 3  # scores
-        if network.fusion is not None:
-            shapes += [(concepts, DIMENSION, queries)] * 2  # cosines of names and of heads
-        self.operands = [
-            (torch.randn(m, k), torch.randn(k, n), torch.empty(m, n)) for m, k, n in shapes
-        ]
-
-    def run(self) -> None:
-        """Do them all."""
-        for left, right, out in self.operands:
-            torch.mm(left, right, out=out)
+def small(taxonomy: Taxonomy) -> Taxonomy:
+    """Its first hundred relations, to have a model quickly."""
+    relations = list(taxonomy.relations)[:100]
+    ids = dict.fromkeys(id for relation in relations for id in relation)
+    return Taxonomy([taxonomy.concept(id) for id in ids], relations)
 
 
-def made_up_taxonomy() -> Taxonomy:
-    """Random relations with hubs: a parent is the more likely the earlier it comes."""
+def named(names: list[str]) -> list[Concept]:
+    """Concepts that have a name and no more."""
+    return [Concept("", name) for name in names]
+
+
+def mag_cs(directory: Path) -> Task:
+    """The paper's training taxonomy, and its validation queries."""
+    base = directory / "computer_science.terms"
+    whole = Taxonomy.read(base)
+    validation = base.with_suffix(".terms.validation").read_text().split()
+    test = base.with_suffix(".terms.test").read_text().split()
+    taxonomy = whole.without([*validation, *test])
+    both = torch.from_numpy(embed_concepts(StaticEncoder(), taxonomy.concepts))
+    return Task(taxonomy, both, [whole.concept(id).label for id in validation])
+
+
+def made_up_task() -> Task:
+    """Random relations and vectors, with as many distinct head words as MAG-CS has."""
+    both = torch.nn.functional.normalize(torch.randn(2, CONCEPTS, DIMENSION), dim=2)
+    both[1] = both[1][(torch.rand(CONCEPTS) ** 3 * 8_000).long()]
+    return Task(made_up_taxonomy(), both, made_up_names(QUERIES))
+
+
+def made_up_names(count: int) -> list[str]:
+    """Names of three words each."""
     generator = np.random.default_rng(0)
-    children = np.concatenate(
-        [np.arange(1, CONCEPTS), generator.integers(1, CONCEPTS, RELATIONS - CONCEPTS + 1)]
-    )
-    parents = (generator.random(len(children)) ** 4 * children).astype(np.int64)
-    names = [f"concept {i}" for i in range(CONCEPTS)]
-    return Taxonomy.from_columns(names, names, parents, children)
+    words = ["neural", "graph", "query", "index", "image", "sparse", "parsing", "robot", "data"]
+    return [" ".join(generator.choice(words, 3)) for _ in range(count)]
 
 
-def report_encoding() -> None:
+def print_encoding() -> None:
     """Static vectors against wordllama's own call."""
     import wordllama
 
-    generator = np.random.default_rng(0)
-    words = ["neural", "graph", "query", "index", "image", "sparse", "parsing", "robot", "data"]
-    names = [" ".join(generator.choice(words, 3)) for _ in range(20_000)]
+    names = made_up_names(20_000)
     ours = StaticEncoder()
     theirs = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent)
     report(
@@ -124,40 +228,6 @@ def report_encoding() -> None:
         lambda: ours.encode(names),
         lambda: theirs.embed(names, norm=True),
     )
-
-
-def report(what: str, one: Callable[[], object], other: Callable[[], object]) -> None:
-    """Print how many times longer the first takes than the second."""
-    for _ in range(TRIES):
-        ratio, seconds, steal = measure(one, other)
-        if steal <= MOST_STEAL:
-            break
-    print(f"{ratio:6.2f} × {what}  ({seconds * 1e3:,.0f} ms; steal {steal:.1%})", flush=True)
-
-
-def measure(one: Callable[[], object], other: Callable[[], object]) -> tuple[float, float, float]:
-    """The ratio of the best times, the first one's best time, and the stolen share."""
-    one()
-    other()
-    stolen, total = processor_ticks()
-    times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(ROUNDS):
-        for function, found in zip((one, other), times, strict=True):
-            began = time.perf_counter()
-            function()
-            found.append(time.perf_counter() - began)
-    stolen_after, total_after = processor_ticks()
-    steal = (stolen_after - stolen) / max(1, total_after - total)
-    return min(times[0]) / min(times[1]), min(times[0]), steal
-
-
-def processor_ticks() -> tuple[int, int]:
-    """Ticks stolen by the host, and all ticks; zero where the system does not tell."""
-    try:
-        ticks = [int(cell) for cell in Path("/proc/stat").read_text().split("\n")[0].split()[1:]]
-    except OSError:
-        return 0, 0
-    return ticks[7], sum(ticks[:8])
 
 
 if __name__ == "__main__":

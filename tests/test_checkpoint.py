@@ -68,6 +68,7 @@ def test_a_log_has_a_line_for_every_epoch(pantry: Path, tmp_path: Path) -> None:
     assert model.history is not None
     assert [line["loss"] for line in lines] == [epoch.loss for epoch in model.history.epochs]
     assert [line["number"] for line in lines if line["better"]][-1] == model.history.best
+    assert all(line["seconds"] > 0 for line in lines)
 
 
 def test_a_log_that_cannot_be_written_is_refused_before_the_training(

@@ -18,7 +18,7 @@ def test_an_egonet_holds_the_anchor_with_all_its_parents_and_children(seed: int)
     above, middle, below = concepts.split(egonets.sizes)
     assert middle.tolist() == anchors.tolist()
     for slot, anchor in enumerate(anchors):
-        parents = above[egonets.grandparent_of == slot]
+        parents = above[egonets.grandparent[egonets.grandparent_of == slot]]
         children = below[egonets.sibling_of == slot]
         assert sorted(parents.tolist()) == sorted(taxonomy.parents_of.of(anchor).tolist())
         assert sorted(children.tolist()) == sorted(taxonomy.children_of.of(anchor).tolist())

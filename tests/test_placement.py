@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from taxoexpan.configuration import load_preset
 from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.placement import Placement
+from taxoexpan.network.vectors import Vectors, distinct_rows
+from taxoexpan.placement import Anchors, Placement, best_of
 from taxoexpan.taxonomy import Taxonomy
 
 
@@ -15,7 +18,7 @@ def placement_with_keys(keys: torch.Tensor, deprecated: tuple[int, ...] = ()) ->
     empty = np.zeros(0, np.int64)
     taxonomy = Taxonomy.from_columns(names, names, empty, empty, deprecated=deprecated)
     network = MatchingNetwork(load_preset("best", fusion=0), keys.shape[1])
-    return Placement(network, taxonomy, keys[None].repeat(2, 1, 1), keys)
+    return Placement(network, Anchors(taxonomy, Vectors.of(keys[None].repeat(2, 1, 1)), 50), keys)
 
 
 def test_a_rank_counts_the_anchors_that_score_strictly_higher() -> None:
@@ -60,3 +63,26 @@ def test_a_deprecated_concept_is_never_offered() -> None:
     ranking = placement.rank(torch.ones(2, 1, 1), top_k=9)
     assert ranking.anchors.tolist() == [[1, 2]]
     assert abs(ranking.scores.sum() - 1) < 1e-6
+
+
+@given(st.integers(0, 10_000), st.integers(1, 400), st.integers(1, 6))
+@settings(max_examples=60, deadline=None)
+def test_the_best_of_groups_are_the_best_of_all(seed: int, anchors: int, top_k: int) -> None:
+    scores = torch.randn(anchors, 5, generator=torch.Generator().manual_seed(seed))
+    scores[::7] = -torch.inf
+    top_k = min(top_k, anchors)
+    best, rows = best_of(scores, top_k)
+    assert torch.equal(best, scores.sort(dim=0, descending=True).values[:top_k])
+    assert torch.equal(scores.gather(0, rows), best)
+    assert all(len(set(column.tolist())) == top_k for column in rows.T)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_distinct_rows_are_told_apart_and_equal_ones_are_not(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    table = generator.normal(size=(9, 3)).astype(np.float32)
+    matrix = table[generator.integers(0, 9, 40)]
+    first, inverse = distinct_rows(matrix)
+    assert np.array_equal(matrix[first][inverse], matrix)
+    assert len(first) == len(np.unique(matrix, axis=0))

@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+import torch
 from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxoexpan.configuration import load_preset
-from taxoexpan.supervision import Supervision, hold_out, mask_leaves
+from taxoexpan.supervision import Supervision, TrainingBatch, hold_out, mask_leaves
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 
-def supervise(taxonomy: Taxonomy, seed: int, **settings: int | float) -> Supervision:
+def supervise(taxonomy: Taxonomy, seed: int, **settings: int | float | str) -> Supervision:
     return Supervision(taxonomy, load_preset("best", **settings), seed)
 
 
@@ -23,10 +25,11 @@ def test_blocked_anchors_are_the_querys_parents_its_descendants_and_itself(seed:
         sizes = batch.egonets.sizes
         nodes = batch.egonets.nodes[sizes[0] : sizes[0] + sizes[1]]
         anchors = batch.egonets.concepts[nodes].tolist()
-        for row, query in enumerate(batch.queries.tolist()):
+        for column, query in enumerate(batch.queries.tolist()):
             below = {taxonomy.index(id) for id in taxonomy.descendants(taxonomy.ids[query])}
             refused = below | {query} | set(taxonomy.parents_of.of(query).tolist())
-            assert batch.blocked[row].tolist() == [anchor in refused for anchor in anchors]
+            blocked = batch.blocked[0, batch.blocked[1] == column].tolist()
+            assert sorted(blocked) == [i for i, anchor in enumerate(anchors) if anchor in refused]
 
 
 @given(st.integers(0, 10_000))
@@ -97,3 +100,79 @@ def test_a_share_of_the_parents_is_shown_without_children() -> None:
     assert shown[0] == taxonomy.relation_count
     assert 0.3 * shown[0] < shown[1] < 0.7 * shown[0]
     assert shown[2] == 0
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_uniform_negatives_are_what_was_drawn_and_not_the_parents_of_other_queries(
+    seed: int,
+) -> None:
+    taxonomy = random_taxonomy(seed)
+    supervision = supervise(taxonomy, seed, batch_size=16, drawn=3, negatives="uniform")
+    for batch in supervision.epoch():
+        anchors = anchors_of(batch)
+        tried = anchors if batch.drawn is None else [anchors[i] for i in batch.drawn.tolist()]
+        assert len(tried) <= 3
+        for column, query in enumerate(batch.queries.tolist()):
+            below = {taxonomy.index(id) for id in taxonomy.descendants(taxonomy.ids[query])}
+            refused = below | {query} | set(taxonomy.parents_of.of(query).tolist())
+            blocked = batch.blocked[0, batch.blocked[1] == column].tolist()
+            assert sorted(blocked) == [i for i, anchor in enumerate(tried) if anchor in refused]
+
+
+@pytest.mark.parametrize("negatives", ["sampled", "uniform", "shared", "all"])
+def test_roots_are_no_negatives_where_the_authors_code_leaves_them_out(negatives: str) -> None:
+    taxonomy = random_taxonomy(5, count=60)
+    roots = set(np.flatnonzero(taxonomy.parents_of.degrees == 0).tolist())
+    assert roots
+    supervision = supervise(taxonomy, 0, negatives=negatives, drawn=40, root_negatives="no")
+    for batch in supervision.epoch():
+        anchors = anchors_of(batch)
+        tried = set(anchors)
+        if batch.drawn is not None:
+            tried = {anchors[i] for i in batch.drawn.flatten().tolist()}
+        assert tried
+        assert not tried & roots
+
+
+def test_first_parents_alone_are_positive_where_the_authors_code_has_no_others() -> None:
+    taxonomy = random_taxonomy(1)
+    assert (taxonomy.parents_of.degrees > 1).any()
+    supervision = supervise(taxonomy, 0, batch_size=7, drawn=4, instances="first-parents")
+    seen = []
+    for batch in supervision.epoch():
+        parents = [anchors_of(batch)[i] for i in batch.positives.tolist()]
+        seen += list(zip(parents, batch.queries.tolist(), strict=True))
+    assert sorted(seen) == sorted(
+        (int(taxonomy.parents_of.of(child)[0]), child)
+        for child in range(len(taxonomy))
+        if len(taxonomy.parents_of.of(child))
+    )
+    assert supervision.batch_count == -(-len(seen) // 7)
+
+
+@pytest.mark.parametrize("negatives", ["sampled", "uniform", "shared", "all"])
+def test_a_batch_in_parts_is_the_same_instances_over_the_same_egonets(negatives: str) -> None:
+    supervision = supervise(random_taxonomy(4), 0, batch_size=13, drawn=6, negatives=negatives)
+    batch = next(supervision.epoch())
+    parts = list(batch.split(4))
+    assert [len(part.queries) for part in parts] == [4, 3, 3, 3]
+    for name in ("queries", "positives", "own_sibling"):
+        whole = torch.cat([getattr(part, name) for part in parts])
+        assert torch.equal(whole, getattr(batch, name))
+    starts = np.cumsum([0, 4, 3, 3])
+    shifted = [
+        part.blocked + torch.tensor([[0], [start]])
+        for part, start in zip(parts, starts, strict=True)
+    ]
+    assert sorted(map(tuple, torch.cat(shifted, 1).T.tolist())) == sorted(
+        map(tuple, batch.blocked.T.tolist())
+    )
+    assert all(part.egonets is batch.egonets for part in parts)
+
+
+def anchors_of(batch: TrainingBatch) -> list[int]:
+    """The concepts whose egonets a batch has."""
+    above, size, _ = batch.egonets.sizes
+    found: list[int] = batch.egonets.concepts[batch.egonets.nodes[above : above + size]].tolist()
+    return found

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from importlib import resources
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 from taxoexpan.errors import ConfigurationError
 
 T = TypeVar("T")
 
-PRESETS = ("best", "paper")
+PRESETS = ("best", "paper", "authors")
 
 
 @dataclass(frozen=True)
@@ -47,16 +49,23 @@ class Configuration:
     """Share of every layer's input that is dropped while training."""
     query_dropout: float
     """Share of a query's vector that is dropped before it is matched while training."""
+    attention_dropout: float
+    """Share of the attention's messages that is dropped, as in the authors' code."""
     siblings: int
     """The most children of an anchor in one egonet."""
     childless: float
     """Share of a batch's egonets that is shown without siblings, so that leaves can be parents."""
+    instances: str
+    """What is learned from: all relations, or as the authors' code the first-parents alone."""
     batch_size: int
     """Relations in a batch."""
     negatives: str
-    """Which anchors are negatives: sampled for each query, shared by a batch, or all."""
+    """Which anchors are negatives: sampled for each query; uniform, the same draws for a batch;
+    shared, these and the parents of the batch's queries; or all."""
+    root_negatives: str
+    """Whether roots may be negatives: yes, or no as in the authors' code."""
     drawn: int
-    """How many are drawn: for each query if sampled, for a batch if shared."""
+    """How many are drawn: for each query if sampled, else for a batch."""
     learning_rate: float
     """Adam's first step size."""
     epochs: int
@@ -71,21 +80,48 @@ class Configuration:
     """The most leaves that are masked for validation."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if not isinstance(value, str) and (
-                value < 0 or (value == 0 and field.name in _POSITIVE)
-            ):
-                raise ConfigurationError(f"{field.name} is {value}; it must be above zero")
-        if self.negatives not in ("sampled", "shared", "all"):
-            message = f"negatives is {self.negatives!r}; choose one of sampled, shared, all"
-            raise ConfigurationError(message)
-        if self.monitor not in ("mr", "reciprocal_rank"):
-            raise ConfigurationError(f"monitor is {self.monitor!r}; choose mr or reciprocal_rank")
-        for name in ("dropout", "query_dropout", "childless", "validation_share"):
-            if getattr(self, name) >= 1:
-                raise ConfigurationError(f"{name} is {getattr(self, name)}; it must be below 1")
+        for name, kind in SETTINGS.items():
+            value = _as_kind(name, kind, getattr(self, name))
+            object.__setattr__(self, name, value)
+            if isinstance(value, str):
+                if name in CHOICES and value not in CHOICES[name]:
+                    raise _wrong_choice(name, value, CHOICES[name])
+            elif not -(2**63) < value < 2**63:  # nor is anything true of NaN
+                raise ConfigurationError(f"{name} is {value}; it must be finite, and below 2^63")
+            elif value < 0 or (value == 0 and name in _POSITIVE):
+                least = "above zero" if name in _POSITIVE else "0 or more"
+                raise ConfigurationError(f"{name} is {value}; it must be {least}")
+        for name in (
+            "dropout",
+            "query_dropout",
+            "attention_dropout",
+            "childless",
+            "validation_share",
+        ):
+            # What is dropped is drawn in 256ths, and some must be left.
+            most = 0.998 if name.endswith("dropout") else 1
+            if getattr(self, name) >= most:
+                raise ConfigurationError(
+                    f"{name} is {getattr(self, name)}; it must be below {most}"
+                )
 
+
+SETTINGS: dict[str, str] = {field.name: str(field.type) for field in fields(Configuration)}
+"""Every setting, and its type: int, float or str."""
+
+CHOICES = {
+    "propagation": ("gcn", "gat", "pgcn", "pgat"),
+    "readout": ("mean", "weighted", "concat", "concat-egonet"),
+    "matching": ("bilinear", "mlp", "mlp-relu", "bilinear-exp"),
+    "loss": ("infonce", "bce"),
+    "negatives": ("sampled", "uniform", "shared", "all"),
+    "instances": ("relations", "first-parents"),
+    "root_negatives": ("yes", "no"),
+    "monitor": ("mr", "reciprocal_rank"),
+}
+"""What a setting that is a word may be; known here, so that no network is needed to refuse it."""
+
+_WANTED = {"int": "a whole number", "float": "a number", "str": "a word"}
 
 _POSITIVE = {
     "hidden", "heads", "output", "output_heads", "position", "siblings", "batch_size", "drawn",
@@ -96,7 +132,7 @@ _POSITIVE = {
 def pick(setting: str, name: str, choices: Mapping[str, T]) -> T:
     """What a setting's value stands for; an unknown one is an error that lists the choices."""
     if name not in choices:
-        raise ConfigurationError(f"{setting} is {name!r}; choose one of {', '.join(choices)}")
+        raise _wrong_choice(setting, name, choices)
     return choices[name]
 
 
@@ -112,11 +148,50 @@ def load_preset(name: str, **changes: Any) -> Configuration:
 
 def configure(settings: dict[str, Any]) -> Configuration:
     """A configuration from named settings; an unknown or missing one is an error."""
-    known = {field.name for field in fields(Configuration)}
-    for name in settings.keys() - known:
-        raise ConfigurationError(
-            f"no setting is called {name!r}; known: {', '.join(sorted(known))}"
-        )
-    for name in known - settings.keys():
+    for name in settings:
+        _kind_of(name)
+    for name in SETTINGS.keys() - settings.keys():
         raise ConfigurationError(f"the setting {name!r} is missing")
     return Configuration(**settings)
+
+
+def parse_setting(text: str) -> tuple[str, str | int | float]:
+    """The setting's name, and its value by the setting's type, of a text `NAME=VALUE`."""
+    name, sign, value = (part.strip() for part in text.partition("="))
+    if not sign:
+        raise ConfigurationError(f"{text!r} sets nothing; write NAME=VALUE, such as hidden=64")
+    kind = _kind_of(name)
+    try:
+        if kind == "int":
+            return name, int(value)
+        return name, float(value) if kind == "float" else value
+    except ValueError:
+        raise _wrong_kind(name, kind, value) from None
+
+
+def _kind_of(name: str) -> str:
+    if name not in SETTINGS:
+        known = ", ".join(sorted(SETTINGS))
+        raise ConfigurationError(f"no setting is called {name!r}; known: {known}")
+    return SETTINGS[name]
+
+
+def _as_kind(name: str, kind: str, value: object) -> str | int | float:
+    """The value as Python's own type, so that 0 and 0.0, or numpy's, are one setting."""
+    if kind == "str" and isinstance(value, str):
+        return value
+    if not isinstance(value, bool):
+        if kind == "int" and isinstance(value, Integral):
+            return int(value)
+        if kind == "float" and isinstance(value, Real):
+            with suppress(OverflowError):  # a whole number may be too large for it
+                return float(value)
+    raise _wrong_kind(name, kind, value)
+
+
+def _wrong_kind(name: str, kind: str, value: object) -> ConfigurationError:
+    return ConfigurationError(f"{name} is {value!r}; it must be {_WANTED[kind]}")
+
+
+def _wrong_choice(name: str, value: str, choices: Iterable[str]) -> ConfigurationError:
+    return ConfigurationError(f"{name} is {value!r}; choose one of {', '.join(choices)}")

@@ -26,33 +26,47 @@ class Position(IntEnum):
 
 @dataclass(frozen=True)
 class Egonets:
-    """A batch of A egonets over C distinct concepts, with G grandparents and S siblings in all.
+    """A batch of A egonets over C distinct concepts, with E grandparents and S siblings in all.
 
-    The nodes of a batch are ordered by position: grandparents, then anchors, then siblings, so
-    that each position is a slice. `nodes` [G + A + S] points into `concepts` [C], which holds the
-    concepts' indices in the taxonomy; `grandparent_of` [G] and `sibling_of` [S] say in which
-    egonet a node stands, in ascending order.
+    What a grandparent hears does not depend on the egonet, so each of the G distinct ones is one
+    node, however many egonets it stands in: entry e is row `grandparent[e]` in egonet
+    `grandparent_of[e]`, both [E]. `sibling_of` [S] says in which egonet a sibling stands, in
+    ascending order as `grandparent_of`. The nodes of a batch are ordered by position:
+    grandparents, then anchors, then siblings, so that each position is a slice. `nodes`
+    [G + A + S] points into `concepts` [C], which holds the concepts' indices in the taxonomy.
+    The first `near` of them are anchors or siblings, the others grandparents alone. `counts`
+    [A, 3] are the nodes of each egonet by position, kept so that no device need count.
     """
 
     concepts: torch.Tensor
     nodes: torch.Tensor
+    grandparent: torch.Tensor
     grandparent_of: torch.Tensor
     sibling_of: torch.Tensor
-    size: int
+    counts: torch.Tensor
+    near: int
+
+    @property
+    def size(self) -> int:
+        """How many egonets there are: A."""
+        return len(self.counts)
 
     @property
     def sizes(self) -> list[int]:
         """How many nodes stand at each position: G, A, S."""
-        return [len(self.grandparent_of), self.size, len(self.sibling_of)]
+        siblings = len(self.sibling_of)
+        return [len(self.nodes) - self.size - siblings, self.size, siblings]
 
     def to(self, device: torch.device) -> Egonets:
         """The same batch on another device."""
         return Egonets(
             self.concepts.to(device, non_blocking=True),
             self.nodes.to(device, non_blocking=True),
+            self.grandparent.to(device, non_blocking=True),
             self.grandparent_of.to(device, non_blocking=True),
             self.sibling_of.to(device, non_blocking=True),
-            self.size,
+            self.counts.to(device, non_blocking=True),
+            self.near,
         )
 
 
@@ -104,15 +118,30 @@ def _children(taxonomy: Taxonomy, anchors: Indices) -> tuple[Indices, Indices]:
 
 def build_egonets(taxonomy: Taxonomy, anchors: Indices, siblings: Siblings) -> Egonets:
     """The egonets of these anchors, without a loop over them."""
-    grandparent_of, grandparents = taxonomy.parents_of.of_many(anchors)
+    grandparent_of, occurrences = taxonomy.parents_of.of_many(anchors)
+    grandparents, grandparent = np.unique(occurrences, return_inverse=True)
     children = taxonomy.children_of.targets[siblings.places]
-    concepts, nodes = np.unique(
-        np.concatenate([grandparents, anchors, children]), return_inverse=True
-    )
+    near, around = np.unique(np.concatenate([anchors, children]), return_inverse=True)
+    concepts, above = _with_those_missing(near, grandparents)
+    counts = np.ones((len(anchors), len(Position)), dtype=np.float32)
+    counts[:, Position.GRANDPARENT] = np.bincount(grandparent_of, minlength=len(anchors))
+    counts[:, Position.SIBLING] = np.bincount(siblings.sibling_of, minlength=len(anchors))
     return Egonets(
         torch.from_numpy(concepts),
-        torch.from_numpy(nodes),
+        torch.from_numpy(np.concatenate([above, around])),
+        torch.from_numpy(grandparent),
         torch.from_numpy(grandparent_of),
         torch.from_numpy(siblings.sibling_of),
-        len(anchors),
+        torch.from_numpy(counts),
+        len(near),
     )
+
+
+def _with_those_missing(known: Indices, wanted: Indices) -> tuple[Indices, Indices]:
+    """All known, then those wanted that are not, and where each wanted one is; both ascending."""
+    if not len(known):
+        return wanted, np.arange(len(wanted))
+    places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    missing = known[places] != wanted
+    places[missing] = len(known) + np.arange(np.count_nonzero(missing))
+    return np.concatenate([known, wanted[missing]]), places

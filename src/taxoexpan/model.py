@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,15 +21,18 @@ from taxoexpan.archive import (
     taxonomy_digest,
     training_record,
 )
+from taxoexpan.board import Board, refuse_board
 from taxoexpan.checkpoint import Checkpoint, identity_of
 from taxoexpan.configuration import load_preset
 from taxoexpan.decisions import Suggestion, choose
+from taxoexpan.devices import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.features.concepts import Encoder, embed_concepts
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.metrics import Metrics, metrics_of
 from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.placement import Placement, encode_anchors
+from taxoexpan.network.vectors import Vectors
+from taxoexpan.placement import Anchors, Placement
 from taxoexpan.screening import screen
 from taxoexpan.supervision import Holdout, Supervision, mask_leaves
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -64,29 +69,38 @@ class TaxoExpan:
         progress: bool = False,
         log: str | Path | None = None,
         checkpoint: str | Path | None = None,
+        tensorboard: str | Path | None = None,
     ) -> TaxoExpan:
         """Train on a taxonomy; some leaves (or `holdout`) are masked to see when to stop.
 
         Nothing is learned from deprecated concepts. `log` gets a line of JSON an epoch. After every
         epoch the state is kept in `checkpoint`; where that file is there already, the training goes
-        on from it, and ends as it would have without a stop.
+        on from it, and ends as it would have without a stop. The folder `tensorboard` gets the
+        same figures as curves, where TensorBoard is installed.
         """
         known = taxonomy.in_force
         _refuse_unlearnable(known)
+        if tensorboard:
+            refuse_board(Path(tensorboard))
         began, c = time.monotonic(), self.configuration
         holdout = holdout or mask_leaves(known, c.validation_share, c.validation_most, self.seed)
         vectors = self._embed(taxonomy.concepts)
         rows = torch.tensor([taxonomy.index(id) for id in holdout.taxonomy], device=self.device)
-        features = vectors.index_select(1, rows)
+        features = Vectors.of(vectors.index_select(1, rows))
         network = self._new_network()
         queries = self._embed(holdout.concepts)
 
+        anchors = Anchors(holdout.taxonomy, features, c.siblings)
+
         def validate(network: MatchingNetwork) -> Metrics:
-            placement = self._place_in(network, holdout.taxonomy, features)
+            placement = Placement(network, anchors, anchors.encode(network))
             return metrics_of(placement.true_ranks(queries, holdout.parents))
 
         supervision = Supervision(holdout.taxonomy, c, self.seed)
-        with torch.random.fork_rng():
+        board = Board(Path(tensorboard)) if tensorboard else None
+        report = Report(progress, Path(log) if log else None, board)
+        gpus = [self.device] if self.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=gpus), closing(report):
             torch.manual_seed(self.seed)
             self.history = train(
                 network,
@@ -94,11 +108,11 @@ class TaxoExpan:
                 supervision,
                 validate if holdout.concepts else None,
                 c,
-                Report(progress, Path(log) if log else None),
+                report,
                 self._checkpoint(checkpoint, taxonomy, holdout),
             )
         record = training_record(taxonomy, self.history, time.monotonic() - began)
-        keys = encode_anchors(network, taxonomy, vectors, c.siblings)
+        keys = Anchors(taxonomy, Vectors.of(vectors), c.siblings).encode(network)
         self._archive = Archive(c, self.preset, self.seed, taxonomy, network, vectors, keys, record)
         self._placement = None
         return self
@@ -122,12 +136,14 @@ class TaxoExpan:
             return []
         taxonomy = self.taxonomy
         ranking = self.placement.rank(self._embed(concepts), top_k)
+        offered = np.unique(ranking.anchors).tolist()
+        parents = {i: (taxonomy.concept_at(i), taxonomy.path(taxonomy.ids[i])) for i in offered}
         return [
             Suggestion(
                 query=concept,
                 rank=rank,
-                parent=taxonomy.concept_at(anchor),
-                path=taxonomy.path(taxonomy.ids[anchor]),
+                parent=parents[anchor][0],
+                path=parents[anchor][1],
                 score=score,
             )
             for concept, anchors, scores in zip(
@@ -146,8 +162,10 @@ class TaxoExpan:
     def evaluate(self, holdout: Holdout) -> Metrics:
         """How well the held-out concepts find their parents in what remains."""
         archive = self._fitted()
-        features = self._embed(holdout.taxonomy.concepts)
-        placement = self._place_in(archive.network, holdout.taxonomy, features)
+        features = Vectors.of(self._embed(holdout.taxonomy.concepts))
+        anchors = Anchors(holdout.taxonomy, features, self.configuration.siblings)
+        network = archive.network.to(self.device)
+        placement = Placement(network, anchors, anchors.encode(network))
         return metrics_of(placement.true_ranks(self._embed(holdout.concepts), holdout.parents))
 
     def save(self, path: str | Path, force: bool = False) -> None:
@@ -181,8 +199,10 @@ class TaxoExpan:
         """All anchors, ready to score queries."""
         if self._placement is None:
             a = self._fitted()
-            network, vectors = a.network.to(self.device), a.vectors.to(self.device)
-            self._placement = Placement(network, a.taxonomy, vectors, a.keys.to(self.device))
+            network = a.network.to(self.device)
+            vectors = Vectors.of(a.vectors.to(self.device))
+            anchors = Anchors(a.taxonomy, vectors, a.configuration.siblings)
+            self._placement = Placement(network, anchors, a.keys.to(self.device))
         return self._placement
 
     def _fitted(self) -> Archive:
@@ -206,12 +226,6 @@ class TaxoExpan:
         network.reset(torch.Generator().manual_seed(self.seed))
         return network.to(self.device)
 
-    def _place_in(
-        self, network: MatchingNetwork, taxonomy: Taxonomy, features: Tensor
-    ) -> Placement:
-        keys = encode_anchors(network, taxonomy, features, self.configuration.siblings)
-        return Placement(network, taxonomy, features, keys)
-
     def _embed(self, concepts: Iterable[Concept]) -> Tensor:
         return torch.from_numpy(embed_concepts(self.encoder, concepts)).to(self.device)
 
@@ -226,19 +240,6 @@ def make_encoder(name: str) -> Encoder:
     if name not in ENCODERS:
         raise ConfigurationError(f"no features are called {name!r}; choose one of {list(ENCODERS)}")
     return ENCODERS[name]()
-
-
-def choose_device(name: str) -> torch.device:
-    """The device of this name; `auto` takes a GPU where there is one."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-        torch.zeros(1, device=device).item()  # a device that holds no numbers fails here
-    except (RuntimeError, AssertionError) as error:
-        message = str(error).splitlines()[0]
-        raise ConfigurationError(f"the device {name!r} cannot be used here: {message}") from None
-    return device
 
 
 def _refuse_unlearnable(taxonomy: Taxonomy) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -12,32 +13,55 @@ from torch import Tensor
 
 from taxoexpan.adjacency import Indices
 from taxoexpan.egonets import Egonets, build_egonets, spread_siblings
-from taxoexpan.network.comparison import compare
+from taxoexpan.network.comparison import Cosines, compare
 from taxoexpan.network.network import MatchingNetwork
+from taxoexpan.network.vectors import Vectors
 from taxoexpan.taxonomy import Taxonomy
 
-ANCHOR_BLOCK = 8192
+ENCODED = 8192
 """Anchors encoded at a time."""
-FUSED = 1_000_000
-"""Pairs that the fusion head scores at a time; each needs room for its hidden units."""
+FUSED = 2048
+"""Anchors that the fusion head scores at a time; each pair needs room for its hidden units."""
 CELLS = 16_000_000
-"""Cosines held at a time, which decides how many queries are scored together."""
+"""Scores held at a time, which decides how many queries are scored together."""
+GROUP = 64
+"""Anchors that are looked at as one when the best are sought."""
 
 
-@torch.no_grad()
-def encode_anchors(
-    network: MatchingNetwork, taxonomy: Taxonomy, vectors: Tensor, siblings: int
-) -> Tensor:
-    """The key [N, k] of every concept as an anchor, computed once for all queries."""
-    was_training = network.training
-    network.eval()
-    keys = []
-    for start in range(0, len(taxonomy), ANCHOR_BLOCK):
-        anchors = np.arange(start, min(start + ANCHOR_BLOCK, len(taxonomy)))
-        egonets = anchor_egonets(taxonomy, anchors, siblings).to(vectors.device)
-        keys.append(network.encode(vectors[0].index_select(0, egonets.concepts), egonets))
-    network.train(was_training)
-    return torch.cat(keys)
+class Anchors:
+    """Every concept of a taxonomy as an anchor, with the vectors of all of them.
+
+    Its egonets are built once, with at most so many siblings, and always the same ones.
+    """
+
+    def __init__(self, taxonomy: Taxonomy, vectors: Vectors, siblings: int) -> None:
+        self.taxonomy, self.vectors, self.siblings = taxonomy, vectors, siblings
+
+    @torch.no_grad()
+    def encode(self, network: MatchingNetwork) -> Tensor:
+        """The key [N, k] of every anchor, computed once for all queries."""
+        was_training = network.training
+        network.eval()
+        names = self.vectors.names
+        keys = [network.encode(names.index_select(0, e.concepts), e) for e in self._egonets]
+        network.train(was_training)
+        return torch.cat(keys)
+
+    @cached_property
+    def families(self) -> list[Egonets]:
+        """The egonets with all children, as the fusion head sees them."""
+        return self._blocks(FUSED, len(self.taxonomy))
+
+    @cached_property
+    def _egonets(self) -> list[Egonets]:
+        return self._blocks(ENCODED, self.siblings)
+
+    def _blocks(self, size: int, siblings: int) -> list[Egonets]:
+        everyone = np.arange(len(self.taxonomy))
+        return [
+            anchor_egonets(self.taxonomy, anchors, siblings).to(self.vectors.device)
+            for anchors in np.split(everyone, range(size, len(everyone), size))
+        ]
 
 
 def anchor_egonets(taxonomy: Taxonomy, anchors: Indices, siblings: int) -> Egonets:
@@ -54,34 +78,35 @@ class Ranking:
 
 
 class Placement:
-    """All anchors of a taxonomy, ready to score queries; vectors are [2, N, D1], keys [N, k].
+    """All anchors of a taxonomy, ready to score queries by their keys [N, k].
 
     Deprecated concepts are no parents: they score minus infinity.
     """
 
-    def __init__(
-        self, network: MatchingNetwork, taxonomy: Taxonomy, vectors: Tensor, keys: Tensor
-    ) -> None:
-        self.keys = keys
-        self.vectors = vectors
+    def __init__(self, network: MatchingNetwork, anchors: Anchors, keys: Tensor) -> None:
+        self.anchors, self.keys = anchors, keys
         self.match, self.fusion = network.match, network.fusion
-        self.closed = torch.tensor(sorted(taxonomy.deprecated), dtype=torch.long).to(keys.device)
-        everyone = np.arange(len(taxonomy))
-        self.egonets = anchor_egonets(taxonomy, everyone, len(taxonomy)).to(vectors.device)
+        deprecated = sorted(anchors.taxonomy.deprecated)
+        self.closed = torch.tensor(deprecated, dtype=torch.long).to(keys.device)
 
     @torch.no_grad()
     def scores(self, queries: Tensor) -> Tensor:
         """What orders every anchor for every query, higher is better: [2, Q, D1] → [N, Q]."""
         scores = self.match.grid(self.keys, self.match.asked(queries[0]))
         if self.fusion is not None:
-            compared = compare(self.vectors @ queries.mT, self.egonets)
-            rows = max(1, FUSED // queries.shape[1])
-            scores += torch.cat([self.fusion(part) for part in compared.split(rows, dim=1)])
+            vectors, first = self.anchors.vectors, 0
+            names, heads = vectors.names @ queries[0].T, vectors.heads @ queries[1].T
+            for family in self.anchors.families:
+                rows = family.concepts.index_select(0, family.nodes[family.sizes[0] :])
+                by_head = Cosines(heads, vectors.head_of.index_select(0, rows))
+                compared = compare(Cosines(names, rows), by_head, family)
+                scores[first : first + family.size] += self.fusion(compared)
+                first += family.size
         return scores.index_fill_(0, self.closed, -torch.inf)
 
     def blocks(self, queries: Tensor) -> Iterator[tuple[int, Tensor]]:
         """The scores of a few queries at a time, each beside the first one's place."""
-        size = min(256, max(1, CELLS // len(self.egonets.nodes)))
+        size = min(256, max(1, CELLS // len(self.keys)))
         for start in range(0, queries.shape[1], size):
             yield start, self.scores(queries[:, start : start + size])
 
@@ -90,9 +115,11 @@ class Placement:
         top_k = min(top_k, len(self.keys) - len(self.closed))
         anchors, scores = [], []
         for _, block in self.blocks(queries):
-            best, places = block.topk(top_k, dim=0)
+            best, places = best_of(block, top_k)
             anchors.append(places.T)
-            scores.append((best - block.logsumexp(0)).exp().T)
+            best, belief = self.match.log_match(best), self.match.log_match(block)
+            total = belief.index_fill_(0, self.closed, -torch.inf).sub_(best[0]).exp_().sum(0)
+            scores.append(((best - best[0]).exp() / total).T)
         return Ranking(torch.cat(anchors).cpu().numpy(), torch.cat(scores).cpu().numpy())
 
     def true_ranks(self, queries: Tensor, parents: Sequence[Indices]) -> list[Indices]:
@@ -100,17 +127,36 @@ class Placement:
 
         One plus the number of anchors that score strictly higher, as in the authors' evaluation.
         """
-        ranks: list[Indices] = []
+        ranks: list[Tensor] = []
+        counts = np.array([len(p) for p in parents])
         for start, block in self.blocks(queries):
-            truth = parents[start : start + block.shape[1]]
-            counts = np.array([len(p) for p in truth])
-            columns = torch.from_numpy(np.repeat(np.arange(len(truth)), counts))
-            rows = torch.from_numpy(np.concatenate(truth))
+            truth = slice(start, start + block.shape[1])
+            columns = torch.from_numpy(np.repeat(np.arange(block.shape[1]), counts[truth]))
+            rows = torch.from_numpy(np.concatenate(parents[truth]))
             columns, rows = columns.to(block.device), rows.to(block.device)
             own = block[rows, columns]
             higher = (block.index_select(1, columns) > own).sum(0)
             same_query = columns[:, None] == columns[None, :]
             other_parents = (same_query & (own[None, :] > own[:, None])).sum(1)
-            flat = (1 + higher - other_parents).cpu().numpy()
-            ranks.extend(np.split(flat, np.cumsum(counts)[:-1]))
-        return ranks
+            ranks.append(1 + higher - other_parents)
+        return np.split(torch.cat(ranks).cpu().numpy(), np.cumsum(counts)[:-1]) if ranks else []
+
+
+def best_of(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """The k highest scores of each column and their rows, [N, Q] → two of [k, Q], best first.
+
+    The k best stand in the k groups of rows with the highest peaks, so that all scores are passed
+    over once, and only those of k groups are sorted.
+    """
+    groups = len(scores) // GROUP
+    if k >= groups:
+        best, rows = scores.topk(k, dim=0)
+        return best, rows
+    whole, rest = scores.split([groups * GROUP, len(scores) - groups * GROUP])
+    peaks = whole.view(groups, GROUP, -1).amax(1)
+    inside = torch.arange(GROUP, device=scores.device)[None, :, None]
+    rows = (peaks.topk(k, dim=0).indices[:, None] * GROUP + inside).flatten(0, 1)
+    tail = torch.arange(groups * GROUP, len(scores), device=scores.device)
+    rows = torch.cat([rows, tail[:, None].expand(-1, scores.shape[1])])
+    best, places = torch.cat([scores.gather(0, rows[: k * GROUP]), rest]).topk(k, dim=0)
+    return best, rows.gather(0, places)

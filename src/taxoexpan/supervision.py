@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from taxoexpan.adjacency import Indices
 from taxoexpan.configuration import Configuration
 from taxoexpan.egonets import Egonets, build_egonets, draw_siblings
 from taxoexpan.taxonomy import Concept, Taxonomy
+
+CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,12 @@ def mask_leaves(taxonomy: Taxonomy, share: float, most: int, seed: int) -> Holdo
 class TrainingBatch:
     """B training instances over the egonets of A anchors.
 
-    A query is matched with all anchors of the batch, or with those at its places in `drawn` [B, N].
+    A query is matched with all anchors of the batch, or with those at the places `drawn`: [N] for
+    all queries, or [N, B] for each its own.
     `positives` [B] is the place of its own parent among the anchors; `own_sibling` [B] the query's
     row among the siblings of that egonet, or -1 where it was not drawn, so that it can be left out;
-    `blocked` [B, A or N] is true where an anchor is no negative: a parent, a descendant, or the
-    query itself.
+    `blocked` [2, K] are the pairs (row among the A or N, query) that are no negatives: a parent, a
+    descendant, or the query itself.
     """
 
     queries: torch.Tensor
@@ -65,23 +67,50 @@ class TrainingBatch:
     blocked: torch.Tensor
     drawn: torch.Tensor | None = None
 
-    def to(self, device: torch.device) -> TrainingBatch:
-        """The same batch on another device."""
-        return TrainingBatch(
-            self.queries.to(device, non_blocking=True),
-            self.egonets.to(device),
-            self.positives.to(device, non_blocking=True),
-            self.own_sibling.to(device, non_blocking=True),
-            self.blocked.to(device, non_blocking=True),
-            None if self.drawn is None else self.drawn.to(device, non_blocking=True),
-        )
+    def split(self, parts: int) -> Iterator[TrainingBatch]:
+        """The same instances in so many batches over the same egonets, for want of memory."""
+        for columns in torch.arange(len(self.queries)).tensor_split(parts):
+            first, last = int(columns[0]), int(columns[-1])
+            inside = (self.blocked[1] >= first) & (self.blocked[1] <= last)
+            rows, of = self.blocked[:, inside]
+            yield TrainingBatch(
+                queries=self.queries[first : last + 1],
+                egonets=self.egonets,
+                positives=self.positives[first : last + 1],
+                own_sibling=self.own_sibling[first : last + 1],
+                blocked=torch.stack([rows, of - first]),
+                drawn=self.drawn
+                if self.drawn is None or self.drawn.dim() == 1
+                else self.drawn[:, first : last + 1],
+            )
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """The egonets that a batch sees: of which anchors, ascending, and with which children.
+
+    `places` are those of the siblings in ascending order, `rows` their rows in the egonets.
+    """
+
+    anchors: Indices
+    egonets: Egonets
+    places: Indices
+    rows: Indices
+
+    def find(self, wanted: Indices) -> Indices:
+        """The row of each wanted place among the siblings, or -1."""
+        if not len(self.places):
+            return np.full(len(wanted), -1)
+        found = np.minimum(np.searchsorted(self.places, wanted), len(self.places) - 1)
+        return np.where(self.places[found] == wanted, self.rows[found], -1)
 
 
 class Supervision:
     """One training instance for every relation of a taxonomy (Section 4.3).
 
-    Its negatives are `sampled`, each query's own as in the paper; `shared`, drawn for a batch and
-    matched with every query of it; or `all` concepts.
+    Its negatives are `sampled`, each query's own as in the paper; `uniform`, drawn for a batch and
+    matched with every query of it; `shared`, the same and the parents of the batch's queries
+    besides; or `all` concepts, whose egonets are drawn once an epoch.
     """
 
     def __init__(self, taxonomy: Taxonomy, configuration: Configuration, seed: int) -> None:
@@ -93,67 +122,102 @@ class Supervision:
         self.generator = np.random.default_rng(seed)
         # In the order of `children_of`, so that relation k is place k among all children.
         self.parents, self.children = taxonomy.children_of.of_many(np.arange(len(taxonomy)))
+        self.instances = np.arange(len(self.parents))
+        if configuration.instances == "first-parents":
+            self.instances = np.flatnonzero(self.parents == self._first_parents()[self.children])
+        self.candidates = np.arange(len(taxonomy))
+        if configuration.root_negatives == "no":
+            self.candidates = np.flatnonzero(taxonomy.parents_of.degrees > 0)
 
     @property
     def batch_count(self) -> int:
         """How many batches one epoch has."""
-        return -(-len(self.parents) // self.batch_size)
+        return -(-len(self.instances) // self.batch_size)
 
-    def epoch(self) -> Iterator[TrainingBatch]:
-        """All relations once, shuffled."""
-        order = self.generator.permutation(len(self.parents))
+    def epoch(self, device: torch.device = CPU) -> Iterator[TrainingBatch]:
+        """All instances once, shuffled."""
+        order = self.generator.permutation(self.instances)
+        everyone = None
+        if self.negatives == "all":
+            everyone = self._show(np.arange(len(self.taxonomy)), device)
         for start in range(0, len(order), self.batch_size):
-            yield self.batch(order[start : start + self.batch_size])
+            yield self._batch(order[start : start + self.batch_size], everyone, device)
 
-    def batch(self, relations: Indices) -> TrainingBatch:
+    def _batch(
+        self, relations: Indices, shown: _Shown | None, device: torch.device
+    ) -> TrainingBatch:
         """These relations as instances, with their negatives."""
         queries, parents = self.children[relations], self.parents[relations]
-        draws = self._draw(len(relations))
-        anchors = np.unique(np.concatenate([parents, draws.ravel()]))
+        draws = None
+        if shown is None:
+            each = (self.drawn, len(relations)) if self.negatives == "sampled" else (self.drawn,)
+            draws = self.candidates[self.generator.integers(0, len(self.candidates), each)]
+            shown = self._show(np.unique(np.concatenate([parents, draws.ravel()])), device)
+        drawn = None
+        if self.negatives == "sampled" and draws is not None:
+            drawn = np.searchsorted(shown.anchors, draws)
+            blocked = self._blocked_draws(queries, draws)
+        else:
+            tried = self._tried(shown.anchors, draws)
+            if len(tried) < len(shown.anchors):
+                drawn = np.searchsorted(shown.anchors, tried)
+            blocked = self._blocked(queries, tried)
+
+        def there(indices: Indices) -> torch.Tensor:
+            return torch.from_numpy(indices).to(device, non_blocking=True)
+
+        return TrainingBatch(
+            queries=there(queries),
+            egonets=shown.egonets,
+            positives=there(np.searchsorted(shown.anchors, parents)),
+            own_sibling=there(shown.find(relations)),
+            blocked=there(blocked),
+            drawn=None if drawn is None else there(drawn),
+        )
+
+    def _tried(self, anchors: Indices, draws: Indices | None) -> Indices:
+        """The anchors that are matched with every query of a batch, ascending."""
+        if self.negatives == "uniform" and draws is not None:
+            return np.unique(draws)
+        if len(self.candidates) == len(self.taxonomy):
+            return anchors
+        return np.intersect1d(anchors, self.candidates, assume_unique=True)
+
+    def _first_parents(self) -> Indices:
+        """The first parent of every concept, or -1."""
+        first = np.full(len(self.taxonomy), -1)
+        inner = self.taxonomy.parents_of.degrees > 0
+        offsets = self.taxonomy.parents_of.offsets[:-1]
+        first[inner] = self.taxonomy.parents_of.targets[offsets[inner]]
+        return first
+
+    def _show(self, anchors: Indices, device: torch.device) -> _Shown:
+        """The egonets of these anchors, with children drawn for this once."""
         siblings = draw_siblings(
             self.taxonomy, anchors, self.siblings, self.childless, self.generator
         )
-        blocked, drawn = self._blocked(queries, anchors), None
-        if self.negatives == "sampled":
-            drawn = np.searchsorted(anchors, draws)
-            blocked = np.take_along_axis(blocked, drawn, axis=1)
-        return TrainingBatch(
-            queries=torch.from_numpy(queries),
-            egonets=build_egonets(self.taxonomy, anchors, siblings),
-            positives=torch.from_numpy(np.searchsorted(anchors, parents)),
-            own_sibling=torch.from_numpy(self._find(siblings.places, relations)),
-            blocked=torch.from_numpy(blocked),
-            drawn=None if drawn is None else torch.from_numpy(drawn),
-        )
+        egonets = build_egonets(self.taxonomy, anchors, siblings).to(device)
+        rows = np.argsort(siblings.places, kind="stable")
+        return _Shown(anchors, egonets, siblings.places[rows], rows)
 
-    def _draw(self, queries: int) -> Indices:
-        """The anchors that are tried as negatives: for each query, for all of them, or all."""
-        if self.negatives == "all":
-            return np.arange(len(self.taxonomy))
-        shape = (queries, self.drawn) if self.negatives == "sampled" else (self.drawn,)
-        return self.generator.integers(0, len(self.taxonomy), shape)
+    def _blocked(self, queries: Indices, anchors: Indices) -> Indices:
+        """The pairs (place of an anchor, query) that are no negatives [2, K]."""
+        columns, concepts = self._no_negatives(queries)
+        rows = np.minimum(np.searchsorted(anchors, concepts), len(anchors) - 1)
+        there = anchors[rows] == concepts
+        return np.stack([rows[there], columns[there]])
 
-    @staticmethod
-    def _find(places: Indices, wanted: Indices) -> Indices:
-        """The row of each wanted place among the siblings, or -1."""
-        if not len(places):
-            return np.full(len(wanted), -1)
-        order = np.argsort(places, kind="stable")
-        found = np.minimum(np.searchsorted(places, wanted, sorter=order), len(places) - 1)
-        rows = order[found]
-        return np.where(places[rows] == wanted, rows, -1)
+    def _blocked_draws(self, queries: Indices, draws: Indices) -> Indices:
+        """The draws [N, B] that are no negatives of their query, as (row, query) [2, K]."""
+        columns, concepts = self._no_negatives(queries)
+        refused = np.sort(columns * len(self.taxonomy) + concepts)
+        pairs = np.arange(len(queries)) * len(self.taxonomy) + draws
+        found = refused[np.minimum(np.searchsorted(refused, pairs), len(refused) - 1)]
+        return np.stack(np.nonzero(found == pairs))
 
-    def _blocked(self, queries: Indices, anchors: Indices) -> NDArray[np.bool_]:
-        """Which anchors are a query's parent, its descendant, or itself."""
-        blocked: NDArray[np.bool_] = np.equal(queries[:, None], anchors[None, :])
-        distinct, rows_of = np.unique(queries, return_inverse=True)
-        no_negative = np.zeros((len(distinct), len(anchors)), dtype=np.bool_)
-        for rows, concepts in (
-            self.taxonomy.parents_of.of_many(distinct),
-            self.taxonomy.children_of.reach_of_many(distinct),
-        ):
-            columns = np.minimum(np.searchsorted(anchors, concepts), len(anchors) - 1)
-            there = anchors[columns] == concepts
-            no_negative[rows[there], columns[there]] = True
-        blocked |= no_negative[rows_of]
-        return blocked
+    def _no_negatives(self, queries: Indices) -> tuple[Indices, Indices]:
+        """Each query's parents, its descendants and itself, beside the query's place."""
+        of_parents, parents = self.taxonomy.parents_of.of_many(queries)
+        of_descendants, descendants = self.taxonomy.children_of.reach_of_many(queries)
+        places = np.concatenate([of_parents, of_descendants, np.arange(len(queries))])
+        return places, np.concatenate([parents, descendants, queries])

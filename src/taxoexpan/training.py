@@ -6,6 +6,8 @@ import copy
 import json
 import math
 import sys
+import time
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,12 +17,15 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from taxoexpan.board import Board
 from taxoexpan.checkpoint import Checkpoint, State
 from taxoexpan.configuration import Configuration
+from taxoexpan.devices import quick_products
 from taxoexpan.errors import ModelError
 from taxoexpan.metrics import Metrics
 from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.supervision import Supervision
+from taxoexpan.network.vectors import Vectors
+from taxoexpan.supervision import Supervision, TrainingBatch
 
 Validate = Callable[[MatchingNetwork], Metrics]
 
@@ -33,6 +38,8 @@ class Epoch:
     loss: float
     learning_rate: float
     validation: Metrics | None
+    seconds: float = field(default=0.0, compare=False)
+    """How long it took, validation included, which is no part of what was learned."""
 
 
 @dataclass
@@ -51,10 +58,11 @@ class History:
 
 @dataclass(frozen=True)
 class Report:
-    """How a training tells what it does: on the screen, and a line of JSON an epoch in a file."""
+    """How a training tells what it does: on the screen, in lines of JSON, on TensorBoard."""
 
     progress: bool = False
     log: Path | None = None
+    board: Board | None = None
 
     def tell(self, epoch: Epoch, better: bool) -> None:
         """Tell of an epoch that is done."""
@@ -63,6 +71,13 @@ class Report:
         if self.log is not None:
             with self.log.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({**asdict(epoch), "better": better}) + "\n")
+        if self.board is not None:
+            self.board.tell(epoch.number, _figures(epoch))
+
+    def close(self) -> None:
+        """Say that no epoch is to come."""
+        if self.board is not None:
+            self.board.close()
 
 
 SILENT = Report()
@@ -70,7 +85,7 @@ SILENT = Report()
 
 def train(
     network: MatchingNetwork,
-    features: Tensor,
+    features: Vectors,
     supervision: Supervision,
     validate: Validate | None,
     configuration: Configuration,
@@ -87,8 +102,11 @@ def train(
         run.restore(checkpoint.load())
     try:
         while not run.is_done():
-            loss = _one_epoch(run, features, report.progress)
-            better = run.close_epoch(loss, validate(network) if validate else None)
+            began = time.monotonic()
+            with quick_products(features.device):
+                loss = _one_epoch(run, features, report.progress)
+            validation = validate(network) if validate else None
+            better = run.close_epoch(loss, validation, time.monotonic() - began)
             report.tell(run.history.epochs[-1], better)
             if checkpoint is not None:
                 checkpoint.save(run.state())
@@ -109,11 +127,15 @@ class _Run:
     ) -> None:
         c = configuration
         self.network, self.supervision, self.configuration = network, supervision, c
-        self.optimizer = torch.optim.Adam(network.parameters(), c.learning_rate, amsgrad=True)
+        fused = next(network.parameters()).device.type in ("cpu", "cuda")
+        self.optimizer = torch.optim.Adam(
+            network.parameters(), c.learning_rate, amsgrad=True, fused=fused
+        )
         self.scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(
             self.optimizer, factor=0.5, patience=3
         )
         self.history, self.lowest = History(), math.inf
+        self.parts = 1
         self.best = copy.deepcopy(network.state_dict())
 
     @property
@@ -128,10 +150,10 @@ class _Run:
             self.number - self.history.best >= patience and self.number > 0
         )
 
-    def close_epoch(self, loss: float, validation: Metrics | None) -> bool:
+    def close_epoch(self, loss: float, validation: Metrics | None, seconds: float) -> bool:
         """Note what an epoch came to, and whether it was better than all before."""
         rate = self.optimizer.param_groups[0]["lr"]
-        epoch = Epoch(self.number + 1, loss, rate, validation)
+        epoch = Epoch(self.number + 1, loss, rate, validation, round(seconds, 3))
         self.history.epochs.append(epoch)
         watched = _watched(epoch, self.configuration.monitor)
         self.scheduler.step(watched)
@@ -140,6 +162,14 @@ class _Run:
             self.best = copy.deepcopy(self.network.state_dict())
             self.history.best, self.lowest = epoch.number, watched
         return better
+
+    def halve(self) -> None:
+        """Take batches in twice as many parts from now on; what is learned stays the same."""
+        self.parts *= 2
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        message = f"out of memory: batches are taken in {self.parts} parts from here on"
+        warnings.warn(message, stacklevel=2)
 
     def state(self) -> State:
         """All of it, as tensors and as facts."""
@@ -192,28 +222,26 @@ def _epoch(told: dict[str, Any]) -> Epoch:
     return Epoch(**{**told, "validation": Metrics(**validation) if validation else None})
 
 
-def _one_epoch(run: _Run, features: Tensor, progress: bool) -> float:
+def _one_epoch(run: _Run, features: Vectors, progress: bool) -> float:
     """Train on every relation once; the mean loss."""
-    network, optimizer, supervision = run.network, run.optimizer, run.supervision
-    number = run.number + 1
-    network.train()
+    supervision, number = run.supervision, run.number + 1
+    run.network.train()
     total = torch.zeros((), device=features.device)
     bar = tqdm(
-        supervision.epoch(),
+        supervision.epoch(features.device),
         desc=f"epoch {number}",
         total=supervision.batch_count,
         unit="batch",
         leave=False,
         disable=None if progress else True,
     )
+    told = time.monotonic()
     for step, batch in enumerate(bar, start=1):
-        loss = network.loss(features, batch.to(features.device))
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        optimizer.step()
-        total += loss.detach()
-        if not bar.disable and step % 10 == 0:
-            bar.set_postfix(loss=f"{total.item() / step:.3f}")
+        total += _step(run, features, batch)
+        # Asking for the loss makes the host wait for the device, so not at every step.
+        if not bar.disable and time.monotonic() - told > 1:
+            bar.set_postfix(loss=f"{total.item() / step:.3f}", refresh=False)
+            told = time.monotonic()
     mean = total.item() / supervision.batch_count
     if not math.isfinite(mean):
         raise ModelError(
@@ -222,11 +250,68 @@ def _one_epoch(run: _Run, features: Tensor, progress: bool) -> float:
     return mean
 
 
+def _step(run: _Run, features: Vectors, batch: TrainingBatch) -> Tensor:
+    """Train on one batch, in as many parts as the memory asks for; its loss."""
+    while True:
+        try:
+            run.optimizer.zero_grad(set_to_none=True)
+            loss = _gradients(run, features, batch)
+            run.optimizer.step()
+            return loss
+        except (MemoryError, RuntimeError) as error:
+            if not is_out_of_memory(error):
+                raise
+            if run.parts >= len(batch.queries):
+                raise ModelError(
+                    f"the memory of {features.device} is too small for a single query; train with "
+                    "a smaller network, or fewer anchors (negatives, drawn)"
+                ) from None
+        # Out of the handler, so that what failed has let go of its memory.
+        run.halve()
+
+
+def _gradients(run: _Run, features: Vectors, batch: TrainingBatch) -> Tensor:
+    """Leave the gradients of the batch's mean loss in the network; that loss."""
+    if run.parts == 1:
+        loss = run.network.loss(features, batch)
+        loss.backward()
+        return loss.detach()
+    sums, counted = features.names.new_zeros(()), 0
+    for part in batch.split(min(run.parts, len(batch.queries))):
+        total, instances = run.network.total_loss(features, part)
+        total.backward()
+        sums += total.detach()
+        counted += instances
+    for parameter in run.network.parameters():
+        if parameter.grad is not None:
+            parameter.grad /= counted
+    return sums / counted
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that a device, or the machine, has no memory left."""
+    if isinstance(error, MemoryError | torch.cuda.OutOfMemoryError):
+        return True
+    return any(
+        words in str(error)
+        for words in ("not enough memory", "can't allocate memory", "out of memory")
+    )
+
+
 def _watched(epoch: Epoch, monitor: str) -> float:
     """The figure that decides which epoch is best; lower is better."""
     if epoch.validation is None:
         return epoch.loss
     return epoch.validation.mr if monitor == "mr" else -epoch.validation.reciprocal_rank
+
+
+def _figures(epoch: Epoch) -> dict[str, float]:
+    """What has a curve on TensorBoard."""
+    figures = {"loss": epoch.loss, "learning_rate": epoch.learning_rate, "seconds": epoch.seconds}
+    if epoch.validation is not None:
+        validation = epoch.validation.as_dict()
+        figures |= {f"validation/{name}": value for name, value in validation.items()}
+    return figures
 
 
 def _line(epoch: Epoch, better: bool) -> str:

@@ -53,7 +53,7 @@ def star_of(parents: list[Node], anchor: int, children: list[Node]) -> Egonet:
 def egonet_in(egonets: Egonets, slot: int, without: int | None = None) -> Egonet:
     """The egonet in one slot of a batch, as it was drawn."""
     above, middle, below = egonets.concepts[egonets.nodes].split(egonets.sizes)
-    parents = [(int(p), 0) for p in above[egonets.grandparent_of == slot]]
+    parents = [(int(p), 0) for p in above[egonets.grandparent[egonets.grandparent_of == slot]]]
     children = [(int(c), 2) for c in below[egonets.sibling_of == slot] if int(c) != without]
     return star_of(parents, int(middle[slot]), children)
 
@@ -155,7 +155,8 @@ def score(
                 seen.append(by[pick])
         seen.append(torch.tensor(float(len(children))).log1p())
         head = network.fusion
-        hidden = (head.hidden @ torch.stack(seen) + head.bias[:, 0]).relu()
+        weight, bias = head.hidden.split([len(seen), 1], dim=1)
+        hidden = (weight @ torch.stack(seen) + bias[:, 0]).relu()
         value = value + (head.output @ hidden)[0]
     return value
 

@@ -88,7 +88,11 @@ def their_egonets() -> tuple[list[str], Egonets]:
     flat = torch.tensor([concept for group in nodes for concept in group])
     concepts = torch.arange(len(GOLDEN["features"]))
     above, below = torch.tensor(of[0]), torch.tensor(of[2])
-    return list(GOLDEN["egonets"]), Egonets(concepts, flat, above, below, len(of[1]))
+    counts = torch.zeros(len(of[1]), 3)
+    for position, slots in enumerate(of):
+        counts[:, position] = torch.bincount(torch.tensor(slots), minlength=len(of[1]))
+    egonets = Egonets(concepts, flat, torch.arange(len(above)), above, below, counts, len(concepts))
+    return list(GOLDEN["egonets"]), egonets
 
 
 @pytest.mark.parametrize("model", GOLDEN["models"], ids=lambda model: model["name"])

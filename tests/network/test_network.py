@@ -20,7 +20,8 @@ from taxoexpan.configuration import load_preset
 from taxoexpan.egonets import Egonets
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.placement import Placement, anchor_egonets, encode_anchors
+from taxoexpan.network.vectors import Vectors
+from taxoexpan.placement import Anchors, Placement, anchor_egonets
 from taxoexpan.supervision import Supervision, TrainingBatch
 from taxoexpan.taxonomy import Taxonomy
 
@@ -56,6 +57,7 @@ def random_case(
     for parameter in network.parameters():
         parameter.data.normal_(generator=drawn)
     vectors = torch.randn(2, len(taxonomy), SIZE, generator=drawn)
+    vectors[1] = vectors[1][torch.randint(len(taxonomy), (len(taxonomy),), generator=drawn)]
     return taxonomy, network, vectors / vectors.norm(dim=2, keepdim=True)
 
 
@@ -110,7 +112,7 @@ def hold_against_the_equations(
         shape["negatives"] = variant.get("negatives", "shared")
         supervision = Supervision(taxonomy, load_preset("best", **shape), seed)
         batch = next(supervision.epoch())
-        fast = network.loss(vectors, batch)
+        fast = network.loss(Vectors.of(vectors), batch)
         slow = slow_loss(network, taxonomy, vectors, batch, str(variant["loss"]))
         torch.testing.assert_close(fast, slow)
         parameters = list(network.parameters())
@@ -136,7 +138,7 @@ def slow_loss(
     total, counted = torch.zeros(()), 0
     for row, query in enumerate(batch.queries.tolist()):
         place = int(batch.positives[row])
-        tried = anchors if batch.drawn is None else [anchors[i] for i in batch.drawn[row]]
+        tried = anchors if batch.drawn is None else [anchors[i] for i in batch.drawn[:, row]]
         parents = set(taxonomy.parents_of.of(query).tolist())
         below = {taxonomy.index(id) for id in taxonomy.descendants(taxonomy.ids[query])}
         negatives = [a for a in tried if a not in parents | below | {query}]
@@ -160,8 +162,8 @@ def test_placement_scores_every_pair_as_the_equations_do(fusion: int) -> None:
     with double_precision():
         taxonomy, network, vectors = random_case(3, fusion)
         queries = torch.nn.functional.normalize(torch.randn(2, 3, SIZE), dim=2)
-        keys = encode_anchors(network, taxonomy, vectors, 50)
-        scores = Placement(network, taxonomy, vectors, keys).scores(queries)
+        anchors = Anchors(taxonomy, Vectors.of(vectors), 50)
+        scores = Placement(network, anchors, anchors.encode(network)).scores(queries)
         for anchor in range(len(taxonomy)):
             for q in range(3):
                 slow = score(network, vectors, egonet_of(taxonomy, anchor), queries[:, q])

@@ -2,62 +2,87 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
-from taxoexpan.egonets import Egonets
+from taxoexpan.egonets import Egonets, Position
 
-FEATURES = 7
-"""For whole names and for head words: the anchor, its nearest and its mean child; their number."""
+FEATURES = 8
+"""For whole names and for head words: the anchor, its nearest and its mean child; their number;
+and a one, for the bias."""
 
 
-def compare(cosines: Tensor, egonets: Egonets) -> Tensor:
-    """The features [7, A, B] of every pair, from the concepts' cosines [2, C, B] with B queries."""
-    anchors, siblings = _around(cosines, egonets)
-    counts = torch.bincount(egonets.sibling_of, minlength=egonets.size)
-    return _features(anchors, siblings, _sums(siblings, egonets), counts[:, None], egonets)
+@dataclass(frozen=True)
+class Cosines:
+    """The cosines [n, B] of vectors with B queries; `rows` [A + S] has anchors, then siblings."""
+
+    values: Tensor
+    rows: Tensor
+
+    def around(self, egonets: Egonets) -> tuple[Tensor, Tensor]:
+        """The rows of the anchors [A] and the cosines of the siblings [S, B]."""
+        anchors, siblings = self.rows.split(egonets.sizes[1:])
+        return anchors, self.values.index_select(0, siblings)
+
+
+def compare(names: Cosines, heads: Cosines, egonets: Egonets) -> Tensor:
+    """The features [8, A, B] of every pair."""
+    counts = egonets.counts[:, Position.SIBLING].to(names.values.dtype)
+    compared = names.values.new_empty(FEATURES, egonets.size, names.values.shape[1])
+    for kind, cosines in enumerate((names, heads)):
+        anchors, siblings = cosines.around(egonets)
+        _fill(compared[kind::2], cosines, anchors, siblings, counts, egonets)
+    compared[6], compared[7] = counts.log1p()[:, None], 1.0
+    return compared
 
 
 def compare_leaving_out(
-    cosines: Tensor, egonets: Egonets, positives: Tensor, own: Tensor
+    names: Cosines, heads: Cosines, egonets: Egonets, positives: Tensor, own: Tensor
 ) -> Tensor:
     """The same, but query b is not among the children of its own parent `positives[b]`.
 
     `own[b]` is its row among the siblings, or -1 where it was not drawn.
     """
     if not len(egonets.sibling_of):
-        return compare(cosines, egonets)
-    anchors, siblings = _around(cosines, egonets)
-    sums = _sums(siblings, egonets)
-    counts = torch.bincount(egonets.sibling_of, minlength=egonets.size)
-    counts = counts[:, None].repeat(1, len(own))
-    there, row = own >= 0, own.clamp(min=0)
+        return compare(names, heads, egonets)
+    counts = egonets.counts[:, Position.SIBLING].to(names.values.dtype)
+    compared = names.values.new_empty(FEATURES, egonets.size, len(own))
     columns = torch.arange(len(own), device=own.device)
-    itself = siblings[:, row, columns]
-    sums[:, positives, columns] -= itself * there
-    counts[positives, columns] -= there.to(counts.dtype)
-    siblings[:, row, columns] = torch.where(there, -1.0, itself)
-    return _features(anchors, siblings, sums, counts, egonets)
+    there, row = (own >= 0).to(compared.dtype), own.clamp(min=0)
+    with_it = counts.index_select(0, positives)
+    left = with_it - there
+    for kind, cosines in enumerate((names, heads)):
+        anchors, siblings = cosines.around(egonets)
+        # A child at -1 is never the nearest, and what it does to the sum is known.
+        siblings[row, columns] = siblings[row, columns].lerp(-torch.ones_like(there), there)
+        _fill(compared[kind::2], cosines, anchors, siblings, counts, egonets)
+        _, nearest, mean = compared[kind::2][:3]
+        nearest[positives, columns] *= left.clamp(max=1)
+        total = mean[positives, columns] * with_it + there
+        mean[positives, columns] = total / left.clamp(min=1)
+    compared[6], compared[7] = counts.log1p()[:, None], 1.0
+    compared[6][positives, columns] = left.log1p()
+    return compared
 
 
-def _around(cosines: Tensor, egonets: Egonets) -> tuple[Tensor, Tensor]:
-    """The cosines of the anchors [2, A, B] and of the siblings [2, S, B]."""
-    _, anchor, below = egonets.nodes.split(egonets.sizes)
-    return cosines.index_select(1, anchor), cosines.index_select(1, below)
+def _fill(
+    into: Tensor,
+    cosines: Cosines,
+    anchors: Tensor,
+    siblings: Tensor,
+    counts: Tensor,
+    egonets: Egonets,
+) -> None:
+    """Write the cosines with the anchor, its nearest and its mean child, each [A, B].
 
-
-def _sums(siblings: Tensor, egonets: Egonets) -> Tensor:
-    sums = siblings.new_zeros(len(siblings), egonets.size, siblings.shape[2])
-    return sums.index_add_(1, egonets.sibling_of, siblings)
-
-
-def _features(
-    anchors: Tensor, siblings: Tensor, sums: Tensor, counts: Tensor, egonets: Egonets
-) -> Tensor:
-    nearest = torch.full_like(sums, -1.0)
-    wide = egonets.sibling_of[None, :, None].expand_as(siblings)
-    nearest.scatter_reduce_(1, wide, siblings, "amax")
-    nearest *= counts > 0
-    mean = sums / counts.clamp(min=1)
-    number = counts.to(anchors.dtype).log1p().expand(anchors.shape[1:])
-    return torch.cat([anchors, nearest, mean, number[None]])
+    One kind at a time: in two dimensions torch's reductions by index take their fast ways.
+    """
+    anchor, nearest, mean = into[:3]
+    torch.index_select(cosines.values, 0, anchors, out=anchor)
+    wide = egonets.sibling_of[:, None].expand_as(siblings)
+    nearest.fill_(-1.0).scatter_reduce_(0, wide, siblings, "amax")
+    nearest *= counts.clamp(max=1)[:, None]
+    mean.zero_().index_add_(0, egonets.sibling_of, siblings)
+    mean /= counts.clamp(min=1)[:, None]

@@ -8,11 +8,13 @@ from torch.nn import functional as F
 
 from taxoexpan.configuration import Configuration, pick
 from taxoexpan.egonets import Egonets
-from taxoexpan.network.comparison import compare_leaving_out
+from taxoexpan.network.comparison import Cosines, compare_leaving_out
+from taxoexpan.network.dropout import drop
 from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import MATCHES, FusionHead
-from taxoexpan.network.propagation import PROPAGATIONS, EgonetSums, Layer
+from taxoexpan.network.propagation import PROPAGATIONS, Layer, Leave
 from taxoexpan.network.readout import READOUTS
+from taxoexpan.network.vectors import Vectors
 from taxoexpan.supervision import TrainingBatch
 
 
@@ -28,6 +30,8 @@ class MatchingNetwork(nn.Module):
         inputs = [dimension] + [c.hidden * c.heads] * c.layers
         self.hidden = nn.ModuleList(kind(i, c.hidden, c.heads, position) for i in inputs[:-1])
         self.output = kind(inputs[-1], c.output, c.output_heads, position)
+        for layer in self._layers():
+            layer.message_dropout = c.attention_dropout
         self.readout = pick("readout", c.readout, READOUTS)()
         match = pick("matching", c.matching, MATCHES)
         self.match = match(self.readout.blocks, c.output, dimension, c.hidden)
@@ -44,43 +48,62 @@ class MatchingNetwork(nn.Module):
 
     def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
         """The side of every anchor that is kept for queries: [C, D1] → keys [A, k]."""
-        return self.match.keys(self._collect(names, egonets).mean(), self.output.matrix())
+        return self.match.keys(self._collect(names, egonets), self.output.matrix())
 
     def embed(self, names: Tensor, egonets: Egonets) -> Tensor:
         """Every anchor's embedding a (Eq. 6): [C, D1] → [A, D2]."""
-        means = self._collect(names, egonets).mean()
+        means = self._collect(names, egonets)
         by_block = means.view(len(means), self.readout.blocks, -1)
         return (by_block @ self.output.matrix().T).flatten(1)
 
-    def loss(self, vectors: Tensor, batch: TrainingBatch) -> Tensor:
-        """The loss of a batch; `vectors` [2, N, D1] are all concepts' (see features)."""
+    def loss(self, vectors: Vectors, batch: TrainingBatch) -> Tensor:
+        """The mean loss of a batch, given the vectors of all concepts."""
+        total, instances = self.total_loss(vectors, batch)
+        return total / instances
+
+    def total_loss(self, vectors: Vectors, batch: TrainingBatch) -> tuple[Tensor, int]:
+        """The sum over a batch, and of how many instances it is."""
         egonets = batch.egonets
-        queries = vectors.index_select(1, batch.queries)
-        known = vectors.index_select(1, egonets.concepts)
-        sums = self._collect(known[0], egonets)
-        parents = sums.mean_without(egonets, batch.positives, batch.own_sibling)
-        asked = self._drop(queries[0], self.query_dropout)
-        matrix = self.output.matrix()
-        left, right = self.match.sides(torch.cat([sums.mean(), parents]), asked, matrix)
-        anchors, own = left.split([egonets.size, len(parents)])
-        positive = self.match.pairs(own, right)
-        if batch.drawn is None:
-            scores = self.match.grid(anchors, right)
-        else:
-            scores = self.match.pairs(anchors[batch.drawn.T], right)
+        known, queries = vectors.select(egonets.concepts), vectors.select(batch.queries)
+        means = self._collect(known.names, egonets, Leave(batch.positives, batch.own_sibling))
+        asked = self._drop(queries.names, self.query_dropout)
+        left, right = self.match.sides(means, asked, self.output.matrix())
+        anchors, own = left.split([egonets.size, len(right)])
+        positive, scores = self.match.pairs(own, right), self._scores(anchors, right, batch.drawn)
         if self.fusion is not None:
-            cosines = known @ queries.mT
-            compared = compare_leaving_out(cosines, egonets, batch.positives, batch.own_sibling)
-            fused = self.fusion(compared)
-            scores = scores + (fused if batch.drawn is None else fused.gather(0, batch.drawn.T))
+            fused = self.fusion(self._compare(known, queries, batch))
+            scores = scores + _drawn(fused, batch.drawn)
             positive = positive + fused.gather(0, batch.positives[None, :]).squeeze(0)
-        return self.criterion(self.match.log_match, positive, scores, batch.blocked.T)
+        return self.criterion(self.match.log_match, positive, scores, batch.blocked)
+
+    def _scores(self, anchors: Tensor, asked: Tensor, drawn: Tensor | None) -> Tensor:
+        """The raw scores of the pairs that are tried as negatives: [A or N, B]."""
+        if drawn is None:
+            return self.match.grid(anchors, asked)
+        if drawn.dim() == 1:
+            return self.match.grid(anchors.index_select(0, drawn), asked)
+        return self.match.pairs(anchors[drawn], asked)
+
+    def _compare(self, known: Vectors, queries: Vectors, batch: TrainingBatch) -> Tensor:
+        """What the fusion head looks at, [8, A, B]; `known` are the egonets' concepts."""
+        egonets = batch.egonets
+        around = egonets.nodes[egonets.sizes[0] :]
+        near = Vectors(known.names[: egonets.near], known.heads, known.head_of[: egonets.near])
+        heads, rows = near.used_heads()
+        asked = queries.heads.index_select(0, queries.head_of)
+        return compare_leaving_out(
+            Cosines(near.names @ queries.names.T, around),
+            Cosines(heads @ asked.T, rows.index_select(0, around)),
+            egonets,
+            batch.positives,
+            batch.own_sibling,
+        )
 
     def _layers(self) -> list[Layer]:
         return [*self.hidden, self.output]
 
-    def _collect(self, names: Tensor, egonets: Egonets) -> EgonetSums:
-        """All layers and the readout's sum, but for the output layer's matrix."""
+    def _collect(self, names: Tensor, egonets: Egonets, leave: Leave | None = None) -> Tensor:
+        """All layers and the readout's means, but for the output layer's matrix."""
         features = names
         rows: Tensor | None = egonets.nodes
         for layer in self.hidden:
@@ -88,14 +111,15 @@ class MatchingNetwork(nn.Module):
             features, rows = F.leaky_relu(features, 0.01), None
         if rows is not None:
             features = features.index_select(0, rows)
-        return self.output.collect(self._drop(features, self.dropout), egonets, self.readout)
+        features = self._drop(features, self.dropout)
+        return self.output.collect(features, egonets, self.readout, leave)
 
     def _drop(self, features: Tensor, share: float) -> Tensor:
-        """Dropout by random bytes, eight to a draw: on a CPU, floats are dear to draw."""
-        if not self.training or not share:
-            return features
-        draws = torch.empty(-(-features.numel() // 8), dtype=torch.int64, device=features.device)
-        drawn = draws.random_(-(2**63), None).view(torch.uint8)[: features.numel()]
-        dropped = round(256 * share)
-        kept = (drawn >= dropped).view_as(features)
-        return features * kept * (256 / (256 - dropped))
+        return drop(features, share) if self.training else features
+
+
+def _drawn(scores: Tensor, drawn: Tensor | None) -> Tensor:
+    """Of the scores of all pairs [A, B] those that are tried as negatives."""
+    if drawn is None:
+        return scores
+    return scores.index_select(0, drawn) if drawn.dim() == 1 else scores.gather(0, drawn)

@@ -9,6 +9,7 @@ position embeddings p as well, and [W ‖ O][h ‖ p] = W h + O p.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -16,73 +17,17 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from taxoexpan.egonets import Egonets, Position
+from taxoexpan.network.dropout import drop
 from taxoexpan.network.readout import Readout
+from taxoexpan.network.star import LeftOut, Messages, Weights, attend, collect, propagate
 
 
 @dataclass(frozen=True)
-class Messages:
-    """α of every message in a batch of egonets, for each of M heads.
+class Leave:
+    """B egonets by their place in a batch, and the row of the sibling to leave out, or -1."""
 
-    above [G, M]: from a parent to its anchor; own [A, M]: from an anchor to itself; told [S, M]:
-    from an anchor to a sibling; kept [S, M]: from a sibling to itself. A grandparent hears itself
-    alone, with α = 1.
-    """
-
-    above: Tensor
+    picked: Tensor
     own: Tensor
-    told: Tensor
-    kept: Tensor
-
-
-@dataclass(frozen=True)
-class EgonetSums:
-    """What a readout sums in each egonet, before the last layer's matrix is applied.
-
-    total [A, R, K'] has R blocks, one for a mean and three for a concatenation; counts [A, 3] the
-    nodes at each position. What one sibling brought (`features` [nodes, K], `messages`) is kept, so
-    that it can be taken out again.
-    """
-
-    total: Tensor
-    counts: Tensor
-    features: Tensor
-    messages: Messages
-    readout: Readout
-    layer: Layer
-
-    def mean(self) -> Tensor:
-        """The readout's mean over each egonet, its blocks side by side: [A, R * K']."""
-        return (self.total / self.readout.divisor(self.counts)[:, :, None]).flatten(1)
-
-    def mean_without(self, egonets: Egonets, picked: Tensor, own: Tensor) -> Tensor:
-        """The mean [B, R * K'] of egonet `picked[b]` without its sibling row `own[b]` (-1: none).
-
-        Nothing in an egonet hears a sibling but itself, so leaving one out is a subtraction.
-        """
-        total, counts = self.total.index_select(0, picked), self.counts.index_select(0, picked)
-        if len(egonets.sibling_of):
-            there = (own >= 0).to(total.dtype)[:, None]
-            brought = self._brought(egonets, picked, own.clamp(min=0))
-            last = total[:, -1] - there * brought
-            total = torch.cat([total[:, :-1], last[:, None]], dim=1)
-            counts = counts - there * F.one_hot(own.new_tensor(Position.SIBLING), len(Position))
-        return (total / self.readout.divisor(counts)[:, :, None]).flatten(1)
-
-    def _brought(self, egonets: Egonets, picked: Tensor, row: Tensor) -> Tensor:
-        """What sibling `row[b]` of egonet `picked[b]` adds to the last block: [B, K']."""
-        first_anchor, first_sibling = egonets.sizes[0], egonets.sizes[0] + egonets.sizes[1]
-        sibling = self.features.index_select(0, first_sibling + row)
-        anchor = self.features.index_select(0, first_anchor + picked)
-        told = self.messages.told.index_select(0, row)[..., None]
-        kept = self.messages.kept.index_select(0, row)[..., None]
-        parts = [kept * sibling[:, None] + told * anchor[:, None]]
-        if self.layer.position is not None:
-            at = self.layer.position
-            parts.append(kept * at[Position.SIBLING] + told * at[Position.ANCHOR])
-        brought = torch.cat(parts, dim=2).flatten(1)
-        if self.layer.bias is not None:
-            brought = torch.cat([brought, torch.ones_like(brought[:, :1])], dim=1)
-        return self.readout.weights()[Position.SIBLING] * brought
 
 
 class Layer(nn.Module, ABC):
@@ -93,6 +38,7 @@ class Layer(nn.Module, ABC):
     ) -> None:
         super().__init__()
         self.inputs, self.size, self.heads = inputs, size, heads
+        self.message_dropout = 0.0
         self.weight = nn.Parameter(torch.empty(heads * size, inputs))
         self.register_parameter("position", None)
         self.register_parameter("position_weight", None)
@@ -123,39 +69,40 @@ class Layer(nn.Module, ABC):
         The first layer is given the distinct concepts, so that W h is computed once for each.
         """
         messages = self.messages(features, rows, egonets)
-        projected = F.linear(features, self.weight)
-        if rows is not None:
-            projected = projected.index_select(0, rows)
-        parts = projected.split(egonets.sizes)
+        at = None
         if self.position is not None and self.position_weight is not None:
             at = F.linear(self.position, self.position_weight)
-            parts = tuple(part + p for part, p in zip(parts, at, strict=True))
-        above, anchor, below = (part.unflatten(1, (self.heads, self.size)) for part in parts)
-        heard = messages.own[..., None] * anchor
-        heard = heard.index_add(0, egonets.grandparent_of, messages.above[..., None] * above)
-        told = messages.told[..., None] * anchor.index_select(0, egonets.sibling_of)
-        below = torch.addcmul(told, messages.kept[..., None], below)
-        out = torch.cat([above, heard, below]).flatten(1)
+        out = propagate(F.linear(features, self.weight), at, messages, rows, egonets)
         return out if self.bias is None else out + self.bias
 
-    def collect(self, features: Tensor, egonets: Egonets, readout: Readout) -> EgonetSums:
-        """The last layer and the readout but for their matrix: [nodes, inputs] → [A, R, K'].
+    def collect(
+        self, features: Tensor, egonets: Egonets, readout: Readout, leave: Leave | None = None
+    ) -> Tensor:
+        """The last layer and the readout but for their matrix: [nodes, inputs] → [A + B, R * K'].
 
-        Once α is known both are linear, so the sum over an egonet comes first and the matrix after
-        it: one row for each anchor instead of one for each node.
+        Once α is known both are linear, so the mean over an egonet comes first and the matrix after
+        it: one row for each anchor instead of one for each node. Then come the means of B egonets
+        without one of their siblings: nothing hears a sibling but itself, so that is a subtraction.
         """
         messages = self.messages(features, None, egonets)
-        counts = _counts(egonets, features)
+        counts = egonets.counts.to(features.dtype)
+        divisor = readout.divisor(counts)
+        weights = _weights(messages, egonets, readout, divisor)
+        left: list[LeftOut | None] = [None] * len(weights)
+        if leave is not None:
+            there, fewer = _without(leave, counts)
+            left = list(_left_out(leave, there, messages, readout, divisor, fewer))
+            counts = torch.cat([counts, fewer])
         blocks = [
-            self._block(features, egonets, *coefficients)
-            for coefficients in _coefficients(messages, egonets, readout)
+            collect(features, self.position, weight, out, egonets)
+            for weight, out in zip(weights, left, strict=True)
         ]
-        total = torch.stack(blocks, dim=1)
-        if self.bias is not None:
-            # A bias is added to every node, so it counts as often as the readout counts nodes.
-            ones = readout.sums(counts)
-            total = torch.cat([total, ones[:, :, None]], dim=2)
-        return EgonetSums(total, counts, features, messages, readout, self)
+        if self.bias is None:
+            return blocks[0] if len(blocks) == 1 else torch.cat(blocks, dim=1)
+        # A bias is added to every node, so it counts as often as the readout counts nodes.
+        ones = readout.sums(counts) / readout.divisor(counts)
+        columns = ones.split(1, dim=1)
+        return torch.cat([part for pair in zip(blocks, columns, strict=True) for part in pair], 1)
 
     def matrix(self) -> Tensor:
         """[W ‖ O] of all heads, and the bias, which turn a mean [K'] into an embedding [size].
@@ -172,32 +119,6 @@ class Layer(nn.Module, ABC):
             matrix = torch.cat([matrix, bias[:, None]], dim=1)
         return matrix
 
-    def _block(
-        self,
-        features: Tensor,
-        egonets: Egonets,
-        c_above: Tensor | None,
-        c_anchor: Tensor | None,
-        c_below: Tensor | None,
-    ) -> Tensor:
-        """Σ c_u (h_u ‖ p_u) over each egonet, for each head: [A, M * (K + P)]."""
-        above, anchor, below = features.split(egonets.sizes)
-        none = features.new_zeros(egonets.size, self.heads)
-        own = none if c_anchor is None else c_anchor
-        total = own[..., None] * anchor[:, None]
-        by_position = [none, own, none]
-        for position, nodes, of, c in (
-            (Position.GRANDPARENT, above, egonets.grandparent_of, c_above),
-            (Position.SIBLING, below, egonets.sibling_of, c_below),
-        ):
-            if c is not None:
-                total = total.index_add(0, of, c[..., None] * nodes[:, None])
-                by_position[position] = none.index_add(0, of, c)
-        if self.position is not None:
-            at = torch.stack(by_position, dim=2) @ self.position
-            total = torch.cat([total, at], dim=2)
-        return total.flatten(1)
-
 
 class ConvolutionLayer(Layer):
     r"""GCN, Eq. 3, and PGCN: :math:`\alpha_{uv} = 1 / \sqrt{|N(u)| |N(v)|}`, and a bias.
@@ -211,8 +132,7 @@ class ConvolutionLayer(Layer):
     def messages(self, features: Tensor, rows: Tensor | None, egonets: Egonets) -> Messages:
         """A grandparent hears one, an anchor its parents and itself, a sibling two."""
         del rows  # the features do not matter
-        ones = features.new_ones(len(egonets.grandparent_of))
-        heard = features.new_ones(egonets.size).index_add(0, egonets.grandparent_of, ones)
+        heard = egonets.counts[:, Position.GRANDPARENT].to(features.dtype) + 1
         heard = heard[:, None].expand(-1, self.heads)
         kept = features.new_full((len(egonets.sibling_of), self.heads), 0.5)
         return Messages(
@@ -246,9 +166,13 @@ class AttentionLayer(Layer):
             dots = dots.index_select(0, rows)
         if self.position is not None and self.position_weight is not None:
             at = self.position @ self._through(halves, self.position_weight).T
-            dots = dots + at.index_select(0, _places(egonets))
-        towards, source = dots.split(self.heads, dim=1)
-        return attend(towards, source, egonets)
+            places = zip(dots.split(egonets.sizes), at, strict=True)
+            dots = torch.cat([part + p for part, p in places])
+        messages = attend(dots, egonets)
+        if not self.training or not self.message_dropout:
+            return messages
+        m = messages
+        return Messages(*(drop(α, self.message_dropout) for α in (m.above, m.own, m.told, m.kept)))
 
     def _through(self, halves: Tensor, weight: Tensor) -> Tensor:
         """zᵀW of both halves and all heads: [2 * M, inputs]."""
@@ -256,59 +180,60 @@ class AttentionLayer(Layer):
         return torch.einsum("kms,msi->kmi", halves, by_head).flatten(0, 1)
 
 
-def attend(towards: Tensor, source: Tensor, egonets: Egonets) -> Messages:
-    """Eq. 4, given z·[W h_u ‖ W h_v] in two halves, towards_u and source_v, each [nodes, M].
-
-    A sibling's softmax of two is a sigmoid.
-    """
-    _, anchor_towards, sibling_towards = towards.split(egonets.sizes)
-    above_source, anchor_source, sibling_source = source.split(egonets.sizes)
-    of = egonets.grandparent_of
-    own = F.leaky_relu(anchor_towards + anchor_source, 0.2)
-    above = F.leaky_relu(anchor_towards.index_select(0, of) + above_source, 0.2)
-    highest = own.detach().scatter_reduce(0, of[:, None].expand_as(above), above.detach(), "amax")
-    own = (own - highest).exp()
-    above = (above - highest.index_select(0, of)).exp()
-    total = own.index_add(0, of, above)
-    heard = sibling_towards + anchor_source.index_select(0, egonets.sibling_of)
-    told = F.leaky_relu(heard, 0.2) - F.leaky_relu(sibling_towards + sibling_source, 0.2)
-    told = told.sigmoid()
-    return Messages(above / total.index_select(0, of), own / total, told, 1 - told)
-
-
-def _coefficients(
-    messages: Messages, egonets: Egonets, readout: Readout
-) -> list[tuple[Tensor | None, Tensor | None, Tensor | None]]:
-    """How much of each node's [W ‖ O](h ‖ p) ends in each block: (c_above, c_anchor, c_below)."""
+def _weights(
+    messages: Messages, egonets: Egonets, readout: Readout, divisor: Tensor
+) -> list[Weights]:
+    """How much of each node's [W ‖ O](h ‖ p) ends in each block of the readout's mean."""
     w_above, w_anchor, w_below = readout.weights()
     told = torch.zeros_like(messages.own).index_add(0, egonets.sibling_of, messages.told)
     if readout.blocks == 1:
-        c_anchor = w_anchor * messages.own + w_below * told
-        return [(w_above + w_anchor * messages.above, c_anchor, w_below * messages.kept)]
+        anchor = w_anchor * messages.own + w_below * told
+        blocks = [Weights(w_above + w_anchor * messages.above, anchor, w_below * messages.kept)]
+    else:
+        blocks = [
+            Weights(w_above.expand_as(messages.above), None, None),
+            Weights(w_anchor * messages.above, w_anchor * messages.own, None),
+            Weights(None, w_below * told, w_below * messages.kept),
+        ]
+    shares = (1 / divisor).split(1, dim=1)
     return [
-        (w_above.expand_as(messages.above), None, None),
-        (w_anchor * messages.above, w_anchor * messages.own, None),
-        (None, w_below * told, w_below * messages.kept),
+        Weights(
+            None if b.above is None else b.above * share.index_select(0, egonets.grandparent_of),
+            None if b.anchor is None else b.anchor * share,
+            None if b.below is None else b.below * share.index_select(0, egonets.sibling_of),
+        )
+        for b, share in zip(blocks, shares, strict=True)
     ]
 
 
-def _counts(egonets: Egonets, like: Tensor) -> Tensor:
-    """How many nodes of each egonet stand at each position [A, 3]."""
-    counts = [
-        torch.bincount(egonets.grandparent_of, minlength=egonets.size),
-        torch.ones(egonets.size, device=like.device),
-        torch.bincount(egonets.sibling_of, minlength=egonets.size),
-    ]
-    return torch.stack([count.to(like.dtype) for count in counts], dim=1)
+def _without(leave: Leave, counts: Tensor) -> tuple[Tensor, Tensor]:
+    """Whether there is a sibling to leave out [B, 1], and the counts [B, 3] without it."""
+    there = (leave.own >= 0).to(counts.dtype)[:, None]
+    others, siblings = counts.index_select(0, leave.picked).split([len(Position) - 1, 1], dim=1)
+    return there, torch.cat([others, siblings - there], dim=1)
 
 
-def _places(egonets: Egonets) -> Tensor:
-    """The position of every node [nodes]."""
-    device = egonets.nodes.device
-    sizes = torch.tensor(egonets.sizes, device=device)
-    return torch.arange(len(Position), device=device).repeat_interleave(
-        sizes, output_size=len(egonets.nodes)
-    )
+def _left_out(
+    leave: Leave,
+    there: Tensor,
+    messages: Messages,
+    readout: Readout,
+    divisor: Tensor,
+    fewer: Tensor,
+) -> Iterator[LeftOut]:
+    """What changes in each block: all are divided by another number, the last loses a sibling."""
+    divisors = readout.divisor(fewer)
+    scales = divisor.index_select(0, leave.picked) / divisors
+    rows = leave.own.clamp(min=0)
+    for scale in scales.T[:-1]:
+        yield LeftOut(leave.picked, rows, scale, None, None)
+    if not len(messages.kept):
+        yield LeftOut(leave.picked, rows, scales[:, -1], None, None)
+        return
+    share = there * readout.weights()[Position.SIBLING] / divisors[:, -1:]
+    kept = messages.kept.index_select(0, rows) * share
+    told = messages.told.index_select(0, rows) * share
+    yield LeftOut(leave.picked, rows, scales[:, -1], kept, told)
 
 
 PROPAGATIONS: dict[str, tuple[type[Layer], bool]] = {

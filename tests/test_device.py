@@ -1,0 +1,87 @@
+"""Where a model computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from conftest import SMALL
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.cli.main import main
+from taxoexpan.devices import choose_device
+from taxoexpan.errors import ConfigurationError
+
+
+@pytest.mark.parametrize(
+    ("cuda", "mps", "chosen"),
+    [(True, True, "cuda"), (True, False, "cuda"), (False, True, "mps"), (False, False, "cpu")],
+)
+def test_auto_takes_cuda_then_mps_then_the_cpu(
+    monkeypatch: pytest.MonkeyPatch, cuda: bool, mps: bool, chosen: str
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+    assert choose_device("auto") == torch.device(chosen)
+
+
+@pytest.mark.parametrize("name", ["cuda:99", "hpu", "meta", "abacus", "", "cuda:x"])
+def test_a_device_that_is_not_there_is_refused_in_one_line(name: str) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        TaxoExpan(device=name)
+    message = str(caught.value)
+    assert message.startswith(f"the device {name!r} cannot be used here: ")
+    assert message.endswith("; choose auto, cpu, cuda or mps")
+    assert "\n" not in message
+
+
+@pytest.mark.skipif(torch.backends.mps.is_available(), reason="it is there")
+def test_a_mac_s_gpu_elsewhere_is_refused_before_anything_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, missing = str(tmp_path / "model"), str(tmp_path / "missing.csv")
+    assert main(["train", missing, "-o", out, "--device", "mps"]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("taxoexpan: the device 'mps' cannot be used here")
+    assert len(message) < 200
+
+
+class DataTypes(TorchDispatchMode):
+    """Notes the data types of all tensors that operations take and give."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[torch.dtype] = set()
+
+    def __torch_dispatch__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        del types
+        result = func(*args, **(kwargs or {}))
+        leaves = tree_leaves((args, kwargs, result))
+        self.seen |= {leaf.dtype for leaf in leaves if isinstance(leaf, torch.Tensor)}
+        return result
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [
+        {},
+        {"propagation": "pgcn", "readout": "concat", "matching": "mlp", "negatives": "sampled"},
+        {"propagation": "gcn", "readout": "mean", "loss": "bce", "negatives": "all", "fusion": 0},
+    ],
+)
+def test_nothing_needs_double_precision_which_mps_lacks(
+    pantry: Path, variant: dict[str, Any]
+) -> None:
+    settings: dict[str, Any] = {**SMALL, "epochs": 2, **variant}
+    with DataTypes() as types:
+        model = TaxoExpan(device="cpu", **settings).fit(Taxonomy.read(pantry))
+        model.suggest(["cashew milk"])
+    assert torch.float32 in types.seen
+    assert torch.float64 not in types.seen
