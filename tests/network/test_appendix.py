@@ -193,7 +193,8 @@ class MatchAlone:
 
     def loss(self, queries: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         match = self.module
-        left, right = match.sides(self.anchors, self.queries, torch.eye(SIZE))
+        left = match.left(self.anchors, torch.eye(SIZE))
+        right = match.right(self.queries, torch.eye(SIZE))
         positive = match.pairs(left[positives], right[queries])
         scores = match.grid(left, right)[negatives, queries]
         return mean_loss(match.log_match, positive, scores)

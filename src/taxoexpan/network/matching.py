@@ -39,9 +39,14 @@ class Match(nn.Module, ABC):
     def asked(self, queries: Tensor) -> Tensor:
         """The queries' side that goes with `keys`: [B, D1] → [B, k]."""
 
-    def sides(self, means: Tensor, queries: Tensor, matrix: Tensor) -> tuple[Tensor, Tensor]:
-        """Both sides for training, as cheap as can be: [A, k'] and [B, k']."""
-        return self.keys(means, matrix), self.asked(queries)
+    def left(self, means: Tensor, matrix: Tensor) -> Tensor:
+        """The anchors' side for training, where it is as cheap as can be: [A, R * K'] → [A, k']."""
+        return self.keys(means, matrix)
+
+    def right(self, queries: Tensor, matrix: Tensor) -> Tensor:
+        """The queries' side that goes with `left`: [B, D1] → [B, k']."""
+        del matrix
+        return self.asked(queries)
 
     @abstractmethod
     def grid(self, left: Tensor, right: Tensor) -> Tensor:
@@ -79,10 +84,15 @@ class LogBilinearMatch(Match):
         """The queries as they are."""
         return queries
 
-    def sides(self, means: Tensor, queries: Tensor, matrix: Tensor) -> tuple[Tensor, Tensor]:
+    def left(self, means: Tensor, matrix: Tensor) -> Tensor:
         """The means as they are: the matrices go to the few queries, not to the many anchors."""
-        asked = (queries @ self.weight.T).unflatten(1, (self.blocks, self.size))
-        return means, (asked @ matrix).flatten(1)
+        del matrix
+        return means
+
+    def right(self, queries: Tensor, matrix: Tensor) -> Tensor:
+        """The queries through both matrices."""
+        by_block: Tensor = (queries @ self.weight.T).unflatten(1, (self.blocks, self.size))
+        return (by_block @ matrix).flatten(1)
 
     def grid(self, left: Tensor, right: Tensor) -> Tensor:
         """One product."""

@@ -48,11 +48,11 @@ class MatchingNetwork(nn.Module):
 
     def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
         """The side of every anchor that is kept for queries: [C, D1] → keys [A, k]."""
-        return self.match.keys(self._collect(names, egonets), self.output.matrix())
+        return self.match.keys(self._collect(names, egonets)[0], self.output.matrix())
 
     def embed(self, names: Tensor, egonets: Egonets) -> Tensor:
         """Every anchor's embedding a (Eq. 6): [C, D1] → [A, D2]."""
-        means = self._collect(names, egonets)
+        means, _ = self._collect(names, egonets)
         by_block = means.view(len(means), self.readout.blocks, -1)
         return (by_block @ self.output.matrix().T).flatten(1)
 
@@ -65,11 +65,12 @@ class MatchingNetwork(nn.Module):
         """The sum over a batch, and of how many instances it is."""
         egonets = batch.egonets
         known, queries = vectors.select(egonets.concepts), vectors.select(batch.queries)
-        means = self._collect(known.names, egonets, Leave(batch.positives, batch.own_sibling))
-        asked = self._drop(queries.names, self.query_dropout)
-        left, right = self.match.sides(means, asked, self.output.matrix())
-        anchors, own = left.split([egonets.size, len(right)])
-        positive, scores = self.match.pairs(own, right), self._scores(anchors, right, batch.drawn)
+        leave = Leave(batch.positives, batch.own_sibling)
+        means, parents = self._collect(known.names, egonets, leave)
+        matrix, match = self.output.matrix(), self.match
+        asked = match.right(self._drop(queries.names, self.query_dropout), matrix)
+        positive = match.pairs(match.left(parents, matrix), asked)
+        scores = self._scores(match.left(means, matrix), asked, batch.drawn)
         if self.fusion is not None:
             fused = self.fusion(self._compare(known, queries, batch))
             scores = scores + _drawn(fused, batch.drawn)
@@ -102,7 +103,9 @@ class MatchingNetwork(nn.Module):
     def _layers(self) -> list[Layer]:
         return [*self.hidden, self.output]
 
-    def _collect(self, names: Tensor, egonets: Egonets, leave: Leave | None = None) -> Tensor:
+    def _collect(
+        self, names: Tensor, egonets: Egonets, leave: Leave | None = None
+    ) -> tuple[Tensor, Tensor]:
         """All layers and the readout's means, but for the output layer's matrix."""
         features = names
         rows: Tensor | None = egonets.nodes

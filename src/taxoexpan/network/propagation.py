@@ -9,7 +9,7 @@ position embeddings p as well, and [W ‖ O][h ‖ p] = W h + O p.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -77,32 +77,41 @@ class Layer(nn.Module, ABC):
 
     def collect(
         self, features: Tensor, egonets: Egonets, readout: Readout, leave: Leave | None = None
-    ) -> Tensor:
-        """The last layer and the readout but for their matrix: [nodes, inputs] → [A + B, R * K'].
+    ) -> tuple[Tensor, Tensor]:
+        """The last layer and the readout but for their matrix: [nodes, inputs] → [A, R * K'].
 
         Once α is known both are linear, so the mean over an egonet comes first and the matrix after
-        it: one row for each anchor instead of one for each node. Then come the means of B egonets
-        without one of their siblings: nothing hears a sibling but itself, so that is a subtraction.
+        it: one row for each anchor instead of one for each node. Beside these come the means
+        [B, R * K'] of egonets without one of their siblings: nothing hears a sibling but itself, so
+        that is a subtraction.
         """
         messages = self.messages(features, None, egonets)
         counts = egonets.counts.to(features.dtype)
         divisor = readout.divisor(counts)
         weights = _weights(messages, egonets, readout, divisor)
-        left: list[LeftOut | None] = [None] * len(weights)
+        left_out: Iterable[LeftOut | None] = [None] * len(weights)
+        fewer = counts
         if leave is not None:
             there, fewer = _without(leave, counts)
-            left = list(_left_out(leave, there, messages, readout, divisor, fewer))
-            counts = torch.cat([counts, fewer])
-        blocks = [
+            left_out = _left_out(leave, there, messages, readout, divisor, fewer)
+        pairs = [
             collect(features, self.position, weight, out, egonets)
-            for weight, out in zip(weights, left, strict=True)
+            for weight, out in zip(weights, left_out, strict=True)
         ]
-        if self.bias is None:
-            return blocks[0] if len(blocks) == 1 else torch.cat(blocks, dim=1)
-        # A bias is added to every node, so it counts as often as the readout counts nodes.
-        ones = readout.sums(counts) / readout.divisor(counts)
-        columns = ones.split(1, dim=1)
-        return torch.cat([part for pair in zip(blocks, columns, strict=True) for part in pair], 1)
+        means = self._beside([mean for mean, _ in pairs], counts, readout)
+        if leave is None:
+            return means, features.new_empty(0)
+        return means, self._beside([left for _, left in pairs], fewer, readout)
+
+    def _beside(self, blocks: list[Tensor], counts: Tensor, readout: Readout) -> Tensor:
+        """The readout's blocks side by side, each with a column for the bias where there is one.
+
+        A bias is added to every node, so it counts as often as the readout counts nodes.
+        """
+        if self.bias is not None:
+            ones = (readout.sums(counts) / readout.divisor(counts)).split(1, dim=1)
+            blocks = [torch.cat(pair, dim=1) for pair in zip(blocks, ones, strict=True)]
+        return blocks[0] if len(blocks) == 1 else torch.cat(blocks, dim=1)
 
     def matrix(self) -> Tensor:
         """[W ‖ O] of all heads, and the bias, which turn a mean [K'] into an embedding [size].

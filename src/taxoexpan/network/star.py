@@ -90,17 +90,28 @@ def collect(
     weights: Weights,
     left_out: LeftOut | None,
     egonets: Egonets,
-) -> Tensor:
-    """Σ w_u (h_u ‖ p_u) over each egonet, then over those with one left out.
+) -> tuple[Tensor, Tensor]:
+    """Σ w_u (h_u ‖ p_u) over each egonet [A, M * (K + P)], and over those with one left out [B, …].
 
-    features h [n, K], position p [3, P] → [A + B, M * (K + P)].
+    features h are [n, K], position p [3, P]. Where none is left out, the second is empty.
     """
     w, out = weights, left_out
-    picked = (out.picked, out.rows, out.scale, out.kept, out.told) if out else (None,) * 5
-    sums: Tensor = _Collect.apply(  # type: ignore[no-untyped-call]
-        features, position, w.above, w.anchor, w.below, *picked, egonets
+    sums, siblings, anchors = _Sum.apply(  # type: ignore[no-untyped-call]
+        features, w.above, w.anchor, w.below, out and out.rows, out and out.picked, egonets
     )
-    return sums
+    parts = [sums]
+    if position is not None:
+        parts.append(_shares(weights, egonets) @ position)
+    if out is None:
+        return torch.cat(parts, dim=2).flatten(1), features.new_empty(0)
+    lefts = [part.index_select(0, out.picked) * out.scale[:, None, None] for part in parts]
+    if out.kept is not None and out.told is not None:
+        kept, told = out.kept[..., None], out.told[..., None]
+        lefts[0] = lefts[0] - kept * siblings[:, None] - told * anchors[:, None]
+        if position is not None:
+            taken = kept * position[Position.SIBLING] + told * position[Position.ANCHOR]
+            lefts[1] = lefts[1] - taken
+    return torch.cat(parts, dim=2).flatten(1), torch.cat(lefts, dim=2).flatten(1)
 
 
 class _Attend(torch.autograd.Function):
@@ -225,137 +236,75 @@ class _Propagate(torch.autograd.Function):
         return d_here, d_at, *d_α, None, None
 
 
-class _Collect(torch.autograd.Function):
-    """One weighted sum for each egonet, and for each instance one with a sibling left out."""
+class _Sum(torch.autograd.Function):
+    """The weighted sum of the features in each egonet; and some features as they are.
+
+    These are the siblings' at `rows` [B] and the anchors' at `picked` [B]: what the sums are
+    corrected by. They are taken here so that all gradients of the features meet in one place.
+    """
 
     @staticmethod
     def forward(
         ctx: Any,
         features: Tensor,
-        position: Tensor | None,
         above: Tensor | None,
         anchor: Tensor | None,
         below: Tensor | None,
-        picked: Tensor | None,
         rows: Tensor | None,
-        scale: Tensor | None,
-        kept: Tensor | None,
-        told: Tensor | None,
+        picked: Tensor | None,
         egonets: Egonets,
-    ) -> Tensor:
-        """See `collect`."""
-        given = next(w for w in (above, anchor, below) if w is not None)
-        heads, size = given.shape[1], features.shape[1]
-        h_above, h_anchor, h_below = features[:, None].split(egonets.sizes)
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """[n, K] and weights [.., M] → [A, M, K], [B, K], [B, K]."""
+        h_above, h_anchor, h_below = features.split(egonets.sizes)
         if anchor is None:
-            sums = features.new_zeros(egonets.size, heads, size)
+            heads = next(w for w in (above, below) if w is not None).shape[1]
+            sums = features.new_zeros(egonets.size, heads, features.shape[1])
         else:
-            sums = anchor[..., None] * h_anchor
+            sums = anchor[..., None] * h_anchor[:, None]
         if above is not None:
-            called = above[..., None] * h_above.index_select(0, egonets.grandparent)
+            called = above[..., None] * h_above.index_select(0, egonets.grandparent)[:, None]
             sums.index_add_(0, egonets.grandparent_of, called)
         if below is not None:
-            sums.index_add_(0, egonets.sibling_of, below[..., None] * h_below)
-        parts, shares = [sums], None
-        if position is not None:
-            shares = _shares(above, anchor, below, heads, egonets)
-            parts.append(shares @ position)
-        if picked is not None and rows is not None and scale is not None:
-            parts = [
-                torch.cat([part, part.index_select(0, picked) * scale[:, None, None]])
-                for part in parts
-            ]
-            if kept is not None and told is not None:
-                k, t = kept[..., None], told[..., None]
-                left = parts[0][egonets.size :]
-                left.addcmul_(k, h_below.index_select(0, rows), value=-1)
-                left.addcmul_(t, h_anchor.index_select(0, picked), value=-1)
-                if position is not None:
-                    parts[1][egonets.size :] -= (
-                        k * position[Position.SIBLING] + t * position[Position.ANCHOR]
-                    )
-        out = torch.cat(parts, dim=2) if len(parts) > 1 else parts[0]
-        ctx.save_for_backward(
-            features, position, above, anchor, below, picked, rows, scale, kept, told, shares, out
-        )
-        ctx.egonets, ctx.heads = egonets, heads
-        return out.flatten(1)
+            sums.index_add_(0, egonets.sibling_of, below[..., None] * h_below[:, None])
+        ctx.save_for_backward(features, above, anchor, below, rows, picked)
+        ctx.egonets = egonets
+        if rows is None or picked is None or not len(h_below):
+            return sums, None, None
+        return sums, h_below.index_select(0, rows), h_anchor.index_select(0, picked)
 
     @staticmethod
-    def backward(ctx: Any, d_out: Tensor) -> tuple[Tensor | None, ...]:
-        """The gradients of the features, of p, and of all weights."""
-        (features, position, above, anchor, below, picked, rows, scale, kept, told, shares, out) = (
-            ctx.saved_tensors
-        )
+    def backward(
+        ctx: Any, d_sums: Tensor, d_siblings: Tensor | None, d_anchors: Tensor | None
+    ) -> tuple[Tensor | None, ...]:
+        """The gradients of the features and of the weights."""
+        features, above, anchor, below, rows, picked = ctx.saved_tensors
         e: Egonets = ctx.egonets
-        size, split = features.shape[1], e.sizes
-        d_out = d_out.unflatten(1, (ctx.heads, -1))
-        d_sums = d_out[: e.size, :, :size].clone(memory_format=torch.contiguous_format)
-        d_places = d_out[: e.size, :, size:].clone(memory_format=torch.contiguous_format)
-        d_features = torch.empty_like(features)
-        to_above, to_anchor, to_below = d_features.split(split)
-        h_above, h_anchor, h_below = features[:, None].split(split)
-        d_scale = d_kept = d_told = d_position = None
-        taken: list[tuple[Tensor, Tensor, Tensor]] = []
-        if picked is not None:
-            d_left = d_out[e.size :]
-            d_scale = (d_left * out[: e.size].index_select(0, picked)).sum((1, 2))
-            d_sums.index_add_(0, picked, scale[:, None, None] * d_left[..., :size])
-            d_places.index_add_(0, picked, scale[:, None, None] * d_left[..., size:])
-            if kept is not None:
-                d_body, d_place = d_left[..., :size], d_left[..., size:]
-                d_kept = -_dots(d_body, h_below.index_select(0, rows))
-                d_told = -_dots(d_body, h_anchor.index_select(0, picked))
-                taken = [(to_below, rows, kept), (to_anchor, picked, told)]
-                if position is not None:
-                    d_kept -= d_place @ position[Position.SIBLING]
-                    d_told -= d_place @ position[Position.ANCHOR]
-        d_above, d_anchor, d_below = None, None, None
-        if anchor is None:
-            to_anchor.zero_()
-        else:
-            d_anchor = _dots(d_sums, h_anchor)
-            to_anchor.copy_(_over_heads(anchor, d_sums))
-        if above is None:
-            to_above.zero_()
-        else:
+        h_above, h_anchor, h_below = features[:, None].split(e.sizes)
+        d_features = torch.zeros_like(features)
+        to_above, to_anchor, to_below = d_features.split(e.sizes)
+        d_weights: list[Tensor | None] = [None, None, None]
+        if above is not None:
             called = d_sums.index_select(0, e.grandparent_of)
-            d_above = _dots(called, h_above.index_select(0, e.grandparent))
-            to_above.zero_().index_add_(0, e.grandparent, _over_heads(above, called))
-        if below is None:
-            to_below.zero_()
-        else:
+            d_weights[0] = _dots(called, h_above.index_select(0, e.grandparent))
+            to_above.index_add_(0, e.grandparent, _over_heads(above, called))
+        if anchor is not None:
+            d_weights[1] = _dots(d_sums, h_anchor)
+            to_anchor.copy_(_over_heads(anchor, d_sums))
+        if below is not None:
             heard = d_sums.index_select(0, e.sibling_of)
-            d_below = _dots(heard, h_below)
+            d_weights[2] = _dots(heard, h_below)
             to_below.copy_(_over_heads(below, heard))
-        for into, places, weight in taken:
-            into.index_add_(0, places, _over_heads(weight, d_left[..., :size]), alpha=-1)
-        if position is not None:
-            d_shares = d_places @ position.T
-            if d_above is not None:
-                d_above += d_shares[..., Position.GRANDPARENT].index_select(0, e.grandparent_of)
-            if d_anchor is not None:
-                d_anchor += d_shares[..., Position.ANCHOR]
-            if d_below is not None:
-                d_below += d_shares[..., Position.SIBLING].index_select(0, e.sibling_of)
-            d_position = shares.flatten(0, 1).T @ d_places.flatten(0, 1)
-            at = (Position.SIBLING, Position.ANCHOR)
-            for place, (_, _, weight) in zip(at, taken, strict=False):
-                d_position[place] -= (weight[..., None] * d_left[..., size:]).sum((0, 1))
-        gradients = (d_features, d_position, d_above, d_anchor, d_below)
-        return *gradients, None, None, d_scale, d_kept, d_told, None
+        if d_siblings is not None and d_anchors is not None and len(h_below):
+            to_below.index_add_(0, rows, d_siblings)
+            to_anchor.index_add_(0, picked, d_anchors)
+        return d_features, *d_weights, None, None, None
 
 
-def _shares(
-    above: Tensor | None,
-    anchor: Tensor | None,
-    below: Tensor | None,
-    heads: int,
-    egonets: Egonets,
-) -> Tensor:
+def _shares(weights: Weights, egonets: Egonets) -> Tensor:
     """What the weights at each position of an egonet add up to: [A, M, 3]."""
+    above, anchor, below = weights.above, weights.anchor, weights.below
     given = next(w for w in (above, anchor, below) if w is not None)
-    none = given.new_zeros(egonets.size, heads)
+    none = given.new_zeros(egonets.size, given.shape[1])
     return torch.stack(
         [
             none if above is None else none.index_add(0, egonets.grandparent_of, above),
