@@ -10,6 +10,7 @@ Both sides of a ratio take turns, and the best time of each counts. Where the ho
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -53,6 +54,7 @@ def main() -> None:
     torch.manual_seed(0)
     task = mag_cs(options.mag_cs) if options.mag_cs else made_up_task()
     print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; {task.taxonomy!r}")
+    print(f"load average {os.getloadavg()[0]:.1f}; above 1 other work disturbs the ratios too")
     print_training(task)
     print_products(task)
     print_ranking(task)

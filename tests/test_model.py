@@ -141,7 +141,7 @@ def test_a_model_that_learned_nothing_says_so() -> None:
     ("arguments", "message"),
     [
         ({"preset": "huge"}, "no preset is called 'huge'; choose one of best, paper"),
-        ({"seed": -1}, "seed is -1; it must be from 0"),
+        ({"seed": -1}, "seed is -1; it must be a whole number from 0"),
         ({"heads": 0}, "heads is 0; it must be above zero"),
         ({"dropout": 1.0}, "dropout is 1.0; it must be below 0.998"),
         ({"monitor": "f1"}, "choose one of mr, reciprocal_rank"),
@@ -180,3 +180,33 @@ def test_the_papers_preset_trains(pantry: Path) -> None:
     assert model.configuration.hidden == 250
     assert model._fitted().network.fusion is None
     assert len(model.suggest(["cashew milk"], top_k=2)) == 2
+
+
+@pytest.mark.parametrize("seed", ["a", None, 1.5, True, -1])
+def test_a_seed_that_is_no_whole_number_is_refused(seed: object) -> None:
+    with pytest.raises(ConfigurationError, match="seed is"):
+        TaxoExpan(seed=seed)  # type: ignore[arg-type]
+
+
+def test_what_is_no_taxonomy_cannot_be_fitted() -> None:
+    with pytest.raises(ConfigurationError, match=r"Taxonomy\.read"):
+        TaxoExpan().fit("topics.csv")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("concepts", ["oat milk", [""], [" "], [1], [None]])
+def test_what_is_no_list_of_names_is_refused(model: TaxoExpan, concepts: object) -> None:
+    with pytest.raises(ConfigurationError):
+        model.suggest(concepts)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("change", [{"top_k": "x"}, {"top_k": 1.5}, {"min_score": float("nan")}])
+def test_a_wrong_number_of_parents_or_score_is_refused(
+    model: TaxoExpan, change: dict[str, object]
+) -> None:
+    with pytest.raises(ConfigurationError, match="must be"):
+        model.expand(["fig milk"], **change)  # type: ignore[arg-type]
+
+
+def test_nothing_held_out_cannot_be_evaluated(model: TaxoExpan) -> None:
+    with pytest.raises(ModelError, match="nothing is held out"):
+        model.evaluate(mask_leaves(model.taxonomy, 0.0, 0, 0))

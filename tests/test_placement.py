@@ -86,3 +86,16 @@ def test_distinct_rows_are_told_apart_and_equal_ones_are_not(seed: int) -> None:
     first, inverse = distinct_rows(matrix)
     assert np.array_equal(matrix[first][inverse], matrix)
     assert len(first) == len(np.unique(matrix, axis=0))
+
+
+def test_a_network_that_scores_all_alike_ranks_in_the_middle_where_ties_count() -> None:
+    placement = placement_with_keys(torch.ones(101, 1))
+    truth = [np.array([7]), np.array([3, 50])]
+    queries = torch.ones(2, 2, 1)
+    assert [r.tolist() for r in placement.true_ranks(queries, truth)] == [[1], [1, 1]]
+    assert [r.tolist() for r in placement.true_ranks(queries, truth, 0.5)] == [[51], [50.5, 50.5]]
+
+
+def test_what_is_no_number_ranks_last() -> None:
+    placement = placement_with_keys(torch.full((9, 1), torch.nan))
+    assert placement.true_ranks(torch.ones(2, 1, 1), [np.array([2])])[0].tolist() == [9]

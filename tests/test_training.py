@@ -3,17 +3,20 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 import torch
 from builders import random_taxonomy
 
+from taxoexpan.checkpoint import Checkpoint
 from taxoexpan.configuration import Configuration, load_preset
-from taxoexpan.errors import ModelError
+from taxoexpan.errors import ModelError, is_out_of_memory
+from taxoexpan.metrics import Metrics
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.network.vectors import Vectors
 from taxoexpan.supervision import Supervision
-from taxoexpan.training import _gradients, _Run, _step, is_out_of_memory
+from taxoexpan.training import Epoch, Report, _gradients, _Run, _step, train
 
 SIZE = 6
 
@@ -118,3 +121,28 @@ def test_attention_dropout_changes_training_and_nothing_else() -> None:
     assert run.network.loss(vectors, batch) != run.network.loss(vectors, batch)
     run.network.eval()
     assert run.network.loss(vectors, batch) == run.network.loss(vectors, batch)
+
+
+def test_the_step_size_is_halved_when_validation_stays_as_it_is() -> None:
+    run, _ = new_run(load_preset("best"))
+    flat = Metrics(10, 5.0, 0.4, 0.5, 0.6, 0.7, reciprocal_rank=0.4)
+    rates = []
+    for _ in range(10):
+        run.close_epoch(1.0, flat, 0.0)
+        rates.append(run.optimizer.param_groups[0]["lr"])
+    assert rates[0] == 0.002
+    assert rates[-1] == 0.0005
+
+
+def test_an_epoch_is_kept_before_it_is_told_of(tmp_path: Path) -> None:
+    c = load_preset("best", batch_size=16, drawn=8, epochs=1, hidden=4, output=4)
+    run, vectors = new_run(c)
+    checkpoint = Checkpoint(tmp_path / "checkpoint", "this training")
+    found = []
+
+    class Told(Report):
+        def tell(self, epoch: Epoch, better: bool) -> None:
+            found.append((epoch.number, better, checkpoint.path.exists()))
+
+    train(run.network, vectors, run.supervision, None, c, Told(), checkpoint)
+    assert found == [(1, True, True)]

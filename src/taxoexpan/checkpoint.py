@@ -55,10 +55,6 @@ class Checkpoint:
             )
         return State(tensors, facts)
 
-    def remove(self) -> None:
-        """Take the file away, since the training is done."""
-        self.path.unlink(missing_ok=True)
-
 
 def identity_of(*parts: object) -> str:
     """A digest of what a training depends on."""

@@ -50,7 +50,7 @@ class Configuration:
     query_dropout: float
     """Share of a query's vector that is dropped before it is matched while training."""
     attention_dropout: float
-    """Share of the attention's messages that is dropped, as in the authors' code."""
+    """Share of the messages of gat and pgat that is dropped, as in the authors' code."""
     siblings: int
     """The most children of an anchor in one egonet."""
     childless: float

@@ -17,7 +17,7 @@ def choose_device(name: str) -> torch.device:
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
-        device = torch.device(name)
+        device = torch.device(str(name))
         torch.zeros(1, device=device).item()  # a device that holds no numbers fails here
     except (RuntimeError, AssertionError, ImportError) as error:
         message = str(error).partition("\n")[0].partition(". ")[0]  # torch goes on for a page

@@ -59,3 +59,11 @@ def spell_cycle(cycle: list[str], most: int = 12) -> str:
     if len(closed) > most:
         closed = [*closed[: most - 2], f"… ({len(cycle) - most + 2} more)", closed[-1]]
     return " → ".join(closed)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that a device, or the machine, has no memory left."""
+    told = ("not enough memory", "can't allocate memory", "out of memory")
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and any(words in str(error) for words in told)
+    )

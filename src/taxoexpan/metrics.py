@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from taxoexpan.adjacency import Indices
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Metrics:
         return asdict(self)
 
 
-def metrics_of(ranks: Sequence[Indices]) -> Metrics:
+def metrics_of(ranks: Sequence[NDArray[Any]]) -> Metrics:
     """The metrics of the ranks of every query's true parents, which begin at 1."""
     counts = np.array([len(r) for r in ranks])
     flat = np.concatenate(ranks) if len(ranks) else np.zeros(0)

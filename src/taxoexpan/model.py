@@ -29,6 +29,7 @@ from taxoexpan.devices import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.features.concepts import Encoder, embed_concepts
 from taxoexpan.features.static import StaticEncoder
+from taxoexpan.files import refuse_overwriting
 from taxoexpan.metrics import Metrics, metrics_of
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.network.vectors import Vectors
@@ -51,8 +52,9 @@ class TaxoExpan:
     def __init__(
         self, preset: str = "best", seed: int = 0, device: str = "auto", **changes: Any
     ) -> None:
-        if not 0 <= seed < 2**63:
-            raise ConfigurationError(f"seed is {seed}; it must be from 0 to 2^63 - 1")
+        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
+            message = f"seed is {seed!r}; it must be a whole number from 0 to 2^63 - 1"
+            raise ConfigurationError(message)
         self.preset = preset
         self.seed = seed
         self.device = choose_device(device)
@@ -78,6 +80,11 @@ class TaxoExpan:
         on from it, and ends as it would have without a stop. The folder `tensorboard` gets the
         same figures as curves, where TensorBoard is installed.
         """
+        if not isinstance(taxonomy, Taxonomy):
+            message = f"fit wants a Taxonomy, not {taxonomy!r}; Taxonomy.read makes one of a file"
+            raise ConfigurationError(message)
+        if log:
+            refuse_overwriting(Path(log), force=True)  # a log is added to
         known = taxonomy.in_force
         _refuse_unlearnable(known)
         if tensorboard:
@@ -94,7 +101,7 @@ class TaxoExpan:
 
         def validate(network: MatchingNetwork) -> Metrics:
             placement = Placement(network, anchors, anchors.encode(network))
-            return metrics_of(placement.true_ranks(queries, holdout.parents))
+            return metrics_of(placement.true_ranks(queries, holdout.parents, ties=0.5))
 
         supervision = Supervision(holdout.taxonomy, c, self.seed)
         board = Board(Path(tensorboard)) if tensorboard else None
@@ -122,6 +129,8 @@ class TaxoExpan:
 
         A name that the taxonomy already has is left out, with a warning.
         """
+        if isinstance(concepts, str | Concept):
+            raise ConfigurationError(f"one concept was given; a list is wanted: [{concepts!r}]")
         screening = screen(self.taxonomy, [as_concept(concept) for concept in concepts])
         for concept, known in screening.present:
             message = f"{concept.label!r} is already in the taxonomy ({known.id}); not placed again"
@@ -130,8 +139,8 @@ class TaxoExpan:
 
     def rank(self, concepts: Sequence[Concept], top_k: int = 5) -> list[Suggestion]:
         """The best parents of each concept, known or not."""
-        if top_k < 1:
-            raise ConfigurationError(f"top_k is {top_k}; it must be at least 1")
+        if not isinstance(top_k, int) or top_k < 1:
+            raise ConfigurationError(f"top_k is {top_k!r}; it must be a whole number, at least 1")
         if not concepts:
             return []
         taxonomy = self.taxonomy
@@ -156,12 +165,16 @@ class TaxoExpan:
         self, concepts: Iterable[str | Concept], top_k: int = 1, min_score: float = 0.0
     ) -> Taxonomy:
         """The taxonomy with the new concepts under their best parents, and all else as it was."""
+        if not isinstance(min_score, int | float) or not 0 <= min_score <= 1:
+            raise ConfigurationError(f"min_score is {min_score!r}; it must be from 0 to 1")
         suggestions = self.suggest(concepts, top_k)
         return self.taxonomy.expanded(choose(suggestions, top_k, min_score))
 
     def evaluate(self, holdout: Holdout) -> Metrics:
         """How well the held-out concepts find their parents in what remains."""
         archive = self._fitted()
+        if not holdout.concepts:
+            raise ModelError("nothing is held out, so there is nothing to evaluate")
         features = Vectors.of(self._embed(holdout.taxonomy.concepts))
         anchors = Anchors(holdout.taxonomy, features, self.configuration.siblings)
         network = archive.network.to(self.device)
@@ -232,7 +245,10 @@ class TaxoExpan:
 
 def as_concept(concept: str | Concept) -> Concept:
     """A bare name as a concept that has no id yet."""
-    return Concept("", concept) if isinstance(concept, str) else concept
+    made = Concept("", concept) if isinstance(concept, str) else concept
+    if not isinstance(made, Concept) or not made.label.strip():
+        raise ConfigurationError(f"{concept!r} is no name of a concept")
+    return made
 
 
 def make_encoder(name: str) -> Encoder:

@@ -122,10 +122,14 @@ class Placement:
             scores.append(((best - best[0]).exp() / total).T)
         return Ranking(torch.cat(anchors).cpu().numpy(), torch.cat(scores).cpu().numpy())
 
-    def true_ranks(self, queries: Tensor, parents: Sequence[Indices]) -> list[Indices]:
+    def true_ranks(
+        self, queries: Tensor, parents: Sequence[Indices], ties: float = 0.0
+    ) -> list[NDArray[np.floating]]:
         """The rank of each true parent of each query, its other true parents left out.
 
-        One plus the number of anchors that score strictly higher, as in the authors' evaluation.
+        One plus the number of anchors that score strictly higher, as in the authors' evaluation;
+        of those that score the same, the share `ties` counts as higher. With a half, a network that
+        scores all alike ranks in the middle, and not first. What is no number counts as higher.
         """
         ranks: list[Tensor] = []
         counts = np.array([len(p) for p in parents])
@@ -135,10 +139,15 @@ class Placement:
             rows = torch.from_numpy(np.concatenate(parents[truth]))
             columns, rows = columns.to(block.device), rows.to(block.device)
             own = block[rows, columns]
-            higher = (block.index_select(1, columns) > own).sum(0)
+            others = block.index_select(1, columns)
             same_query = columns[:, None] == columns[None, :]
-            other_parents = (same_query & (own[None, :] > own[:, None])).sum(1)
-            ranks.append(1 + higher - other_parents)
+            others_own, each_own = own[None, :], own[:, None]
+            higher = (~(others <= own)).sum(0)
+            higher -= (same_query & ~(others_own <= each_own)).sum(1)
+            if ties:
+                alike = (others == own).sum(0) - (same_query & (others_own == each_own)).sum(1)
+                higher = higher + ties * alike
+            ranks.append(1 + higher)
         return np.split(torch.cat(ranks).cpu().numpy(), np.cumsum(counts)[:-1]) if ranks else []
 
 

@@ -21,7 +21,7 @@ from taxoexpan.board import Board
 from taxoexpan.checkpoint import Checkpoint, State
 from taxoexpan.configuration import Configuration
 from taxoexpan.devices import quick_products
-from taxoexpan.errors import ModelError
+from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.metrics import Metrics
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.network.vectors import Vectors
@@ -107,9 +107,9 @@ def train(
                 loss = _one_epoch(run, features, report.progress)
             validation = validate(network) if validate else None
             better = run.close_epoch(loss, validation, time.monotonic() - began)
-            report.tell(run.history.epochs[-1], better)
             if checkpoint is not None:
                 checkpoint.save(run.state())
+            report.tell(run.history.epochs[-1], better)
     except KeyboardInterrupt:
         if not run.history.epochs:
             raise
@@ -132,7 +132,12 @@ class _Run:
             network.parameters(), c.learning_rate, amsgrad=True, fused=fused
         )
         self.scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(
-            self.optimizer, factor=0.5, patience=3
+            # Whatever is not better is not better: a relative threshold misleads below zero.
+            self.optimizer,
+            factor=0.5,
+            patience=3,
+            threshold=0.0,
+            threshold_mode="abs",
         )
         self.history, self.lowest = History(), math.inf
         self.parts = 1
@@ -191,6 +196,7 @@ class _Run:
                 "groups": optimizer["param_groups"],
                 "scheduler": self.scheduler.state_dict(),
                 "draws": self.supervision.generator.bit_generator.state,
+                "parts": self.parts,
             },
         )
 
@@ -209,6 +215,7 @@ class _Run:
         torch.set_rng_state(tensors["dice"])
         self.history.epochs = [_epoch(told) for told in facts["epochs"]]
         self.history.best, self.lowest = facts["best"], facts["lowest"]
+        self.parts = facts["parts"]
 
 
 def _under(start: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -244,9 +251,10 @@ def _one_epoch(run: _Run, features: Vectors, progress: bool) -> float:
             told = time.monotonic()
     mean = total.item() / supervision.batch_count
     if not math.isfinite(mean):
-        raise ModelError(
-            f"the loss became {mean} in epoch {number}; train again with a lower learning rate"
-        )
+        mend = "train again with a lower learning rate or less dropout"
+        if run.configuration.matching == "bilinear-exp":
+            mend += ", or with matching=bilinear, which takes the exp once"
+        raise ModelError(f"the loss became {mean} in epoch {number}; {mend}")
     return mean
 
 
@@ -256,8 +264,7 @@ def _step(run: _Run, features: Vectors, batch: TrainingBatch) -> Tensor:
         try:
             run.optimizer.zero_grad(set_to_none=True)
             loss = _gradients(run, features, batch)
-            run.optimizer.step()
-            return loss
+            break
         except (MemoryError, RuntimeError) as error:
             if not is_out_of_memory(error):
                 raise
@@ -268,6 +275,8 @@ def _step(run: _Run, features: Vectors, batch: TrainingBatch) -> Tensor:
                 ) from None
         # Out of the handler, so that what failed has let go of its memory.
         run.halve()
+    run.optimizer.step()
+    return loss
 
 
 def _gradients(run: _Run, features: Vectors, batch: TrainingBatch) -> Tensor:
@@ -286,16 +295,6 @@ def _gradients(run: _Run, features: Vectors, batch: TrainingBatch) -> Tensor:
         if parameter.grad is not None:
             parameter.grad /= counted
     return sums / counted
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that a device, or the machine, has no memory left."""
-    if isinstance(error, MemoryError | torch.cuda.OutOfMemoryError):
-        return True
-    return any(
-        words in str(error)
-        for words in ("not enough memory", "can't allocate memory", "out of memory")
-    )
 
 
 def _watched(epoch: Epoch, monitor: str) -> float:

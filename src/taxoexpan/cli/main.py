@@ -6,12 +6,13 @@ import argparse
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
 from io import TextIOWrapper
 
 from taxoexpan.cli import apply, check, convert, demo, diff, expand, info, suggest, train
 from taxoexpan.cli.options import Version, note
-from taxoexpan.errors import TaxoExpanError
+from taxoexpan.errors import TaxoExpanError, is_out_of_memory
 
 COMMANDS = (check, info, train, suggest, apply, expand, convert, diff, demo)
 
@@ -23,7 +24,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _stop)
     try:
-        status: int = options.run(options)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            status: int = options.run(options)
         if sys.stdout is not None:
             sys.stdout.flush()
         return status
@@ -33,6 +36,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         note("\ntaxoexpan: stopped")
         return 130
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        note("taxoexpan: out of memory; --set a smaller network or fewer anchors")
+        return 2
     except BrokenPipeError:
         _discard_output()  # whoever read it has seen enough
         return 0
@@ -40,6 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _discard_output()
         note(f"taxoexpan: {error.strerror}: {error.filename or 'standard output'}")
         return 2
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Say a warning as any other message, without the place in the code."""
+    note(f"note: {message}")
 
 
 def _stop(number: int, _: object) -> None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taxoexpan.configuration import SETTINGS, load_preset, parse_setting
+from taxoexpan.configuration import PRESETS, SETTINGS, load_preset, parse_setting
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def add_new_concepts(parser: argparse.ArgumentParser) -> None:
 
 def add_training(parser: argparse.ArgumentParser) -> None:
     """Everything about training that a user may want to set."""
-    parser.add_argument("--preset", default="best", help="best (default) or paper")
+    parser.add_argument("--preset", default="best", help=f"{', '.join(PRESETS)} (default best)")
     parser.add_argument("--seed", type=seed, default=0, help="the same seed, the same model")
     parser.add_argument("--epochs", type=positive, help="the most passes over the taxonomy")
     parser.add_argument(

@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     fit_model(model, options, taxonomy, options.log, checkpoint, options.tensorboard)
     model.save(options.output, options.force)
     note(f"model written to {options.output}")
-    if model.history is not None and model.history.interrupted:
+    if model.history is not None and model.history.interrupted and checkpoint.exists():
         note(f"--resume --force goes on with the training, from {checkpoint}")
     else:
         checkpoint.unlink(missing_ok=True)

@@ -1,4 +1,7 @@
-"""What the fusion head looks at: a query's cosines with an anchor and with its children."""
+"""What the fusion head looks at: a query's cosines with an anchor and with its children.
+
+All vectors have unit length, so a cosine is a dot product.
+"""
 
 from __future__ import annotations
 

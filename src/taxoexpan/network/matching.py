@@ -179,7 +179,7 @@ MATCHES: dict[str, type[Match]] = {
 
 
 class FusionHead(nn.Module):
-    """A small network on what the eye would compare, added to the bilinear score.
+    """A small network on what the eye would compare, added to the raw score of a match.
 
     For each pair, the query's cosines with the anchor, its nearest child and its mean child, by
     whole names and by head words, and the logarithm of the number of children: the insight of

@@ -106,7 +106,7 @@ class MatchingNetwork(nn.Module):
     def _collect(
         self, names: Tensor, egonets: Egonets, leave: Leave | None = None
     ) -> tuple[Tensor, Tensor]:
-        """All layers and the readout's means, but for the output layer's matrix."""
+        """All layers and the readout's means (`Layer.collect`): [C, D1] → [A, R * K'], [B, ..]."""
         features = names
         rows: Tensor | None = egonets.nodes
         for layer in self.hidden:

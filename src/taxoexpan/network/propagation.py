@@ -61,10 +61,10 @@ class Layer(nn.Module, ABC):
 
     @abstractmethod
     def messages(self, features: Tensor, rows: Tensor | None, egonets: Egonets) -> Messages:
-        """α of every message; `features` [n, inputs], node u's in row `rows[u]`, or in row u."""
+        """α of every message; `features` [.., inputs], node u's in row `rows[u]`, or in row u."""
 
     def forward(self, features: Tensor, rows: Tensor | None, egonets: Egonets) -> Tensor:
-        """Eq. 5 without its ρ: [n, inputs] → [nodes, M * size].
+        """Eq. 5 without its ρ: [.., inputs] → [nodes, M * size].
 
         The first layer is given the distinct concepts, so that W h is computed once for each.
         """
@@ -81,7 +81,8 @@ class Layer(nn.Module, ABC):
         """The last layer and the readout but for their matrix: [nodes, inputs] → [A, R * K'].
 
         Once α is known both are linear, so the mean over an egonet comes first and the matrix after
-        it: one row for each anchor instead of one for each node. Beside these come the means
+        it: one row for each anchor instead of one for each node. K' is M * (inputs + P), and one
+        more with a bias. Beside these come the means
         [B, R * K'] of egonets without one of their siblings: nothing hears a sibling but itself, so
         that is a subtraction.
         """

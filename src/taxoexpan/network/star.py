@@ -2,8 +2,8 @@
 
 An egonet is a star, so all that is summed is known in advance, and the way back can be written by
 hand: fewer passes over memory and fewer operations than autograd would need, on a CPU and on a GPU.
-In all of them E, A, S count the grandparents, anchors and siblings of a batch (see `Egonets`), and
-n its nodes; M are heads.
+In all of them A and S count the anchors and siblings of a batch, E the entries of its grandparents,
+and n all nodes (see `Egonets`); M are heads, and B instances.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def propagate(
 ) -> Tensor:
     """What every node hears, Eq. 5 without its ρ: [n, M * size].
 
-    projected are W h, node u's in row `rows[u]`, or in row u; `at` [3, M * size] is O p.
+    projected [.., M * size] are W h, node u's in row `rows[u]`, or in row u; `at` [3, M * size] is
+    O p.
     """
     m = messages
     heard: Tensor = _Propagate.apply(  # type: ignore[no-untyped-call]
