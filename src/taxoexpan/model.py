@@ -27,8 +27,8 @@ from taxoexpan.configuration import load_preset
 from taxoexpan.decisions import Suggestion, choose
 from taxoexpan.devices import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.features.concepts import Encoder, embed_concepts
-from taxoexpan.features.static import StaticEncoder
+from taxoexpan.features.concepts import embed_concepts
+from taxoexpan.features.encoders import make_encoder
 from taxoexpan.files import refuse_overwriting
 from taxoexpan.metrics import Metrics, metrics_of
 from taxoexpan.network.network import MatchingNetwork
@@ -38,8 +38,6 @@ from taxoexpan.screening import screen
 from taxoexpan.supervision import Holdout, Supervision, mask_leaves
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training import History, Report, train
-
-ENCODERS: dict[str, type[Encoder]] = {"static": StaticEncoder}
 
 
 class TaxoExpan:
@@ -120,6 +118,7 @@ class TaxoExpan:
             )
         record = training_record(taxonomy, self.history, time.monotonic() - began)
         keys = Anchors(taxonomy, Vectors.of(vectors), c.siblings).encode(network)
+        record["encoder"] = self.encoder.fingerprint()
         self._archive = Archive(c, self.preset, self.seed, taxonomy, network, vectors, keys, record)
         self._placement = None
         return self
@@ -194,6 +193,7 @@ class TaxoExpan:
         model.device = choose_device(device)
         model.configuration = archive.configuration
         model.encoder = make_encoder(archive.configuration.features)
+        _refuse_other_vectors(Path(path), archive, model.encoder.fingerprint())
         model.history, model._archive, model._placement = None, archive, None
         return model
 
@@ -231,8 +231,8 @@ class TaxoExpan:
             return None
         settings = asdict(replace(self.configuration, epochs=1, patience=1))
         masked = [concept.id for concept in holdout.concepts]
-        digest = taxonomy_digest(taxonomy)
-        return Checkpoint(Path(path), identity_of(digest, settings, self.seed, masked))
+        parts = (taxonomy_digest(taxonomy), settings, self.seed, masked, self.encoder.fingerprint())
+        return Checkpoint(Path(path), identity_of(*parts))
 
     def _new_network(self) -> MatchingNetwork:
         network = MatchingNetwork(self.configuration, self.encoder.dimension)
@@ -251,11 +251,14 @@ def as_concept(concept: str | Concept) -> Concept:
     return made
 
 
-def make_encoder(name: str) -> Encoder:
-    """The encoder of this name."""
-    if name not in ENCODERS:
-        raise ConfigurationError(f"no features are called {name!r}; choose one of {list(ENCODERS)}")
-    return ENCODERS[name]()
+def _refuse_other_vectors(path: Path, archive: Archive, found: str) -> None:
+    """A network knows its own vectors alone; with others its scores would mean nothing."""
+    known = archive.training.get("encoder")
+    if known != found:
+        raise ModelError(
+            f"{path}: the vectors of {archive.configuration.features!r} have changed since the "
+            f"training ({known} then, {found} now); bring back the old ones, or train again"
+        )
 
 
 def _refuse_unlearnable(taxonomy: Taxonomy) -> None:

@@ -96,6 +96,11 @@ def add_new_concepts(parser: argparse.ArgumentParser) -> None:
 def add_training(parser: argparse.ArgumentParser) -> None:
     """Everything about training that a user may want to set."""
     parser.add_argument("--preset", default="best", help=f"{', '.join(PRESETS)} (default best)")
+    parser.add_argument(
+        "--features",
+        metavar="SPEC",
+        help="what makes vectors of names: static (default), vectors:FILE, or several as a+b",
+    )
     parser.add_argument("--seed", type=seed, default=0, help="the same seed, the same model")
     parser.add_argument("--epochs", type=positive, help="the most passes over the taxonomy")
     parser.add_argument(
@@ -180,7 +185,8 @@ def read_taxonomy(path: Path, options: argparse.Namespace) -> Taxonomy:
 
 def settings_of(options: argparse.Namespace) -> dict[str, Any]:
     """What the options change in the preset; wrong ones are refused here, before any work."""
-    settings: dict[str, Any] = {} if options.epochs is None else {"epochs": options.epochs}
+    given = {"epochs": options.epochs, "features": options.features}
+    settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     for text in options.changes:
         name, value = parse_setting(text)
         if name in settings:

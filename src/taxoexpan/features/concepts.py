@@ -20,8 +20,14 @@ class Encoder(Protocol):
     name: str
     dimension: int
 
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Get ready for these texts, in one go where it costs much."""
+
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """One row a text."""
+        """One row a text; zeros where nothing is known of it."""
+
+    def fingerprint(self) -> str:
+        """What tells its vectors from others, so that a model is used with its own."""
 
 
 def embed_concepts(encoder: Encoder, concepts: Iterable[Concept]) -> Vectors:
@@ -36,6 +42,7 @@ def embed_concepts(encoder: Encoder, concepts: Iterable[Concept]) -> Vectors:
     definitions = [(row, c.definition) for row, c in enumerate(concepts) if c.definition]
     heads = [(row, head_word(name)) for row, name in names]
     size = len(concepts)
+    encoder.prepare([text for texts in (names, definitions, heads) for _, text in texts])
     defined = _mean_by_row(encoder, definitions, size)
     named = normalised(_mean_by_row(encoder, names, size) + defined)
     return np.stack([named, _mean_by_row(encoder, heads, size)])

@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import cached_property
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.files import quick_digest
 
 if TYPE_CHECKING:
     from wordllama.inference import WordLlamaInference
@@ -37,6 +41,17 @@ class StaticEncoder:
         model = wordllama.WordLlama.load(cache_dir=own, disable_download=True)
         model.tokenizer.no_padding()
         return model
+
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Nothing: any text can be encoded at once."""
+
+    def fingerprint(self) -> str:
+        """A digest of the file that the vectors ship in."""
+        spec = find_spec("wordllama")
+        if spec is None or spec.origin is None:
+            raise ConfigurationError("wordllama is not installed; pip install wordllama")
+        weights = sorted((Path(spec.origin).parent / "weights").glob("*.safetensors"))
+        return " ".join(quick_digest(path) for path in weights)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One row a text, whatever its case; a text without any token is a row of zeros.

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import SMALL
+
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.cli.main import main
+from taxoexpan.errors import ConfigurationError, FormatError, ModelError
+from taxoexpan.features.encoders import make_encoder
+from taxoexpan.features.static import StaticEncoder
+
+
+@pytest.fixture
+def word_vectors(tmp_path: Path, pantry: Path) -> Path:
+    """A file of random vectors for every word of the pantry."""
+    words = sorted({word for name in Taxonomy.read(pantry).labels for word in name.split()})
+    generator = np.random.default_rng(0)
+    lines = [f"{len(words)} 20"]
+    for word in words:
+        lines.append(f"{word} " + " ".join(f"{x:.4f}" for x in generator.normal(size=20)))
+    path = tmp_path / "words.vec"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_the_vectors_of_a_file_are_found_by_the_names_of_concepts(word_vectors: Path) -> None:
+    encoder = make_encoder(f"vectors:{word_vectors}")
+    both, oat, milk = encoder.encode(["oat milk", "oat", "milk"])
+    assert encoder.dimension == 20
+    assert both @ oat > 0.2
+    assert both @ milk > 0.2
+
+
+def test_side_by_side_each_part_has_the_same_weight(word_vectors: Path) -> None:
+    names = ["oat milk", "quasar", "goat cheese"]
+    both = make_encoder(f"static+vectors:{word_vectors}").encode(names)
+    static = StaticEncoder().encode(names)
+    assert both.shape == (3, 276)
+    np.testing.assert_allclose(np.linalg.norm(both, axis=1), 1, rtol=1e-6)
+    np.testing.assert_allclose(both[0, :256], static[0] / np.sqrt(2), atol=1e-6)
+    # The file does not know quasars, so the static vector stands alone.
+    np.testing.assert_allclose(both[1, :256], static[1], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("bert", "no features are called 'bert'"),
+        ("static:x", "no features are called 'static:x'"),
+        ("static+", "no features are called ''"),
+        ("vectors", "write vectors:FILE"),
+        ("vectors:", "write vectors:FILE"),
+    ],
+)
+def test_a_wrong_name_is_refused_with_the_choices(name: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        make_encoder(name)
+
+
+def test_a_missing_file_is_refused_before_any_work(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="there is no such file"):
+        TaxoExpan(features=f"vectors:{tmp_path / 'none.vec'}")
+
+
+def test_a_model_is_used_with_the_vectors_that_it_learned_from(
+    pantry: Path, word_vectors: Path, tmp_path: Path
+) -> None:
+    model = tmp_path / "model"
+    command = ["train", str(pantry), "-o", str(model), "--features", f"vectors:{word_vectors}"]
+    changes = [part for name, value in SMALL.items() for part in ("--set", f"{name}={value}")]
+    assert main([*command, *changes, "--quiet"]) == 0
+    loaded = TaxoExpan.load(model)
+    assert loaded.suggest(["almond cheese milk"], top_k=1)
+    word_vectors.write_text(word_vectors.read_text().replace("0.1", "0.2"), encoding="utf-8")
+    with pytest.raises(ModelError, match="have changed since the training"):
+        TaxoExpan.load(model)
