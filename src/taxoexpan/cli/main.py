@@ -10,11 +10,11 @@ import warnings
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-from taxoexpan.cli import apply, check, convert, demo, diff, expand, info, suggest, train
+from taxoexpan.cli import apply, check, convert, demo, diff, discover, expand, info, suggest, train
 from taxoexpan.cli.options import Version, note
 from taxoexpan.errors import TaxoExpanError, is_out_of_memory
 
-COMMANDS = (check, info, train, suggest, apply, expand, convert, diff, demo)
+COMMANDS = (check, info, discover, train, suggest, apply, expand, convert, diff, demo)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,144 @@
+"""Words of running text: which belong to phrases, which stand between them, and their keys."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterator
+
+from taxoexpan.corpus import sentences_of
+from taxoexpan.lint.similarity import singular
+from taxoexpan.naming import fold_name
+
+LONGEST = 4
+"""Words in a phrase."""
+
+MOST_KEYS = 500_000
+
+_WORDS = {
+    "pointing": """
+        this that these those our their its his her my your
+    """,
+    "articles": """
+        a an the each every some any no both all such another either neither several many few
+        much more most less least other various same own
+    """,
+    "verbal": """
+        we they i you he she it who which to not can could may might must shall should will
+        would cannot do does did let also have has had having
+    """,
+    "being": """
+        is are was were be been being am
+    """,
+    "others": """
+        of in on for with from by at as into onto through between among across over under within
+        without via using upon about against toward towards per during before after since until
+        than like beyond despite versus vs besides along around behind below above and or but
+        nor if then so because while whereas although though however therefore thus hence
+        moreover furthermore when where why how what whose whom there here yet still only even
+        just very too rather quite well almost already again further e.g i.e etc et al cf based
+        used use uses one two three four five six seven eight nine ten first second third last
+        next new novel different existing previous recent current proposed given able due us
+        them him me itself themselves ourselves himself herself better best good out up down off
+        back away together once ever never now often sometimes always far instead whether unless
+        except including include includes regarding according namely
+    """,
+}
+_SETS = {name: frozenset(words.split()) for name, words in _WORDS.items()}
+
+POINTING = _SETS["pointing"]
+"""Before a phrase they say that it is one of the text's own things: our method, these results."""
+
+ARTICLES = _SETS["articles"]
+"""Articles, and other words that stand before a noun."""
+
+VERBAL = _SETS["verbal"]
+"""What comes after them is a verb more often than not."""
+
+BEING = _SETS["being"]
+
+STOP_WORDS = frozenset[str]().union(*_SETS.values())
+"""Words that stand between phrases, and never in one."""
+
+_PIECE = re.compile(
+    r"\\[A-Za-z]+|https?://\S+"  # commands of LaTeX and addresses, which are no words
+    r"|[^\W_]+(?:(?:[-'\u2019\u2010\u2011]|(?<=\d)\.(?=\d))[^\W_]+)*|[^\s\w]"
+)
+_NO_WORD = re.compile(r"\\|https?://")
+_SIGNS = str.maketrans({"\u2019": "'", "\u2010": "-", "\u2011": "-"})
+_PLURAL_LETTERS = re.compile(r"(?=.*[A-Z].*[A-Z])[A-Za-z\d-]*[A-Z\d]s")
+_SPELLINGS = (("z", "s"), ("our", "or"), ("elling", "eling"), ("elled", "eled"), ("ogue", "og"))
+_SHORTEST_RESPELT = 6
+"""In shorter words such letters tell words apart: tour and tor, prize and prise."""
+
+
+class Keys(dict[str, str | None]):
+    """The key of every written word, the same for all its forms; None for what bounds phrases.
+
+    Bounds are stop words, signs, numbers, and words in -ly, unless they are among `kept`.
+    """
+
+    def __init__(self, kept: Collection[str] = ()) -> None:
+        super().__init__()
+        self._kept = frozenset(kept)
+
+    def __missing__(self, piece: str) -> str | None:
+        """Work it out once; a text has far fewer words than places."""
+        if len(self) >= MOST_KEYS:
+            self.clear()  # a large corpus has no end of misspelt words
+        key = self[piece] = self._key(piece)
+        return key
+
+    def _key(self, piece: str) -> str | None:
+        key = word_key(piece)
+        word = piece.translate(_SIGNS).lower().removesuffix("'s")
+        adverb = word.endswith("ly") and key not in self._kept
+        if adverb or word in STOP_WORDS or _NO_WORD.match(piece) or "'" in word:
+            return None
+        return key if any(map(str.isalpha, word)) else None
+
+
+def word_key(piece: str) -> str:
+    """A word in lower case, without a plural or a genitive."""
+    if _PLURAL_LETTERS.fullmatch(piece):  # LLMs
+        return piece[:-1].lower()
+    return singular(piece.translate(_SIGNS).lower().removesuffix("'s"))
+
+
+def pieces_of(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Every sentence with its words and signs, in order."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    for sentence in sentences_of(text):
+        yield sentence, _PIECE.findall(sentence)
+
+
+def runs_of(keys: list[str | None]) -> Iterator[tuple[int, int]]:
+    """Start and end of every run of words without a bound inside."""
+    start = None
+    for place, key in enumerate(keys):
+        if key is None:
+            if start is not None:
+                yield start, place
+            start = None
+        elif start is None:
+            start = place
+    if start is not None:
+        yield start, len(keys)
+
+
+def name_key(name: str) -> str:
+    """What is left of a name without case, spaces, hyphens and plurals."""
+    return "".join(map(singular, fold_name(name).split()))
+
+
+def spelling_key(name: str) -> str:
+    """The key of a name in any of the spellings of English: labelling, labeling."""
+    return "".join(_respelt(singular(word)) for word in fold_name(name).split())
+
+
+def _respelt(word: str) -> str:
+    if len(word) >= _SHORTEST_RESPELT:
+        for one, other in _SPELLINGS:
+            word = word.replace(one, other)
+    return word
