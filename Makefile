@@ -9,7 +9,7 @@ help:
 	@echo "make demo       place new foods in the food branch of WordNet"
 	@echo "make test       lint, types, layers and tests"
 	@echo "make test-slow  the tests that take minutes"
-	@echo "make bench      speed, as ratios (MAG_CS=DIRECTORY: on the paper's data)"
+	@echo "make bench      speed, as ratios (MAG_CS=DIRECTORY, CORPUS=FILE: on real data)"
 	@echo "make install    the command line in .venv"
 
 install: .venv/installed
@@ -30,7 +30,7 @@ test-slow: .venv/installed-dev
 	$(BIN)/pytest -m slow
 
 bench: .venv/installed
-	$(BIN)/python benchmarks/speed.py $(if $(MAG_CS),--mag-cs $(MAG_CS))
+	$(BIN)/python benchmarks/speed.py $(if $(MAG_CS),--mag-cs $(MAG_CS)) $(if $(CORPUS),--corpus $(CORPUS))
 
 clean:
 	rm -rf .venv demo-output

@@ -28,7 +28,7 @@ from taxoexpan.configuration import Configuration, load_preset
 from taxoexpan.devices import quick_products
 from taxoexpan.metrics import Metrics, metrics_of
 from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.network.vectors import Vectors, distinct_rows
+from taxoexpan.network.vectors import ConceptVectors, distinct_rows
 from taxoexpan.placement import Anchors, Placement
 from taxoexpan.supervision import Supervision
 from taxoexpan.training import train
@@ -39,7 +39,7 @@ class Task:
     """A taxonomy with its vectors, and held-out queries with their parents."""
 
     taxonomy: Taxonomy
-    vectors: Vectors
+    vectors: ConceptVectors
     queries: torch.Tensor
     parents: list[np.ndarray]
 
@@ -101,7 +101,9 @@ def export(directory: Path, target: Path) -> None:
 def load(path: Path) -> Task:
     """What `export` kept, on the GPU."""
     kept = np.load(path)
-    vectors = Vectors(*(torch.from_numpy(kept[n]).cuda() for n in ("names", "heads", "head_of")))
+    vectors = ConceptVectors(
+        *(torch.from_numpy(kept[n]).cuda() for n in ("names", "heads", "head_of"))
+    )
     truth = np.split(kept["truth"], np.cumsum(kept["counts"])[:-1])
     taxonomy = named(len(vectors.names), kept["parents"], kept["children"])
     return Task(taxonomy, vectors, torch.from_numpy(kept["queries"]).cuda(), truth)
@@ -255,7 +257,7 @@ def growth(task: Task, out: Path) -> dict[str, Any]:
         vectors = task.vectors
         if len(taxonomy) != len(vectors.names):
             drawn = torch.randn(2, len(taxonomy), vectors.dimension, device="cuda")
-            vectors = Vectors.of(drawn / drawn.norm(dim=2, keepdim=True))
+            vectors = ConceptVectors.of(drawn / drawn.norm(dim=2, keepdim=True))
         paper_sizes = load_preset("paper", negatives="uniform", drawn=256, batch_size=256)
         for preset, settings in (("best", load_preset("best")), ("paper", paper_sizes)):
             configuration = replace(settings, epochs=1 if len(taxonomy) > 100_000 else 3)

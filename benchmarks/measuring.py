@@ -11,7 +11,7 @@ import torch
 
 from taxoexpan import Taxonomy
 from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.network.vectors import Vectors
+from taxoexpan.network.vectors import ConceptVectors
 from taxoexpan.supervision import TrainingBatch
 
 CONCEPTS, RELATIONS = 24_754, 38_524
@@ -22,7 +22,9 @@ ROUNDS, TRIES, MOST_STEAL = 5, 3, 0.03
 class Products:
     """The matrix products that a training step cannot do without, forward and backward."""
 
-    def __init__(self, network: MatchingNetwork, vectors: Vectors, batch: TrainingBatch) -> None:
+    def __init__(
+        self, network: MatchingNetwork, vectors: ConceptVectors, batch: TrainingBatch
+    ) -> None:
         e, device = batch.egonets, vectors.device
         anchors, concepts, queries = e.size, len(e.concepts), len(batch.queries)
         tried = anchors if batch.drawn is None else len(batch.drawn)

@@ -2,6 +2,7 @@
 
     make bench                      # on a made-up taxonomy of the size of the paper's MAG-CS
     make bench MAG_CS=DIRECTORY     # on MAG-CS itself, as its authors published it (see mag_cs.py)
+    make bench CORPUS=FILE          # the pass over a corpus on these texts, and not made-up ones
 
 Both sides of a ratio take turns, and the best time of each counts. Where the host steals more than
 3 % of the processor meanwhile, the measurement is repeated.
@@ -11,8 +12,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -24,10 +26,11 @@ from plain import plain_step_maker
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.configuration import Configuration, load_preset
+from taxoexpan.corpus import mentions, texts_of
 from taxoexpan.features.concepts import embed_concepts
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.network.vectors import Vectors
+from taxoexpan.network.vectors import ConceptVectors
 from taxoexpan.placement import Anchors, Placement
 from taxoexpan.supervision import Supervision
 
@@ -50,6 +53,7 @@ def main() -> None:
     """Measure everything."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mag-cs", type=Path, metavar="DIRECTORY")
+    parser.add_argument("--corpus", type=Path, metavar="FILE")
     options = parser.parse_args()
     torch.manual_seed(0)
     task = mag_cs(options.mag_cs) if options.mag_cs else made_up_task()
@@ -59,6 +63,7 @@ def main() -> None:
     print_products(task)
     print_ranking(task)
     print_encoding()
+    print_corpus(options.corpus, task)
 
 
 def print_training(task: Task) -> None:
@@ -88,7 +93,10 @@ def step_maker(task: Task, configuration: Configuration) -> Callable[[], object]
     network = MatchingNetwork(configuration, DIMENSION)
     network.reset(torch.Generator().manual_seed(0))
     optimizer = torch.optim.Adam(network.parameters(), amsgrad=True, fused=True)
-    supervision, vectors = Supervision(task.taxonomy, configuration, 0), Vectors.of(task.both)
+    supervision, vectors = (
+        Supervision(task.taxonomy, configuration, 0),
+        ConceptVectors.of(task.both),
+    )
     batches = iter(supervision.epoch())
 
     def step() -> None:
@@ -113,7 +121,7 @@ def print_products(task: Task) -> None:
 
 def print_step(name: str, configuration: Configuration, task: Task) -> None:
     """One step without Adam, on a batch that is made already."""
-    vectors = Vectors.of(task.both)
+    vectors = ConceptVectors.of(task.both)
     network = MatchingNetwork(configuration, DIMENSION)
     network.reset(torch.Generator().manual_seed(0))
     network.train()
@@ -139,7 +147,7 @@ def print_ranking(task: Task) -> None:
     model = TaxoExpan(epochs=1, validation_share=0.0).fit(small(task.taxonomy))
     network = MatchingNetwork(BEST, DIMENSION).eval()
     network.reset(torch.Generator().manual_seed(0))
-    everyone = Anchors(task.taxonomy, Vectors.of(task.both), BEST.siblings)
+    everyone = Anchors(task.taxonomy, ConceptVectors.of(task.both), BEST.siblings)
     keys = everyone.encode(network)
     placement = Placement(network, everyone, keys)
     queries = torch.from_numpy(embed_concepts(StaticEncoder(), named(task.names)))
@@ -230,6 +238,31 @@ def print_encoding() -> None:
         lambda: ours.encode(names),
         lambda: theirs.embed(names, norm=True),
     )
+
+
+def print_corpus(corpus: Path | None, task: Task) -> None:
+    """Finding all names in a corpus against `wc -w` of the same file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "texts.txt"
+        texts = texts_of(corpus) if corpus else made_up_texts()
+        path.write_text("\n".join(" ".join(text.split()) for text in texts), encoding="utf-8")
+        names = task.taxonomy.labels if corpus else made_up_names(CONCEPTS)
+        megabytes = path.stat().st_size / 1e6
+        for workers in sorted({1, os.cpu_count() or 1}):
+            find = partial(mentions, path, names, workers)
+            count = partial(subprocess.run, ["wc", "-w", path], check=True, capture_output=True)
+            ratio, seconds, steal = steadily(partial(measure, find, count))
+            told = f"{megabytes / seconds:.1f} MB/s, wc {megabytes / seconds * ratio:.0f} MB/s"
+            what = f"{len(set(names)):,} names found in {megabytes:.0f} MB by {workers} / wc -w"
+            print(f"{ratio:6.2f} × {what}  ({told}; steal {steal:.1%})", flush=True)
+
+
+def made_up_texts() -> Iterator[str]:
+    """Ten megabytes of words, some of which make names."""
+    generator = np.random.default_rng(0)
+    words = [*(f"word{i}" for i in range(20_000)), *set(" ".join(made_up_names(9)).split())]
+    for _ in range(10_000):
+        yield " ".join(words[i] for i in generator.zipf(1.3, 150) % len(words))
 
 
 if __name__ == "__main__":

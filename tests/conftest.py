@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,14 @@ from builders import pantry_csv
 from taxoexpan import TaxoExpan, Taxonomy
 
 SMALL = {"epochs": 15, "hidden": 8, "output": 32, "drawn": 64, "batch_size": 32}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Vectors are kept for this run only, and not where the user's are."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("TAXOEXPAN_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -50,7 +50,8 @@ def test_side_by_side_each_part_has_the_same_weight(word_vectors: Path) -> None:
     [
         ("bert", "no features are called 'bert'"),
         ("static:x", "no features are called 'static:x'"),
-        ("static+", "no features are called ''"),
+        ("static+", "no features are called 'static\\+'"),
+        ("static+bert", "no features are called 'static\\+bert'"),
         ("vectors", "write vectors:FILE"),
         ("vectors:", "write vectors:FILE"),
     ],
@@ -58,6 +59,28 @@ def test_side_by_side_each_part_has_the_same_weight(word_vectors: Path) -> None:
 def test_a_wrong_name_is_refused_with_the_choices(name: str, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         make_encoder(name)
+
+
+def test_a_plus_in_the_name_of_a_file_is_no_second_encoder(word_vectors: Path) -> None:
+    odd = word_vectors.rename(word_vectors.with_name("c+d.vec"))
+    assert make_encoder(f"vectors:{odd}").dimension == 20
+    assert make_encoder(f"static + vectors:{odd}+static").dimension == 256 + 20 + 256
+
+
+def test_vectors_that_know_no_name_are_refused_and_few_are_told(
+    pantry: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "other.vec"
+    path.write_text("2 3\nquasar 1 2 3\npulsar 3 2 1\n", encoding="utf-8")
+    model = TaxoExpan(features=f"vectors:{path}", **SMALL)
+    with pytest.raises(ModelError, match="no vector for any name of the taxonomy"):
+        model.fit(Taxonomy.read(pantry))
+    path.write_text("2 3\nmilk 1 2 3\ntea 3 2 1\n", encoding="utf-8")
+    model = TaxoExpan(features=f"vectors:{path}", **SMALL | {"epochs": 1})
+    with pytest.warns(UserWarning, match="concepts have no vector by 'vectors:"):
+        model.fit(Taxonomy.read(pantry))
+    with pytest.warns(UserWarning, match="nothing is known of 'quasar' and 1 others"):
+        model.suggest(["quasar", "moon milk", "pulsar"])
 
 
 def test_a_missing_file_is_refused_before_any_work(tmp_path: Path) -> None:
@@ -75,5 +98,21 @@ def test_a_model_is_used_with_the_vectors_that_it_learned_from(
     loaded = TaxoExpan.load(model)
     assert loaded.suggest(["almond cheese milk"], top_k=1)
     word_vectors.write_text(word_vectors.read_text().replace("0.1", "0.2"), encoding="utf-8")
-    with pytest.raises(ModelError, match="have changed since the training"):
+    with pytest.raises(ModelError, match="are not those of the training"):
         TaxoExpan.load(model)
+
+
+def test_vectors_that_have_moved_are_pointed_to(
+    pantry: Path, word_vectors: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = TaxoExpan(features=f"vectors:{word_vectors}", **SMALL | {"epochs": 1})
+    model.fit(Taxonomy.read(pantry)).save(tmp_path / "model")
+    moved = word_vectors.rename(tmp_path / "moved.vec")
+    new = tmp_path / "new.txt"
+    new.write_text("almond milk cheese\n", encoding="utf-8")
+    suggest = ["suggest", str(tmp_path / "model"), str(new)]
+    assert main(suggest) == 2
+    assert "there is no such file" in capsys.readouterr().err
+    assert main([*suggest, "--features", f"vectors:{moved}"]) == 0
+    assert main([*suggest, "--features", "static"]) == 2
+    assert "are not those of the training" in capsys.readouterr().err

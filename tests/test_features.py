@@ -54,6 +54,16 @@ def test_names_and_definition_are_summed() -> None:
     assert np.allclose(both[1], total / np.linalg.norm(total), atol=1e-6)
 
 
+@pytest.mark.parametrize("weights", [(1.0, 2.0), (3.0, 0.5), (0.0, 1.0), (1.0, 0.0)])
+def test_name_and_definition_have_their_weights(weights: tuple[float, float]) -> None:
+    plain, defined = Concept("1", "skyr"), Concept("2", "skyr", (), "a thick yogurt")
+    name, text = ENCODER.encode(["skyr", "a thick yogurt"])
+    both = embed_concepts(ENCODER, [plain, defined], *weights)[0]
+    assert np.allclose(both[0], name, atol=1e-6)
+    total = weights[0] * name + weights[1] * text
+    assert np.allclose(both[1], total / np.linalg.norm(total), atol=1e-6)
+
+
 def test_synonyms_are_averaged_with_the_label() -> None:
     concept = Concept("1", "pop", ("soda water", "fizzy drink"))
     total = ENCODER.encode(["pop", "soda water", "fizzy drink"]).sum(0)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from taxoexpan.configuration import load_preset
 from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.network.vectors import Vectors, distinct_rows
+from taxoexpan.network.vectors import ConceptVectors, distinct_rows
 from taxoexpan.placement import Anchors, Placement, best_of
 from taxoexpan.taxonomy import Taxonomy
 
@@ -18,7 +18,9 @@ def placement_with_keys(keys: torch.Tensor, deprecated: tuple[int, ...] = ()) ->
     empty = np.zeros(0, np.int64)
     taxonomy = Taxonomy.from_columns(names, names, empty, empty, deprecated=deprecated)
     network = MatchingNetwork(load_preset("best", fusion=0), keys.shape[1])
-    return Placement(network, Anchors(taxonomy, Vectors.of(keys[None].repeat(2, 1, 1)), 50), keys)
+    return Placement(
+        network, Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50), keys
+    )
 
 
 def test_a_rank_counts_the_anchors_that_score_strictly_higher() -> None:

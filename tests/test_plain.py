@@ -12,7 +12,7 @@ from network.reference import double_precision
 from taxoexpan.configuration import Configuration, load_preset
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.network.vectors import Vectors
+from taxoexpan.network.vectors import ConceptVectors
 from taxoexpan.supervision import Supervision, TrainingBatch
 from taxoexpan.taxonomy import Taxonomy
 
@@ -76,7 +76,7 @@ def test_plain_loss_and_gradient_equal_ours(variant: dict[str, int], seed: int) 
             theirs = the_same_draws(taxonomy, ours, configuration.siblings)
             assert theirs.egonets == len(ours.queries) * (1 + configuration.drawn)
             assert torch.equal(torch.stack(torch.where(theirs.blocked.T)), ours.blocked)
-            losses = network.loss(Vectors.of(vectors), ours), plain.loss(vectors, theirs)
+            losses = network.loss(ConceptVectors.of(vectors), ours), plain.loss(vectors, theirs)
             torch.testing.assert_close(*losses)
             gradients = [torch.autograd.grad(loss, parameters) for loss in losses]
             for one, other in zip(*gradients, strict=True):

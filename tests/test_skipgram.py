@@ -13,15 +13,12 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError
+from taxoexpan.features.bridge import build_bridge
 from taxoexpan.features.concepts import embed_concepts
-from taxoexpan.features.skipgram import (
-    SkipGram,
-    SkipGramEncoder,
-    build_bridge,
-    train_skipgram,
-    without_false_alarms,
-)
-from taxoexpan.features.static import StaticEncoder, Vectors
+from taxoexpan.features.encoder import Vectors
+from taxoexpan.features.skipgram import SkipGram, train_skipgram, without_false_alarms
+from taxoexpan.features.skipgramencoder import SkipGramEncoder
+from taxoexpan.features.static import StaticEncoder
 from taxoexpan.taxonomy import Concept
 
 pytest.importorskip("gensim")
@@ -94,6 +91,7 @@ def test_one_worker_learns_the_same_in_every_process(corpus: Path, learned: Skip
     assert not np.array_equal(other.vectors, learned.vectors)
     program = (
         "from pathlib import Path; from taxoexpan.features.skipgram import *\n"
+        "from taxoexpan.features.skipgramencoder import SkipGramEncoder\n"
         f"learned = train_skipgram(Path({str(corpus)!r}), {NAMES!r}, **{SETTINGS!r})\n"
         "print(SkipGramEncoder(learned).fingerprint())"
     )
@@ -192,7 +190,7 @@ def test_a_bridge_spreads_names_as_far_as_the_corpus_does() -> None:
 
 
 def test_a_bridge_needs_names_to_stand_on() -> None:
-    with pytest.raises(ModelError, match="only 2 names have a vector from the corpus and one of"):
+    with pytest.raises(ModelError, match="only 2 names of the taxonomy often enough, and 10 are"):
         SkipGramEncoder(small(), StaticEncoder())
 
 

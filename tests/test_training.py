@@ -14,19 +14,19 @@ from taxoexpan.configuration import Configuration, load_preset
 from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.metrics import Metrics
 from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.network.vectors import Vectors
+from taxoexpan.network.vectors import ConceptVectors
 from taxoexpan.supervision import Supervision
 from taxoexpan.training import Epoch, Report, _gradients, _Run, _step, train
 
 SIZE = 6
 
 
-def new_run(configuration: Configuration) -> tuple[_Run, Vectors]:
+def new_run(configuration: Configuration) -> tuple[_Run, ConceptVectors]:
     taxonomy = random_taxonomy(3, count=40)
     network = MatchingNetwork(configuration, SIZE).double()
     network.reset(torch.Generator().manual_seed(0))
     drawn = torch.randn(2, len(taxonomy), SIZE, generator=torch.Generator().manual_seed(1))
-    vectors = Vectors.of(torch.nn.functional.normalize(drawn.double(), dim=2))
+    vectors = ConceptVectors.of(torch.nn.functional.normalize(drawn.double(), dim=2))
     return _Run(network, Supervision(taxonomy, configuration, 0), configuration), vectors
 
 
@@ -56,7 +56,7 @@ def test_a_batch_that_does_not_fit_is_halved_until_it_does() -> None:
         from builders import random_taxonomy
         from taxoexpan.configuration import load_preset
         from taxoexpan.network.network import MatchingNetwork
-        from taxoexpan.network.vectors import Vectors
+        from taxoexpan.network.vectors import ConceptVectors
         from taxoexpan.supervision import Supervision
         from taxoexpan.training import train
 
@@ -68,7 +68,7 @@ def test_a_batch_that_does_not_fit_is_halved_until_it_does() -> None:
         )  # every pair of 1,024 queries and 2,000 anchors holds 64 units: 524 MB, several times
         network = MatchingNetwork(c, 8)
         network.reset(torch.Generator().manual_seed(0))
-        vectors = Vectors.of(torch.nn.functional.normalize(torch.randn(2, 2000, 8), dim=2))
+        vectors = ConceptVectors.of(torch.nn.functional.normalize(torch.randn(2, 2000, 8), dim=2))
         used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + 600_000_000, resource.RLIM_INFINITY))
         with warnings.catch_warnings(record=True) as told:

@@ -20,8 +20,10 @@ from strategies import quickly
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.features import vectorfile
-from taxoexpan.features.concepts import Encoder, embed_concepts
-from taxoexpan.features.vectorfile import Coverage, FileEncoder, WordVectors, read_vectors
+from taxoexpan.features.concepts import embed_concepts
+from taxoexpan.features.encoder import Encoder
+from taxoexpan.features.fileencoder import Coverage, FileEncoder
+from taxoexpan.features.vectorfile import WordVectors, read_vectors
 from taxoexpan.taxonomy import Concept
 
 Rows = list[tuple[str, list[float]]]

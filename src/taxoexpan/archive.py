@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -17,19 +19,22 @@ from torch import Tensor
 
 from taxoexpan.configuration import Configuration, configure
 from taxoexpan.errors import ModelError, TaxoExpanError
+from taxoexpan.features.encoder import Encoder
+from taxoexpan.features.encoders import make_encoder
 from taxoexpan.files import whole_directory
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training import History
 
-KIND, VERSION = "taxoexpan-model", 2
-CONFIG, WEIGHTS, ANCHORS, TAXONOMY = (
+KIND, VERSION = "taxoexpan-model", 3
+CONFIG, WEIGHTS, ANCHORS, TAXONOMY, FEATURES = (
     "config.json",
     "weights.safetensors",
     "anchors.safetensors",
     "taxonomy/taxonomy.json",
+    "features",
 )
-OWN = (CONFIG, WEIGHTS, ANCHORS, "taxonomy", "README.md")
+OWN = (CONFIG, WEIGHTS, ANCHORS, "taxonomy", FEATURES, "README.md")
 """What a model directory holds; one that holds anything else is never replaced."""
 
 
@@ -44,6 +49,7 @@ class Archive:
     preset: str
     seed: int
     taxonomy: Taxonomy
+    encoder: Encoder
     network: MatchingNetwork
     vectors: Tensor
     keys: Tensor
@@ -57,6 +63,7 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
         _write_json(directory / TAXONOMY, _taxonomy_columns(archive.taxonomy))
         _save_tensors(archive.network.state_dict(), directory / WEIGHTS)
         _save_tensors({"vectors": archive.vectors, "keys": archive.keys}, directory / ANCHORS)
+        archive.encoder.save(directory / FEATURES)
         (directory / "README.md").write_text(_card(archive), encoding="utf-8")
         parts = (WEIGHTS, ANCHORS, TAXONOMY)
         config = {
@@ -72,16 +79,25 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
         _write_json(directory / CONFIG, config)
 
 
-def load_archive(path: Path) -> Archive:
-    """Read a model directory; a damaged or foreign one is an error that says what is wrong."""
+def load_archive(path: Path, features: str | None = None, device: str = "auto") -> Archive:
+    """Read a model directory; a damaged or foreign one is an error that says what is wrong.
+
+    `features` says where the model's vectors are now, if not where they were at the training, and
+    `device` where its encoder computes, if it does.
+    """
     config = _read_config(path)
     for part, digest in config["sha256"].items():
         if not (path / part).is_file():
             raise ModelError(f"{path}: {part} is missing; train again, or restore the directory")
         if _digest(path / part) != digest:
             raise ModelError(f"{path}: {part} is damaged; train again, or restore the directory")
-    try:
-        configuration = configure(config["configuration"])
+    with _fitting_together(path):
+        configuration, training = configure(config["configuration"]), config["training"]
+        known = training["encoder"]
+    features = features or configuration.features
+    encoder = make_encoder(features, configuration.oov, device, path / FEATURES)
+    _refuse_other_vectors(path, features, known, encoder.fingerprint())
+    with _fitting_together(path):
         network = MatchingNetwork(configuration, config["dimension"])
         network.load_state_dict(load_file(path / WEIGHTS))
         network.eval()
@@ -92,11 +108,19 @@ def load_archive(path: Path) -> Archive:
             config["preset"],
             config["seed"],
             _taxonomy_of(columns),
+            encoder,
             network,
             anchors["vectors"],
             anchors["keys"],
-            config["training"],
+            training,
         )
+
+
+@contextmanager
+def _fitting_together(path: Path) -> Iterator[None]:
+    """Parts that are whole, each by itself, but not of one model."""
+    try:
+        yield
     except (
         KeyError,
         TypeError,
@@ -105,9 +129,17 @@ def load_archive(path: Path) -> Archive:
         SafetensorError,
         TaxoExpanError,
     ) as error:
+        message = f"{path}: the model does not fit together ({error}); train again"
+        raise ModelError(message) from None
+
+
+def _refuse_other_vectors(path: Path, features: str, known: str, found: str) -> None:
+    """A network knows its own vectors alone; with others its scores would mean nothing."""
+    if known != found:
         raise ModelError(
-            f"{path}: the model does not fit together ({error}); train again"
-        ) from None
+            f"{path}: the vectors of {features!r} are not those of the training ({known} then, "
+            f"{found} now); bring back the old ones, or train again"
+        )
 
 
 def is_archive(path: Path) -> bool:
@@ -115,13 +147,16 @@ def is_archive(path: Path) -> bool:
     return (path / CONFIG).is_file()
 
 
-def training_record(taxonomy: Taxonomy, history: History, seconds: float) -> dict[str, Any]:
+def training_record(
+    taxonomy: Taxonomy, encoder: Encoder, history: History, seconds: float
+) -> dict[str, Any]:
     """What a reader of the model may want to know of its training."""
     best = history.best_epoch
     return {
         "concepts": len(taxonomy),
         "relations": taxonomy.relation_count,
         "taxonomy_sha256": taxonomy_digest(taxonomy),
+        "encoder": encoder.fingerprint(),
         "epochs": len(history.epochs),
         "best_epoch": best.number,
         "interrupted": history.interrupted,

@@ -23,6 +23,13 @@ class Configuration:
 
     features: str
     """Which encoder makes the concepts' vectors."""
+    oov: str
+    """What a word counts that a file of vectors lacks: skip, nothing; or zero, so that a name known
+    in part weighs less beside others."""
+    name_weight: float
+    """Weight of a concept's names beside its definition."""
+    definition_weight: float
+    """Weight of a concept's definition beside its names."""
     propagation: str
     """What passes messages in an egonet: gcn, gat, pgcn or pgat (with positions)."""
     readout: str
@@ -91,6 +98,9 @@ class Configuration:
             elif value < 0 or (value == 0 and name in _POSITIVE):
                 least = "above zero" if name in _POSITIVE else "0 or more"
                 raise ConfigurationError(f"{name} is {value}; it must be {least}")
+        if not self.name_weight + self.definition_weight:
+            message = "name_weight and definition_weight are both 0; one must be above it"
+            raise ConfigurationError(message)
         for name in (
             "dropout",
             "query_dropout",
@@ -110,6 +120,7 @@ SETTINGS: dict[str, str] = {field.name: str(field.type) for field in fields(Conf
 """Every setting, and its type: int, float or str."""
 
 CHOICES = {
+    "oov": ("skip", "zero"),
     "propagation": ("gcn", "gat", "pgcn", "pgat"),
     "readout": ("mean", "weighted", "concat", "concat-egonet"),
     "matching": ("bilinear", "mlp", "mlp-relu", "bilinear-exp"),

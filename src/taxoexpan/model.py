@@ -27,17 +27,20 @@ from taxoexpan.configuration import load_preset
 from taxoexpan.decisions import Suggestion, choose
 from taxoexpan.devices import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.features.concepts import embed_concepts
+from taxoexpan.features.concepts import embed_concepts, names_of
 from taxoexpan.features.encoders import make_encoder
 from taxoexpan.files import refuse_overwriting
 from taxoexpan.metrics import Metrics, metrics_of
 from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.network.vectors import Vectors
+from taxoexpan.network.vectors import ConceptVectors
 from taxoexpan.placement import Anchors, Placement
 from taxoexpan.screening import screen
 from taxoexpan.supervision import Holdout, Supervision, mask_leaves
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training import History, Report, train
+
+UNKNOWN_SHARE = 0.1
+"""The share of concepts without a vector from which on the user is told."""
 
 
 class TaxoExpan:
@@ -57,7 +60,8 @@ class TaxoExpan:
         self.seed = seed
         self.device = choose_device(device)
         self.configuration = load_preset(preset, **changes)
-        self.encoder = make_encoder(self.configuration.features)
+        features, oov = self.configuration.features, self.configuration.oov
+        self.encoder = make_encoder(features, oov, str(self.device))
         self.history: History | None = None
         self._archive: Archive | None = None
         self._placement: Placement | None = None
@@ -70,13 +74,15 @@ class TaxoExpan:
         log: str | Path | None = None,
         checkpoint: str | Path | None = None,
         tensorboard: str | Path | None = None,
+        expected: Iterable[str | Concept] = (),
     ) -> TaxoExpan:
         """Train on a taxonomy; some leaves (or `holdout`) are masked to see when to stop.
 
         Nothing is learned from deprecated concepts. `log` gets a line of JSON an epoch. After every
         epoch the state is kept in `checkpoint`; where that file is there already, the training goes
         on from it, and ends as it would have without a stop. The folder `tensorboard` gets the
-        same figures as curves, where TensorBoard is installed.
+        same figures as curves, where TensorBoard is installed. Where vectors are learned from a
+        corpus, the names of concepts that are `expected` to be asked for are learned too.
         """
         if not isinstance(taxonomy, Taxonomy):
             message = f"fit wants a Taxonomy, not {taxonomy!r}; Taxonomy.read makes one of a file"
@@ -89,9 +95,13 @@ class TaxoExpan:
             refuse_board(Path(tensorboard))
         began, c = time.monotonic(), self.configuration
         holdout = holdout or mask_leaves(known, c.validation_share, c.validation_most, self.seed)
+        self.encoder.show_progress(progress)
+        known_later = [as_concept(concept) for concept in expected]
+        self.encoder.learn(names_of([*taxonomy.concepts, *holdout.concepts, *known_later]))
         vectors = self._embed(taxonomy.concepts)
+        _refuse_unknown(vectors, c.features)
         rows = torch.tensor([taxonomy.index(id) for id in holdout.taxonomy], device=self.device)
-        features = Vectors.of(vectors.index_select(1, rows))
+        features = ConceptVectors.of(vectors.index_select(1, rows))
         network = self._new_network()
         queries = self._embed(holdout.concepts)
 
@@ -116,10 +126,12 @@ class TaxoExpan:
                 report,
                 self._checkpoint(checkpoint, taxonomy, holdout),
             )
-        record = training_record(taxonomy, self.history, time.monotonic() - began)
-        keys = Anchors(taxonomy, Vectors.of(vectors), c.siblings).encode(network)
-        record["encoder"] = self.encoder.fingerprint()
-        self._archive = Archive(c, self.preset, self.seed, taxonomy, network, vectors, keys, record)
+        seconds = time.monotonic() - began
+        record = training_record(taxonomy, self.encoder, self.history, seconds)
+        keys = Anchors(taxonomy, ConceptVectors.of(vectors), c.siblings).encode(network)
+        self._archive = Archive(
+            c, self.preset, self.seed, taxonomy, self.encoder, network, vectors, keys, record
+        )
         self._placement = None
         return self
 
@@ -143,7 +155,9 @@ class TaxoExpan:
         if not concepts:
             return []
         taxonomy = self.taxonomy
-        ranking = self.placement.rank(self._embed(concepts), top_k)
+        vectors = self._embed(concepts)
+        _warn_of_unknown(vectors, concepts)
+        ranking = self.placement.rank(vectors, top_k)
         offered = np.unique(ranking.anchors).tolist()
         parents = {i: (taxonomy.concept_at(i), taxonomy.path(taxonomy.ids[i])) for i in offered}
         return [
@@ -174,7 +188,7 @@ class TaxoExpan:
         archive = self._fitted()
         if not holdout.concepts:
             raise ModelError("nothing is held out, so there is nothing to evaluate")
-        features = Vectors.of(self._embed(holdout.taxonomy.concepts))
+        features = ConceptVectors.of(self._embed(holdout.taxonomy.concepts))
         anchors = Anchors(holdout.taxonomy, features, self.configuration.siblings)
         network = archive.network.to(self.device)
         placement = Placement(network, anchors, anchors.encode(network))
@@ -185,15 +199,14 @@ class TaxoExpan:
         save_archive(self._fitted(), Path(path), force)
 
     @classmethod
-    def load(cls, path: str | Path, device: str = "auto") -> TaxoExpan:
-        """Read a model that was saved."""
-        archive = load_archive(Path(path))
+    def load(cls, path: str | Path, device: str = "auto", features: str | None = None) -> TaxoExpan:
+        """Read a model that was saved; `features` if its vectors have moved since."""
+        archive = load_archive(Path(path), features, device)
         model = cls.__new__(cls)
         model.preset, model.seed = archive.preset, archive.seed
         model.device = choose_device(device)
         model.configuration = archive.configuration
-        model.encoder = make_encoder(archive.configuration.features)
-        _refuse_other_vectors(Path(path), archive, model.encoder.fingerprint())
+        model.encoder = archive.encoder
         model.history, model._archive, model._placement = None, archive, None
         return model
 
@@ -213,7 +226,7 @@ class TaxoExpan:
         if self._placement is None:
             a = self._fitted()
             network = a.network.to(self.device)
-            vectors = Vectors.of(a.vectors.to(self.device))
+            vectors = ConceptVectors.of(a.vectors.to(self.device))
             anchors = Anchors(a.taxonomy, vectors, a.configuration.siblings)
             self._placement = Placement(network, anchors, a.keys.to(self.device))
         return self._placement
@@ -240,7 +253,9 @@ class TaxoExpan:
         return network.to(self.device)
 
     def _embed(self, concepts: Iterable[Concept]) -> Tensor:
-        return torch.from_numpy(embed_concepts(self.encoder, concepts)).to(self.device)
+        c = self.configuration
+        both = embed_concepts(self.encoder, concepts, c.name_weight, c.definition_weight)
+        return torch.from_numpy(both).to(self.device)
 
 
 def as_concept(concept: str | Concept) -> Concept:
@@ -251,14 +266,25 @@ def as_concept(concept: str | Concept) -> Concept:
     return made
 
 
-def _refuse_other_vectors(path: Path, archive: Archive, found: str) -> None:
-    """A network knows its own vectors alone; with others its scores would mean nothing."""
-    known = archive.training.get("encoder")
-    if known != found:
-        raise ModelError(
-            f"{path}: the vectors of {archive.configuration.features!r} have changed since the "
-            f"training ({known} then, {found} now); bring back the old ones, or train again"
-        )
+def _refuse_unknown(vectors: Tensor, features: str) -> None:
+    """Vectors [2, N, D] that know nothing of the taxonomy, or little."""
+    unknown = int((~vectors[0].any(dim=1)).sum())
+    if unknown == vectors.shape[1]:
+        message = f"{features!r} has no vector for any name of the taxonomy"
+        raise ModelError(f"{message}; is it of another language, or about other things?")
+    if unknown >= UNKNOWN_SHARE * vectors.shape[1]:
+        message = f"{unknown:,} of {vectors.shape[1]:,} concepts have no vector by {features!r}"
+        warnings.warn(f"{message}; another one beside it, as static+…, may know them", stacklevel=3)
+
+
+def _warn_of_unknown(vectors: Tensor, concepts: Sequence[Concept]) -> None:
+    """Concepts that can only be placed blindly."""
+    unknown = (~vectors[0].any(dim=1)).nonzero().flatten().tolist()
+    if unknown:
+        message = f"nothing is known of {concepts[unknown[0]].label!r}"
+        others = f" and {len(unknown) - 1} others" if unknown[1:] else ""
+        mend = "give a definition, since such places mean nothing"
+        warnings.warn(f"{message}{others}; {mend}", stacklevel=3)
 
 
 def _refuse_unlearnable(taxonomy: Taxonomy) -> None:

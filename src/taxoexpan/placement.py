@@ -15,7 +15,7 @@ from taxoexpan.adjacency import Indices
 from taxoexpan.egonets import Egonets, build_egonets, spread_siblings
 from taxoexpan.network.comparison import Cosines, compare
 from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.network.vectors import Vectors
+from taxoexpan.network.vectors import ConceptVectors
 from taxoexpan.taxonomy import Taxonomy
 
 ENCODED = 8192
@@ -34,7 +34,7 @@ class Anchors:
     Its egonets are built once, with at most so many siblings, and always the same ones.
     """
 
-    def __init__(self, taxonomy: Taxonomy, vectors: Vectors, siblings: int) -> None:
+    def __init__(self, taxonomy: Taxonomy, vectors: ConceptVectors, siblings: int) -> None:
         self.taxonomy, self.vectors, self.siblings = taxonomy, vectors, siblings
 
     @torch.no_grad()

@@ -24,7 +24,7 @@ from taxoexpan.devices import quick_products
 from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.metrics import Metrics
 from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.network.vectors import Vectors
+from taxoexpan.network.vectors import ConceptVectors
 from taxoexpan.supervision import Supervision, TrainingBatch
 
 Validate = Callable[[MatchingNetwork], Metrics]
@@ -85,7 +85,7 @@ SILENT = Report()
 
 def train(
     network: MatchingNetwork,
-    features: Vectors,
+    features: ConceptVectors,
     supervision: Supervision,
     validate: Validate | None,
     configuration: Configuration,
@@ -229,7 +229,7 @@ def _epoch(told: dict[str, Any]) -> Epoch:
     return Epoch(**{**told, "validation": Metrics(**validation) if validation else None})
 
 
-def _one_epoch(run: _Run, features: Vectors, progress: bool) -> float:
+def _one_epoch(run: _Run, features: ConceptVectors, progress: bool) -> float:
     """Train on every relation once; the mean loss."""
     supervision, number = run.supervision, run.number + 1
     run.network.train()
@@ -258,7 +258,7 @@ def _one_epoch(run: _Run, features: Vectors, progress: bool) -> float:
     return mean
 
 
-def _step(run: _Run, features: Vectors, batch: TrainingBatch) -> Tensor:
+def _step(run: _Run, features: ConceptVectors, batch: TrainingBatch) -> Tensor:
     """Train on one batch, in as many parts as the memory asks for; its loss."""
     while True:
         try:
@@ -279,7 +279,7 @@ def _step(run: _Run, features: Vectors, batch: TrainingBatch) -> Tensor:
     return loss
 
 
-def _gradients(run: _Run, features: Vectors, batch: TrainingBatch) -> Tensor:
+def _gradients(run: _Run, features: ConceptVectors, batch: TrainingBatch) -> Tensor:
     """Leave the gradients of the batch's mean loss in the network; that loss."""
     if run.parts == 1:
         loss = run.network.loss(features, batch)

@@ -35,7 +35,7 @@ from taxoexpan.configuration import load_preset
 from taxoexpan.network.losses import LogMatch, info_nce
 from taxoexpan.network.matching import MATCHES
 from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.network.vectors import Vectors
+from taxoexpan.network.vectors import ConceptVectors
 from taxoexpan.placement import anchor_egonets
 from taxoexpan.supervision import TrainingBatch
 from taxoexpan.taxonomy import Taxonomy
@@ -228,7 +228,7 @@ class WholeNetwork:
             blocked=NOTHING,
             drawn=negatives,
         )
-        return self.module.loss(Vectors.of(self.vectors), batch)
+        return self.module.loss(ConceptVectors.of(self.vectors), batch)
 
     @torch.no_grad()
     def log_f(self) -> Tensor:

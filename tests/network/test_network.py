@@ -20,7 +20,7 @@ from taxoexpan.configuration import load_preset
 from taxoexpan.egonets import Egonets
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.network.vectors import Vectors
+from taxoexpan.network.vectors import ConceptVectors
 from taxoexpan.placement import Anchors, Placement, anchor_egonets
 from taxoexpan.supervision import Supervision, TrainingBatch
 from taxoexpan.taxonomy import Taxonomy
@@ -112,7 +112,7 @@ def hold_against_the_equations(
         shape["negatives"] = variant.get("negatives", "shared")
         supervision = Supervision(taxonomy, load_preset("best", **shape), seed)
         batch = next(supervision.epoch())
-        fast = network.loss(Vectors.of(vectors), batch)
+        fast = network.loss(ConceptVectors.of(vectors), batch)
         slow = slow_loss(network, taxonomy, vectors, batch, str(variant["loss"]))
         torch.testing.assert_close(fast, slow)
         parameters = list(network.parameters())
@@ -162,7 +162,7 @@ def test_placement_scores_every_pair_as_the_equations_do(fusion: int) -> None:
     with double_precision():
         taxonomy, network, vectors = random_case(3, fusion)
         queries = torch.nn.functional.normalize(torch.randn(2, 3, SIZE), dim=2)
-        anchors = Anchors(taxonomy, Vectors.of(vectors), 50)
+        anchors = Anchors(taxonomy, ConceptVectors.of(vectors), 50)
         scores = Placement(network, anchors, anchors.encode(network)).scores(queries)
         for anchor in range(len(taxonomy)):
             for q in range(3):

@@ -11,7 +11,7 @@ from taxoexpan.cli import expand
 from taxoexpan.cli.options import add_output, add_training, note
 from taxoexpan.errors import FormatError
 
-SHARED = ("preset", "seed", "epochs", "changes", "device", "quiet", "force")
+SHARED = ("preset", "features", "seed", "epochs", "changes", "device", "quiet", "force")
 """The options that are passed on to `expand`."""
 
 

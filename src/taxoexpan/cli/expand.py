@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     suggestions: list[Suggestion] = []
     if screening.new or options.model:
         model = make_model(options)
-        fit_model(model, options, taxonomy)
+        fit_model(model, options, taxonomy, expected=screening.new)
         suggestions = model.rank(screening.new, max(RANKED, options.top_k))
     if options.model:
         model.save(options.model, options.force)

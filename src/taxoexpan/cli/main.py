@@ -10,11 +10,23 @@ import warnings
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-from taxoexpan.cli import apply, check, convert, demo, diff, discover, expand, info, suggest, train
+from taxoexpan.cli import (
+    apply,
+    check,
+    convert,
+    demo,
+    diff,
+    discover,
+    embed,
+    expand,
+    info,
+    suggest,
+    train,
+)
 from taxoexpan.cli.options import Version, note
 from taxoexpan.errors import TaxoExpanError, is_out_of_memory
 
-COMMANDS = (check, info, discover, train, suggest, apply, expand, convert, diff, demo)
+COMMANDS = (check, info, discover, embed, train, suggest, apply, expand, convert, diff, demo)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
-        note("taxoexpan: out of memory; --set a smaller network or fewer anchors")
+        note("taxoexpan: out of memory; --set a smaller network, or give less at a time")
         return 2
     except BrokenPipeError:
         _discard_output()  # whoever read it has seen enough

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,9 +51,9 @@ def print_json(content: object) -> None:
     print(as_json(content), end="")
 
 
-def add_taxonomy(parser: argparse.ArgumentParser) -> None:
+def add_taxonomy(parser: argparse.ArgumentParser, help: str = "a file with a taxonomy") -> None:
     """The taxonomy's file, and its format where sniffing would be wrong."""
-    parser.add_argument("taxonomy", type=Path, metavar="TAXONOMY", help="a file with a taxonomy")
+    parser.add_argument("taxonomy", type=Path, metavar="TAXONOMY", help=help)
     add_reading(parser)
 
 
@@ -96,13 +97,21 @@ def add_new_concepts(parser: argparse.ArgumentParser) -> None:
 def add_training(parser: argparse.ArgumentParser) -> None:
     """Everything about training that a user may want to set."""
     parser.add_argument("--preset", default="best", help=f"{', '.join(PRESETS)} (default best)")
+    add_features(parser)
+    parser.add_argument("--seed", type=seed, default=0, help="the same seed, the same model")
+    parser.add_argument("--epochs", type=positive, help="the most passes over the taxonomy")
+    add_device(parser)
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def add_features(parser: argparse.ArgumentParser) -> None:
+    """What makes the vectors, and single settings."""
     parser.add_argument(
         "--features",
         metavar="SPEC",
-        help="what makes vectors of names: static (default), vectors:FILE, or several as a+b",
+        help="what makes vectors of names: static (default), vectors:FILE, "
+        "transformer:NAME_OR_PATH, skipgram:CORPUS, or several as a+b",
     )
-    parser.add_argument("--seed", type=seed, default=0, help="the same seed, the same model")
-    parser.add_argument("--epochs", type=positive, help="the most passes over the taxonomy")
     parser.add_argument(
         "--set",
         action="append",
@@ -115,8 +124,6 @@ def add_training(parser: argparse.ArgumentParser) -> None:
         f"Settings for --set: {', '.join(SETTINGS)}. What each is, and its value in the presets, "
         "is in the README under Settings."
     )
-    add_device(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
@@ -210,9 +217,10 @@ def fit_model(
     log: Path | None = None,
     checkpoint: Path | None = None,
     tensorboard: Path | None = None,
+    expected: Sequence[Concept] = (),
 ) -> None:
     """Train as the options say, and report."""
-    model.encoder.encode(["ready"])  # first, since its libraries may lose a Ctrl-C as they load
+    model.encoder.prepare(["ready"])  # first, since its libraries may lose a Ctrl-C as they load
     if not options.quiet:
         note(f"training on {len(taxonomy):,} concepts, {taxonomy.relation_count:,} relations")
     model.fit(
@@ -221,6 +229,7 @@ def fit_model(
         log=log,
         checkpoint=checkpoint,
         tensorboard=tensorboard,
+        expected=expected,
     )
     figures = model.training["validation"]
     if figures is None or figures["queries"] < FEW_QUERIES:

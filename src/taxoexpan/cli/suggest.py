@@ -24,6 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--top-k", type=positive, default=5, help="parents for each new concept (default 5)"
     )
+    parser.add_argument(
+        "--features",
+        metavar="SPEC",
+        help="where the model's vectors are now, if they have moved since the training",
+    )
     add_device(parser)
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="JSON instead of CSV")
@@ -42,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     concepts = read_concepts(options.new)
     from taxoexpan.model import TaxoExpan
 
-    model = TaxoExpan.load(options.model, options.device)
+    model = TaxoExpan.load(options.model, options.device, options.features)
     screening = screen_concepts(model.taxonomy, concepts)
     suggestions = model.rank(screening.new, options.top_k)
     if options.json:

@@ -23,6 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_taxonomy(parser)
     add_output(parser, "the model directory to make", required=True)
     add_training(parser)
+    parser.add_argument(
+        "--expect",
+        type=Path,
+        metavar="NEW",
+        help="new concepts that will be placed, if known: skipgram:CORPUS then learns their names",
+    )
     parser.add_argument("--json", action="store_true", help="the training's record on stdout")
     parser.add_argument(
         "--resume", action="store_true", help="go on where a training of this OUT was stopped"
@@ -42,6 +48,7 @@ def run(options: argparse.Namespace) -> int:
     """Train and save."""
     from taxoexpan.archive import OWN
     from taxoexpan.files import refuse_overwriting, refuse_replacing
+    from taxoexpan.formats.concepts import read_concepts
 
     refuse_replacing(options.output, OWN, options.force)
     if options.log:
@@ -54,10 +61,11 @@ def run(options: argparse.Namespace) -> int:
         if path.resolve().is_relative_to(options.output.resolve()):
             message = f"lies in {options.output}, which is written whole; choose another place"
             raise FormatError(path, message)
+    expected = read_concepts(options.expect) if options.expect else []
     model = make_model(options)
     checkpoint = _checkpoint(options)
     taxonomy = read_taxonomy(options.taxonomy, options)
-    fit_model(model, options, taxonomy, options.log, checkpoint, options.tensorboard)
+    fit_model(model, options, taxonomy, options.log, checkpoint, options.tensorboard, expected)
     model.save(options.output, options.force)
     note(f"model written to {options.output}")
     if model.history is not None and model.history.interrupted and checkpoint.exists():

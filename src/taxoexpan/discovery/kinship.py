@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from taxoexpan.adjacency import Indices
-from taxoexpan.features.concepts import BLOCK, Encoder
-from taxoexpan.features.static import Vectors
+from taxoexpan.features.concepts import BLOCK
+from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.naming import fold_name
 
 NEAREST = 5

@@ -2,50 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Iterable
 
 import numpy as np
 
-from taxoexpan.features.static import Vectors, normalised
+from taxoexpan.features.encoder import Encoder, Vectors, normalised
 from taxoexpan.taxonomy import Concept
 
 BLOCK = 50_000
 """Texts encoded at a time, so that a million names need no room for all their tokens."""
 
 
-class Encoder(Protocol):
-    """What turns texts into vectors of unit length."""
-
-    name: str
-    dimension: int
-
-    def prepare(self, texts: Sequence[str]) -> None:
-        """Get ready for these texts, in one go where it costs much."""
-
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """One row a text; zeros where nothing is known of it."""
-
-    def fingerprint(self) -> str:
-        """What tells its vectors from others, so that a model is used with its own."""
+def names_of(concepts: Iterable[Concept]) -> list[str]:
+    """All labels and synonyms."""
+    return [name for concept in concepts for name in (concept.label, *concept.synonyms)]
 
 
-def embed_concepts(encoder: Encoder, concepts: Iterable[Concept]) -> Vectors:
+def embed_concepts(
+    encoder: Encoder,
+    concepts: Iterable[Concept],
+    name_weight: float = 1.0,
+    definition_weight: float = 1.0,
+) -> Vectors:
     """Two unit vectors a concept, [2, N, D].
 
-    The first is the mean of its names plus its definition where it has one (Section 5.2.1 of the
-    paper). The second is the mean of the names' last words, which say what kind of thing it is:
-    oat milk is a milk.
+    The first is the mean of its names plus its definition, each with its weight (Section 5.2.1 of
+    the paper); where one of them is missing the other stands alone. The second is the mean of the
+    names' last words, which say what kind of thing it is: oat milk is a milk.
     """
     concepts = list(concepts)
     names = [(row, name) for row, c in enumerate(concepts) for name in (c.label, *c.synonyms)]
     definitions = [(row, c.definition) for row, c in enumerate(concepts) if c.definition]
+    if not definition_weight:
+        definitions = []
     heads = [(row, head_word(name)) for row, name in names]
     size = len(concepts)
     encoder.prepare([text for texts in (names, definitions, heads) for _, text in texts])
+    named = _mean_by_row(encoder, names, size)
     defined = _mean_by_row(encoder, definitions, size)
-    named = normalised(_mean_by_row(encoder, names, size) + defined)
-    return np.stack([named, _mean_by_row(encoder, heads, size)])
+    alone = ~defined.any(axis=1, keepdims=True)
+    both = np.where(alone, named, name_weight * named + definition_weight * defined)
+    return np.stack([normalised(both), _mean_by_row(encoder, heads, size)])
 
 
 def head_word(name: str) -> str:

@@ -11,18 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.features.encoder import Encoder, Vectors, normalised
 from taxoexpan.files import quick_digest
 
 if TYPE_CHECKING:
     from wordllama.inference import WordLlamaInference
 
-Vectors = NDArray[np.float32]
 
-
-class StaticEncoder:
+class StaticEncoder(Encoder):
     """The sum of a text's token vectors, at unit length; offline, and always the same."""
 
     name = "static"
@@ -42,8 +40,9 @@ class StaticEncoder:
         model.tokenizer.no_padding()
         return model
 
-    def prepare(self, texts: Sequence[str]) -> None:
-        """Nothing: any text can be encoded at once."""
+    def prepare(self, texts: Sequence[str]) -> None:  # noqa: ARG002
+        """Load the library; any text can then be encoded at once."""
+        _ = self._wordllama
 
     def fingerprint(self) -> str:
         """A digest of the file that the vectors ship in."""
@@ -69,9 +68,3 @@ class StaticEncoder:
             sums = np.add.reduceat(self._wordllama.embedding[flat], starts, axis=0)
             vectors[filled] = normalised(sums)
         return vectors
-
-
-def normalised(vectors: Vectors) -> Vectors:
-    """Every row at unit length; a row of zeros stays one."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)

@@ -200,7 +200,7 @@ class FusionHead(nn.Module):
     def forward(self, compared: Tensor) -> Tensor:
         """The score of each pair."""
         pairs = compared.flatten(1)
-        fused: Tensor = _Fuse.apply(pairs, self.hidden, self.output)  # type: ignore[no-untyped-call]
+        fused: Tensor = _Fuse.apply(pairs, self.hidden, self.output)
         return fused.view(compared.shape[1:])
 
 

@@ -14,7 +14,7 @@ from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import MATCHES, FusionHead
 from taxoexpan.network.propagation import PROPAGATIONS, Layer, Leave
 from taxoexpan.network.readout import READOUTS
-from taxoexpan.network.vectors import Vectors
+from taxoexpan.network.vectors import ConceptVectors
 from taxoexpan.supervision import TrainingBatch
 
 
@@ -56,12 +56,12 @@ class MatchingNetwork(nn.Module):
         by_block = means.view(len(means), self.readout.blocks, -1)
         return (by_block @ self.output.matrix().T).flatten(1)
 
-    def loss(self, vectors: Vectors, batch: TrainingBatch) -> Tensor:
+    def loss(self, vectors: ConceptVectors, batch: TrainingBatch) -> Tensor:
         """The mean loss of a batch, given the vectors of all concepts."""
         total, instances = self.total_loss(vectors, batch)
         return total / instances
 
-    def total_loss(self, vectors: Vectors, batch: TrainingBatch) -> tuple[Tensor, int]:
+    def total_loss(self, vectors: ConceptVectors, batch: TrainingBatch) -> tuple[Tensor, int]:
         """The sum over a batch, and of how many instances it is."""
         egonets = batch.egonets
         known, queries = vectors.select(egonets.concepts), vectors.select(batch.queries)
@@ -85,11 +85,15 @@ class MatchingNetwork(nn.Module):
             return self.match.grid(anchors.index_select(0, drawn), asked)
         return self.match.pairs(anchors[drawn], asked)
 
-    def _compare(self, known: Vectors, queries: Vectors, batch: TrainingBatch) -> Tensor:
+    def _compare(
+        self, known: ConceptVectors, queries: ConceptVectors, batch: TrainingBatch
+    ) -> Tensor:
         """What the fusion head looks at, [8, A, B]; `known` are the egonets' concepts."""
         egonets = batch.egonets
         around = egonets.nodes[egonets.sizes[0] :]
-        near = Vectors(known.names[: egonets.near], known.heads, known.head_of[: egonets.near])
+        near = ConceptVectors(
+            known.names[: egonets.near], known.heads, known.head_of[: egonets.near]
+        )
         heads, rows = near.used_heads()
         asked = queries.heads.index_select(0, queries.head_of)
         return compare_leaving_out(

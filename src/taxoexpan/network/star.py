@@ -38,7 +38,7 @@ class Messages:
 
 def attend(dots: Tensor, egonets: Egonets) -> Messages:
     """Eq. 4, given z·[W h_u ‖ W h_v] in two halves, [n, 2 * M]: as one who hears, as one heard."""
-    above, own, told = _Attend.apply(dots, egonets)  # type: ignore[no-untyped-call]
+    above, own, told = _Attend.apply(dots, egonets)
     return Messages(above, own, told, 1 - told)
 
 
@@ -55,9 +55,7 @@ def propagate(
     O p.
     """
     m = messages
-    heard: Tensor = _Propagate.apply(  # type: ignore[no-untyped-call]
-        projected, at, m.above, m.own, m.told, m.kept, rows, egonets
-    )
+    heard: Tensor = _Propagate.apply(projected, at, m.above, m.own, m.told, m.kept, rows, egonets)
     return heard
 
 
@@ -97,7 +95,7 @@ def collect(
     features h are [n, K], position p [3, P]. Where none is left out, the second is empty.
     """
     w, out = weights, left_out
-    sums, siblings, anchors = _Sum.apply(  # type: ignore[no-untyped-call]
+    sums, siblings, anchors = _Sum.apply(
         features, w.above, w.anchor, w.below, out and out.rows, out and out.picked, egonets
     )
     parts = [sums]

@@ -16,7 +16,7 @@ BLOCK = 8192
 
 
 @dataclass(frozen=True)
-class Vectors:
+class ConceptVectors:
     """Of N concepts the vectors of their names [N, D1], and of their head words.
 
     Many concepts have the same head word, so each distinct vector is kept, and compared, once:
@@ -28,7 +28,7 @@ class Vectors:
     head_of: Tensor
 
     @classmethod
-    def of(cls, both: Tensor) -> Vectors:
+    def of(cls, both: Tensor) -> ConceptVectors:
         """From names and head words side by side, [2, N, D1]."""
         first, inverse = distinct_rows(both[1].cpu().numpy())
         rows = torch.from_numpy(first).to(both.device)
@@ -46,10 +46,10 @@ class Vectors:
         """D1."""
         return self.names.shape[1]
 
-    def select(self, concepts: Tensor) -> Vectors:
+    def select(self, concepts: Tensor) -> ConceptVectors:
         """Those of some concepts."""
         names = self.names.index_select(0, concepts)
-        return Vectors(names, self.heads, self.head_of.index_select(0, concepts))
+        return ConceptVectors(names, self.heads, self.head_of.index_select(0, concepts))
 
     def used_heads(self) -> tuple[Tensor, Tensor]:
         """The vectors of the head words that occur, and the row of each concept among them."""

@@ -1,0 +1,134 @@
+"""Write the vectors of concepts to a file, or show what is nearest to a term by them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from taxoexpan.cli.options import (
+    add_features,
+    add_output,
+    add_taxonomy,
+    note,
+    positive,
+    print_json,
+    read_taxonomy,
+    settings_of,
+)
+from taxoexpan.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from taxoexpan.features.encoder import Vectors
+    from taxoexpan.features.inspection import Near
+    from taxoexpan.taxonomy import Concept, Taxonomy
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    add_taxonomy(parser, "a file with a taxonomy, or a model directory, which has its own vectors")
+    parser.add_argument(
+        "new", type=Path, nargs="?", metavar="NEW", help="new concepts to embed beside the old"
+    )
+    add_output(parser, "the file to write: .npz, or .vec or .txt for word2vec's text")
+    parser.add_argument(
+        "--nearest",
+        action="append",
+        default=[],
+        metavar="TERM",
+        help="show the concepts nearest to this term; may be given again for another",
+    )
+    parser.add_argument(
+        "--top", type=positive, default=10, help="how many of them to show (default 10)"
+    )
+    add_features(parser)
+    parser.set_defaults(preset="best", epochs=None)
+    parser.add_argument("--json", action="store_true", help="the nearest as JSON")
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Embed, write and show."""
+    from taxoexpan.features.inspection import nearest_concepts, refuse_suffix, vectors_content
+    from taxoexpan.files import preflight, write_whole
+    from taxoexpan.formats.concepts import read_concepts
+    from taxoexpan.taxonomy import Concept
+
+    if not options.output and not options.nearest:
+        raise ConfigurationError("nothing is asked for; give -o FILE, or --nearest TERM")
+    if options.output:
+        refuse_suffix(options.output)
+        inputs = [path for path in (options.taxonomy, options.new) if path]
+        preflight([options.output], inputs, options.force)
+    new = read_concepts(options.new) if options.new else []
+    terms = [Concept("", term) for term in options.nearest]
+    taxonomy, embed = _opened(options, [*new, *terms])
+    concepts = [*taxonomy.concepts, *new]
+    both = embed(concepts)
+    if options.output:
+        content = vectors_content(options.output, concepts, both)
+        write_whole({options.output: content}, options.force)
+        note(f"{both.shape[1]:,} vectors of {both.shape[2]} numbers in {options.output}")
+    found = {
+        term.label: nearest_concepts(concepts, both[0], query, options.top)
+        for term, query in zip(terms, embed(terms)[0], strict=True)
+    }
+    if options.json:
+        print_json({term: _as_rows(nearest, taxonomy) for term, nearest in found.items()})
+    else:
+        _print_nearest(found, taxonomy)
+    return 0
+
+
+def _opened(
+    options: argparse.Namespace, others: list[Concept]
+) -> tuple[Taxonomy, Callable[[list[Concept]], Vectors]]:
+    """The taxonomy, and what makes vectors of its concepts and of the others."""
+    from taxoexpan.archive import is_archive, load_archive
+    from taxoexpan.configuration import load_preset
+    from taxoexpan.features.concepts import embed_concepts, names_of
+    from taxoexpan.features.encoders import make_encoder
+
+    settings = settings_of(options)
+    if is_archive(options.taxonomy):
+        if options.changes:
+            raise ConfigurationError("a model has its own settings; leave --set out")
+        archive = load_archive(options.taxonomy, options.features)
+        taxonomy, encoder, c = archive.taxonomy, archive.encoder, archive.configuration
+        encoder.show_progress(not options.quiet)
+    else:
+        c = load_preset("best", **settings)
+        encoder = make_encoder(c.features, c.oov)
+        encoder.show_progress(not options.quiet)
+        taxonomy = read_taxonomy(options.taxonomy, options)
+        encoder.learn(names_of([*taxonomy.concepts, *others]))
+
+    def embed(concepts: list[Concept]) -> Vectors:
+        return embed_concepts(encoder, concepts, c.name_weight, c.definition_weight)
+
+    return taxonomy, embed
+
+
+def _path(concept: Concept, taxonomy: Taxonomy) -> tuple[str, ...]:
+    """Where a concept is, if it is in the taxonomy."""
+    return taxonomy.path(concept.id) if concept.id in taxonomy else (concept.label,)
+
+
+def _as_rows(nearest: list[Near], taxonomy: Taxonomy) -> list[dict[str, object]]:
+    return [
+        {
+            "id": concept.id,
+            "label": concept.label,
+            "path": _path(concept, taxonomy),
+            "cosine": cosine,
+        }
+        for concept, cosine in nearest
+    ]
+
+
+def _print_nearest(found: dict[str, list[Near]], taxonomy: Taxonomy) -> None:
+    for term, nearest in found.items():
+        print(f"{term}:")
+        for concept, cosine in nearest:
+            print(f"  {cosine:6.3f}  {concept.label}  ({' > '.join(_path(concept, taxonomy))})")
