@@ -2,8 +2,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -13,12 +20,14 @@ from hypothesis import strategies as st
 from strategies import quickly
 
 from taxoexpan.cli import discover as command
-from taxoexpan.discovery import Discovery, discover, discoveries_text
-from taxoexpan.discovery.candidates import choose_candidates, cohesion
+from taxoexpan.discovery import Discovery, discover, discoveries_text, mentions, tally
+from taxoexpan.discovery.candidates import Candidate, Watched, choose_candidates, cohesion
 from taxoexpan.discovery.definitions import abbreviates, abbreviations_in, definition_in
-from taxoexpan.discovery.evidence import LONGEST_EXAMPLE
+from taxoexpan.discovery.evidence import Kind
+from taxoexpan.discovery.mentions import Finder, passages_of
+from taxoexpan.discovery.reading import LONGEST_EXAMPLE, collect_evidence
 from taxoexpan.discovery.tally import Tally, count_phrases
-from taxoexpan.discovery.words import Keys, name_key, spelling_key
+from taxoexpan.discovery.words import LONGEST, Keys, name_key, spelling_key
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.concepts import read_concepts
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -364,12 +373,70 @@ def test_phrases_of_five_words_are_counted_but_not_taken() -> None:
     assert not any("ab cd ef gh" in candidate.spellings for candidate in watched.candidates)
 
 
+PHRASES = st.lists(st.sampled_from(["red", "tea", "pot"]), min_size=1, max_size=LONGEST + 1)
+TEXT = st.lists(st.sampled_from(["red", "teas", "pot", "lid", "the", "of", ".", "Pot"]))
+
+
+@given(st.lists(PHRASES, max_size=8), st.lists(TEXT, max_size=3))
+@quickly
+def test_mentions_are_those_that_trying_every_place_would_find(
+    phrases: list[list[str]], documents: list[list[str]]
+) -> None:
+    numbers = {" ".join(phrase): number for number, phrase in enumerate(phrases)}
+    texts = [" ".join(document) for document in documents]
+    (passage,) = passages_of(["of it.", *texts])
+    keys = Keys()
+    words = [keys[piece] or "." for piece in passage.pieces]
+    plain = {
+        (numbers[phrase], start, end)
+        for start in range(len(words))
+        for end in range(start + 1, min(len(words), start + LONGEST) + 1)
+        if (phrase := " ".join(words[start:end])) in numbers
+    }
+    finder = Finder(numbers, keys, ["the"])
+    found = list(finder.find(finder.codes_of(passage)).rows())
+    assert set(found) == plain
+    assert len(found) == len(plain)
+
+
+def test_mentions_are_counted_by_what_stands_around_them() -> None:
+    watched = Watched(
+        [Candidate(("tea pot",), 1, 1)], [5], frozenset([1]), {"tea pot": 0, "lid": 1}
+    )
+    texts = ["Our tea pots. To tea pot a lid is tea pot lid, tea pot", "The tea pot of a lid."]
+    evidence = collect_evidence(iter(texts), Keys(), watched, workers=1)
+    counts = {kind: int(evidence.table[0, kind]) for kind in Kind}
+    assert counts == {
+        Kind.MENTIONS: 5,
+        Kind.DOCUMENTS: 2,
+        Kind.SENTENCES: 3,
+        Kind.IN_COMPANY: 2,
+        Kind.AT_END: 4,
+        Kind.AS_VERB: 1,
+        Kind.AFTER_BEING: 1,
+        Kind.POINTED_AT: 1,
+    }
+    assert (evidence.texts, evidence.sentences) == (2, 3)
+
+
 def test_frequent_phrases_are_found_in_little_memory_too(tmp_path: Path) -> None:
     noise = [f"noise{number} thing{number} of stuff{number}." for number in range(600)]
     said = texts("We like slot filling.", times=60)
     path = corpus(tmp_path, [text for pair in zip(said * 10, noise, strict=True) for text in pair])
     tight = {one.label: one for one in discover(path, FIELD, workers=1, capacity=200)}
     assert tight["slot filling"].count == 600
+
+
+def test_a_text_may_be_longer_than_what_is_looked_at_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = texts("Style transfer (ST) is the task of writing a text anew.", "Of slot filling.")
+    path = corpus(tmp_path, [" ".join(said), *said])
+    whole = discover(path, FIELD, workers=1)
+    monkeypatch.setattr(mentions, "LONGEST_PASSAGE", 9)
+    monkeypatch.setattr(tally, "AT_A_TIME", 9)
+    assert discover(path, FIELD, workers=1) == whole
+    assert {one.documents for one in whole} >= {13}
 
 
 def test_the_number_of_workers_does_not_change_the_result(tmp_path: Path) -> None:
@@ -471,3 +538,116 @@ def test_the_command_says_when_nothing_is_new(tmp_path: Path, topics: Path) -> N
     path = corpus(tmp_path, ["The grammar is this."] * 9)
     with pytest.raises(FormatError, match="nothing new is said 5 times or more; lower --min-count"):
         run(path, "--taxonomy", topics, "--quiet")
+
+
+PASSES = ("counting", "reading")
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="one process elsewhere")
+
+
+class Endless(threading.Thread):
+    """Feeds a corpus to the command: enough of it for the passes before this one, then no end."""
+
+    def __init__(self, path: Path, doing: str) -> None:
+        super().__init__(daemon=True)
+        self._path = path
+        self._earlier = PASSES.index(doing)
+        self.begun = threading.Event()
+        os.mkfifo(path)
+
+    def run(self) -> None:
+        block = ("\n".join(texts("We like slot filling.", times=900)) + "\n").encode()
+        for _ in range(self._earlier):
+            with self._path.open("wb", buffering=0) as file:
+                # The next pass opens another pipe, so that this one comes to an end.
+                self._path.unlink()
+                os.mkfifo(self._path)
+                for _ in range(4):
+                    file.write(block)
+        with suppress(BrokenPipeError), self._path.open("wb") as file:
+            self.begun.set()
+            while True:
+                file.write(block)
+
+
+def children(parent: int) -> list[int]:
+    """The processes that a process has started and that still run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, owner = path.read_text().rpartition(")")[2].split()[:2]
+            if int(owner) == parent and state != "Z":
+                found.append(int(path.parent.name))
+    return found
+
+
+def is_running(process: int) -> bool:
+    with suppress(OSError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@contextmanager
+def discovering(topics: Path, doing: str) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
+    """The command and its two workers in the midst of a pass; at the end all of them are gone."""
+    path, output = topics.with_name("corpus.txt"), topics.with_name("new.csv")
+    feeder = Endless(path, doing)
+    feeder.start()
+    command = f"-m taxoexpan.cli.main discover {path} --taxonomy {topics} -o {output} --workers 2"
+    process = subprocess.Popen(
+        [sys.executable, *command.split()],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    workers: list[int] = []
+    try:
+        assert feeder.begun.wait(60)
+        wait_until(lambda: len(children(process.pid)) == 2)
+        workers = children(process.pid)
+        yield process, workers
+        wait_until(lambda: not any(map(is_running, workers)))
+        assert not output.exists()
+    finally:
+        for number in [process.pid, *workers]:
+            with suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+        process.communicate()
+
+
+@on_linux
+@pytest.mark.parametrize("doing", PASSES)
+def test_an_interrupt_ends_either_pass(topics: Path, doing: str) -> None:
+    with discovering(topics, doing) as (process, _):
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the workers too
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.strip() == "taxoexpan: stopped"
+
+
+@on_linux
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+def test_workers_end_with_the_command(topics: Path, number: signal.Signals, status: int) -> None:
+    with discovering(topics, "counting") as (process, _):
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == status
+    assert said == ""
+
+
+@on_linux
+@pytest.mark.parametrize("doing", PASSES)
+def test_a_worker_that_is_killed_ends_the_command(topics: Path, doing: str) -> None:
+    with discovering(topics, doing) as (process, workers):
+        os.kill(workers[0], signal.SIGKILL)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert said.startswith("taxoexpan: a process that reads the corpus has ended; there may be")
+    assert len(said.splitlines()) == 1

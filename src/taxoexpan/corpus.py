@@ -15,7 +15,7 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -51,9 +51,11 @@ _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
 _SIGNS = (("\u2019", "'"), ("\u2010", "-"), ("\u00ad", ""), ("_", " "))
 _GAPS = re.compile("[-']")
 _SENTENCE_END = re.compile(
+    # One set of signs first, and only then what they are: so the text between is skipped quickly.
+    r"[.!?。！？\n](?:(?<=[.!?])"
     # The small words that end in a full stop and end no sentence, and initials.
-    r"[.!?](?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bcf\.)(?<!\bvs\.)(?<!\bal\.)(?<!\bFig\.)(?<!\b[A-Z]\.)"
-    r"[\"')\]”’]*(\s++)|[。！？]()|(\n\s*\n)"
+    r"(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bcf\.)(?<!\bvs\.)(?<!\bal\.)(?<!\bFig\.)(?<!\b[A-Z]\.)"
+    r"[\"')\]”’]*(\s++)|(?<=[。！？])()|(?<=\n)\s*\n)"
 )
 
 _ENDINGS = f"{', '.join(SUFFIXES)}, or one of these and .gz"
@@ -71,7 +73,7 @@ def texts_of(path: Path) -> Iterator[str]:
     (no space, and a digit). So is a line of `.jsonl`, see `FIELDS`. There is no header: one that is
     there makes one document more.
     """
-    texts = chain.from_iterable(map(_texts_of_file, _files_of(path)))
+    texts = chain.from_iterable(map(_texts_of_file, files_of(path)))
     stripped = (text for text in map(str.strip, texts) if text)
     first = next(stripped, None)
     if first is None:
@@ -246,13 +248,16 @@ def _forked(
     work: Callable[[list[str]], T], blocks: Iterable[list[str]], workers: int
 ) -> Iterator[T]:
     """Hand each block to a worker that has nothing to do, and give the results in their order."""
-    started = [_start(work) for _ in range(workers)]
+    started: list[tuple[BaseProcess, Connection]] = []
     numbered = enumerate(blocks)
-    idle = {pipe for _, pipe in started}
+    idle: set[Connection] = set()
     busy: dict[Connection, int] = {}
     done: dict[int, T] = {}
     turn = 0
     try:
+        for _ in range(workers):
+            started.append(_start(work, [pipe for _, pipe in started]))
+            idle.add(started[-1][1])
         while True:
             # Where one worker is slow, the others do not run ahead of it without end.
             room = AHEAD * workers - len(done) - len(busy)
@@ -278,12 +283,14 @@ def _forked(
             pipe.close()
 
 
-def _start(work: Callable[[list[str]], T]) -> tuple[BaseProcess, Connection]:
+def _start(
+    work: Callable[[list[str]], T], others: Sequence[Connection]
+) -> tuple[BaseProcess, Connection]:
     """A process that does the work on what comes through its pipe; it inherits what that needs."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe()
-    process = context.Process(target=_serve, args=(work, there), daemon=True)
-    with warnings.catch_warnings():
+    process = context.Process(target=_serve, args=(work, there, [here, *others]), daemon=True)
+    with warnings.catch_warnings(), _uninterrupted():
         # Threads, such as torch's, are not forked along; the work needs none of them.
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
@@ -291,15 +298,31 @@ def _start(work: Callable[[list[str]], T]) -> tuple[BaseProcess, Connection]:
     return process, here
 
 
-def _serve(work: Callable[[list[str]], Any], pipe: Connection) -> None:
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let signals wait, so that a new process meets none before it is ready for them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGTERM])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(
+    work: Callable[[list[str]], Any], pipe: Connection, parents: Sequence[Connection]
+) -> None:
     """Answer blocks until the parent ends; an interrupt is its business."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with suppress(EOFError, BrokenPipeError):
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT, signal.SIGTERM])
+    for end in parents:
+        end.close()  # as long as anybody has the parent's end, nobody sees that the parent is gone
+    with suppress(EOFError, ConnectionError):
         while True:
             pipe.send(work(pipe.recv()))
 
 
-def _files_of(path: Path) -> list[Path]:
+def files_of(path: Path) -> list[Path]:
     """The path itself, or the corpus files that lie in it."""
     if not path.is_dir():
         return [path]

@@ -27,6 +27,9 @@ _PATTERNS = tuple(
         r"(?P<text>aims? (?:to|at) \S.*)",
     )
 )
+_LIKELY = re.compile(rf"^{_SUBJECT},? (?:refers?|denotes?|is|are|can|aims?) ", re.IGNORECASE)
+"""What all patterns begin with, so that one look is enough for most sentences."""
+
 _APPOSITION = re.compile(rf", (?P<text>an?{_KIND} (?:that|which|whose|in which) [^,;:]+)[,;.]")
 _PRAISE = re.compile(
     r"\b(?:important|challenging|challenge|crucial|key|essential|fundamental|difficult|popular|"
@@ -55,7 +58,7 @@ def definition_in(sentence: str) -> Definition | None:
     """The definition in a sentence, if there is one."""
     if len(sentence) > LONGEST_SENTENCE:
         return None
-    for rank, pattern in enumerate(_PATTERNS):
+    for rank, pattern in enumerate(_PATTERNS if _LIKELY.match(sentence) else ()):
         found = pattern.match(sentence)
         if found is not None and (text := _says_what(found)):
             return Definition(rank, found["subject"], text, whole=True)

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from taxoexpan.adjacency import Indices
 from taxoexpan.corpus import texts_of
 from taxoexpan.discovery.candidates import Watched, choose_candidates
-from taxoexpan.discovery.evidence import Evidence, Kind, collect_evidence
+from taxoexpan.discovery.evidence import Evidence, Kind
 from taxoexpan.discovery.kinship import is_double, measure_kinship
 from taxoexpan.discovery.labels import (
     Abbreviations,
@@ -24,10 +24,11 @@ from taxoexpan.discovery.labels import (
     shorts_by_number,
 )
 from taxoexpan.discovery.ranking import Scores, score_candidates
+from taxoexpan.discovery.reading import collect_evidence
 from taxoexpan.discovery.tally import CAPACITY, count_phrases
 from taxoexpan.discovery.words import Keys, spelling_key
 from taxoexpan.errors import FormatError
-from taxoexpan.features.concepts import Encoder
+from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.formats.tabular import MANY, table_text
 from taxoexpan.lint.similarity import singular
@@ -105,7 +106,7 @@ def discover(
     texts = _told(texts_of(corpus), "reading", progress)
     evidence = collect_evidence(texts, keys, watched, workers)
     scores = score_candidates(watched, evidence, names)
-    counts = evidence.table(watched.size)
+    counts = evidence.table
     finder = _Finder(taxonomy, names, watched, evidence, counts, Abbreviations.of(evidence))
     return finder.ranked(scores, encoder or StaticEncoder(), top)
 

@@ -33,7 +33,7 @@ PRIOR = 5.0
 
 def score_candidates(watched: Watched, evidence: Evidence, names: Iterable[str]) -> Scores:
     """A score for each candidate, from 0 to 1; `names` are those of the taxonomy."""
-    table = evidence.table(watched.size)
+    table = evidence.table
     own = table[: len(watched.candidates)]
     return (
         _strength(watched, own)

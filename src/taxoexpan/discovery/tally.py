@@ -13,6 +13,9 @@ from taxoexpan.discovery.words import LONGEST, Keys, pieces_of, runs_of
 CAPACITY = 2_000_000
 """Phrases counted at a time, in some 400 MB."""
 
+AT_A_TIME = 1 << 16
+"""Phrases that are held one by one; a text may be a book."""
+
 
 class Tally:
     """Counts of phrases; when there are too many, the rarest are forgotten.
@@ -52,8 +55,14 @@ def count_phrases(
 
     def count(block: list[str]) -> Counter[str]:
         counts: Counter[str] = Counter()
+        phrases: list[str] = []
         for text in block:
-            counts.update(_phrases_of(text, keys))
+            for _, pieces in pieces_of(text):
+                phrases += _phrases_of(pieces, keys)
+                if len(phrases) >= AT_A_TIME:
+                    counts.update(phrases)
+                    phrases.clear()
+        counts.update(phrases)
         return counts
 
     tally = Tally(capacity)
@@ -62,15 +71,14 @@ def count_phrases(
     return tally
 
 
-def _phrases_of(text: str, keys: Keys) -> list[str]:
-    """Every phrase of a text, as often as it stands there."""
+def _phrases_of(pieces: list[str], keys: Keys) -> list[str]:
+    """Every phrase of a sentence, as often as it stands there."""
     phrases = []
-    for _, pieces in pieces_of(text):
-        words = [keys[piece] for piece in pieces]
-        for start, end in runs_of(words):
-            for first in range(start, end):
-                phrase = ""
-                for word in words[first : min(end, first + LONGEST + 1)]:
-                    phrase = f"{phrase} {word}" if phrase else f"{word}"
-                    phrases.append(phrase)
+    words = [keys[piece] for piece in pieces]
+    for start, end in runs_of(words):
+        for first in range(start, end):
+            phrase = ""
+            for word in words[first : min(end, first + LONGEST + 1)]:
+                phrase = f"{phrase} {word}" if phrase else f"{word}"
+                phrases.append(phrase)
     return phrases

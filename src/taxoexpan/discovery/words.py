@@ -62,7 +62,7 @@ STOP_WORDS = frozenset[str]().union(*_SETS.values())
 
 _PIECE = re.compile(
     r"\\[A-Za-z]+|https?://\S+"  # commands of LaTeX and addresses, which are no words
-    r"|[^\W_]+(?:(?:[-'\u2019\u2010\u2011]|(?<=\d)\.(?=\d))[^\W_]+)*|[^\s\w]"
+    r"|[^\W_]++(?:(?:[-'\u2019\u2010\u2011]|(?<=\d)\.(?=\d))[^\W_]++)*+|[^\s\w]"
 )
 _NO_WORD = re.compile(r"\\|https?://")
 _SIGNS = str.maketrans({"\u2019": "'", "\u2010": "-", "\u2011": "-"})
@@ -86,23 +86,31 @@ class Keys(dict[str, str | None]):
         """Work it out once; a text has far fewer words than places."""
         if len(self) >= MOST_KEYS:
             self.clear()  # a large corpus has no end of misspelt words
-        key = self[piece] = self._key(piece)
+        key = self[piece] = self.key_of(piece)
         return key
 
-    def _key(self, piece: str) -> str | None:
-        key = word_key(piece)
-        word = piece.translate(_SIGNS).lower().removesuffix("'s")
-        adverb = word.endswith("ly") and key not in self._kept
-        if adverb or word in STOP_WORDS or _NO_WORD.match(piece) or "'" in word:
+    def key_of(self, piece: str) -> str | None:
+        """The key of a word, not kept."""
+        word = _plain(piece)
+        if word in STOP_WORDS or "'" in word or _NO_WORD.match(piece):
             return None
-        return key if any(map(str.isalpha, word)) else None
+        if not any(map(str.isalpha, word)):
+            return None
+        key = word_key(piece)
+        return None if word.endswith("ly") and key not in self._kept else key
 
 
 def word_key(piece: str) -> str:
     """A word in lower case, without a plural or a genitive."""
     if _PLURAL_LETTERS.fullmatch(piece):  # LLMs
         return piece[:-1].lower()
-    return singular(piece.translate(_SIGNS).lower().removesuffix("'s"))
+    return singular(_plain(piece))
+
+
+def _plain(piece: str) -> str:
+    """A word in lower case, without a genitive."""
+    signs = piece if piece.isascii() else piece.translate(_SIGNS)
+    return signs.lower().removesuffix("'s")
 
 
 def pieces_of(text: str) -> Iterator[tuple[str, list[str]]]:
