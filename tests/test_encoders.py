@@ -79,7 +79,7 @@ def test_vectors_that_know_no_name_are_refused_and_few_are_told(
     model = TaxoExpan(features=f"vectors:{path}", **SMALL | {"epochs": 1})
     with pytest.warns(UserWarning, match="concepts have no vector by 'vectors:"):
         model.fit(Taxonomy.read(pantry))
-    with pytest.warns(UserWarning, match="nothing is known of 'quasar' and 1 others"):
+    with pytest.warns(UserWarning, match="nothing is known of 'quasar' and 1 other"):
         model.suggest(["quasar", "moon milk", "pulsar"])
 
 
@@ -112,7 +112,8 @@ def test_vectors_that_have_moved_are_pointed_to(
     new.write_text("almond milk cheese\n", encoding="utf-8")
     suggest = ["suggest", str(tmp_path / "model"), str(new)]
     assert main(suggest) == 2
-    assert "there is no such file" in capsys.readouterr().err
+    assert "where they are elsewhere now, give --features" in capsys.readouterr().err
+    assert main(["info", str(tmp_path / "model")]) == 0
     assert main([*suggest, "--features", f"vectors:{moved}"]) == 0
     assert main([*suggest, "--features", "static"]) == 2
     assert "are not those of the training" in capsys.readouterr().err

@@ -219,7 +219,7 @@ def test_without_the_library_the_extra_is_named(
 ) -> None:
     encoder = TransformerEncoder(str(made))
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(ConfigurationError, match=r"pip install taxoexpan\[transformers\]"):
+    with pytest.raises(ConfigurationError, match=r"pip install 'taxoexpan\[transformers\]'"):
         TransformerEncoder(str(made))
     with pytest.raises(ConfigurationError, match=r"cannot be used: .*; pip install -U taxoexpan"):
         encoder.encode(["tea"])

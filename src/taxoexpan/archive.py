@@ -86,34 +86,53 @@ def load_archive(path: Path, features: str | None = None, device: str = "auto") 
     `device` where its encoder computes, if it does.
     """
     config = _read_config(path)
-    for part, digest in config["sha256"].items():
-        if not (path / part).is_file():
-            raise ModelError(f"{path}: {part} is missing; train again, or restore the directory")
-        if _digest(path / part) != digest:
-            raise ModelError(f"{path}: {part} is damaged; train again, or restore the directory")
+    for part in config["sha256"]:
+        _refuse_damage(path, part, config)
     with _fitting_together(path):
         configuration, training = configure(config["configuration"]), config["training"]
         known = training["encoder"]
     features = features or configuration.features
-    encoder = make_encoder(features, configuration.oov, device, path / FEATURES)
+    encoder = _encoder_of(path, features, configuration.oov, device)
     _refuse_other_vectors(path, features, known, encoder.fingerprint())
     with _fitting_together(path):
         network = MatchingNetwork(configuration, config["dimension"])
         network.load_state_dict(load_file(path / WEIGHTS))
         network.eval()
         anchors = load_file(path / ANCHORS)
-        columns = json.loads((path / TAXONOMY).read_text(encoding="utf-8"))
         return Archive(
             configuration,
             config["preset"],
             config["seed"],
-            _taxonomy_of(columns),
+            _read_taxonomy(path),
             encoder,
             network,
             anchors["vectors"],
             anchors["keys"],
             training,
         )
+
+
+def load_summary(path: Path) -> tuple[Taxonomy, dict[str, Any]]:
+    """The taxonomy of a model directory and the record of its training, without its vectors."""
+    config = _read_config(path)
+    _refuse_damage(path, TAXONOMY, config)
+    with _fitting_together(path):
+        return _read_taxonomy(path), config["training"]
+
+
+def _encoder_of(path: Path, features: str, oov: str, device: str) -> Encoder:
+    try:
+        return make_encoder(features, oov, device, path / FEATURES)
+    except TaxoExpanError as error:
+        message = f"{path}: the model needs the vectors of {features!r}, and {error}"
+        raise ModelError(f"{message}; where they are elsewhere now, give --features") from None
+
+
+def _refuse_damage(path: Path, part: str, config: dict[str, Any]) -> None:
+    if not (path / part).is_file():
+        raise ModelError(f"{path}: {part} is missing; train again, or restore the directory")
+    if _digest(path / part) != config["sha256"][part]:
+        raise ModelError(f"{path}: {part} is damaged; train again, or restore the directory")
 
 
 @contextmanager
@@ -209,7 +228,8 @@ def _taxonomy_columns(taxonomy: Taxonomy) -> dict[str, Any]:
     }
 
 
-def _taxonomy_of(columns: dict[str, Any]) -> Taxonomy:
+def _read_taxonomy(path: Path) -> Taxonomy:
+    columns = json.loads((path / TAXONOMY).read_text(encoding="utf-8"))
     return Taxonomy.from_columns(
         columns["ids"],
         columns["labels"],

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
@@ -123,17 +124,13 @@ def _umask() -> int:
     return mask
 
 
-def quick_digest(path: Path) -> str:
-    """A short digest of a file's size and its first, middle and last megabyte.
+def file_digest(path: Path) -> str:
+    """A short digest of all that a file holds; one that has not changed is read once."""
+    about = path.stat()
+    return _content_digest(path, about.st_size, about.st_mtime_ns, about.st_ino)
 
-    Not of all of it, since several gigabytes would take as long as reading them; a file of up to
-    three megabytes is taken whole.
-    """
-    piece = 1 << 20
+
+@lru_cache
+def _content_digest(path: Path, *_: int) -> str:
     with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        digest = hashlib.sha256(str(size).encode())
-        for start in (0, max(0, (size - piece) // 2), max(0, size - piece)):
-            file.seek(start)
-            digest.update(file.read(piece))
-    return digest.hexdigest()[:16]
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]

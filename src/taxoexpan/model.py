@@ -27,7 +27,12 @@ from taxoexpan.configuration import load_preset
 from taxoexpan.decisions import Suggestion, choose
 from taxoexpan.devices import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.features.concepts import embed_concepts, names_of
+from taxoexpan.features.concepts import (
+    embed_concepts,
+    names_of,
+    refuse_unknown,
+    warn_of_unknown,
+)
 from taxoexpan.features.encoders import make_encoder
 from taxoexpan.files import refuse_overwriting
 from taxoexpan.metrics import Metrics, metrics_of
@@ -38,9 +43,6 @@ from taxoexpan.screening import screen
 from taxoexpan.supervision import Holdout, Supervision, mask_leaves
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training import History, Report, train
-
-UNKNOWN_SHARE = 0.1
-"""The share of concepts without a vector from which on the user is told."""
 
 
 class TaxoExpan:
@@ -99,7 +101,7 @@ class TaxoExpan:
         known_later = [as_concept(concept) for concept in expected]
         self.encoder.learn(names_of([*taxonomy.concepts, *holdout.concepts, *known_later]))
         vectors = self._embed(taxonomy.concepts)
-        _refuse_unknown(vectors, c.features)
+        refuse_unknown(vectors.cpu().numpy(), c.features)
         rows = torch.tensor([taxonomy.index(id) for id in holdout.taxonomy], device=self.device)
         features = ConceptVectors.of(vectors.index_select(1, rows))
         network = self._new_network()
@@ -156,7 +158,7 @@ class TaxoExpan:
             return []
         taxonomy = self.taxonomy
         vectors = self._embed(concepts)
-        _warn_of_unknown(vectors, concepts)
+        warn_of_unknown(vectors.cpu().numpy(), concepts)
         ranking = self.placement.rank(vectors, top_k)
         offered = np.unique(ranking.anchors).tolist()
         parents = {i: (taxonomy.concept_at(i), taxonomy.path(taxonomy.ids[i])) for i in offered}
@@ -264,27 +266,6 @@ def as_concept(concept: str | Concept) -> Concept:
     if not isinstance(made, Concept) or not made.label.strip():
         raise ConfigurationError(f"{concept!r} is no name of a concept")
     return made
-
-
-def _refuse_unknown(vectors: Tensor, features: str) -> None:
-    """Vectors [2, N, D] that know nothing of the taxonomy, or little."""
-    unknown = int((~vectors[0].any(dim=1)).sum())
-    if unknown == vectors.shape[1]:
-        message = f"{features!r} has no vector for any name of the taxonomy"
-        raise ModelError(f"{message}; is it of another language, or about other things?")
-    if unknown >= UNKNOWN_SHARE * vectors.shape[1]:
-        message = f"{unknown:,} of {vectors.shape[1]:,} concepts have no vector by {features!r}"
-        warnings.warn(f"{message}; another one beside it, as static+…, may know them", stacklevel=3)
-
-
-def _warn_of_unknown(vectors: Tensor, concepts: Sequence[Concept]) -> None:
-    """Concepts that can only be placed blindly."""
-    unknown = (~vectors[0].any(dim=1)).nonzero().flatten().tolist()
-    if unknown:
-        message = f"nothing is known of {concepts[unknown[0]].label!r}"
-        others = f" and {len(unknown) - 1} others" if unknown[1:] else ""
-        mend = "give a definition, since such places mean nothing"
-        warnings.warn(f"{message}{others}; {mend}", stacklevel=3)
 
 
 def _refuse_unlearnable(taxonomy: Taxonomy) -> None:

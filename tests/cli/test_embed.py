@@ -37,8 +37,8 @@ def test_word2vecs_text_can_be_read_back_as_features(
 ) -> None:
     out = tmp_path / "vectors.vec"
     assert main(["embed", str(pantry), str(new), "-o", str(out)]) == 0
-    concepts = [*Taxonomy.read(pantry).concepts, Concept("", "rice milk", ("milk of rice",))]
-    concepts[-1] = Concept("", "rice milk", ("milk of rice", "Horchata"))
+    rice = Concept("", "rice milk", ("milk of rice", "Horchata"))
+    concepts = [*Taxonomy.read(pantry).concepts, rice]
     again = embed_concepts(make_encoder(f"vectors:{out}"), concepts)[0]
     np.testing.assert_allclose(again, embed_concepts(StaticEncoder(), concepts)[0], atol=1e-6)
 
@@ -56,6 +56,22 @@ def test_the_nearest_are_shown(pantry: Path, capsys: pytest.CaptureFixture[str])
     cosines = vectors @ StaticEncoder().encode(["oat milk"])[0]
     assert [one["cosine"] for one in found] == pytest.approx(sorted(cosines)[:-4:-1], abs=1e-6)
     assert found[0]["path"] == list(taxonomy.path(found[0]["id"]))
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_term_that_nothing_is_known_of_is_told(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "few.vec"
+    path.write_text("1 3\nmilk 1 2 3\n", encoding="utf-8")
+    command = ["embed", str(pantry), "--features", f"vectors:{path}", "--nearest"]
+    assert main([*command, "zzzz"]) == 0
+    told = capsys.readouterr().err
+    assert "nothing is known of 'zzzz'" in told
+    assert "concepts have no vector by 'vectors:" in told
+    path.write_text("1 3\nquasar 1 2 3\n", encoding="utf-8")
+    assert main([*command, "quasar"]) == 2
+    assert "no vector for any name" in capsys.readouterr().err
 
 
 def test_settings_decide(pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

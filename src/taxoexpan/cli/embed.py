@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.options import (
+    add_device,
     add_features,
     add_output,
     add_taxonomy,
@@ -43,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--top", type=positive, default=10, help="how many of them to show (default 10)"
     )
     add_features(parser)
+    add_device(parser)
     parser.set_defaults(preset="best", epochs=None)
     parser.add_argument("--json", action="store_true", help="the nearest as JSON")
     parser.add_argument("--quiet", action="store_true", help="no progress")
@@ -50,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Embed, write and show."""
+    from taxoexpan.features.concepts import refuse_unknown, warn_of_unknown
     from taxoexpan.features.inspection import nearest_concepts, refuse_suffix, vectors_content
     from taxoexpan.files import preflight, write_whole
     from taxoexpan.formats.concepts import read_concepts
@@ -63,16 +66,18 @@ def run(options: argparse.Namespace) -> int:
         preflight([options.output], inputs, options.force)
     new = read_concepts(options.new) if options.new else []
     terms = [Concept("", term) for term in options.nearest]
-    taxonomy, embed = _opened(options, [*new, *terms])
+    taxonomy, embed = _opened(options, new)
     concepts = [*taxonomy.concepts, *new]
-    both = embed(concepts)
+    both, queries = embed(concepts), embed(terms)
+    refuse_unknown(both, options.features or "static")
+    warn_of_unknown(queries, terms)
     if options.output:
         content = vectors_content(options.output, concepts, both)
         write_whole({options.output: content}, options.force)
         note(f"{both.shape[1]:,} vectors of {both.shape[2]} numbers in {options.output}")
     found = {
         term.label: nearest_concepts(concepts, both[0], query, options.top)
-        for term, query in zip(terms, embed(terms)[0], strict=True)
+        for term, query in zip(terms, queries[0], strict=True)
     }
     if options.json:
         print_json({term: _as_rows(nearest, taxonomy) for term, nearest in found.items()})
@@ -84,7 +89,10 @@ def run(options: argparse.Namespace) -> int:
 def _opened(
     options: argparse.Namespace, others: list[Concept]
 ) -> tuple[Taxonomy, Callable[[list[Concept]], Vectors]]:
-    """The taxonomy, and what makes vectors of its concepts and of the others."""
+    """The taxonomy, and what makes vectors of its concepts and of the others.
+
+    Terms that are only looked up are not learned: they are taken as `suggest` would take them.
+    """
     from taxoexpan.archive import is_archive, load_archive
     from taxoexpan.configuration import load_preset
     from taxoexpan.features.concepts import embed_concepts, names_of
@@ -94,12 +102,12 @@ def _opened(
     if is_archive(options.taxonomy):
         if options.changes:
             raise ConfigurationError("a model has its own settings; leave --set out")
-        archive = load_archive(options.taxonomy, options.features)
+        archive = load_archive(options.taxonomy, options.features, options.device)
         taxonomy, encoder, c = archive.taxonomy, archive.encoder, archive.configuration
         encoder.show_progress(not options.quiet)
     else:
         c = load_preset("best", **settings)
-        encoder = make_encoder(c.features, c.oov)
+        encoder = make_encoder(c.features, c.oov, options.device)
         encoder.show_progress(not options.quiet)
         taxonomy = read_taxonomy(options.taxonomy, options)
         encoder.learn(names_of([*taxonomy.concepts, *others]))

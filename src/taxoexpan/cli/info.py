@@ -18,10 +18,9 @@ def run(options: argparse.Namespace) -> int:
     """Print the figures."""
     model: dict[str, object] = {}
     if options.taxonomy.is_dir() and not _is_wordnet(options.taxonomy):
-        from taxoexpan.archive import load_archive
+        from taxoexpan.archive import load_summary
 
-        archive = load_archive(options.taxonomy)
-        taxonomy, model = archive.taxonomy, archive.training
+        taxonomy, model = load_summary(options.taxonomy)
     else:
         taxonomy = read_taxonomy(options.taxonomy, options)
     degrees = taxonomy.children_of.degrees

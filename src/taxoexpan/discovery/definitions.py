@@ -35,10 +35,11 @@ _PRAISE = re.compile(
     r"\b(?:important|challenging|challenge|crucial|key|essential|fundamental|difficult|popular|"
     r"promising|common|major|critical|central|powerful|useful|effective|hard|hot|interesting|"
     r"significant|main|serious|necessary|great|big|vital|integral|active|emerging|growing|new|"
-    r"recent|first|only|most|best|core|longstanding|long-standing|well-known|non-trivial)\b"
+    r"recent|first|only|most|best|core|longstanding|long-standing|well-known|non-trivial|hallmark|prevalent|basic|research)\b"
 )
 """Words that tell what to think of a thing, and not what it is."""
 
+_LOST_SPACE = re.compile(r"(?<=[a-z])\.(?=[A-Z][a-z]* )")
 _WITHIN_KINDS = frozenset(["used", "based"])
 
 
@@ -78,7 +79,8 @@ def _says_what(found: re.Match[str]) -> str:
 
 def _shortened(text: str) -> str:
     """A definition without its full stop, cut where a part of it ends if it is long."""
-    text = " ".join(text.rstrip(" .").split())
+    # Abstracts are full of sentences whose space was lost: "from text.We propose".
+    text = _LOST_SPACE.split(" ".join(text.split()), maxsplit=1)[0].rstrip(" .")
     if len(text) > LONGEST_DEFINITION:
         text = re.split(r"[,;:(]", text[:LONGEST_DEFINITION], maxsplit=1)[0].strip()
     return text

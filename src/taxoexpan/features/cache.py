@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.features.encoder import Encoder, Vectors
 
-BLOCK = 4_096
+BLOCK = 1_024
 """Texts encoded at a time; a run that is killed loses no more than these."""
 
 VERSION = 1
@@ -70,7 +70,7 @@ def cache_folder(
     """
     chosen = environment.get("TAXOEXPAN_CACHE")
     if chosen is not None:
-        return Path(chosen).absolute() if chosen else None
+        return Path(chosen).expanduser().absolute() if chosen else None
     try:
         home = Path(environment["HOME"]) if environment.get("HOME") else Path.home()
     except RuntimeError:
@@ -87,18 +87,14 @@ class CachedEncoder(Encoder):
     """An encoder that is asked only for texts whose vectors are not on disk yet.
 
     Whatever is wrong with the disk costs a warning and time, never an error or a wrong vector.
-    Vectors are shared by encoders of one fingerprint and one `key`, which may tell apart what the
-    fingerprint does not. Without a folder they are kept where `cache_folder` says. `patience` is
-    how many seconds another process may hold the file.
+    Vectors are shared by encoders of one fingerprint. Without a folder they are kept where
+    `cache_folder` says. `patience` is how many seconds another process may hold the file.
     """
 
-    def __init__(
-        self, inner: Encoder, key: str = "", folder: Path | None = None, patience: float = 30.0
-    ) -> None:
+    def __init__(self, inner: Encoder, folder: Path | None = None, patience: float = 30.0) -> None:
         self.inner = inner
         self.name = inner.name
         self.dimension = inner.dimension
-        self._key = key
         self._folder = folder or cache_folder()
         self._patience = patience
         self._replaced = False
@@ -108,7 +104,7 @@ class CachedEncoder(Encoder):
         """Find the file that belongs to the encoder as it is now."""
         # Taken before anything is encoded: a file of vectors may be exchanged under our feet.
         self._fingerprint = self.inner.fingerprint()
-        stem = _digest(repr((VERSION, self.dimension, self._fingerprint, self._key))).hex()
+        stem = _digest(repr((VERSION, self.dimension, self._fingerprint))).hex()
         folder = self._folder
         self._store = _Store(folder, stem, self.dimension, self._patience) if folder else None
         self._keeping = True

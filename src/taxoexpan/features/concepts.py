@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from taxoexpan.errors import ModelError
 from taxoexpan.features.encoder import Encoder, Vectors, normalised
+from taxoexpan.naming import counted
 from taxoexpan.taxonomy import Concept
 
 BLOCK = 50_000
 """Texts encoded at a time, so that a million names need no room for all their tokens."""
+
+UNKNOWN_SHARE = 0.1
+"""The share of concepts without a vector from which on the user is told."""
 
 
 def names_of(concepts: Iterable[Concept]) -> list[str]:
@@ -43,6 +49,27 @@ def embed_concepts(
     alone = ~defined.any(axis=1, keepdims=True)
     both = np.where(alone, named, name_weight * named + definition_weight * defined)
     return np.stack([normalised(both), _mean_by_row(encoder, heads, size)])
+
+
+def refuse_unknown(both: Vectors, features: str) -> None:
+    """Refuse vectors [2, N, D] that know nothing of a taxonomy, and say where they know little."""
+    unknown, size = int((~both[0].any(axis=1)).sum()), both.shape[1]
+    if unknown == size:
+        message = f"{features!r} has no vector for any name of the taxonomy"
+        raise ModelError(f"{message}; is it of another language, or about other things?")
+    if unknown >= UNKNOWN_SHARE * size:
+        message = f"{unknown:,} of {size:,} concepts have no vector by {features!r}"
+        warnings.warn(f"{message}; another one beside it, as static+…, may know them", stacklevel=3)
+
+
+def warn_of_unknown(both: Vectors, concepts: Sequence[Concept]) -> None:
+    """Say which concepts nothing is known of, so that what is made of them means nothing."""
+    unknown = np.flatnonzero(~both[0].any(axis=1)).tolist()
+    if unknown:
+        message = f"nothing is known of {concepts[unknown[0]].label!r}"
+        others = f" and {counted(len(unknown) - 1, 'other')}" if unknown[1:] else ""
+        mend = "what is found for it means nothing, so give a definition"
+        warnings.warn(f"{message}{others}; {mend}", stacklevel=3)
 
 
 def head_word(name: str) -> str:

@@ -98,4 +98,6 @@ class CorpusEncoder(Encoder):
             place.parent.mkdir(exist_ok=True)
             learned.save(place, force=True)
         except (OSError, TaxoExpanError) as error:
-            warnings.warn(f"what was learned is not kept for another time: {error}", stacklevel=3)
+            reason = error.strerror if isinstance(error, OSError) else error
+            message = f"{place.parent}: what was learned is not kept for another time ({reason})"
+            warnings.warn(f"{message}; set TAXOEXPAN_CACHE to another folder", stacklevel=3)

@@ -89,8 +89,7 @@ def _make_one(name: str, oov: str, device: str, kept: Path | None) -> Encoder:
     if not argument:
         raise ConfigurationError(f"features {name!r} need more; write {kind}:{ARGUMENTS[kind]}")
     if kind == "vectors":
-        encoder = FileEncoder(Path(argument), oov)
-        return CachedEncoder(encoder, encoder.cache_key())
+        return CachedEncoder(FileEncoder(Path(argument), oov))
     if kind == "transformer":
         from taxoexpan.features.transformer import TransformerEncoder
 

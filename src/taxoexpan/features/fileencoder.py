@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.features.vectorfile import read_vectors, recognised
-from taxoexpan.files import quick_digest
+from taxoexpan.files import file_digest
 
 Unknown = Literal["skip", "zero"]
 """What a word without a vector counts: nothing at all, or a vector of zeros."""
@@ -115,12 +115,8 @@ class FileEncoder(Encoder):
         self._matrix = np.concatenate([self._matrix, found.matrix])
 
     def fingerprint(self) -> str:
-        """A short digest of the file, and how words are taken that it lacks."""
-        return quick_digest(self.path) + (" zero" if self.oov == "zero" else "")
-
-    def cache_key(self) -> str:
-        """What no other content of the file has, since a large one is not read for its digest."""
-        return f"{self.fingerprint()} {self.path.stat().st_mtime_ns}"
+        """A digest of the file, and how words are taken that it lacks."""
+        return file_digest(self.path) + (" zero" if self.oov == "zero" else "")
 
     def _match(self, text: str) -> _Match:
         for name in _whole_names(text):

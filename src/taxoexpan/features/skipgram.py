@@ -137,7 +137,7 @@ def refuse_training() -> None:
         import gensim.models.word2vec  # noqa: F401
     except ImportError as error:
         message = f"gensim, which learns vectors from a corpus, cannot be used here ({error})"
-        raise ConfigurationError(f"{message}; pip install taxoexpan[corpus]") from None
+        raise ConfigurationError(f"{message}; pip install 'taxoexpan[corpus]'") from None
 
 
 def _write_joined(path: Path, names: Sequence[str], joined: Path) -> None:

@@ -151,7 +151,8 @@ def _read_vocabulary(directory: Path) -> dict[str, Any]:
         vocabulary = json.loads((directory / VOCABULARY).read_text(encoding="utf-8"))
     except FileNotFoundError:
         message = f"{directory}: no {VOCABULARY} here"
-        raise ModelError(f"{message}; these are no vectors learned from a corpus") from None
+        mend = "restore the model, and name its features in the order of the training"
+        raise ModelError(f"{message}; {mend}") from None
     except (ValueError, OSError) as error:
         raise _damaged(directory, str(error)) from None
     if not isinstance(vocabulary, dict) or vocabulary.get("kind") != KIND:

@@ -14,7 +14,7 @@ import numpy as np
 
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.features.encoder import Encoder, Vectors, normalised
-from taxoexpan.files import quick_digest
+from taxoexpan.files import file_digest
 
 if TYPE_CHECKING:
     from wordllama.inference import WordLlamaInference
@@ -50,7 +50,7 @@ class StaticEncoder(Encoder):
         if spec is None or spec.origin is None:
             raise ConfigurationError("wordllama is not installed; pip install wordllama")
         weights = sorted((Path(spec.origin).parent / "weights").glob("*.safetensors"))
-        return " ".join(quick_digest(path) for path in weights)
+        return " ".join(file_digest(path) for path in weights)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One row a text, whatever its case; a text without any token is a row of zeros.

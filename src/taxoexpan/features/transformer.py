@@ -37,7 +37,7 @@ from taxoexpan.features.transformerfiles import (
     present,
     refuse_damaged,
 )
-from taxoexpan.files import quick_digest
+from taxoexpan.files import file_digest
 
 if TYPE_CHECKING:
     import torch
@@ -63,7 +63,7 @@ class TransformerEncoder(Encoder):
         if find_spec("sentence_transformers") is None:
             raise ConfigurationError(
                 f"features {self.name!r} need sentence-transformers, which is not installed; "
-                "pip install taxoexpan[transformers]"
+                "pip install 'taxoexpan[transformers]'"
             )
         self._folder = find_folder(model)
         self._device = str(device)
@@ -86,7 +86,7 @@ class TransformerEncoder(Encoder):
 
     def fingerprint(self) -> str:
         """A digest of the files that make its vectors, wherever they lie."""
-        digests = {path.relative_to(self._folder): quick_digest(path) for path in self._files}
+        digests = {path.relative_to(self._folder): file_digest(path) for path in self._files}
         lines = [f"{path.as_posix()} {digest}\n" for path, digest in sorted(digests.items())]
         return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
 

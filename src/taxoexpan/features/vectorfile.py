@@ -108,6 +108,8 @@ def recognised(path: Path) -> Layout:
         start = stream.read(_PIECE)
     if not start.strip():
         raise FormatError(path, "the file is empty; it needs at least one word and its vector")
+    if path.suffix.lower() == ".npz":
+        raise FormatError(path, "is numpy's, without words; write the vectors as .vec")
     for mark, message in _OTHER_KINDS.items():
         if start.startswith(mark):
             raise FormatError(path, message)

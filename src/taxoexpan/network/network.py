@@ -83,7 +83,9 @@ class MatchingNetwork(nn.Module):
             return self.match.grid(anchors, asked)
         if drawn.dim() == 1:
             return self.match.grid(anchors.index_select(0, drawn), asked)
-        return self.match.pairs(anchors[drawn], asked)
+        # By one index: several threads would add up the gradient of anchors[drawn] in any order.
+        each = anchors.index_select(0, drawn.flatten()).unflatten(0, drawn.shape)
+        return self.match.pairs(each, asked)
 
     def _compare(
         self, known: ConceptVectors, queries: ConceptVectors, batch: TrainingBatch
