@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import csv
+import math
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
+from numpy.typing import NDArray
 
 from taxoexpan import Concept, Taxonomy
 from taxoexpan.formats.catalogue import write_expanded
+from taxoexpan.metrics import Figure, metrics_of, per_query, ranks_in
 from taxoexpan.supervision import hold_out
 from taxoexpan.taxonomy import Additions
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
 DATA = Path(os.environ.get("TAXOEXPAN_DATA", BESIDE))
+Ranks = NDArray[np.int64]
 
 
 def published(name: str) -> Path:
@@ -23,16 +31,85 @@ def published(name: str) -> Path:
     return path
 
 
-def test_the_computer_science_taxonomy_has_the_papers_figures() -> None:
+def computer_science() -> tuple[Taxonomy, list[str], list[str]]:
+    """The whole taxonomy, and the ids of the paper's validation and test queries."""
     base = published("mag-cs/computer_science.terms")
-    whole = Taxonomy.read(base)
-    assert (len(whole), whole.relation_count, whole.depth) == (29_654, 46_248, 6)
     validation = base.with_suffix(".terms.validation").read_text().split()
-    test = base.with_suffix(".terms.test").read_text().split()
+    return Taxonomy.read(base), validation, base.with_suffix(".terms.test").read_text().split()
+
+
+def test_the_computer_science_taxonomy_has_the_papers_figures() -> None:
+    whole, validation, test = computer_science()
+    assert (len(whole), whole.relation_count, whole.depth) == (29_654, 46_248, 6)
     training = whole.without([*validation, *test])
     assert (len(training), training.relation_count) == (24_754, 38_524)
     assert sum(map(len, hold_out(whole, validation, training).parents)) == 3_919
     assert sum(map(len, hold_out(whole, test, training).parents)) == 3_805
+
+
+def tens_that_fit(
+    count: int, inverse: float, least_sum: int, most_sum: int, least: int = 1
+) -> Iterator[list[int]]:
+    """Ascending whole numbers with this sum of their inverses, and a sum of their own in bounds."""
+    if not count and abs(inverse) < 1e-9 and least_sum <= 0 <= most_sum:
+        yield []
+    if not count or inverse < 1e-9 or count**2 / inverse > most_sum + 1e-6:
+        return
+    most = min(math.floor(count / inverse + 1e-6), most_sum // count)
+    for ten in range(max(least, math.floor(1 / inverse)), most + 1):
+        left = least_sum - ten, most_sum - ten
+        for rest in tens_that_fit(count - 1, inverse - 1 / ten, *left, ten):
+            yield [ten, *rest]
+
+
+def ranks_that_fit(parents: int, mr: float, hit_at_1: float, hit_at_3: float, mrr: float) -> Ranks:
+    """Ranks of one query's parents that have all these figures, as a file does not tell more."""
+    total, first, third = (round(figure * parents) for figure in (mr, hit_at_1, hit_at_3))
+    near, far = third - first, parents - third
+    least, most = total - first - 3 * near, total - first - 2 * near
+    bounds = math.ceil(least / 10), (most + 9 * far) // 10
+    for tens in tens_that_fit(far, mrr * parents - third, *bounds):
+        lowest = [1] * first + [2] * near + [max(4, 10 * ten - 9) for ten in tens]
+        highest = [1] * first + [3] * near + [10 * ten for ten in tens]
+        if sum(lowest) <= total <= sum(highest):
+            missing = total - sum(lowest)
+            for place, (low, high) in enumerate(zip(lowest, highest, strict=True)):
+                raised = min(missing, high - low)
+                lowest[place] += raised
+                missing -= raised
+            return np.array(lowest)
+    pytest.fail(f"no ranks of {parents} parents have these figures: {mr, hit_at_1, hit_at_3, mrr}")
+
+
+def test_ranks_that_fit_the_authors_file_have_the_published_metrics() -> None:
+    path = published("mag-cs/mag_cs_case_study_20191111.tsv")
+    names = ("macro_mr", "hit_at_1", "hit_at_3", "mrr_scaled_10")
+    with path.open(encoding="utf-8", newline="") as file:
+        queries = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    told = np.array([[float(query[name]) for name in names] for query in queries])
+    counts = [len(query["True parents"].split(", ")) for query in queries]
+    ranks = [ranks_that_fit(count, *told[q]) for q, count in enumerate(counts)]
+
+    figures: tuple[Figure, ...] = ("mr", "hit_at_1", "hit_at_3", "mrr")
+    found = np.stack([per_query(ranks, figure) for figure in figures], axis=1)
+    assert np.allclose(found, told, atol=1e-9)
+    fraction, any_parent, pooled = (metrics_of(ranks, a) for a in ("fraction", "any", "pooled"))
+    assert (fraction.queries, sum(counts)) == (2450, 3805)
+    assert (round(fraction.mr, 2), round(fraction.mrr, 4)) == (75.66, 0.6977)
+    assert (round(fraction.hit_at_1, 4), round(fraction.hit_at_3, 4)) == (0.2051, 0.3734)
+    assert (round(any_parent.hit_at_1, 4), round(any_parent.hit_at_3, 4)) == (0.2510, 0.4416)
+    assert (round(pooled.mr, 2), round(pooled.hit_at_1, 4)) == (71.61, 0.1995)
+
+
+def test_ranking_by_the_number_of_children_has_the_known_figures() -> None:
+    whole, validation, test = computer_science()
+    training = whole.without([*validation, *test])
+    children = torch.from_numpy(training.children_of.degrees)[:, None]
+    parents = hold_out(whole, test, training).parents
+    found = metrics_of([ranks_in(children, [truth])[0] for truth in parents])
+    assert (found.queries, round(found.mr)) == (2450, 826)
+    assert (round(found.hit_at_1, 3), round(found.hit_at_3, 3)) == (0.040, 0.122)
+    assert round(found.mrr, 3) == 0.320
 
 
 def test_a_shops_categories_are_read_and_extended_in_their_style(tmp_path: Path) -> None:

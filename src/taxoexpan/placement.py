@@ -13,6 +13,7 @@ from torch import Tensor
 
 from taxoexpan.adjacency import Indices
 from taxoexpan.egonets import Egonets, build_egonets, spread_siblings
+from taxoexpan.metrics import ranks_in
 from taxoexpan.network.comparison import Cosines, compare
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.network.vectors import ConceptVectors
@@ -127,28 +128,13 @@ class Placement:
     ) -> list[NDArray[np.floating]]:
         """The rank of each true parent of each query, its other true parents left out.
 
-        One plus the number of anchors that score strictly higher, as in the authors' evaluation;
-        of those that score the same, the share `ties` counts as higher. With a half, a network that
-        scores all alike ranks in the middle, and not first. What is no number counts as higher.
+        Of the anchors that score the same, the share `ties` counts as higher, as in `ranks_in`;
+        with a half, a network that scores all alike ranks in the middle, and not first.
         """
-        ranks: list[Tensor] = []
-        counts = np.array([len(p) for p in parents])
+        ranks: list[NDArray[np.floating]] = []
         for start, block in self.blocks(queries):
-            truth = slice(start, start + block.shape[1])
-            columns = torch.from_numpy(np.repeat(np.arange(block.shape[1]), counts[truth]))
-            rows = torch.from_numpy(np.concatenate(parents[truth]))
-            columns, rows = columns.to(block.device), rows.to(block.device)
-            own = block[rows, columns]
-            others = block.index_select(1, columns)
-            same_query = columns[:, None] == columns[None, :]
-            others_own, each_own = own[None, :], own[:, None]
-            higher = (~(others <= own)).sum(0)
-            higher -= (same_query & ~(others_own <= each_own)).sum(1)
-            if ties:
-                alike = (others == own).sum(0) - (same_query & (others_own == each_own)).sum(1)
-                higher = higher + ties * alike
-            ranks.append(1 + higher)
-        return np.split(torch.cat(ranks).cpu().numpy(), np.cumsum(counts)[:-1]) if ranks else []
+            ranks += ranks_in(block, parents[start : start + block.shape[1]], ties)
+        return ranks
 
 
 def best_of(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
