@@ -1,0 +1,87 @@
+"""TaxoExpan itself among the compared methods, and how all of them that have a network learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from taxoexpan.baselines.method import Method, Problem
+from taxoexpan.configuration import load_preset
+from taxoexpan.metrics import Metrics, metrics_of
+from taxoexpan.network.network import MatchingNetwork
+from taxoexpan.network.vectors import ConceptVectors
+from taxoexpan.placement import Anchors, Placement
+from taxoexpan.supervision import Supervision
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.training import History, Report, Validate, train
+
+
+class NetworkMethod(Method):
+    """Trains a network by self-supervision (Section 4.3), stopping early on the validation queries.
+
+    `preset` names the settings, and single ones can be changed by keyword.
+    """
+
+    def __init__(self, preset: str = "paper", **changes: Any) -> None:
+        self.configuration = load_preset(preset, **changes)
+
+    def fit(self, problem: Problem, seed: int, report: Report) -> History:
+        """Train where the vectors are; the same seed gives what `TaxoExpan.fit` gives by it.
+
+        A training that the user stops is stopped for good, since half of one compares with nothing.
+        """
+        c = self.configuration
+        vectors = ConceptVectors.of(problem.vectors)
+        network = self._network(vectors.dimension)
+        network.reset(torch.Generator().manual_seed(seed))
+        network.to(vectors.device)
+        anchors = Anchors(problem.taxonomy, vectors, c.siblings)
+        supervision = Supervision(problem.taxonomy, c, seed)
+        validate = _validation(problem, anchors)
+        gpus = [vectors.device] if vectors.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=gpus):
+            torch.manual_seed(seed)
+            history = train(network, vectors, supervision, validate, c, report)
+        if history.interrupted:
+            raise KeyboardInterrupt
+        self.network = network
+        self.place_in(problem.taxonomy, problem.vectors)
+        return history
+
+    def place_in(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+        """Encode every concept of this taxonomy by the network that was trained."""
+        known = ConceptVectors.of(vectors)
+        anchors = Anchors(taxonomy, known, self.configuration.siblings)
+        self.placement = Placement(self.network, anchors, anchors.encode(self.network))
+
+    def score(self, queries: Tensor) -> Tensor:
+        """The raw score of every pair: [2, Q, D] → [N, Q]."""
+        return self.placement.scores(queries)
+
+    def _network(self, dimension: int) -> MatchingNetwork:
+        """A network for vectors of this size."""
+        raise NotImplementedError
+
+
+class TaxoExpanMethod(NetworkMethod):
+    """The paper's own model, or with another preset or other settings one of its variants."""
+
+    name = "TaxoExpan"
+
+    def _network(self, dimension: int) -> MatchingNetwork:
+        return MatchingNetwork(self.configuration, dimension)
+
+
+def _validation(problem: Problem, anchors: Anchors) -> Validate | None:
+    """What the validation queries come to after an epoch, if there are any."""
+    queries = problem.validation
+    if not len(queries.parents):
+        return None
+
+    def validate(network: MatchingNetwork) -> Metrics:
+        placement = Placement(network, anchors, anchors.encode(network))
+        return metrics_of(placement.true_ranks(queries.vectors, queries.parents, ties=0.5))
+
+    return validate

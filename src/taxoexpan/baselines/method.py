@@ -1,0 +1,78 @@
+"""What every compared method does: learn from a problem, and score all anchors for queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from taxoexpan.adjacency import Indices
+from taxoexpan.metrics import ranks_in
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.training import History, Report
+
+CELLS = 16_000_000
+"""Scores held at a time, which decides how many queries are scored together."""
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Q concepts to place: their vectors [2, Q, D], and the indices of each one's true parents."""
+
+    vectors: Tensor
+    parents: Sequence[Indices]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a method learns from: a taxonomy with vectors [2, N, D], and queries to validate on.
+
+    The first vectors are of names and definitions, the second of head words; see
+    `features.concepts`. All tensors are on one device.
+    """
+
+    taxonomy: Taxonomy
+    vectors: Tensor
+    validation: Queries
+
+
+class Method:
+    """Scores every anchor of a taxonomy as the parent of a query."""
+
+    name: ClassVar[str]
+
+    def fit(self, problem: Problem, seed: int, report: Report) -> History | None:
+        """Learn, and offer the problem's own concepts; what has epochs gives their history."""
+        raise NotImplementedError
+
+    def place_in(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+        """Offer the concepts of this taxonomy as anchors, by what was learned; vectors [2, N, D].
+
+        It may be larger than what was learned from, by the validation queries above all.
+        """
+        raise NotImplementedError
+
+    def score(self, queries: Tensor) -> Tensor:
+        """What orders the anchors for queries, higher is better: [2, Q, D] → [N, Q]."""
+        raise NotImplementedError
+
+
+def ranks_by(
+    method: Method, queries: Queries, anchors: int, ties: float = 0.0, filtered: bool = True
+) -> list[NDArray[np.floating]]:
+    """The rank of each true parent of each query among the anchors, by a method's scores."""
+    ranks: list[NDArray[np.floating]] = []
+    for block in _blocks(queries, anchors):
+        ranks += ranks_in(method.score(block.vectors), block.parents, ties, filtered)
+    return ranks
+
+
+def _blocks(queries: Queries, anchors: int) -> Iterator[Queries]:
+    size = min(256, max(1, CELLS // anchors))
+    for start in range(0, len(queries.parents), size):
+        part = slice(start, start + size)
+        yield Queries(queries.vectors[:, part], queries.parents[part])
