@@ -18,15 +18,31 @@ from taxoexpan.cli import (
     diff,
     discover,
     embed,
+    evaluate,
     expand,
     info,
+    reproduce,
     suggest,
     train,
 )
 from taxoexpan.cli.options import Version, note
 from taxoexpan.errors import TaxoExpanError, is_out_of_memory
 
-COMMANDS = (check, info, discover, embed, train, suggest, apply, expand, convert, diff, demo)
+COMMANDS = (
+    check,
+    info,
+    discover,
+    embed,
+    train,
+    suggest,
+    apply,
+    expand,
+    convert,
+    diff,
+    demo,
+    reproduce,
+    evaluate,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

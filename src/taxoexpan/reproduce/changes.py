@@ -1,0 +1,49 @@
+"""Changed taxonomies: some relations given other parents, or only some leaves kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+
+from taxoexpan.baselines.method import Problem
+from taxoexpan.reproduce.tasks import Task
+from taxoexpan.taxonomy import Taxonomy
+
+
+def rewired(task: Task, share: float, seed: int) -> Task:
+    """The task with this share of the relations to learn from given a random other parent.
+
+    A new parent comes before the child in a topological order, so that no cycle can arise. The
+    queries and their parents stay as they are.
+    """
+    taxonomy, generator = task.problem.taxonomy, np.random.default_rng(seed)
+    parents, children = (indices.copy() for indices in taxonomy.relation_indices)
+    order = np.asarray(taxonomy.topological_order)
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    chosen = np.flatnonzero(generator.random(len(parents)) < share)
+    chosen = chosen[place[children[chosen]] > 1]
+    drawn = (generator.random(len(chosen)) * place[children[chosen]]).astype(np.int64)
+    parents[chosen] = order[drawn]
+    both = np.unique(np.stack([children, parents]), axis=1)
+    changed = Taxonomy.from_columns(taxonomy.ids, taxonomy.labels, both[1], both[0])
+    return replace(task, problem=replace(task.problem, taxonomy=changed))
+
+
+def sampled(task: Task, share: float, seed: int) -> Task:
+    """The task with this share of the leaves; one that is a query's parent always stays."""
+    taxonomy, problem = task.problem.taxonomy, task.problem
+    generator = np.random.default_rng(seed)
+    truth = np.concatenate([*problem.validation.parents, *task.test.parents])
+    leaves = np.setdiff1d(np.flatnonzero(taxonomy.children_of.degrees == 0), truth)
+    gone = generator.permutation(leaves)[: round(len(leaves) * (1 - share))]
+    kept = np.setdiff1d(np.arange(len(taxonomy)), gone)
+    smaller = taxonomy.without([taxonomy.ids[i] for i in gone.tolist()])
+    new = np.full(len(taxonomy), -1)
+    new[kept] = np.arange(len(kept))
+    vectors = problem.vectors.index_select(1, torch.from_numpy(kept).to(problem.vectors.device))
+    validation = replace(problem.validation, parents=[new[p] for p in problem.validation.parents])
+    test = replace(task.test, parents=[new[p] for p in task.test.parents])
+    return replace(task, problem=Problem(smaller, vectors, validation), test=test)

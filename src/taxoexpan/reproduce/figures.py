@@ -1,0 +1,174 @@
+"""The paper's figures, drawn from the runs that are kept."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.reproduce.cells import FIGURES, Cell, find_cells
+from taxoexpan.reproduce.running import Run, runs_of
+from taxoexpan.reproduce.tables import HEADS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TITLES = {
+    "position": "position embedding's size",
+    "heads": "heads",
+    "output": "graph embedding's size",
+    "negatives": "negatives drawn for a query",
+}
+"""The hyper-parameters of the paper's sensitivity figure, and what they are called there."""
+
+RANK_EDGES = (1, 2, 4, 11, 31, 101, 301, 1001, np.inf)
+
+
+def draw(name: str, runs: Path, vectors: str | None = None) -> Figure:
+    """The figure of this name."""
+    if name not in FIGURE_NAMES:
+        message = f"no figure is called {name!r}"
+        raise ConfigurationError(f"{message}; choose one of {', '.join(FIGURE_NAMES)}")
+    try:
+        import matplotlib
+    except ImportError:
+        message = "figures need matplotlib, which is not installed"
+        raise ConfigurationError(f"{message}; pip install taxoexpan[plots]") from None
+    matplotlib.use("Agg")
+    return FIGURE_NAMES[name](runs, vectors)
+
+
+def _loss(runs: Path, vectors: str | None) -> Figure:
+    """InfoNCE against BCE, four models by four figures, with none, 10 and 30 % rewired."""
+    figure, axes = _grid(1, len(FIGURES), "InfoNCE and BCE, with some relations rewired")
+    cells = find_cells(["loss"])
+    models = list(dict.fromkeys(cell.title.partition(",")[0] for cell in cells))
+    schemes = sorted({(c.settings["loss"], c.noise) for c in cells}, key=lambda s: (s[0] < "c", s))
+    for axis, key in zip(axes, FIGURES, strict=True):
+        for place, (loss, noise) in enumerate(schemes):
+            those = [c for c in cells if (c.settings["loss"], c.noise) == (loss, noise)]
+            bars = np.arange(len(models)) + (place - 2.5) * 0.14
+            values = [_mean(_kept(runs, cell, vectors), key) for cell in those]
+            label = f"{'InfoNCE' if loss == 'infonce' else 'BCE'}, {noise:.0%} rewired"
+            color = "C0" if loss == "infonce" else "C1"
+            axis.bar(bars, values, 0.14, label=label, color=color, alpha=1 - 2 * noise)
+        axis.set_xticks(range(len(models)), [model.replace(" ", "\n") for model in models])
+        axis.set_title(HEADS[key])
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncols=6)
+    figure.subplots_adjust(bottom=0.28)
+    return figure
+
+
+def _sensitivity(runs: Path, vectors: str | None) -> Figure:
+    """The test figures against four hyper-parameters."""
+    figure, axes = _grid(1, len(TITLES), "Sensitivity to hyper-parameters (PGAT, WMR, LBM)")
+    for axis, (setting, title) in zip(axes, TITLES.items(), strict=True):
+        cells = find_cells([f"sensitivity/{setting}-*"])
+        points = [int(cell.name.rpartition("-")[2]) for cell in cells]
+        order = np.argsort(points)
+        for key in ("hit_at_1", "hit_at_3", "mrr"):
+            values = np.array([_mean(_kept(runs, cell, vectors), key) for cell in cells])
+            axis.plot(np.array(points)[order], values[order], marker="o", label=HEADS[key])
+        axis.set_xlabel(title)
+        axis.set_ylim(0, None)
+    axes[0].legend()
+    return figure
+
+
+def _scalability(runs: Path, vectors: str | None) -> Figure:
+    """Seconds of twenty epochs against relations, and of ranking all test queries."""
+    figure, (left, right) = _grid(1, 2, "Training time and ranking time")
+    cells = find_cells(["scalability"])
+    those = [_kept(runs, cell, vectors)[0] for cell in cells]
+    relations = np.array([run.record["relations"] for run in those])
+    seconds = np.array([run.record["seconds_to_fit"] for run in those])
+    device = those[0].record["device"]
+    left.plot(relations, seconds, marker="o", label="measured")
+    slope, start = np.polyfit(relations, seconds, 1)
+    left.plot(relations, slope * relations + start, "--", label="a straight line")
+    left.set(xlabel="relations", ylabel="seconds", title=f"20 epochs, {device}", ylim=(0, None))
+    left.legend()
+    ranked = [run.record["seconds_to_rank"] for run in those]
+    right.plot(relations, ranked, marker="o")
+    right.set(xlabel="relations", ylabel="seconds", title=f"ranking all queries, {device}")
+    right.set_ylim(0, None)
+    return figure
+
+
+def _cases(runs: Path, vectors: str | None) -> Figure:
+    """How many queries have their parents at which rank."""
+    figure, (axis,) = _grid(1, 1, "Ranks of the test queries' true parents")
+    for cell in find_cells(["main/taxoexpan*"]):
+        for kept in _with_vectors(runs, cell, vectors)[:1]:
+            ranks = [each.min() for each in kept[0].ranks()]
+            counts, _ = np.histogram(ranks, RANK_EDGES)
+            axis.step(range(len(counts)), counts, where="mid", label=cell.title)
+    if not axis.lines:
+        raise FormatError(runs, "holds no run of main/taxoexpan*; run them first, with --task")
+    names = [_spelled_ranks(low, high) for low, high in pairwise(RANK_EDGES)]
+    axis.set_xticks(range(len(names)), names)
+    axis.set(xlabel="rank of the best true parent", ylabel="queries")
+    axis.legend()
+    return figure
+
+
+def _spelled_ranks(low: float, high: float) -> str:
+    """The ranks from one to below another."""
+    if np.isinf(high):
+        return f"≥ {low:.0f}"
+    return f"{low:.0f}" if high == low + 1 else f"{low:.0f}–{high - 1:.0f}"
+
+
+def _grid(rows: int, columns: int, title: str) -> tuple[Figure, Sequence[Axes]]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.2 * columns + 0.8, 4.2 * rows), layout=None)
+    axes = figure.subplots(rows, columns, squeeze=False)
+    figure.suptitle(title)
+    figure.subplots_adjust(left=0.06, right=0.98, wspace=0.28, top=0.84, bottom=0.16)
+    return figure, list(axes.flat)
+
+
+def _kept(runs: Path, cell: Cell, vectors: str | None) -> list[Run]:
+    """The runs of a cell, with these vectors or the first that there are."""
+    those = _with_vectors(runs, cell, vectors)
+    if not those:
+        raise FormatError(runs, f"holds no run of {cell.name}; run it first, with --task")
+    return those[0]
+
+
+def _with_vectors(runs: Path, cell: Cell, vectors: str | None) -> list[list[Run]]:
+    """The runs of a cell on each task, or only on those with these vectors."""
+    found = runs_of(runs, cell).values()
+    return [those for those in found if vectors in (None, those[0].record["task"]["features"])]
+
+
+def _mean(runs: Sequence[Run], key: str) -> float:
+    return float(np.mean([run.record["test"][key] for run in runs]))
+
+
+FIGURE_NAMES: dict[str, Callable[[Path, str | None], Figure]] = {
+    "loss": _loss,
+    "sensitivity": _sensitivity,
+    "scalability": _scalability,
+    "cases": _cases,
+}
+
+
+def picture(figure: Figure, path: Path) -> bytes:
+    """The bytes of a picture in the format of its name, the same for the same runs."""
+    from matplotlib import rc_context
+
+    file = io.BytesIO()
+    kind = path.suffix.removeprefix(".")
+    # Neither the date nor random ids, so that a picture changes only when a run does.
+    with rc_context({"svg.hashsalt": "taxoexpan"}):
+        stamp = {"Date": None} if kind == "svg" else None
+        figure.savefig(file, format=kind, dpi=110, metadata=stamp)
+    return file.getvalue()

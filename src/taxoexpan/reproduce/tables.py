@@ -1,0 +1,69 @@
+"""The paper's tables: the published figure, ours with its deviation over seeds, the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from taxoexpan.errors import FormatError
+from taxoexpan.reproduce.cells import FIGURES, Cell
+from taxoexpan.reproduce.running import Run, runs_of
+
+HEADS = {"mr": "MR", "hit_at_1": "Hit@1", "hit_at_3": "Hit@3", "mrr": "MRR"}
+
+
+def table_text(cells: Sequence[Cell], kept: Path) -> str:
+    """A Markdown table for each task and vectors that the cells were run with."""
+    found = {cell.name: runs_of(kept, cell) for cell in cells}
+    tasks = sorted({task for of_cell in found.values() for task in of_cell})
+    if not tasks:
+        raise FormatError(kept, "holds no run of these; run them first, with --task")
+    by_task = [{name: those.get(task, []) for name, those in found.items()} for task in tasks]
+    return "\n".join(_of_task(cells, runs) for runs in by_task)
+
+
+def _of_task(cells: Sequence[Cell], runs: dict[str, list[Run]]) -> str:
+    some = next(iter(those[0] for those in runs.values() if those))
+    heads = [cell for figure in FIGURES for cell in (HEADS[figure], "paper", "Δ")]
+    lines = [
+        f"**{some.record['task']['name']}**, vectors `{some.record['task']['features']}`, "
+        f"{some.metrics.queries:,} test queries",
+        "",
+        f"| | {' | '.join(heads)} | runs |",
+        f"|---|{'---|' * (len(heads) + 1)}",
+        *(_row(cell, runs[cell.name]) for cell in cells),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _row(cell: Cell, runs: Sequence[Run]) -> str:
+    parts = []
+    for figure in FIGURES:
+        ours = [run.record["test"][figure] for run in runs]
+        published = cell.published.get(figure)
+        parts.append(spelled(figure, ours))
+        parts.append("" if published is None else number(figure, published))
+        if ours and published is not None:
+            parts.append(number(figure, float(np.mean(ours)) - published, sign=True))
+        else:
+            parts.append("")
+    return f"| {cell.title} | {' | '.join(parts)} | {len(runs)} |"
+
+
+def spelled(figure: str, values: Sequence[float]) -> str:
+    """A mean, with its deviation where there are several runs that differ."""
+    if not values:
+        return "–"
+    mean = number(figure, float(np.mean(values)))
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    return f"{mean} ± {number(figure, spread)}" if spread > 0 else mean
+
+
+def number(figure: str, value: float, sign: bool = False) -> str:
+    """A figure as the paper writes it: a mean rank with one digit, a share without its zero."""
+    digits = 1 if figure == "mr" else 3
+    text = f"{value:{'+' if sign else ''}.{digits}f}"
+    return text if figure == "mr" else text.replace("0.", ".", 1)

@@ -1,0 +1,192 @@
+"""A task to compare methods on: a taxonomy with vectors, and queries whose parents are known."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from taxoexpan.adjacency import Indices
+from taxoexpan.baselines.method import Problem, Queries
+from taxoexpan.errors import FormatError
+from taxoexpan.features.concepts import embed_concepts, names_of
+from taxoexpan.features.encoder import Encoder
+from taxoexpan.supervision import Holdout, hold_out
+from taxoexpan.taxonomy import Taxonomy
+
+KIND = "taxoexpan-task-1"
+
+_DAMAGE = (
+    OSError, EOFError, ValueError, TypeError, KeyError, IndexError, zipfile.BadZipFile, zlib.error
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Task:
+    """A problem to learn from, and the queries that decide.
+
+    `features` says what made the vectors; `labels` are those of the test queries.
+    """
+
+    name: str
+    features: str
+    problem: Problem
+    test: Queries
+    labels: tuple[str, ...]
+
+    def to(self, device: torch.device) -> Task:
+        """The same on another device."""
+        p = self.problem
+        moved = Problem(p.taxonomy, p.vectors.to(device), _moved(p.validation, device))
+        return replace(self, problem=moved, test=_moved(self.test, device))
+
+    def digest(self) -> str:
+        """What tells this task from every other."""
+        digest = hashlib.sha256(f"{self.name} {self.features}".encode())
+        taxonomy, test = self.problem.taxonomy, self.test
+        digest.update("\n".join(taxonomy.ids).encode())
+        queries = (self.problem.validation, test)
+        truth = [parents for those in queries for parents in those.parents]
+        for indices in (*taxonomy.relation_indices, np.concatenate(truth)):
+            digest.update(np.ascontiguousarray(indices, dtype="<i8").tobytes())
+        for vectors in (self.problem.vectors, *(those.vectors for those in queries)):
+            digest.update(vectors.cpu().numpy().tobytes())
+        return digest.hexdigest()[:16]
+
+
+def make_task(name: str, encoder: Encoder, validation: Holdout, test: Holdout) -> Task:
+    """Embed a taxonomy and the queries of both holdouts, which remain in the same taxonomy."""
+    taxonomy = validation.taxonomy
+    encoder.learn(names_of([*taxonomy.concepts, *validation.concepts, *test.concepts]))
+
+    def queries(held: Holdout) -> Queries:
+        return Queries(torch.from_numpy(embed_concepts(encoder, held.concepts)), held.parents)
+
+    vectors = torch.from_numpy(embed_concepts(encoder, taxonomy.concepts))
+    problem = Problem(taxonomy, vectors, queries(validation))
+    labels = tuple(concept.label for concept in test.concepts)
+    return Task(name, encoder.name, problem, queries(test), labels)
+
+
+def read_split(terms: Path) -> tuple[Holdout, Holdout]:
+    """The paper's protocol: a `.terms` file beside `.terms.validation` and `.terms.test`."""
+    whole = Taxonomy.read(terms)
+    held = [_held_ids(terms.with_name(f"{terms.name}.{part}")) for part in ("validation", "test")]
+    training = whole.without([id for ids in held for id in ids])
+    validation, test = (hold_out(whole, ids, training) for ids in held)
+    for part, holdout in (("validation", validation), ("test", test)):
+        if not holdout.concepts:
+            message = "names no concept whose parent is in neither list; name some that have one"
+            raise FormatError(terms.with_name(f"{terms.name}.{part}"), message)
+    return validation, test
+
+
+def halved(task: Task) -> Task:
+    """The task with its vectors in half precision, so that its file is half as large."""
+
+    def half(vectors: Tensor) -> Tensor:
+        return vectors.half().float()
+
+    p = task.problem
+    validation = Queries(half(p.validation.vectors), p.validation.parents)
+    problem = Problem(p.taxonomy, half(p.vectors), validation)
+    return replace(task, problem=problem, test=Queries(half(task.test.vectors), task.test.parents))
+
+
+def task_content(task: Task) -> bytes:
+    """The bytes of a `.npz` with which a machine that has no encoder can train and score."""
+    p, file = task.problem, io.BytesIO()
+    parents, children = p.taxonomy.relation_indices
+    heads, head_of = np.unique(_stacked(task, 1), axis=0, return_inverse=True)
+    truth: dict[str, Any] = {
+        **_truth_arrays("validation", p.validation.parents),
+        **_truth_arrays("test", task.test.parents),
+    }
+    np.savez_compressed(
+        file,
+        kind=np.array(KIND),
+        name=np.array(task.name),
+        features=np.array(task.features),
+        ids=np.array(p.taxonomy.ids, dtype=np.str_),
+        labels=np.array([*p.taxonomy.labels, *task.labels], dtype=np.str_),
+        parents=parents,
+        children=children,
+        vectors=_compact(_stacked(task, 0)),
+        heads=_compact(heads),
+        head_of=head_of.ravel(),
+        **truth,
+    )
+    return file.getvalue()
+
+
+def load_task(path: Path) -> Task:
+    """Read what `task_content` made."""
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            if str(kept["kind"]) != KIND:
+                raise ValueError(f"of the kind {kept['kind']}")
+            return _task_of({name: kept[name] for name in kept.files})
+    except FileNotFoundError:
+        raise FormatError(path, "there is no such file; make it with reproduce prepare") from None
+    except _DAMAGE as error:
+        message = f"is no task of the paper's experiments ({error})"
+        raise FormatError(path, f"{message}; make it with reproduce prepare") from None
+
+
+def _task_of(kept: dict[str, NDArray[np.generic]]) -> Task:
+    ids, labels = kept["ids"].tolist(), kept["labels"].tolist()
+    both = np.stack([kept["vectors"], kept["heads"][kept["head_of"]]]).astype(np.float32)
+    size = len(ids)
+    parents, children = (kept[name].astype(np.int64) for name in ("parents", "children"))
+    taxonomy = Taxonomy.from_columns(ids, labels[:size], parents, children)
+    truths = [_truth_of(kept, name) for name in ("validation", "test")]
+    places = np.cumsum([size, *(len(truth) for truth in truths)])
+    vectors, *of_queries = (torch.from_numpy(v.copy()) for v in np.split(both, places[:-1], axis=1))
+    validation, test = (Queries(v, t) for v, t in zip(of_queries, truths, strict=True))
+    problem = Problem(taxonomy, vectors, validation)
+    name, features = str(kept["name"]), str(kept["features"])
+    return Task(name, features, problem, test, tuple(labels[size:]))
+
+
+def _stacked(task: Task, which: int) -> NDArray[np.float32]:
+    """One of the two vectors of all concepts, then of both sets of queries."""
+    parts = (task.problem.vectors, task.problem.validation.vectors, task.test.vectors)
+    return torch.cat([part[which].cpu() for part in parts]).numpy()
+
+
+def _compact(vectors: NDArray[np.float32]) -> NDArray[np.floating]:
+    """Half precision, if nothing is lost by it."""
+    half = vectors.astype(np.float16)
+    return half if np.array_equal(half.astype(np.float32), vectors) else vectors
+
+
+def _truth_arrays(name: str, parents: Sequence[Indices]) -> dict[str, NDArray[np.int64]]:
+    counts = np.array([len(each) for each in parents])
+    return {f"{name}_truth": np.concatenate(parents), f"{name}_counts": counts}
+
+
+def _truth_of(kept: dict[str, NDArray[np.generic]], name: str) -> list[Indices]:
+    places = np.cumsum(kept[f"{name}_counts"].astype(np.int64))[:-1]
+    return np.split(kept[f"{name}_truth"].astype(np.int64), places)
+
+
+def _held_ids(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").split()
+    except FileNotFoundError:
+        message = "there is no such file; the split lies beside the .terms, an id a line"
+        raise FormatError(path, message) from None
+
+
+def _moved(queries: Queries, device: torch.device) -> Queries:
+    return Queries(queries.vectors.to(device), queries.parents)

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from taxoexpan.cli.evaluate import EXPERIMENTS
+from taxoexpan.cli.main import main
+from taxoexpan.metrics import metrics_of
+
+CHEAP = ["--methods", "popularity,closest-parent,closest-neighbor", "--quiet", "--device", "cpu"]
+ADDED = """\
+cashew milk,milk
+white tea,tea
+white tea,food
+rice bread,bread
+corn bread,bread
+Oat-Milk,milk
+cashew milk drink,cashew milk
+"""
+
+
+@pytest.fixture(scope="module")
+def new(pantry: Path) -> Path:
+    """The pantry with four concepts to place, a known name, and one that has only a new parent."""
+    path = pantry.with_name("grown.csv")
+    path.write_text(pantry.read_text(encoding="utf-8") + ADDED, encoding="utf-8")
+    return path
+
+
+def test_methods_are_compared_by_their_ranks(
+    pantry: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "ranks.csv"
+    command = ["evaluate", str(pantry), str(new), *CHEAP, "-o", str(out)]
+    assert main([*command, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["queries"], told["anchors"]) == (4, 89)
+    assert told["left_out"] == {"name_known": 1, "no_parent_known": 1, "deprecated": 0}
+    assert (told["features"], told["seed"], told["averaging"]) == ("static", 0, "fraction")
+    with out.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["query"], row["parent_label"]) for row in rows] == [
+        ("cashew milk", "milk"),
+        ("white tea", "tea"),
+        ("white tea", "food"),
+        ("rice bread", "bread"),
+        ("corn bread", "bread"),
+    ]
+    for one in told["methods"]:
+        column = [float(row[one["method"]]) for row in rows]
+        ranks = [np.array(some) for some in (column[:1], column[1:3], column[3:4], column[4:])]
+        expected = metrics_of(ranks).as_dict()
+        for figure, estimate in one["figures"].items():
+            assert estimate["mean"] == pytest.approx(expected[figure])
+            assert estimate["low"] <= estimate["mean"] <= estimate["high"]
+    behind = [one["behind"] for one in told["methods"]]
+    assert behind.count(None) == 1
+    assert all(one["mean"] <= 0 < one["p_value"] <= 1 for one in behind if one)
+
+
+def test_the_table_is_for_people(
+    pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", str(pantry), str(new), *CHEAP]) == 0
+    first, blank, *table = capsys.readouterr().out.splitlines()
+    assert first == (
+        "4 new concepts placed among 89; left out 1 whose name OLD has, "
+        "1 none of whose parents it has, 0 deprecated"
+    )
+    assert not blank
+    assert [line.split()[0] for line in table] == ["METHOD", *CHEAP[1].split(",")]
+    assert "popularity" in table[1]
+    assert sum(line.endswith("  best") for line in table) == 1
+
+
+def test_averaging_decides_what_several_parents_count(
+    pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    means = []
+    for averaging in ("fraction", "any", "pooled"):
+        command = ["evaluate", str(pantry), str(new), *CHEAP, "--averaging", averaging, "--json"]
+        assert main(command) == 0
+        told = json.loads(capsys.readouterr().out)
+        means.append(told["methods"][0]["figures"]["mr"]["mean"])
+    # The tea has the ranks 4.5 and 8 by the number of children, all others 4.5.
+    assert means == pytest.approx([(3 * 4.5 + 6.25) / 4, 4.5, (4 * 4.5 + 8) / 5])
+
+
+def test_all_methods_run_that_can(
+    pantry: Path,
+    new: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    out = tmp_path / "ranks.csv"
+    command = ["evaluate", str(pantry), str(new), "--epochs", "1", "--device", "cpu"]
+    assert main([*command, "-o", str(out)]) == 0
+    shown = capsys.readouterr()
+    others = [name for name in EXPERIMENTS if name != "dist-xgboost"]
+    assert [line.split()[0] for line in shown.out.splitlines()[3:]] == others
+    assert "note: dist-xgboost is left out: xgboost" in shown.err
+    assert [line for line in shown.err.splitlines() if "learning from 89 concepts" in line] == [
+        f"{name}: learning from 89 concepts" for name in others
+    ]
+    assert "epoch   1" in shown.err
+    first = out.read_bytes()
+    assert main([*command, "-o", str(out), "--force", "--quiet"]) == 0
+    assert out.read_bytes() == first
+    assert main([*command, "--methods", "dist-xgboost"]) == 2
+    assert "pip install taxoexpan[boost]" in capsys.readouterr().err
+
+
+def test_boosted_trees_run_where_xgboost_is(
+    pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("xgboost")
+    command = ["evaluate", str(pantry), str(new), "--methods", "dist-xgboost", "--quiet"]
+    assert main([*command, "--json"]) == 0
+    (one,) = json.loads(capsys.readouterr().out)["methods"]
+    assert one["behind"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--methods", "popularity,magic"], "no method is called 'magic'; choose from popularity"),
+        (["--features", "bert"], "no features are called 'bert'"),
+        (["--device", "abacus"], "abacus"),
+        (["-o", "/nowhere/ranks.csv"], "is not there; make it first"),
+        (["--format", "obo"], "pantry.csv"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(
+    pantry: Path,
+    new: Path,
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["evaluate", str(pantry), str(new), *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_versions_without_growth_are_refused(
+    pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", str(new), str(pantry), *CHEAP]) == 2
+    assert "give two versions of one taxonomy" in capsys.readouterr().err
+
+
+def test_nothing_is_overwritten(
+    pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = new.read_bytes()
+    assert main(["evaluate", str(pantry), str(new), *CHEAP, "-o", str(new), "--force"]) == 2
+    assert "is an input" in capsys.readouterr().err
+    assert new.read_bytes() == before

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from splits import pantry_task
+
+from taxoexpan.baselines.catalogue import make_method
+from taxoexpan.baselines.method import ranks_by
+from taxoexpan.errors import FormatError
+from taxoexpan.metrics import metrics_of
+from taxoexpan.reproduce import running
+from taxoexpan.reproduce.cells import Cell
+from taxoexpan.reproduce.running import folder_of, read_run, run_cell, run_cells, runs_of
+from taxoexpan.reproduce.tables import number, spelled, table_text
+from taxoexpan.reproduce.tasks import Task
+from taxoexpan.training import SILENT, Report
+
+CLOSEST = Cell("test/closest", 0, "Closest-Parent", "closest-parent")
+SMALL = {"preset": "best", "epochs": 3, "hidden": 8, "output": 16, "drawn": 32}
+NETWORK = Cell("test/network", 1, "TaxoExpan", "taxoexpan", SMALL)
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
+    return pantry_task(tmp_path_factory.mktemp("split"))
+
+
+def test_a_run_keeps_everything_in_its_folder(task: Task, tmp_path: Path) -> None:
+    run = run_cell(NETWORK, task, 5, tmp_path / "cell" / "5")
+    assert sorted(path.name for path in run.folder.iterdir()) == [
+        "log.jsonl",
+        "ranks.npz",
+        "run.json",
+    ]
+    record = json.loads((run.folder / "run.json").read_text(encoding="utf-8"))
+    assert record == run.record == read_run(run.folder).record
+    assert record["cell"]["settings"] == SMALL
+    assert (record["seed"], record["task"]["sha256"]) == (5, task.digest())
+    assert (record["concepts"], record["relations"]) == (73, 72)
+    lines = (run.folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    log = [json.loads(line) for line in lines]
+    assert [epoch["number"] for epoch in log] == [1, 2, 3]
+    assert record["epochs"] == 3
+    assert log[record["best_epoch"] - 1]["better"]
+
+
+def test_kept_ranks_are_those_of_the_method(task: Task, tmp_path: Path) -> None:
+    run = run_cell(CLOSEST, task, 0, tmp_path / "0")
+    method = make_method("closest-parent")
+    method.fit(task.problem, 0, SILENT)
+    for which, queries in (("test", task.test), ("validation", task.problem.validation)):
+        expected = ranks_by(method, queries, len(task.problem.taxonomy))
+        for one, other in zip(run.ranks(which), expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert run.record[which] == metrics_of(expected).as_dict()
+    assert run.metrics == metrics_of(run.ranks())
+
+
+def test_changed_taxonomies_are_learned_from(task: Task, tmp_path: Path) -> None:
+    noisy = run_cell(replace(CLOSEST, noise=0.5), task, 0, tmp_path / "noisy")
+    fewer = run_cell(replace(CLOSEST, share=0.5), task, 0, tmp_path / "fewer")
+    assert (noisy.record["concepts"], fewer.record["concepts"]) == (73, 41)
+    assert noisy.record["task"] == fewer.record["task"]
+
+
+def test_nothing_runs_twice(task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = [CLOSEST, Cell("test/popularity", 1, "popularity", "popularity")]
+    done = list(run_cells(cells, task, 2, tmp_path))
+    order = [(run.record["cell"]["method"], run.record["seed"]) for run in done]
+    assert order == [
+        ("closest-parent", 0),
+        ("popularity", 0),
+        ("closest-parent", 1),
+        ("popularity", 1),
+    ]
+    stamps = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    monkeypatch.setattr(running, "run_cell", None)
+    again = list(run_cells(cells, task, 2, tmp_path))
+    assert [run.record for run in again] == [run.record for run in done]
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == stamps
+
+
+def test_a_run_of_another_task_is_not_taken_for_this_ones(task: Task, tmp_path: Path) -> None:
+    list(run_cells([CLOSEST], task, 1, tmp_path))
+    other = replace(task, problem=replace(task.problem, vectors=-task.problem.vectors))
+    with pytest.raises(FormatError, match=r"is of another task of the same name.*--runs"):
+        list(run_cells([CLOSEST], other, 1, tmp_path))
+
+
+def test_an_interrupted_run_leaves_nothing(
+    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Report, "tell", stop)  # after an epoch, when there are weights to keep
+    with pytest.raises(KeyboardInterrupt):
+        run_cell(NETWORK, task, 0, tmp_path / "runs" / "0")
+    monkeypatch.setattr(running, "ranks_by", stop)
+    with pytest.raises(KeyboardInterrupt):
+        run_cell(CLOSEST, task, 0, tmp_path / "runs" / "0")
+    assert not list((tmp_path / "runs").iterdir())
+
+
+def test_half_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"is no whole run .*; delete it and run again"):
+        read_run(tmp_path)
+    (tmp_path / "run.json").write_text("{", encoding="utf-8")
+    with pytest.raises(FormatError, match=r"is no whole run .*; delete it and run again"):
+        read_run(tmp_path)
+
+
+def test_cells_with_equal_settings_share_their_runs(task: Task, tmp_path: Path) -> None:
+    list(run_cells([CLOSEST], task, 2, tmp_path))
+    namesake = replace(CLOSEST, name="other/name", order=9, title="again", published={"mr": 1})
+    found = runs_of(tmp_path, namesake)
+    assert list(found) == ["pantry-static"]
+    assert [run.record["seed"] for run in found["pantry-static"]] == [0, 1]
+    assert not runs_of(tmp_path, replace(CLOSEST, noise=0.1))
+
+
+def test_settings_are_equal_when_what_they_come_to_is(task: Task, tmp_path: Path) -> None:
+    def place(**settings: object) -> Path:
+        return folder_of(tmp_path, task, replace(NETWORK, settings=settings), 0)
+
+    assert place(preset="paper") == place(preset="paper", drawn=30)
+    assert place(preset="paper") != place(preset="paper", drawn=31)
+    assert place(preset="paper") != folder_of(tmp_path, task, CLOSEST, 0)
+
+
+def test_what_is_not_whole_yet_is_no_run(task: Task, tmp_path: Path) -> None:
+    (run,) = run_cells([CLOSEST], task, 1, tmp_path)
+    run.folder.rename(run.folder.with_name(".0.abc"))
+    assert not runs_of(tmp_path, CLOSEST)
+
+
+def test_the_table_shows_published_ours_and_the_difference(task: Task, tmp_path: Path) -> None:
+    published = {"mr": 1.5, "hit_at_1": 0.25, "hit_at_3": 0.5, "mrr": 0.75}
+    cells = [replace(CLOSEST, published=published), replace(NETWORK, title="never run")]
+    (run,) = run_cells(cells[:1], task, 1, tmp_path)
+    ours = run.record["test"]
+    text = table_text(cells, tmp_path)
+    assert "**pantry**, vectors `static`, 8 test queries" in text
+    (row,) = [line for line in text.splitlines() if "Closest-Parent" in line]
+    mine = [part.strip() for part in row.split("|")[2:-1]]
+    assert mine[:3] == [f"{ours['mr']:.1f}", "1.5", f"{ours['mr'] - 1.5:+.1f}"]
+    assert mine[3:6] == [
+        number("hit_at_1", ours["hit_at_1"]),
+        ".250",
+        number("hit_at_1", ours["hit_at_1"] - 0.25, sign=True),
+    ]
+    assert mine[-1] == "1"
+    assert "| never run | – |" in text
+    assert len({line.count("|") for line in text.splitlines() if line.startswith("|")}) == 1
+
+
+def test_several_seeds_have_a_deviation() -> None:
+    assert spelled("mr", [10.0, 12.0]) == "11.0 ± 1.4"
+    assert spelled("hit_at_1", [0.2, 0.2]) == ".200"
+    assert spelled("mrr", []) == "–"
+    assert number("mrr", -0.04, sign=True) == "-.040"
+
+
+def test_without_runs_there_is_no_table(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="holds no run of these; run them first, with --task"):
+        table_text([CLOSEST], tmp_path)
