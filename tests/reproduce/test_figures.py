@@ -69,16 +69,16 @@ def test_a_point_of_the_sensitivity_is_the_mean_over_seeds(tmp_path: Path) -> No
 def test_cases_show_the_models_that_were_run(tmp_path: Path) -> None:
     make_runs(tmp_path, "main/taxoexpan-best")
     (axis,) = draw("cases", tmp_path).axes
-    (line,) = axis.lines
-    assert line.get_label() == "TaxoExpan, preset best"
-    assert sum(line.get_ydata()) == 3
+    (bars,) = axis.containers
+    assert bars.get_label() == "TaxoExpan, preset best"
+    assert sum(bar.get_height() for bar in bars) == 3
 
 
 def test_vectors_choose_among_runs(tmp_path: Path) -> None:
     make_runs(tmp_path, "main/taxoexpan*", "static")
     make_runs(tmp_path, "main/taxoexpan", "other")
-    assert len(draw("cases", tmp_path, "other").axes[0].lines) == 1
-    assert len(draw("cases", tmp_path, "static").axes[0].lines) == 3
+    assert len(draw("cases", tmp_path, "other").axes[0].containers) == 1
+    assert len(draw("cases", tmp_path, "static").axes[0].containers) == 3
 
 
 @pytest.mark.parametrize("name", FIGURE_NAMES)

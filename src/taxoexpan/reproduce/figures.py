@@ -13,7 +13,7 @@ import numpy as np
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.reproduce.cells import FIGURES, Cell, find_cells
 from taxoexpan.reproduce.running import Run, runs_of
-from taxoexpan.reproduce.tables import HEADS
+from taxoexpan.reproduce.tables import HEADS, spelled_ranks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,8 +60,7 @@ def _loss(runs: Path, vectors: str | None) -> Figure:
             axis.bar(bars, values, 0.14, label=label, color=color, alpha=1 - 2 * noise)
         axis.set_xticks(range(len(models)), [model.replace(" ", "\n") for model in models])
         axis.set_title(HEADS[key])
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncols=6)
-    figure.subplots_adjust(bottom=0.28)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
     return figure
 
 
@@ -102,36 +101,33 @@ def _scalability(runs: Path, vectors: str | None) -> Figure:
 
 
 def _cases(runs: Path, vectors: str | None) -> Figure:
-    """How many queries have their parents at which rank."""
-    figure, (axis,) = _grid(1, 1, "Ranks of the test queries' true parents")
+    """How many queries have their best true parent at which rank."""
+    found = {}
     for cell in find_cells(["main/taxoexpan*"]):
         for kept in _with_vectors(runs, cell, vectors)[:1]:
-            ranks = [each.min() for each in kept[0].ranks()]
-            counts, _ = np.histogram(ranks, RANK_EDGES)
-            axis.step(range(len(counts)), counts, where="mid", label=cell.title)
-    if not axis.lines:
+            best = [each.min() for each in kept[0].ranks()]
+            found[cell.title], _ = np.histogram(best, RANK_EDGES)
+            features = kept[0].record["task"]["features"]
+    if not found:
         raise FormatError(runs, "holds no run of main/taxoexpan*; run them first, with --task")
-    names = [_spelled_ranks(low, high) for low, high in pairwise(RANK_EDGES)]
+    figure, (axis,) = _grid(1, 1, f"Ranks of the test queries' true parents, {features}", 9)
+    width = 0.8 / len(found)
+    for place, (title, counts) in enumerate(found.items()):
+        bars = np.arange(len(counts)) + (place - (len(found) - 1) / 2) * width
+        axis.bar(bars, counts, width, label=title)
+    names = [spelled_ranks(low, high) for low, high in pairwise(RANK_EDGES)]
     axis.set_xticks(range(len(names)), names)
     axis.set(xlabel="rank of the best true parent", ylabel="queries")
     axis.legend()
     return figure
 
 
-def _spelled_ranks(low: float, high: float) -> str:
-    """The ranks from one to below another."""
-    if np.isinf(high):
-        return f"≥ {low:.0f}"
-    return f"{low:.0f}" if high == low + 1 else f"{low:.0f}–{high - 1:.0f}"
-
-
-def _grid(rows: int, columns: int, title: str) -> tuple[Figure, Sequence[Axes]]:
+def _grid(rows: int, columns: int, title: str, width: float = 4.2) -> tuple[Figure, Sequence[Axes]]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(4.2 * columns + 0.8, 4.2 * rows), layout=None)
+    figure = Figure(figsize=(width * columns, 4.2 * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
     figure.suptitle(title)
-    figure.subplots_adjust(left=0.06, right=0.98, wspace=0.28, top=0.84, bottom=0.16)
     return figure, list(axes.flat)
 
 

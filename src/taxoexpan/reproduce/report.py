@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from taxoexpan.errors import FormatError
 from taxoexpan.reproduce.cells import Cell, all_cells
 from taxoexpan.reproduce.running import Run, runs_of
-from taxoexpan.reproduce.tables import table_text
+from taxoexpan.reproduce.tables import spelled_ranks, table_text
 
 HEADINGS = {
     "main": "Overall results (Table 2)",
@@ -103,11 +104,9 @@ def _cases(runs: Path) -> str:
         for those in runs_of(runs, cell).values():
             first = those[0]
             best = np.array([ranks.min() for ranks in first.ranks()])
-            shares = [(1, 1), (2, 10), (11, 100), (101, 1000), (1001, np.inf)]
             told = [
-                f"{np.mean((best >= low) & (best <= high)):.1%} "
-                + (f"above {low - 1}" if np.isinf(high) else f"at {low}–{high}")
-                for low, high in shares
+                f"{np.mean((best >= low) & (best < high)):.1%} at {spelled_ranks(low, high)}"
+                for low, high in pairwise((1, 2, 11, 101, 1001, np.inf))
             ]
             features = first.record["task"]["features"]
             lines.append(f"- {cell.title}, `{features}`: best true parent {', '.join(told)}.")

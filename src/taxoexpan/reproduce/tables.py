@@ -67,3 +67,10 @@ def number(figure: str, value: float, sign: bool = False) -> str:
     digits = 1 if figure == "mr" else 3
     text = f"{value:{'+' if sign else ''}.{digits}f}"
     return text if figure == "mr" else text.replace("0.", ".", 1)
+
+
+def spelled_ranks(low: float, high: float) -> str:
+    """The ranks from one to below another."""
+    if np.isinf(high):
+        return f"≥ {low:.0f}"
+    return f"{low:.0f}" if high == low + 1 else f"{low:.0f}–{high - 1:.0f}"
