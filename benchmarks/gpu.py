@@ -3,7 +3,7 @@
     python benchmarks/gpu.py export DIRECTORY mag-cs.npz     # needs the whole package
     python benchmarks/gpu.py measure mag-cs.npz OUT          # needs a GPU, torch, numpy
 
-DIRECTORY holds the paper's MAG-CS as its authors published it (see mag_cs.py). The first command
+DIRECTORY holds the paper's MAG-CS as its authors published it (see README.md). The first command
 keeps its relations and the static vectors of its names, so that the second can run on a machine
 that has little else. GPU times are absolute, and the GPU is named beside them.
 """

@@ -1,7 +1,7 @@
 """Speed as ratios, each measured in one run against what it cannot be faster than, or a peer.
 
     make bench                      # on a made-up taxonomy of the size of the paper's MAG-CS
-    make bench MAG_CS=DIRECTORY     # on MAG-CS itself, as its authors published it (see mag_cs.py)
+    make bench MAG_CS=DIRECTORY     # on MAG-CS itself, see benchmarks/README.md
     make bench CORPUS=FILE          # the pass over a corpus on these texts, and not made-up ones
 
 Both sides of a ratio take turns, and the best time of each counts. Where the host steals more than

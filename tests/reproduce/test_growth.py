@@ -13,7 +13,7 @@ from taxoexpan.baselines.catalogue import make_method
 from taxoexpan.errors import ModelError, TaxonomyError
 from taxoexpan.features.concepts import embed_concepts
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.metrics import metrics_of, per_query
+from taxoexpan.metrics import Averaging, metrics_of, per_query
 from taxoexpan.reproduce.comparing import SHOWN, compare, comparison_text
 from taxoexpan.reproduce.growth import Growth, evaluate_growth, growth_between
 from taxoexpan.significance import difference, interval
@@ -139,13 +139,13 @@ RANKS = {
 
 
 @pytest.mark.parametrize("averaging", ["fraction", "any", "pooled"])
-def test_figures_come_with_their_intervals(averaging: str) -> None:
-    bad, good = compare(RANKS, averaging)  # type: ignore[arg-type]
+def test_figures_come_with_their_intervals(averaging: Averaging) -> None:
+    bad, good = compare(RANKS, averaging)
     assert (bad.method, good.method) == ("bad", "good")
     for one in (bad, good):
-        expected = metrics_of(RANKS[one.method], averaging).as_dict()  # type: ignore[arg-type]
+        expected = metrics_of(RANKS[one.method], averaging).as_dict()
         for figure in SHOWN:
-            values = per_query(RANKS[one.method], figure, averaging)  # type: ignore[arg-type]
+            values = per_query(RANKS[one.method], figure, averaging)
             estimate = one.figures[figure]
             assert estimate.mean == expected[figure]
             assert (estimate.low, estimate.high) == interval(values)

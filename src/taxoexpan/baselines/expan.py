@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import torch
@@ -60,9 +61,9 @@ class NetworkMethod(Method):
         """The raw score of every pair: [2, Q, D] → [N, Q]."""
         return self.placement.scores(queries)
 
+    @abstractmethod
     def _network(self, dimension: int) -> MatchingNetwork:
         """A network for vectors of this size."""
-        raise NotImplementedError
 
 
 class TaxoExpanMethod(NetworkMethod):

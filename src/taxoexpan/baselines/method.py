@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -40,25 +41,25 @@ class Problem:
     validation: Queries
 
 
-class Method:
+class Method(ABC):
     """Scores every anchor of a taxonomy as the parent of a query."""
 
     name: ClassVar[str]
 
+    @abstractmethod
     def fit(self, problem: Problem, seed: int, report: Report) -> History | None:
         """Learn, and offer the problem's own concepts; what has epochs gives their history."""
-        raise NotImplementedError
 
+    @abstractmethod
     def place_in(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         """Offer the concepts of this taxonomy as anchors, by what was learned; vectors [2, N, D].
 
         It may be larger than what was learned from, by the validation queries above all.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def score(self, queries: Tensor) -> Tensor:
         """What orders the anchors for queries, higher is better: [2, Q, D] → [N, Q]."""
-        raise NotImplementedError
 
 
 def ranks_by(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 Vectors = NDArray[np.float32]
 
 
-class Encoder:
+class Encoder(ABC):
     """Turns texts into vectors of unit length; what one has no need of does nothing."""
 
     name: str
@@ -26,13 +27,13 @@ class Encoder:
     def prepare(self, texts: Sequence[str]) -> None:
         """Get ready for these texts, in one go where it costs much."""
 
+    @abstractmethod
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One row a text; zeros where nothing is known of it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def fingerprint(self) -> str:
         """What tells its vectors from others, so that a model is used with its own."""
-        raise NotImplementedError
 
     def save(self, folder: Path) -> None:
         """Keep in a new folder what was learned; where nothing was, there will be no folder."""

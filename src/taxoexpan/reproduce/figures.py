@@ -12,7 +12,7 @@ import numpy as np
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.reproduce.cells import FIGURES, Cell, find_cells
-from taxoexpan.reproduce.running import Run, runs_of
+from taxoexpan.reproduce.running import Run, mean_of, runs_of
 from taxoexpan.reproduce.tables import HEADS, spelled_ranks
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _loss(runs: Path, vectors: str | None) -> Figure:
         for place, (loss, noise) in enumerate(schemes):
             those = [c for c in cells if (c.settings["loss"], c.noise) == (loss, noise)]
             bars = np.arange(len(models)) + (place - 2.5) * 0.14
-            values = [_mean(_kept(runs, cell, vectors), key) for cell in those]
+            values = [mean_of(_kept(runs, cell, vectors), key) for cell in those]
             label = f"{'InfoNCE' if loss == 'infonce' else 'BCE'}, {noise:.0%} rewired"
             color = "C0" if loss == "infonce" else "C1"
             axis.bar(bars, values, 0.14, label=label, color=color, alpha=1 - 2 * noise)
@@ -72,7 +72,7 @@ def _sensitivity(runs: Path, vectors: str | None) -> Figure:
         points = [int(cell.name.rpartition("-")[2]) for cell in cells]
         order = np.argsort(points)
         for key in ("hit_at_1", "hit_at_3", "mrr"):
-            values = np.array([_mean(_kept(runs, cell, vectors), key) for cell in cells])
+            values = np.array([mean_of(_kept(runs, cell, vectors), key) for cell in cells])
             axis.plot(np.array(points)[order], values[order], marker="o", label=HEADS[key])
         axis.set_xlabel(title)
         axis.set_ylim(0, None)
@@ -143,10 +143,6 @@ def _with_vectors(runs: Path, cell: Cell, vectors: str | None) -> list[list[Run]
     """The runs of a cell on each task, or only on those with these vectors."""
     found = runs_of(runs, cell).values()
     return [those for those in found if vectors in (None, those[0].record["task"]["features"])]
-
-
-def _mean(runs: Sequence[Run], key: str) -> float:
-    return float(np.mean([run.record["test"][key] for run in runs]))
 
 
 FIGURE_NAMES: dict[str, Callable[[Path, str | None], Figure]] = {

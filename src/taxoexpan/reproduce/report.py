@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from taxoexpan.errors import FormatError
 from taxoexpan.reproduce.cells import Cell, all_cells
-from taxoexpan.reproduce.running import Run, runs_of
+from taxoexpan.reproduce.running import Run, mean_of, runs_of
 from taxoexpan.reproduce.tables import spelled_ranks, table_text
 
 HEADINGS = {
@@ -72,7 +72,7 @@ def _orders(cells: Sequence[Cell], runs: Path) -> str:
     lines = ["Order by MRR:", "", f"- paper: {_listed(published)}"]
     tasks = sorted({task for cell in compared for task in runs_of(runs, cell)})
     for task in tasks:
-        ours = {c.name: _mean_of(runs_of(runs, c).get(task, []), "mrr") for c in compared}
+        ours = {c.name: mean_of(runs_of(runs, c).get(task, []), "mrr") for c in compared}
         ran = [cell for cell in compared if not np.isnan(ours[cell.name])]
         ordered = sorted(ran, key=lambda cell: -ours[cell.name])
         same = _agreement([c for c in published if c in ran], ordered)
@@ -89,10 +89,6 @@ def _agreement(published: Sequence[Cell], ours: Sequence[Cell]) -> float:
     place = {cell.name: i for i, cell in enumerate(ours)}
     pairs = [(a.name, b.name) for i, a in enumerate(published) for b in published[i + 1 :]]
     return float(np.mean([place[a] < place[b] for a, b in pairs])) if pairs else 1.0
-
-
-def _mean_of(runs: Sequence[Run], figure: str) -> float:
-    return float(np.mean([run.record["test"][figure] for run in runs])) if runs else float("nan")
 
 
 def _cases(runs: Path) -> str:

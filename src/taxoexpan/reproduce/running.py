@@ -83,6 +83,11 @@ def runs_of(runs: Path, cell: Cell) -> dict[str, list[Run]]:
     return found
 
 
+def mean_of(runs: Sequence[Run], figure: str) -> float:
+    """The mean of a figure of the test queries over runs; not a number where there are none."""
+    return float(np.mean([run.record["test"][figure] for run in runs])) if runs else float("nan")
+
+
 def run_cell(cell: Cell, task: Task, seed: int, folder: Path) -> Run:
     """Train with one seed, rank all queries, and keep everything, whole or not at all."""
     task_digest = task.digest()

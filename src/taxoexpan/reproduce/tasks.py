@@ -132,7 +132,10 @@ def task_content(task: Task) -> bytes:
 def load_task(path: Path) -> Task:
     """Read what `task_content` made."""
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+        with path.open("rb") as file:
+            if not zipfile.is_zipfile(file):  # numpy would advise to open it as a pickle
+                raise ValueError("not an .npz file")
+        with np.load(path, allow_pickle=False) as kept:
             if str(kept["kind"]) != KIND:
                 raise ValueError(f"of the kind {kept['kind']}")
             return _task_of({name: kept[name] for name in kept.files})
