@@ -31,7 +31,7 @@ def make_runs(runs: Path, pattern: str, features: str = "static") -> None:
                 "test": metrics_of(ranks).as_dict(),
                 "relations": 1000 * (place + 1),
                 "seconds_to_fit": 2.0 * place + 1,
-                "seconds_to_rank": 0.5,
+                "seconds_to_place": {"a machine": 0.5, "another": 4.0},
                 "device": "a machine",
             }
             (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
@@ -54,16 +54,25 @@ def test_curves_are_those_of_the_runs(tmp_path: Path) -> None:
     assert left.lines[0].get_xdata().tolist() == [1000, 2000, 3000, 4000, 5000]
     assert left.lines[0].get_ydata().tolist() == [1, 3, 5, 7, 9]
     np.testing.assert_allclose(left.lines[1].get_ydata(), [1, 3, 5, 7, 9])
-    assert list(right.lines[0].get_ydata()) == [0.5] * 5
+    (bars,) = right.containers
+    assert [bar.get_height() for bar in bars] == [0.5, 4]
+    assert [label.get_text() for label in right.get_xticklabels()] == ["a machine", "another"]
+    assert list(right.lines[0].get_ydata()) == [30, 30]  # what the paper says
 
 
 def test_a_point_of_the_sensitivity_is_the_mean_over_seeds(tmp_path: Path) -> None:
     make_runs(tmp_path, "sensitivity")
     axes = draw("sensitivity", tmp_path).axes
-    assert [line.get_xdata().tolist() for line in axes[1].lines] == [[1, 2, 4, 6, 8]] * 3
+    curves = [line for line, _, _ in axes[1].containers]
+    assert [line.get_xdata().tolist() for line in curves] == [[1, 2, 4, 6, 8]] * 3
     # Of three queries the first is found by seed 0 of the first cell alone.
-    first = axes[0].lines[0]
+    first, _, (bars,) = axes[0].containers[0]
     assert first.get_ydata()[0] == pytest.approx((1 / 3 + 0) / 2)
+    low, high = bars.get_segments()[0][:, 1]
+    assert high - low == pytest.approx(2 * np.std([1 / 3, 0], ddof=1))
+    # The paper's own choice has a star, as high as published.
+    stars = [each.get_offsets().tolist() for each in axes[1].collections[1::2]]
+    assert stars == [[[4, 0.2121]], [[4, 0.3823]], [[4, 0.6929]]]
 
 
 def test_cases_show_the_models_that_were_run(tmp_path: Path) -> None:

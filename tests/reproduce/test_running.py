@@ -45,6 +45,9 @@ def test_a_run_keeps_everything_in_its_folder(task: Task, tmp_path: Path) -> Non
     log = [json.loads(line) for line in lines]
     assert [epoch["number"] for epoch in log] == [1, 2, 3]
     assert record["epochs"] == 3
+    ((device, seconds),) = record["seconds_to_place"].items()
+    assert device == record["device"]
+    assert seconds > 0
     assert log[record["best_epoch"] - 1]["better"]
 
 

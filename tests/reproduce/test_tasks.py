@@ -157,6 +157,7 @@ def test_about_the_share_of_relations_is_rewired_and_nothing_else(share: float) 
     assert new.ids == old.ids  # it could not be made if there were a cycle
     lost = set(old.relations) - set(new.relations)
     assert len(lost) / old.relation_count == pytest.approx(share, abs=0.03)
+    assert len(set(new.relations) - set(old.relations)) == len(lost)
     assert new.relation_count == old.relation_count
     assert new.roots[0] == old.roots[0]
     assert other.test is task.test

@@ -52,7 +52,8 @@ class NetworkMethod(Method):
         return history
 
     def place_in(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
-        """Encode every concept of this taxonomy by the network that was trained."""
+        """Encode every concept of this taxonomy by the trained network, where the vectors are."""
+        self.network.to(vectors.device)
         known = ConceptVectors.of(vectors)
         anchors = Anchors(taxonomy, known, self.configuration.siblings)
         self.placement = Placement(self.network, anchors, anchors.encode(self.network))

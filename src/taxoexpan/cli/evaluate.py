@@ -36,6 +36,9 @@ EXPERIMENTS = {
 }
 """The methods, and the experiments of the paper whose settings they have."""
 
+FEW = 30
+"""With fewer queries a bootstrap over them says little."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
@@ -67,6 +70,7 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.devices import choose_device
     from taxoexpan.features.encoders import make_encoder
     from taxoexpan.files import preflight, write_whole
+    from taxoexpan.naming import counted
     from taxoexpan.reproduce.growth import evaluate_growth, growth_between
     from taxoexpan.training import Report
 
@@ -78,6 +82,9 @@ def run(options: argparse.Namespace) -> int:
     encoder.show_progress(not options.quiet)
     old, new = (read_taxonomy(path, options) for path in (options.old, options.new))
     growth = growth_between(old, new)
+    if len(growth.queries.concepts) < FEW:
+        count = counted(len(growth.queries.concepts), "new concept")
+        note(f"note: {count} say little of a method; the intervals are too narrow for so few")
 
     def begin(name: str) -> None:
         if not options.quiet:

@@ -55,7 +55,9 @@ class Layer(nn.Module, ABC):
             if weight is not None:
                 nn.init.xavier_normal_(weight, gain=2**0.5, generator=generator)
         if self.position is not None:
-            nn.init.normal_(self.position, generator=generator)
+            # As long as a concept's vector: a far longer one drowns it in the first layer.
+            length = self.position.shape[1] ** -0.5
+            nn.init.normal_(self.position, std=length, generator=generator)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 

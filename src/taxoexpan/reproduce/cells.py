@@ -21,7 +21,7 @@ class Cell:
     """A row of a table, or a point of a figure.
 
     `method` is trained with `settings` on `share` of the leaves, after the share `noise` of the
-    relations was given other parents.
+    relations was given other parents. Where it is `timed`, test queries are placed on a CPU too.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Cell:
     settings: dict[str, Any] = field(default_factory=dict)
     noise: float = 0.0
     share: float = 1.0
+    timed: bool = False
     published: dict[str, float] = field(default_factory=dict)
 
     @property

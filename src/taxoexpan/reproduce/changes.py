@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from taxoexpan.adjacency import Indices
 from taxoexpan.baselines.method import Problem
 from taxoexpan.reproduce.tasks import Task
 from taxoexpan.taxonomy import Taxonomy
@@ -15,8 +16,8 @@ from taxoexpan.taxonomy import Taxonomy
 def rewired(task: Task, share: float, seed: int) -> Task:
     """The task with this share of the relations to learn from given a random other parent.
 
-    A new parent comes before the child in a topological order, so that no cycle can arise. The
-    queries and their parents stay as they are.
+    A new parent comes before the child in a topological order, so that no cycle can arise, and was
+    none of its parents before. The queries and their parents stay as they are.
     """
     taxonomy, generator = task.problem.taxonomy, np.random.default_rng(seed)
     parents, children = (indices.copy() for indices in taxonomy.relation_indices)
@@ -24,12 +25,28 @@ def rewired(task: Task, share: float, seed: int) -> Task:
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     chosen = np.flatnonzero(generator.random(len(parents)) < share)
-    chosen = chosen[place[children[chosen]] > 1]
-    drawn = (generator.random(len(chosen)) * place[children[chosen]]).astype(np.int64)
-    parents[chosen] = order[drawn]
+    # One that has no other concept before it keeps its parents.
+    chosen = chosen[place[children[chosen]] > taxonomy.parents_of.degrees[children[chosen]]]
+    parents[chosen] = order[_others(place, taxonomy, children[chosen], generator)]
     both = np.unique(np.stack([children, parents]), axis=1)
     changed = Taxonomy.from_columns(taxonomy.ids, taxonomy.labels, both[1], both[0])
     return replace(task, problem=replace(task.problem, taxonomy=changed))
+
+
+def _others(
+    place: Indices, taxonomy: Taxonomy, children: Indices, generator: np.random.Generator
+) -> Indices:
+    """For each child a random place before its own, where none of its parents is."""
+    parents, of = taxonomy.relation_indices
+    known = place[of] * len(place) + place[parents]
+    drawn = np.empty(len(children), dtype=np.int64)
+    wrong = np.arange(len(children))
+    while len(wrong):
+        before = place[children[wrong]]
+        drawn[wrong] = generator.integers(0, before)
+        keys = before * len(place) + drawn[wrong]
+        wrong = wrong[np.isin(keys, known)]
+    return drawn
 
 
 def sampled(task: Task, share: float, seed: int) -> Task:

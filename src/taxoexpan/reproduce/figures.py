@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from taxoexpan.configuration import load_preset
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.reproduce.cells import FIGURES, Cell, find_cells
-from taxoexpan.reproduce.running import Run, mean_of, runs_of
-from taxoexpan.reproduce.tables import HEADS, spelled_ranks
+from taxoexpan.reproduce.running import Run, runs_of
+from taxoexpan.reproduce.tables import HEADS, deviation, spelled_ranks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +28,9 @@ TITLES = {
     "negatives": "negatives drawn for a query",
 }
 """The hyper-parameters of the paper's sensitivity figure, and what they are called there."""
+
+PUBLISHED_SECONDS = 30
+"""What the paper gives for the inference of all test queries on a GPU, which took less."""
 
 RANK_EDGES = (1, 2, 4, 11, 31, 101, 301, 1001, np.inf)
 
@@ -54,35 +59,45 @@ def _loss(runs: Path, vectors: str | None) -> Figure:
         for place, (loss, noise) in enumerate(schemes):
             those = [c for c in cells if (c.settings["loss"], c.noise) == (loss, noise)]
             bars = np.arange(len(models)) + (place - 2.5) * 0.14
-            values = [mean_of(_kept(runs, cell, vectors), key) for cell in those]
+            values, spread = _figure_of(runs, those, key, vectors)
             label = f"{'InfoNCE' if loss == 'infonce' else 'BCE'}, {noise:.0%} rewired"
             color = "C0" if loss == "infonce" else "C1"
-            axis.bar(bars, values, 0.14, label=label, color=color, alpha=1 - 2 * noise)
+            axis.bar(bars, values, 0.14, yerr=spread, label=label, color=color, alpha=1 - 2 * noise)
+            published = [cell.published.get(key, np.nan) for cell in those]
+            if not np.isnan(published).all():
+                axis.scatter(bars, published, marker="*", color="k", zorder=3, label="paper")
         axis.set_xticks(range(len(models)), [model.replace(" ", "\n") for model in models])
         axis.set_title(HEADS[key])
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7)
     return figure
 
 
 def _sensitivity(runs: Path, vectors: str | None) -> Figure:
     """The test figures against four hyper-parameters."""
     figure, axes = _grid(1, len(TITLES), "Sensitivity to hyper-parameters (PGAT, WMR, LBM)")
+    (paper,) = find_cells(["main/taxoexpan"])
+    chosen = load_preset("paper")
     for axis, (setting, title) in zip(axes, TITLES.items(), strict=True):
         cells = find_cells([f"sensitivity/{setting}-*"])
         points = [int(cell.name.rpartition("-")[2]) for cell in cells]
         order = np.argsort(points)
-        for key in ("hit_at_1", "hit_at_3", "mrr"):
-            values = np.array([mean_of(_kept(runs, cell, vectors), key) for cell in cells])
-            axis.plot(np.array(points)[order], values[order], marker="o", label=HEADS[key])
+        for color, key in enumerate(("hit_at_1", "hit_at_3", "mrr")):
+            mean, spread = _figure_of(runs, cells, key, vectors)[:, order]
+            x, hue, name = np.array(points)[order], f"C{color}", HEADS[key]
+            axis.errorbar(x, mean, spread, marker="o", capsize=2, color=hue, label=name)
+            default = chosen.drawn if setting == "negatives" else getattr(chosen, setting)
+            published = [paper.published[key]]
+            star = f"{name}, paper"
+            axis.scatter([default], published, 80, hue, marker="*", label=star)
         axis.set_xlabel(title)
         axis.set_ylim(0, None)
-    axes[0].legend()
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
     return figure
 
 
 def _scalability(runs: Path, vectors: str | None) -> Figure:
-    """Seconds of twenty epochs against relations, and of ranking all test queries."""
-    figure, (left, right) = _grid(1, 2, "Training time and ranking time")
+    """Seconds of twenty epochs against relations, and of placing all test queries."""
+    figure, (left, right) = _grid(1, 2, "Training time and inference time")
     cells = find_cells(["scalability"])
     those = [_kept(runs, cell, vectors)[0] for cell in cells]
     relations = np.array([run.record["relations"] for run in those])
@@ -93,10 +108,15 @@ def _scalability(runs: Path, vectors: str | None) -> Figure:
     left.plot(relations, slope * relations + start, "--", label="a straight line")
     left.set(xlabel="relations", ylabel="seconds", title=f"20 epochs, {device}", ylim=(0, None))
     left.legend()
-    ranked = [run.record["seconds_to_rank"] for run in those]
-    right.plot(relations, ranked, marker="o")
-    right.set(xlabel="relations", ylabel="seconds", title=f"ranking all queries, {device}")
-    right.set_ylim(0, None)
+    placed = those[-1].record["seconds_to_place"]
+    bars = right.bar(list(placed), list(placed.values()))
+    right.bar_label(bars, [f"{value:.2g} s" for value in placed.values()])
+    right.axhline(PUBLISHED_SECONDS, color="k", ls="--", label="paper: below this on a K80 GPU")
+    queries = those[-1].metrics.queries
+    right.set(
+        yscale="log", ylabel="seconds", title=f"all anchors encoded, {queries:,} queries ranked"
+    )
+    right.legend()
     return figure
 
 
@@ -129,6 +149,14 @@ def _grid(rows: int, columns: int, title: str, width: float = 4.2) -> tuple[Figu
     axes = figure.subplots(rows, columns, squeeze=False)
     figure.suptitle(title)
     return figure, list(axes.flat)
+
+
+def _figure_of(
+    runs: Path, cells: Sequence[Cell], key: str, vectors: str | None
+) -> NDArray[np.floating]:
+    """The mean and the deviation over seeds, of every cell: [2, cells]."""
+    of_cells = [[run.record["test"][key] for run in _kept(runs, cell, vectors)] for cell in cells]
+    return np.array([[f(values) for values in of_cells] for f in (np.mean, deviation)])
 
 
 def _kept(runs: Path, cell: Cell, vectors: str | None) -> list[Run]:

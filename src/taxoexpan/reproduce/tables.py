@@ -57,9 +57,13 @@ def spelled(figure: str, values: Sequence[float]) -> str:
     """A mean, with its deviation where there are several runs that differ."""
     if not values:
         return "–"
-    mean = number(figure, float(np.mean(values)))
-    spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    mean, spread = number(figure, float(np.mean(values))), deviation(values)
     return f"{mean} ± {number(figure, spread)}" if spread > 0 else mean
+
+
+def deviation(values: Sequence[float]) -> float:
+    """The standard deviation of a sample; none where there are not several."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
 def number(figure: str, value: float, sign: bool = False) -> str:
