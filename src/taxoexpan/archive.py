@@ -26,7 +26,7 @@ from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training import History
 
-KIND, VERSION = "taxoexpan-model", 3
+KIND, VERSION = "taxoexpan-model", 4
 CONFIG, WEIGHTS, ANCHORS, TAXONOMY, FEATURES = (
     "config.json",
     "weights.safetensors",

@@ -50,6 +50,8 @@ class Configuration:
     """Heads of the last layer, which are averaged."""
     position: int
     """Size of a position embedding."""
+    position_length: float
+    """About how long these begin; a concept's vector has length 1, and far longer ones drown it."""
     fusion: int
     """Hidden units of the fusion head; 0 leaves it out."""
     dropout: float
@@ -135,8 +137,8 @@ CHOICES = {
 _WANTED = {"int": "a whole number", "float": "a number", "str": "a word"}
 
 _POSITIVE = {
-    "hidden", "heads", "output", "output_heads", "position", "siblings", "batch_size", "drawn",
-    "learning_rate", "epochs", "patience",
+    "hidden", "heads", "output", "output_heads", "position", "position_length", "siblings",
+    "batch_size", "drawn", "learning_rate", "epochs", "patience",
 }  # fmt: skip
 
 

@@ -32,6 +32,7 @@ class MatchingNetwork(nn.Module):
         self.output = kind(inputs[-1], c.output, c.output_heads, position)
         for layer in self._layers():
             layer.message_dropout = c.attention_dropout
+            layer.position_length = c.position_length
         self.readout = pick("readout", c.readout, READOUTS)()
         match = pick("matching", c.matching, MATCHES)
         self.match = match(self.readout.blocks, c.output, dimension, c.hidden)

@@ -51,8 +51,9 @@ def draw(name: str, runs: Path, vectors: str | None = None) -> Figure:
 
 def _loss(runs: Path, vectors: str | None) -> Figure:
     """InfoNCE against BCE, four models by four figures, with none, 10 and 30 % rewired."""
-    figure, axes = _grid(1, len(FIGURES), "InfoNCE and BCE, with some relations rewired")
     cells = find_cells(["loss"])
+    title = "InfoNCE and BCE, with some relations rewired"
+    figure, axes = _grid(1, len(FIGURES), title, _kept(runs, cells[0], vectors))
     models = list(dict.fromkeys(cell.title.partition(",")[0] for cell in cells))
     schemes = sorted({(c.settings["loss"], c.noise) for c in cells}, key=lambda s: (s[0] < "c", s))
     for axis, key in zip(axes, FIGURES, strict=True):
@@ -74,9 +75,11 @@ def _loss(runs: Path, vectors: str | None) -> Figure:
 
 def _sensitivity(runs: Path, vectors: str | None) -> Figure:
     """The test figures against four hyper-parameters."""
-    figure, axes = _grid(1, len(TITLES), "Sensitivity to hyper-parameters (PGAT, WMR, LBM)")
     (paper,) = find_cells(["main/taxoexpan"])
     chosen = load_preset("paper")
+    (same,) = find_cells([f"sensitivity/heads-{chosen.heads}"])
+    title = "Sensitivity to hyper-parameters (PGAT, WMR, LBM)"
+    figure, axes = _grid(1, len(TITLES), title, _kept(runs, same, vectors))
     for axis, (setting, title) in zip(axes, TITLES.items(), strict=True):
         cells = find_cells([f"sensitivity/{setting}-*"])
         points = [int(cell.name.rpartition("-")[2]) for cell in cells]
@@ -97,9 +100,8 @@ def _sensitivity(runs: Path, vectors: str | None) -> Figure:
 
 def _scalability(runs: Path, vectors: str | None) -> Figure:
     """Seconds of twenty epochs against relations, and of placing all test queries."""
-    figure, (left, right) = _grid(1, 2, "Training time and inference time")
-    cells = find_cells(["scalability"])
-    those = [_kept(runs, cell, vectors)[0] for cell in cells]
+    those = [_kept(runs, cell, vectors)[0] for cell in find_cells(["scalability"])]
+    figure, (left, right) = _grid(1, 2, "Training time and inference time", those)
     relations = np.array([run.record["relations"] for run in those])
     seconds = np.array([run.record["seconds_to_fit"] for run in those])
     device = those[0].record["device"]
@@ -122,15 +124,15 @@ def _scalability(runs: Path, vectors: str | None) -> Figure:
 
 def _cases(runs: Path, vectors: str | None) -> Figure:
     """How many queries have their best true parent at which rank."""
-    found = {}
+    found, shown = {}, []
     for cell in find_cells(["main/taxoexpan*"]):
         for kept in _with_vectors(runs, cell, vectors)[:1]:
             best = [each.min() for each in kept[0].ranks()]
             found[cell.title], _ = np.histogram(best, RANK_EDGES)
-            features = kept[0].record["task"]["features"]
+            shown = kept
     if not found:
         raise FormatError(runs, "holds no run of main/taxoexpan*; run them first, with --task")
-    figure, (axis,) = _grid(1, 1, f"Ranks of the test queries' true parents, {features}", 9)
+    figure, (axis,) = _grid(1, 1, "Ranks of the test queries' true parents", shown, 9)
     width = 0.8 / len(found)
     for place, (title, counts) in enumerate(found.items()):
         bars = np.arange(len(counts)) + (place - (len(found) - 1) / 2) * width
@@ -142,12 +144,16 @@ def _cases(runs: Path, vectors: str | None) -> Figure:
     return figure
 
 
-def _grid(rows: int, columns: int, title: str, width: float = 4.2) -> tuple[Figure, Sequence[Axes]]:
+def _grid(
+    rows: int, columns: int, title: str, runs: Sequence[Run], width: float = 4.2
+) -> tuple[Figure, Sequence[Axes]]:
+    """Empty axes under a title that names the data and the vectors of these runs."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width * columns, 4.2 * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False)
-    figure.suptitle(title)
+    task = runs[0].record["task"]
+    figure.suptitle(f"{title}: {task['name']}, {task['features']}")
     return figure, list(axes.flat)
 
 

@@ -31,6 +31,13 @@ our figure (mean ± deviation over the seeds), the published one (*paper*), and 
 **The paper's vectors cannot be had**: 250 dimensions, learned from a corpus of papers that is not
 published. Every figure here is of other vectors, named above each table, so the figures themselves
 cannot agree; what can be compared is the order of the methods.
+
+```
+taxoexpan reproduce prepare computer_science.terms -o task.npz --half [--features …]
+taxoexpan reproduce run main ablation loss sensitivity scalability --task task.npz --runs runs
+taxoexpan reproduce figure loss --runs runs -o reproduction     # sensitivity, scalability, cases
+taxoexpan reproduce report --runs runs --pictures reproduction -o reproduction.md
+```
 """
 
 
@@ -74,6 +81,8 @@ def _orders(cells: Sequence[Cell], runs: Path) -> str:
     for task in tasks:
         ours = {c.name: mean_of(runs_of(runs, c).get(task, []), "mrr") for c in compared}
         ran = [cell for cell in compared if not np.isnan(ours[cell.name])]
+        if len(ran) < 2:
+            continue
         ordered = sorted(ran, key=lambda cell: -ours[cell.name])
         same = _agreement([c for c in published if c in ran], ordered)
         lines.append(f"- {task}: {_listed(ordered)} ({same:.0%} of the pairs as in the paper)")

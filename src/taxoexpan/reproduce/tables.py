@@ -20,6 +20,12 @@ def table_text(cells: Sequence[Cell], kept: Path) -> str:
     tasks = sorted({task for of_cell in found.values() for task in of_cell})
     if not tasks:
         raise FormatError(kept, "holds no run of these; run them first, with --task")
+    # Another table's run may stand here too; by itself it is no table of this task.
+    tried = {
+        task: {those[task][0].folder for those in found.values() if task in those} for task in tasks
+    }
+    most = max(map(len, tried.values()))
+    tasks = [task for task in tasks if len(tried[task]) > 1 or most == 1]
     by_task = [{name: those.get(task, []) for name, those in found.items()} for task in tasks]
     return "\n".join(_of_task(cells, runs) for runs in by_task)
 
