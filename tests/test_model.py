@@ -210,3 +210,33 @@ def test_a_wrong_number_of_parents_or_score_is_refused(
 def test_nothing_held_out_cannot_be_evaluated(model: TaxoExpan) -> None:
     with pytest.raises(ModelError, match="nothing is held out"):
         model.evaluate(mask_leaves(model.taxonomy, 0.0, 0, 0))
+
+
+def made_up(count: int = 12) -> Taxonomy:
+    """Kinds with names that say nothing, each with children that only their definitions place."""
+    letters = "bcdfghklmnprstvz"
+    kinds = [f"{letters[i]}o{letters[-1 - i]}u" for i in range(count)]
+    concepts = [Concept("root", "all", definition="what there is")]
+    concepts += [Concept(kind, kind, definition="a thing") for kind in kinds]
+    relations = [("root", kind) for kind in kinds]
+    for k, kind in enumerate(kinds):
+        for n in range(8):
+            name = f"{letters[n]}a{letters[(k + n) % 16]}i"
+            definition = f"a {['big', 'old', 'thin', 'loud'][n % 4]} {kind} of the north"
+            concepts.append(Concept(f"{kind}-{n}", name, definition=definition))
+            relations.append((kind, f"{kind}-{n}"))
+    return Taxonomy(concepts, relations)
+
+
+def test_a_definition_that_names_its_genus_is_heeded(tmp_path: Path) -> None:
+    model = TaxoExpan(
+        seed=0, device="cpu", naming="yes", epochs=12, batch_size=8, drawn=32, definition_weight=0.0
+    ).fit(made_up())
+    model.save(tmp_path / "model")
+    told, untold = Concept("", "wuwu", definition="a small bozu"), Concept("", "wuwu")
+    for one in (model, TaxoExpan.load(tmp_path / "model", device="cpu")):
+        scores = [
+            next(s.score for s in one.rank([concept], top_k=200) if s.parent.id == "bozu")
+            for concept in (told, untold)
+        ]
+        assert scores[0] > 1.5 * scores[1]

@@ -34,6 +34,19 @@ def test_an_interval_covers_the_true_mean_about_as_often_as_it_says() -> None:
         assert least < np.mean([low <= 1 <= high for low, high in bounds]) < most
 
 
+def test_weights_are_drawn_with_their_queries() -> None:
+    values, weights = np.array([0.0, 1.0, 4.0]), np.array([1.0, 2.0, 1.0])
+    pairs = product(zip(values, weights, strict=True), repeat=3)
+    means = [sum(v * w for v, w in drawn) / sum(w for _, w in drawn) for drawn in pairs]
+    bounds = interval(values, 0.8, draws=50_000, weights=weights)
+    assert bounds == pytest.approx(np.quantile(means, [0.1, 0.9]), abs=0.05)
+    assert interval(values, weights=np.full(3, 7)) == pytest.approx(interval(values))
+    apart = difference(values, np.zeros(3), weights=weights)
+    assert apart.mean == pytest.approx(6 / 4)
+    with pytest.raises(TaxoExpanError, match="there are 2 weights for 3 values; give one for each"):
+        interval(values, weights=np.ones(2))
+
+
 def test_an_interval_is_that_of_all_ways_to_draw() -> None:
     values = np.array([0.0, 1.0, 2.5, 7.0, 4.0])
     low, high = interval(values, 0.8, draws=50_000)

@@ -47,6 +47,11 @@ class Adjacency:
         owners = np.repeat(np.arange(len(rows)), counts)
         return owners, self.targets[ranges(starts, counts)]
 
+    def between(self, start: int, stop: int) -> Adjacency:
+        """The rows from one place to before another, as rows of their own."""
+        offsets = self.offsets[start : stop + 1]
+        return Adjacency(offsets - offsets[0], self.targets[offsets[0] : offsets[-1]])
+
     def levels_down(self, start: Indices) -> Iterator[Indices]:
         """Everything that can be reached from `start`, breadth first, each row once."""
         seen = np.zeros(len(self), dtype=np.bool_)

@@ -54,6 +54,8 @@ class Configuration:
     """About how long these begin; a concept's vector has length 1, and far longer ones drown it."""
     fusion: int
     """Hidden units of the fusion head; 0 leaves it out."""
+    naming: str
+    """Whether the match knows which concepts a query's definition names first: yes or no."""
     dropout: float
     """Share of every layer's input that is dropped while training."""
     query_dropout: float
@@ -130,6 +132,7 @@ CHOICES = {
     "negatives": ("sampled", "uniform", "shared", "all"),
     "instances": ("relations", "first-parents"),
     "root_negatives": ("yes", "no"),
+    "naming": ("yes", "no"),
     "monitor": ("mr", "reciprocal_rank"),
 }
 """What a setting that is a word may be; known here, so that no network is needed to refuse it."""

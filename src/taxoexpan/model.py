@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from taxoexpan.adjacency import Adjacency
 from taxoexpan.archive import (
     Archive,
     load_archive,
@@ -35,6 +36,7 @@ from taxoexpan.features.concepts import (
 )
 from taxoexpan.features.encoders import make_encoder
 from taxoexpan.files import refuse_overwriting
+from taxoexpan.lexicon import Lexicon
 from taxoexpan.metrics import Metrics, metrics_of
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.network.vectors import ConceptVectors
@@ -67,6 +69,7 @@ class TaxoExpan:
         self.history: History | None = None
         self._archive: Archive | None = None
         self._placement: Placement | None = None
+        self._lexicon: Lexicon | None = None
 
     def fit(
         self,
@@ -109,11 +112,17 @@ class TaxoExpan:
 
         anchors = Anchors(holdout.taxonomy, features, c.siblings)
 
+        lexicon = self._lexicon_of(holdout.taxonomy)
+        named, asked = None, None
+        if lexicon is not None:
+            named = lexicon.named_by(holdout.taxonomy.concepts, known=True)
+            asked = lexicon.named_by(holdout.concepts)
+
         def validate(network: MatchingNetwork) -> Metrics:
             placement = Placement(network, anchors, anchors.encode(network))
-            return metrics_of(placement.true_ranks(queries, holdout.parents, ties=0.5))
+            return metrics_of(placement.true_ranks(queries, holdout.parents, 0.5, asked))
 
-        supervision = Supervision(holdout.taxonomy, c, self.seed)
+        supervision = Supervision(holdout.taxonomy, c, self.seed, named)
         board = Board(Path(tensorboard)) if tensorboard else None
         report = Report(progress, Path(log) if log else None, board)
         gpus = [self.device] if self.device.type == "cuda" else []
@@ -134,7 +143,7 @@ class TaxoExpan:
         self._archive = Archive(
             c, self.preset, self.seed, taxonomy, self.encoder, network, vectors, keys, record
         )
-        self._placement = None
+        self._placement, self._lexicon = None, None
         return self
 
     def suggest(self, concepts: Iterable[str | Concept], top_k: int = 5) -> list[Suggestion]:
@@ -159,7 +168,7 @@ class TaxoExpan:
         taxonomy = self.taxonomy
         vectors = self._embed(concepts)
         warn_of_unknown(vectors.cpu().numpy(), concepts)
-        ranking = self.placement.rank(vectors, top_k)
+        ranking = self.placement.rank(vectors, top_k, self._named_by(concepts))
         offered = np.unique(ranking.anchors).tolist()
         parents = {i: (taxonomy.concept_at(i), taxonomy.path(taxonomy.ids[i])) for i in offered}
         return [
@@ -194,7 +203,10 @@ class TaxoExpan:
         anchors = Anchors(holdout.taxonomy, features, self.configuration.siblings)
         network = archive.network.to(self.device)
         placement = Placement(network, anchors, anchors.encode(network))
-        return metrics_of(placement.true_ranks(self._embed(holdout.concepts), holdout.parents))
+        lexicon = self._lexicon_of(holdout.taxonomy)
+        named = None if lexicon is None else lexicon.named_by(holdout.concepts)
+        queries = self._embed(holdout.concepts)
+        return metrics_of(placement.true_ranks(queries, holdout.parents, named=named))
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the model as a directory."""
@@ -209,7 +221,8 @@ class TaxoExpan:
         model.device = choose_device(device)
         model.configuration = archive.configuration
         model.encoder = archive.encoder
-        model.history, model._archive, model._placement = None, archive, None
+        model.history, model._archive = None, archive
+        model._placement, model._lexicon = None, None
         return model
 
     @property
@@ -232,6 +245,16 @@ class TaxoExpan:
             anchors = Anchors(a.taxonomy, vectors, a.configuration.siblings)
             self._placement = Placement(network, anchors, a.keys.to(self.device))
         return self._placement
+
+    def _lexicon_of(self, taxonomy: Taxonomy) -> Lexicon | None:
+        """The names that definitions are searched for, if that counts."""
+        return Lexicon.of(taxonomy) if self.configuration.naming == "yes" else None
+
+    def _named_by(self, concepts: Sequence[Concept]) -> Adjacency | None:
+        """The concepts of the taxonomy that each definition names first, if that counts."""
+        if self._lexicon is None:
+            self._lexicon = self._lexicon_of(self.taxonomy)
+        return None if self._lexicon is None else self._lexicon.named_by(concepts)
 
     def _fitted(self) -> Archive:
         if self._archive is None:

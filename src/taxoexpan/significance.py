@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from taxoexpan.errors import ConfigurationError, TaxoExpanError
 
+DRAWS = 2000
+"""How often queries are drawn anew, unless said otherwise."""
 CELLS = 1_000_000
 """Draws times queries held at a time."""
 ROUNDING = 1e-12
@@ -32,36 +34,50 @@ class Difference:
 
 
 def interval(
-    values: NDArray[Any], level: float = 0.95, draws: int = 2000, seed: int = 0
+    values: NDArray[Any],
+    level: float = 0.95,
+    draws: int = DRAWS,
+    seed: int = 0,
+    weights: NDArray[Any] | None = None,
 ) -> tuple[float, float]:
-    """The bounds of the mean of the queries' values [Q], by drawing queries anew (bootstrap)."""
-    known = _numbers(values)
+    """The bounds of the mean of the queries' values [Q], by drawing queries anew (bootstrap).
+
+    With `weights` [Q] it is the weighted mean, whose weights are drawn with the queries.
+    """
+    known, heavy = _numbers(values), _weights(values, weights)
     if not 0 < level < 1:
         raise ConfigurationError(f"level is {level!r}; it must be between 0 and 1, such as 0.95")
     generator = np.random.default_rng(seed)
     size = len(known)
-    means = [
-        known[generator.integers(0, size, (rows, size))].mean(1) for rows in _blocks(draws, size)
-    ]
+    means = []
+    for rows in _blocks(draws, size):
+        drawn = generator.integers(0, size, (rows, size))
+        means.append((known * heavy)[drawn].sum(1) / heavy[drawn].sum(1))
     low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
 def difference(
-    one: NDArray[Any], other: NDArray[Any], draws: int = 2000, seed: int = 0
+    one: NDArray[Any],
+    other: NDArray[Any],
+    draws: int = DRAWS,
+    seed: int = 0,
+    weights: NDArray[Any] | None = None,
 ) -> Difference:
     """Compare two methods by their values for the same queries, [Q] each, in the same order.
 
     The interval is the bootstrap's, and the p-value that of a permutation test: where the methods
-    do not differ, each query's two values could as well stand the other way round.
+    do not differ, each query's two values could as well stand the other way round. `weights` [Q]
+    say how much each query counts.
     """
     first, second = _numbers(one), _numbers(other)
     if len(first) != len(second):
         message = f"one method has values for {len(first)} queries, the other for {len(second)}"
         raise TaxoExpanError(f"{message}; give both for the same queries, in the same order")
-    apart = first - second
-    low, high = interval(apart, draws=draws, seed=seed)
-    return Difference(float(apart.mean()), low, high, _chance(apart, draws, seed))
+    apart, heavy = first - second, _weights(one, weights)
+    low, high = interval(apart, draws=draws, seed=seed, weights=heavy)
+    mean = float((apart * heavy).sum() / heavy.sum())
+    return Difference(mean, low, high, _chance(apart * heavy, draws, seed))
 
 
 def _chance(apart: NDArray[np.float64], draws: int, seed: int) -> float:
@@ -83,6 +99,17 @@ def _blocks(draws: int, size: int) -> Iterator[int]:
     most = max(1, CELLS // size)
     for start in range(0, draws, most):
         yield min(most, draws - start)
+
+
+def _weights(values: NDArray[Any], weights: NDArray[Any] | None) -> NDArray[np.float64]:
+    """How much each query counts [Q]; all alike where nothing is said."""
+    if weights is None:
+        return np.ones(len(values))
+    heavy = _numbers(weights)
+    if len(heavy) != len(values) or (heavy <= 0).any():
+        message = f"there are {len(heavy)} weights for {len(values)} values"
+        raise TaxoExpanError(f"{message}; give one for each query, above zero")
+    return heavy
 
 
 def _numbers(values: NDArray[Any]) -> NDArray[np.float64]:

@@ -156,7 +156,7 @@ def test_versions_without_growth_are_refused(
     pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["evaluate", str(new), str(pantry), *CHEAP]) == 2
-    assert "give two versions of one taxonomy" in capsys.readouterr().err
+    assert "give the old one first" in capsys.readouterr().err
 
 
 def test_nothing_is_overwritten(

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 
 import pytest
 from splits import write_split
 
 from taxoexpan.cli.main import main
-from taxoexpan.reproduce.cells import all_cells
+from taxoexpan.reproduce.cells import PICTURES, all_cells
 from taxoexpan.reproduce.tasks import load_task
 
 CHEAP = ["main/popularity", "main/closest-*"]
@@ -45,11 +47,15 @@ def test_a_task_is_prepared(task: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_experiments_run_once_and_are_shown(task: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(task, "run", *CHEAP, "--seeds", "2") == 0
-    told = capsys.readouterr().err.splitlines()
+    lines = capsys.readouterr().err.splitlines()
     titles = ["popularity", "Closest-Parent", "Closest-Neighbor"]
-    assert [line.split(":")[0] for line in told] == [
-        f"{title}, seed {seed}" for seed in (0, 1) for title in titles
+    began, told = lines[::2], lines[1::2]
+    seeded = [f"{title}, seed {seed}" for seed in (0, 1) for title in titles]
+    assert began == [
+        f"{one}: begins, with {left} more to run after it"
+        for one, left in zip(seeded, range(5, -1, -1), strict=True)
     ]
+    assert [line.split(": MR")[0] for line in told] == seeded
     runs = task.parent / "runs"
     stamps = {path: path.stat().st_mtime_ns for path in runs.rglob("*")}
     assert run(task, "run", *CHEAP, "--seeds", "2") == 0
@@ -57,12 +63,12 @@ def test_experiments_run_once_and_are_shown(task: Path, capsys: pytest.CaptureFi
     assert {path: path.stat().st_mtime_ns for path in runs.rglob("*")} == stamps
     assert main(["reproduce", "table", "main", "--runs", str(runs)]) == 0
     table = capsys.readouterr().out
-    assert "| 1327.2 |" in table
+    assert "| 1327.2 |" in table  # whose deviation is 0
     for title in titles:
         (row,) = [line for line in table.splitlines() if line.startswith(f"| {title} |")]
         assert row.endswith("| 2 |")
     (never,) = [line for line in table.splitlines() if line.startswith("| TaxoExpan |")]
-    assert never.startswith("| TaxoExpan | – | 80.3 |  | – |")
+    assert never.startswith("| TaxoExpan | – | 80.3 ± 5.5 |  | – |")
 
 
 @pytest.mark.parametrize(
@@ -70,10 +76,16 @@ def test_experiments_run_once_and_are_shown(task: Path, capsys: pytest.CaptureFi
     [
         (["figure", "loss"], "holds no run of loss/"),
         (["figure", "cases"], "holds no run of main/taxoexpan*"),
-        (["figure", "loss", "-o", "nowhere"], "nowhere: there is no such folder; make it first"),
+        (["figure", "loss", "-o", "nowhere"], "holds no run of loss/"),
+        (["figure", "loss", "-o", "/dev/null"], "/dev/null: is no folder; give the name of one"),
+        (["figure", "loss", "-o", "/dev/null/x"], "the folder /dev/null is not there"),
+        (["figure", "loss", "--task", "x.npz", "--vectors", "static"], "give one of them"),
         (["table", "ablation"], "holds no run of these; run them first, with --task"),
         (["run", "tables", "--task", "x.npz"], "no experiment is called 'tables'"),
         (["run", "main", "--task", "x.npz"], "x.npz: there is no such file; make it with"),
+        (["report", "-o", "page.md"], "holds no runs; make some with reproduce run"),
+        (["report", "--remarks", "no.md", "-o", "page.md"], "no.md: cannot be read (No such file"),
+        (["report", "--remarks", "no.md", "-o", "page.md"], "give --remarks a Markdown file"),
         (["prepare", "x.terms", "-o", "x.npz"], "x.terms"),
     ],
 )
@@ -88,3 +100,101 @@ def test_what_cannot_be_done_is_refused(
     assert main(["reproduce", *arguments]) == 2
     assert message in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_run_goes_by_the_name_that_was_asked_for(
+    task: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(task, "run", "main/popularity", "--seeds", "1") == 0
+    (file,) = task.parent.glob("runs/*/*/0/run.json")
+    record = json.loads(file.read_text(encoding="utf-8"))
+    record["cell"]["title"] = "what another table calls it"
+    file.write_text(json.dumps(record), encoding="utf-8")
+    capsys.readouterr()
+    assert run(task, "run", "main/popularity", "--seeds", "1") == 0
+    assert capsys.readouterr().err.startswith("popularity, seed 0: MR")
+
+
+def test_quiet_leaves_the_results(task: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run(task, "run", "main/popularity", "--seeds", "1", "--quiet") == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("popularity, seed 0: MR")
+
+
+def test_without_xgboost_the_others_are_run(
+    task: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    for names in (["main/dist-xgboost", "main/popularity"], ["main/dist*"]):
+        assert run(task, "run", *names, "--seeds", "1") == 2
+        assert "pip install taxoexpan[boost]" in capsys.readouterr().err
+        assert not (task.parent / "runs").exists()
+    assert run(task, "run", "main/dist*", "main/popularity", "--seeds", "1") == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].startswith("note: main/dist-xgboost is left out: xgboost")
+    assert told[-1].startswith("popularity, seed 0: MR")
+
+
+def test_without_matplotlib_nothing_is_run_for_a_figure(
+    task: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(PICTURES, "cases", "main/closest-*")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert run(task, "figure", "cases", "-o", str(task.parent)) == 2
+    assert "pip install taxoexpan[plots]" in capsys.readouterr().err
+    assert not (task.parent / "runs").exists()
+
+
+def test_a_figure_is_of_the_task_that_is_given(
+    task: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setitem(PICTURES, "cases", "main/closest-*")  # which is quick to run
+    other, folder = task.parent / "runs" / "other", task.parent / "a" / "b"
+    assert run(task, "run", "main/closest-*", "--seeds", "1") == 0
+    (task.parent / "runs" / "pantry-static").rename(other)
+    assert run(task, "figure", "cases", "--seeds", "1", "-o", str(folder)) == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["cases.png", "cases.svg"]
+    drawn = ["reproduce", "figure", "cases", "--runs", str(other.parent), "-o", str(folder)]
+    capsys.readouterr()
+    assert main(drawn) == 2
+    assert "cases.png: is already there" in capsys.readouterr().err
+    assert main([*drawn, "--force"]) == 2
+    told = capsys.readouterr().err
+    assert "choose with --vectors one of other (static), pantry-static (static)" in told
+    assert main([*drawn, "--force", "--vectors", "other"]) == 0
+
+
+def test_a_damaged_run_is_refused_by_every_step(
+    task: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setitem(PICTURES, "cases", "main/closest-*")
+    assert run(task, "run", "main/closest-parent", "--seeds", "1") == 0
+    (file,) = task.parent.glob("runs/*/*/0/run.json")
+    file.write_text("{}", encoding="utf-8")
+    runs = ["--runs", str(task.parent / "runs")]
+    for step in (
+        ["run", "main/closest-parent", "--task", str(task)],
+        ["table", "main"],
+        ["figure", "cases", "-o", str(task.parent)],
+        ["report", "-o", str(task.parent / "page.md")],
+    ):
+        capsys.readouterr()
+        assert main(["reproduce", *step, *runs]) == 2
+        told = capsys.readouterr().err
+        assert told.startswith(f"taxoexpan: {file.parent}: is no whole run (")
+        assert told.endswith("; delete it and run again\n")
+
+
+def test_a_page_is_written_with_remarks(task: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(task, "run", "main/popularity", "--seeds", "1") == 0
+    page, remarks = task.with_name("page.md"), task.with_name("remarks.md")
+    runs = ["--runs", str(task.parent / "runs"), "--remarks", str(remarks)]
+    remarks.write_bytes(b"na\xefve")
+    assert main(["reproduce", "report", "-o", str(page), *runs]) == 2
+    assert f"{remarks}: byte 0xef is not UTF-8; save the file" in capsys.readouterr().err
+    remarks.write_text("naïve\n", encoding="utf-8")
+    assert main(["reproduce", "report", "-o", str(page), *runs]) == 0
+    assert "\nnaïve\n" in page.read_text(encoding="utf-8")

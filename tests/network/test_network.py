@@ -16,6 +16,7 @@ from network.reference import (
     score,
 )
 
+from taxoexpan.adjacency import Adjacency
 from taxoexpan.configuration import load_preset
 from taxoexpan.egonets import Egonets
 from taxoexpan.errors import ConfigurationError
@@ -103,6 +104,37 @@ def test_loss_and_gradient_equal_the_equations_pair_by_pair(
     hold_against_the_equations(seed, fusion, siblings, childless, variant)
 
 
+@pytest.mark.parametrize("negatives", ["sampled", "uniform", "shared", "all"])
+@pytest.mark.parametrize("matching", ["bilinear", "mlp"])
+@pytest.mark.parametrize("loss", ["infonce", "bce"])
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=4, deadline=None)
+def test_what_definitions_name_counts_as_the_equations_say(
+    loss: str, matching: str, negatives: str, seed: int
+) -> None:
+    variant = {"loss": loss, "matching": matching, "negatives": negatives, "naming": "yes"}
+    hold_against_the_equations(seed, 0, 50, 0.0, variant)
+
+
+def random_names(rows: int, taxonomy: Taxonomy, seed: int) -> Adjacency:
+    """For each row up to three concepts, as if a definition named them."""
+    generator = np.random.default_rng(seed)
+    named = [
+        generator.choice(len(taxonomy), min(generator.integers(4), len(taxonomy)), replace=False)
+        for _ in range(rows)
+    ]
+    owners = np.repeat(np.arange(rows), [len(each) for each in named])
+    return Adjacency.from_pairs(owners, np.concatenate(named).astype(np.int64), rows)
+
+
+def slow_bonus(network: MatchingNetwork, named: Adjacency, row: int, anchor: int) -> torch.Tensor:
+    """What an anchor gains that the row's definition names."""
+    if network.naming is None or anchor not in named.of(row):
+        return torch.zeros(())
+    first = anchor == named.of(row)[0]
+    return network.naming.reach * network.naming.weight[0 if first else 1]
+
+
 def hold_against_the_equations(
     seed: int, fusion: int, siblings: int, childless: float, variant: dict[str, object]
 ) -> None:
@@ -110,10 +142,12 @@ def hold_against_the_equations(
         taxonomy, network, vectors = random_case(seed, fusion, **variant)
         shape = {"batch_size": 64, "drawn": 5, "siblings": siblings, "childless": childless}
         shape["negatives"] = variant.get("negatives", "shared")
-        supervision = Supervision(taxonomy, load_preset("best", **shape), seed)
+        shape["naming"] = variant.get("naming", "no")
+        named = random_names(len(taxonomy), taxonomy, seed)
+        supervision = Supervision(taxonomy, load_preset("best", **shape), seed, named)
         batch = next(supervision.epoch())
         fast = network.loss(ConceptVectors.of(vectors), batch)
-        slow = slow_loss(network, taxonomy, vectors, batch, str(variant["loss"]))
+        slow = slow_loss(network, taxonomy, vectors, batch, str(variant["loss"]), named)
         torch.testing.assert_close(fast, slow)
         parameters = list(network.parameters())
         gradients = [
@@ -132,19 +166,25 @@ def slow_loss(
     vectors: torch.Tensor,
     batch: TrainingBatch,
     loss: str,
+    named: Adjacency,
 ) -> torch.Tensor:
     """Every instance of a batch by itself, every egonet on its own."""
     anchors = sorted({int(a) for a in batch.egonets.concepts[anchor_nodes(batch.egonets)]})
     total, counted = torch.zeros(()), 0
     for row, query in enumerate(batch.queries.tolist()):
         place = int(batch.positives[row])
-        tried = anchors if batch.drawn is None else [anchors[i] for i in batch.drawn[:, row]]
+        tried = anchors
+        if batch.drawn is not None:
+            drawn = batch.drawn if batch.drawn.dim() == 1 else batch.drawn[:, row]
+            tried = [anchors[i] for i in drawn]
         parents = set(taxonomy.parents_of.of(query).tolist())
         below = {taxonomy.index(id) for id in taxonomy.descendants(taxonomy.ids[query])}
         negatives = [a for a in tried if a not in parents | below | {query}]
         own = egonet_in(batch.egonets, place, without=query)
         others = [egonet_in(batch.egonets, anchors.index(a)) for a in negatives]
         raw = [score(network, vectors, egonet, vectors[:, query]) for egonet in (own, *others)]
+        pairs_of = zip(raw, (anchors[place], *negatives), strict=True)
+        raw = [value + slow_bonus(network, named, query, anchor) for value, anchor in pairs_of]
         value, pairs = instance_loss(network, raw, loss)
         total, counted = total + value, counted + pairs
     return total / counted
@@ -157,16 +197,18 @@ def test_an_unknown_name_is_answered_with_the_choices(name: str) -> None:
         MatchingNetwork(load_preset("best", **{name: "gnn"}), SIZE)
 
 
-@pytest.mark.parametrize("fusion", [0, 5])
-def test_placement_scores_every_pair_as_the_equations_do(fusion: int) -> None:
+@pytest.mark.parametrize(("fusion", "naming"), [(0, "no"), (5, "no"), (5, "yes")])
+def test_placement_scores_every_pair_as_the_equations_do(fusion: int, naming: str) -> None:
     with double_precision():
-        taxonomy, network, vectors = random_case(3, fusion)
+        taxonomy, network, vectors = random_case(3, fusion, naming=naming)
+        named = random_names(3, taxonomy, 3)
         queries = torch.nn.functional.normalize(torch.randn(2, 3, SIZE), dim=2)
         anchors = Anchors(taxonomy, ConceptVectors.of(vectors), 50)
-        scores = Placement(network, anchors, anchors.encode(network)).scores(queries)
+        scores = Placement(network, anchors, anchors.encode(network)).scores(queries, named)
         for anchor in range(len(taxonomy)):
             for q in range(3):
                 slow = score(network, vectors, egonet_of(taxonomy, anchor), queries[:, q])
+                slow = slow + slow_bonus(network, named, q, anchor)
                 torch.testing.assert_close(scores[anchor, q], slow.detach())
 
 

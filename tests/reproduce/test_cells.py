@@ -6,7 +6,7 @@ import pytest
 
 from taxoexpan.baselines.catalogue import METHODS, make_method
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.reproduce.cells import FIGURES, Cell, all_cells, find_cells
+from taxoexpan.reproduce.cells import FIGURES, PICTURES, TABLES, Cell, all_cells, find_cells
 
 
 @pytest.mark.parametrize("cell", all_cells(), ids=lambda cell: cell.name)
@@ -35,6 +35,11 @@ def test_tables_have_their_published_figures() -> None:
         assert 0 < cell.published["hit_at_1"] < cell.published["hit_at_3"] < 1
         assert 0 < cell.published["mrr"] < 1 < cell.published["mr"]
     assert not any(cell.published for cell in find_cells(sorted(own)))
+
+
+def test_every_cell_is_in_a_table_and_every_picture_has_cells() -> None:
+    assert {cell.group for cell in all_cells()} == set(TABLES)
+    assert all(find_cells([pattern]) for pattern in PICTURES.values())
 
 
 def test_the_ablation_has_the_papers_twelve_rows_in_order() -> None:

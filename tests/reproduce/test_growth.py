@@ -14,7 +14,7 @@ from taxoexpan.errors import ModelError, TaxonomyError
 from taxoexpan.features.concepts import embed_concepts
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.metrics import Averaging, metrics_of, per_query
-from taxoexpan.reproduce.comparing import SHOWN, compare, comparison_text
+from taxoexpan.reproduce.comparing import SHOWN, Estimate, compare, comparison_text
 from taxoexpan.reproduce.growth import Growth, evaluate_growth, growth_between
 from taxoexpan.significance import difference, interval
 from taxoexpan.taxonomy import Concept
@@ -91,7 +91,7 @@ def test_moves_of_old_concepts_are_no_queries(old: Taxonomy) -> None:
 
 
 def test_two_versions_without_growth_are_refused(old: Taxonomy, new: Taxonomy) -> None:
-    with pytest.raises(TaxonomyError, match=r"none of 0 new concepts .* the old one first"):
+    with pytest.raises(TaxonomyError, match="that the old one lacks; give the old one first"):
         growth_between(new, old)
     unrelated = Taxonomy([Concept("x", "x"), Concept("y", "y")], [("x", "y")])
     with pytest.raises(TaxonomyError, match=r"none of 2 new concepts .* the same ids"):
@@ -145,10 +145,20 @@ def test_figures_come_with_their_intervals(averaging: Averaging) -> None:
     for one in (bad, good):
         expected = metrics_of(RANKS[one.method], averaging).as_dict()
         for figure in SHOWN:
-            values = per_query(RANKS[one.method], figure, averaging)
             estimate = one.figures[figure]
-            assert estimate.mean == expected[figure]
-            assert (estimate.low, estimate.high) == interval(values)
+            assert estimate.mean == pytest.approx(expected[figure])
+            bounds = (estimate.low, estimate.high)
+            if averaging == "pooled":
+                values, counts = per_query(RANKS[one.method], figure), np.array([1, 2, 1, 1])
+                assert bounds == interval(values, weights=counts)
+            else:
+                assert bounds == interval(per_query(RANKS[one.method], figure, averaging))
+
+
+def test_no_pooled_share_is_above_one() -> None:
+    ranks = [np.ones(1 + place % 4) for place in range(40)]
+    (only,) = compare({"perfect": ranks}, "pooled")
+    assert only.figures["hit_at_1"] == Estimate(1, 1, 1)
 
 
 def test_the_best_by_hit_at_1_is_what_others_are_compared_with() -> None:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from splits import pantry_task
 
 from taxoexpan.baselines.catalogue import make_method
+from taxoexpan.baselines.closest import ClosestNeighbor
 from taxoexpan.baselines.method import ranks_by
 from taxoexpan.errors import FormatError
 from taxoexpan.metrics import metrics_of
@@ -73,7 +76,7 @@ def test_changed_taxonomies_are_learned_from(task: Task, tmp_path: Path) -> None
 def test_nothing_runs_twice(task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cells = [CLOSEST, Cell("test/popularity", 1, "popularity", "popularity")]
     done = list(run_cells(cells, task, 2, tmp_path))
-    order = [(run.record["cell"]["method"], run.record["seed"]) for run in done]
+    order = [(run.record["cell"]["method"], run.record["seed"]) for _, run in done]
     assert order == [
         ("closest-parent", 0),
         ("popularity", 0),
@@ -83,7 +86,7 @@ def test_nothing_runs_twice(task: Task, tmp_path: Path, monkeypatch: pytest.Monk
     stamps = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     monkeypatch.setattr(running, "run_cell", None)
     again = list(run_cells(cells, task, 2, tmp_path))
-    assert [run.record for run in again] == [run.record for run in done]
+    assert [run.record for _, run in again] == [run.record for _, run in done]
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == stamps
 
 
@@ -109,12 +112,115 @@ def test_an_interrupted_run_leaves_nothing(
     assert not list((tmp_path / "runs").iterdir())
 
 
-def test_half_a_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"is no whole run .*; delete it and run again"):
-        read_run(tmp_path)
-    (tmp_path / "run.json").write_text("{", encoding="utf-8")
-    with pytest.raises(FormatError, match=r"is no whole run .*; delete it and run again"):
-        read_run(tmp_path)
+def test_it_is_told_what_begins_and_how_many_are_left(task: Task, tmp_path: Path) -> None:
+    namesake = replace(CLOSEST, name="other/name", title="again")
+    other = Cell("test/popularity", 1, "popularity", "popularity")
+    told: list[tuple[str, int, int]] = []
+
+    def begin(cell: Cell, seed: int, left: int) -> None:
+        told.append((cell.title, seed, left))
+
+    list(run_cells([other], task, 1, tmp_path))
+    done = list(run_cells([CLOSEST, namesake, other], task, 2, tmp_path, begin))
+    assert told == [("Closest-Parent", 0, 2), ("Closest-Parent", 1, 1), ("popularity", 1, 0)]
+    # A run that is shared goes by the name that was asked for.
+    assert [cell.title for cell, _ in done] == ["Closest-Parent", "again", "popularity"] * 2
+    assert done[0][1].record == done[1][1].record
+
+
+def test_epochs_are_shown_when_asked_for(
+    task: Task, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    list(run_cells([NETWORK], task, 1, tmp_path / "silent"))
+    assert capsys.readouterr().err == ""
+    list(run_cells([NETWORK], task, 1, tmp_path / "shown", progress=True))
+    assert "epoch" in capsys.readouterr().err
+
+
+def test_a_task_is_digested_once(
+    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, calls = Task.digest, []
+
+    def digest(self: Task) -> str:
+        calls.append(self.name)
+        return real(self)
+
+    monkeypatch.setattr(Task, "digest", digest)
+    ((_, first), _) = run_cells([CLOSEST], task, 2, tmp_path)
+    assert calls == ["pantry"]
+    assert first.record["task"]["sha256"] == real(task)
+
+
+def spoil_record(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], object]:
+    def spoil(folder: Path) -> None:
+        record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        change(record)
+        (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
+
+    return spoil
+
+
+def spoil_ranks(**arrays: Any) -> Callable[[Path], object]:
+    def spoil(folder: Path) -> None:
+        with np.load(folder / "ranks.npz") as kept:
+            held = {name: kept[name] for name in kept.files}
+        held.update(arrays)
+        np.savez(folder / "ranks.npz", **{k: v for k, v in held.items() if v is not None})
+
+    return spoil
+
+
+def cut_ranks(folder: Path) -> None:
+    content = (folder / "ranks.npz").read_bytes()
+    (folder / "ranks.npz").write_bytes(content[: len(content) // 2])
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "no record": lambda folder: (folder / "run.json").unlink(),
+    "half a record": lambda folder: (folder / "run.json").write_text("{", encoding="utf-8"),
+    "an empty record": lambda folder: (folder / "run.json").write_text("{}", encoding="utf-8"),
+    "a list": lambda folder: (folder / "run.json").write_text("[]", encoding="utf-8"),
+    "not UTF-8": lambda folder: (folder / "run.json").write_bytes(b"\xff"),
+    "no task": spoil_record(lambda record: record.pop("task")),
+    "a task of text": spoil_record(lambda record: record.update(task="pantry")),
+    "no digest": spoil_record(lambda record: record["task"].pop("sha256")),
+    "no cell": spoil_record(lambda record: record.pop("cell")),
+    "no figure": spoil_record(lambda record: record["test"].pop("mrr")),
+    "a figure of text": spoil_record(lambda record: record["test"].update(mr="low")),
+    "no device": spoil_record(lambda record: record.pop("device")),
+    "no versions": spoil_record(lambda record: record.pop("versions")),
+    "no ranks": lambda folder: (folder / "ranks.npz").unlink(),
+    "empty ranks": lambda folder: (folder / "ranks.npz").write_bytes(b""),
+    "half the ranks": cut_ranks,
+    "junk for ranks": lambda folder: (folder / "ranks.npz").write_bytes(b"junk" * 100),
+    "ranks of no test": spoil_ranks(test=None),
+    "other counts": spoil_ranks(test_counts=np.array([1, 2])),
+    "other labels": spoil_ranks(labels=np.array(["one"])),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_run_is_refused_everywhere(damage: str, task: Task, tmp_path: Path) -> None:
+    ((_, run),) = run_cells([CLOSEST], task, 1, tmp_path)
+    DAMAGES[damage](run.folder)
+    refused = r"closest-parent-\w+/0: is no whole run \(.+\); delete it and run again"
+    for use in (
+        lambda: read_run(run.folder),
+        lambda: list(run_cells([CLOSEST], task, 1, tmp_path)),
+        lambda: runs_of(tmp_path, CLOSEST),
+        lambda: table_text([CLOSEST], tmp_path),
+    ):
+        with pytest.raises(FormatError, match=refused):
+            use()
+
+
+def test_a_file_in_the_place_of_a_run_is_refused(task: Task, tmp_path: Path) -> None:
+    place = folder_of(tmp_path, task, CLOSEST, 0)
+    place.parent.mkdir(parents=True)
+    place.touch()
+    with pytest.raises(FormatError, match="is no whole run"):
+        list(run_cells([CLOSEST], task, 1, tmp_path))
 
 
 def test_cells_with_equal_settings_share_their_runs(task: Task, tmp_path: Path) -> None:
@@ -135,16 +241,41 @@ def test_settings_are_equal_when_what_they_come_to_is(task: Task, tmp_path: Path
     assert place(preset="paper") != folder_of(tmp_path, task, CLOSEST, 0)
 
 
-def test_what_is_not_whole_yet_is_no_run(task: Task, tmp_path: Path) -> None:
-    (run,) = run_cells([CLOSEST], task, 1, tmp_path)
-    run.folder.rename(run.folder.with_name(".0.abc"))
+def test_defaults_of_a_method_are_settings_too(
+    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def place(method: str, **settings: object) -> Path:
+        return folder_of(tmp_path, task, Cell("test/x", 0, "x", method, settings), 0)
+
+    assert place("dist-xgboost") == place("dist-xgboost", depth=4)
+    assert place("dist-xgboost") != place("dist-xgboost", depth=5)
+    # ParentMLP has a default that no preset has.
+    assert place("parent-mlp", preset="paper") == place("parent-mlp", preset="paper", hidden=500)
+    before = place("closest-neighbor")
+    changed = property(lambda _: {"distance_of_no_children": 0.5})
+    monkeypatch.setattr(ClosestNeighbor, "settings", changed)
+    assert place("closest-neighbor") != before
+
+
+def test_only_numbers_are_seeds(task: Task, tmp_path: Path) -> None:
+    ((_, run),) = run_cells([CLOSEST], task, 1, tmp_path)
+    for name in (".0.abc", "0.bak", "1 (copy)", "³"):
+        run.folder.with_name(name).mkdir()
+    assert [found.folder for found in runs_of(tmp_path, CLOSEST)["pantry-static"]] == [run.folder]
+    run.folder.rename(run.folder.with_name("old"))
     assert not runs_of(tmp_path, CLOSEST)
+
+
+def test_runs_are_in_the_order_of_their_seeds(task: Task, tmp_path: Path) -> None:
+    list(run_cells([CLOSEST], task, 11, tmp_path))
+    runs = runs_of(tmp_path, CLOSEST)["pantry-static"]
+    assert [run.record["seed"] for run in runs] == list(range(11))
 
 
 def test_the_table_shows_published_ours_and_the_difference(task: Task, tmp_path: Path) -> None:
     published = {"mr": 1.5, "hit_at_1": 0.25, "hit_at_3": 0.5, "mrr": 0.75}
     cells = [replace(CLOSEST, published=published), replace(NETWORK, title="never run")]
-    (run,) = run_cells(cells[:1], task, 1, tmp_path)
+    ((_, run),) = run_cells(cells[:1], task, 1, tmp_path)
     ours = run.record["test"]
     text = table_text(cells, tmp_path)
     assert "**pantry**, vectors `static`, 8 test queries" in text
@@ -159,6 +290,32 @@ def test_the_table_shows_published_ours_and_the_difference(task: Task, tmp_path:
     assert mine[-1] == "1"
     assert "| never run | – |" in text
     assert len({line.count("|") for line in text.splitlines() if line.startswith("|")}) == 1
+
+
+def test_the_papers_deviation_is_shown_where_there_is_one(task: Task, tmp_path: Path) -> None:
+    published = {"mr": 80.33, "mr_deviation": 5.47, "hit_at_1": 0.25, "hit_at_1_deviation": 0.0}
+    list(run_cells([CLOSEST], task, 1, tmp_path))
+    text = table_text([replace(CLOSEST, published=published)], tmp_path)
+    (row,) = [line for line in text.splitlines() if "Closest-Parent" in line]
+    parts = [part.strip() for part in row.split("|")]
+    assert (parts[3], parts[6], parts[9]) == ("80.3 ± 5.5", ".250", "")
+
+
+def test_runs_of_other_tables_alone_make_no_table(task: Task, tmp_path: Path) -> None:
+    shared = replace(CLOSEST, name="other/closest")
+    own = [CLOSEST, Cell("test/popularity", 1, "popularity", "popularity")]
+    one, two, three = (replace(task, name=name) for name in ("one", "two", "three"))
+    list(run_cells([shared], one, 1, tmp_path))
+    # Where there is nothing else, it is what there is to show.
+    assert "**one**" in table_text(own, tmp_path)
+    list(run_cells(own, two, 1, tmp_path))
+    list(run_cells(own[1:], three, 1, tmp_path))
+    text = table_text(own, tmp_path)
+    assert "**one**" not in text
+    assert "**two**" in text
+    # A single row that was run for this table is shown.
+    assert "**three**" in text
+    assert "**one**" in table_text([shared], tmp_path)
 
 
 def test_several_seeds_have_a_deviation() -> None:

@@ -9,11 +9,20 @@ import torch
 from splits import pantry_task, same_parents, write_split
 
 from taxoexpan.baselines.method import Problem, Queries
-from taxoexpan.errors import FormatError
+from taxoexpan.cli.main import main
+from taxoexpan.errors import FormatError, ModelError
 from taxoexpan.features.concepts import embed_concepts
+from taxoexpan.features.encoders import make_encoder
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.reproduce.changes import rewired, sampled
-from taxoexpan.reproduce.tasks import Task, halved, load_task, read_split, task_content
+from taxoexpan.reproduce.tasks import (
+    Task,
+    halved,
+    load_task,
+    make_task,
+    read_split,
+    task_content,
+)
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 
@@ -26,6 +35,22 @@ def kept(task: Task, folder: Path) -> Path:
     path = folder / "task.npz"
     path.write_bytes(task_content(task))
     return path
+
+
+def listed(terms: Path, part: str) -> Path:
+    return terms.with_name(f"{terms.name}.{part}")
+
+
+def knowing(names: list[str], folder: Path) -> str:
+    """Vectors of these names and of no others."""
+    path = folder / "few.vec"
+    rows = "".join(f"{name} {place} 1 2\n" for place, name in enumerate(names))
+    path.write_text(f"{len(names)} 3\n{rows}", encoding="utf-8")
+    return f"vectors:{path}"
+
+
+def prepare(terms: Path, output: Path, *options: str) -> int:
+    return main(["reproduce", "prepare", str(terms), "-o", str(output), *options])
 
 
 def changed(task: Task, **parts: object) -> Task:
@@ -86,15 +111,23 @@ def test_the_digest_tells_every_change(task: Task, tmp_path: Path) -> None:
     ids = ["other", *p.taxonomy.ids[1:]]
     renamed = Taxonomy.from_columns(ids, p.taxonomy.labels, parents, children)
     elsewhere = [p.validation.parents[0] + 1, *p.validation.parents[1:]]
+    relabelled = Taxonomy.from_columns(p.taxonomy.ids, p.taxonomy.ids, parents, children)
+    first, second, *rest = test.parents
+    moved = [first[:1], np.concatenate([first[1:], second]), *rest]
     others = [
         replace(task, name="other"),
         replace(task, features="other"),
         changed(task, taxonomy=fewer),
         changed(task, taxonomy=renamed),
+        changed(task, taxonomy=relabelled),
         changed(task, vectors=p.vectors + 1e-6),
         changed(task, validation=Queries(p.validation.vectors, elsewhere)),
         changed(task, validation=Queries(-p.validation.vectors, p.validation.parents)),
         replace(task, test=Queries(test.vectors.flip(1), test.parents)),
+        replace(task, test=Queries(test.vectors, moved)),
+        replace(task, labels=("other", *task.labels[1:])),
+        replace(task, name="a b", features="c"),
+        replace(task, name="a", features="b c"),
     ]
     digests = {other.digest() for other in [task, *others]}
     assert len(digests) == 1 + len(others)
@@ -134,6 +167,144 @@ def test_a_split_that_holds_nothing_out_is_refused(tmp_path: Path) -> None:
     terms.with_name("pantry.terms.validation").write_text("0\n", encoding="utf-8")
     with pytest.raises(FormatError, match=r"validation: names no concept whose parent"):
         read_split(terms)
+
+
+def test_vectors_that_know_nothing_are_refused_and_few_are_told(tmp_path: Path) -> None:
+    split = read_split(write_split(tmp_path))
+    with pytest.raises(ModelError, match="no vector for any name of the taxonomy"):
+        make_task("pantry", make_encoder(knowing(["quasar"], tmp_path)), *split)
+    encoder = make_encoder(knowing(["milk", "tea"], tmp_path))
+    with pytest.warns(UserWarning, match="have no vector by") as told:
+        make_task("pantry", encoder, *split)
+    messages = [str(each.message) for each in told]
+    assert [message.partition(" by ")[0] for message in messages] == [
+        "55 of 73 concepts have no vector",
+        "6 of 8 validation queries have no vector",
+        "6 of 8 test queries have no vector",
+    ]
+    assert all("another one beside it" in message for message in messages)
+    assert {each.filename for each in told} == {__file__}
+
+
+def test_queries_without_a_vector_are_told_though_they_are_few(tmp_path: Path) -> None:
+    terms = write_split(tmp_path)
+    names = terms.read_text(encoding="utf-8").replace("green milk", "zzgreen zzmilk")
+    terms.write_text(names, encoding="utf-8")
+    words = sorted({word for name in names.split() for word in name.split() if "zz" not in word})
+    encoder = make_encoder(knowing(words, tmp_path))
+    with pytest.warns(UserWarning, match="^1 of 8 test queries have no vector") as told:
+        make_task("pantry", encoder, *read_split(terms))
+    assert len(told) == 1
+
+
+def test_what_is_validated_on_is_not_tested(tmp_path: Path) -> None:
+    terms = write_split(tmp_path)
+    validation, test = (listed(terms, part) for part in ("validation", "test"))
+    known, tested = (path.read_text(encoding="utf-8").split() for path in (validation, test))
+    test.write_text("\n".join([*tested, known[3], known[1], known[3]]), encoding="utf-8")
+    place = rf"terms\.test, line {len(tested) + 1}: shares 2 ids with the validation list"
+    with pytest.raises(FormatError, match=rf"{place}, such as '{known[3]}'; leave each in one"):
+        read_split(terms)
+
+
+def test_an_id_that_is_listed_twice_counts_once(tmp_path: Path) -> None:
+    terms = write_split(tmp_path)
+    once = read_split(terms)[1]
+    ids = listed(terms, "test").read_text(encoding="utf-8").split()
+    listed(terms, "test").write_text("\n".join([*ids, *ids[:3]]), encoding="utf-8")
+    assert read_split(terms)[1].concepts == once.concepts
+
+
+def test_ids_that_make_no_query_are_told(tmp_path: Path) -> None:
+    terms = write_split(tmp_path)
+    with listed(terms, "test").open("a", encoding="utf-8") as file:
+        file.write("0\n")
+    message = r"terms\.test: no query is made of 1 id without a parent in what remains, such as '0'"
+    with pytest.warns(UserWarning, match=message) as told:
+        validation, test = read_split(terms)
+    assert [each.filename for each in told] == [__file__]
+    assert (len(validation.concepts), len(test.concepts)) == (8, 8)
+    assert "0" not in test.taxonomy
+
+
+def test_a_list_has_an_id_a_line_however_it_is_saved(tmp_path: Path) -> None:
+    terms = write_split(tmp_path)
+    once = read_split(terms)[1]
+    spaced = listed(terms, "test").read_text(encoding="utf-8").split()
+    for path in (terms, terms.with_suffix(".taxo")):
+        rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+        cells = [[f"{c} é" if c in spaced else c for c in row] for row in rows]
+        path.write_text("".join("\t".join(row) + "\n" for row in cells), encoding="utf-8")
+    lines = "\r\n\r\n".join(f" {id} é\t" for id in spaced)
+    listed(terms, "test").write_bytes(lines.encode("utf-8-sig"))
+    test = read_split(terms)[1]
+    assert [concept.id for concept in test.concepts] == [f"{c.id} é" for c in once.concepts]
+    assert [c.label for c in test.concepts] == [c.label for c in once.concepts]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"10\n\n99999\n", r", line 3: no concept .* has the id '99999'; correct it, or take it"),
+        (b"10 11\n", r", line 1: no concept .* has the id '10 11'"),
+        (b"10\n\xe9\n", r", line 2: byte 0xe9 is not UTF-8; save the file as UTF-8"),
+        ("10\n".encode("utf-16"), r": the file is UTF-16; save it as UTF-8"),
+    ],
+)
+@pytest.mark.parametrize("part", ["validation", "test"])
+def test_a_wrong_list_is_refused_with_the_place(
+    part: str, content: bytes, message: str, tmp_path: Path
+) -> None:
+    terms = write_split(tmp_path)
+    listed(terms, part).write_bytes(content)
+    with pytest.raises(FormatError, match=rf"pantry\.terms\.{part}{message}"):
+        read_split(terms)
+
+
+def test_a_split_without_relations_is_refused_with_their_file(tmp_path: Path) -> None:
+    terms = write_split(tmp_path)
+    taxo = terms.with_suffix(".taxo")
+    taxo.write_text("\n", encoding="utf-8")
+    with pytest.raises(FormatError, match=r"pantry\.taxo: holds no relation; the relations of"):
+        read_split(terms)
+    taxo.unlink()
+    with pytest.raises(FormatError, match=r"pantry\.taxo: there is no such file; the relations of"):
+        read_split(terms)
+
+
+@pytest.mark.parametrize("name", ["pantry.csv", "pantry.taxo"])
+def test_only_terms_have_a_split(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terms, other = write_split(tmp_path), tmp_path / name
+    if not other.exists():
+        assert main(["convert", str(terms), str(other)]) == 0
+    for part in ("validation", "test"):
+        listed(terms, part).rename(listed(other, part))
+    assert prepare(other, tmp_path / "task.npz") == 2
+    told = capsys.readouterr().err
+    assert f"{name}: a split lies beside a .terms file, and this is none; give NAME.terms" in told
+    assert not (tmp_path / "task.npz").exists()
+
+
+@pytest.mark.parametrize("name", ["task.json", "task", "task.npz.gz"])
+def test_a_task_is_written_as_npz_only(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terms = write_split(tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("taxoexpan.reproduce.tasks.read_split", lambda _: pytest.fail("too late"))
+        assert prepare(terms, tmp_path / name) == 2
+    assert f"{name}: a task is written as .npz" in capsys.readouterr().err
+    assert not (tmp_path / name).exists()
+
+
+def test_one_query_is_told_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    terms = write_split(tmp_path)
+    ids = listed(terms, "test").read_text(encoding="utf-8").split()
+    listed(terms, "test").write_text(ids[0], encoding="utf-8")
+    assert prepare(terms, tmp_path / "TASK.NPZ") == 0
+    assert "80 concepts and 1 test query in " in capsys.readouterr().err
 
 
 def chains(count: int = 2000) -> Task:

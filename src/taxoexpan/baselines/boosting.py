@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -62,6 +62,12 @@ class DistXGBoost(Method):
         self.rounds, self.patience, self.thinned = rounds, patience, thinned
         self._booster: Booster | None = None
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How many negatives and trees there are, and how these grow."""
+        names = ("negatives", "depth", "learning_rate", "rounds", "patience", "thinned")
+        return {name: getattr(self, name) for name in names}
+
     def fit(self, problem: Problem, seed: int, report: Report) -> History:
         """Boost; a round is an epoch, and its loss that of the validation pairs, if there are any.
 
@@ -85,7 +91,7 @@ class DistXGBoost(Method):
         """Keep what makes the distances to the egonets of this taxonomy."""
         self._distances = EgonetDistances(taxonomy, vectors[0])
 
-    def score(self, queries: Tensor) -> Tensor:
+    def score(self, queries: Tensor, named: Adjacency | None = None) -> Tensor:  # noqa: ARG002
         """The margin of every pair, which is the logit of a match: [2, Q, D] → [N, Q]."""
         if self._booster is None:
             raise ModelError(f"{self.name} has learned nothing yet; call fit first")

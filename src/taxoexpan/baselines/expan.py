@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import asdict
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from taxoexpan.adjacency import Adjacency
 from taxoexpan.baselines.method import Method, Problem
 from taxoexpan.configuration import load_preset
 from taxoexpan.metrics import Metrics, metrics_of
@@ -39,7 +41,7 @@ class NetworkMethod(Method):
         network.reset(torch.Generator().manual_seed(seed))
         network.to(vectors.device)
         anchors = Anchors(problem.taxonomy, vectors, c.siblings)
-        supervision = Supervision(problem.taxonomy, c, seed)
+        supervision = Supervision(problem.taxonomy, c, seed, problem.named)
         validate = _validation(problem, anchors)
         gpus = [vectors.device] if vectors.device.type == "cuda" else []
         with torch.random.fork_rng(devices=gpus):
@@ -58,9 +60,14 @@ class NetworkMethod(Method):
         anchors = Anchors(taxonomy, known, self.configuration.siblings)
         self.placement = Placement(self.network, anchors, anchors.encode(self.network))
 
-    def score(self, queries: Tensor) -> Tensor:
+    def score(self, queries: Tensor, named: Adjacency | None = None) -> Tensor:
         """The raw score of every pair: [2, Q, D] → [N, Q]."""
-        return self.placement.scores(queries)
+        return self.placement.scores(queries, named)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All that decides what is learned, besides the problem and the seed."""
+        return asdict(self.configuration)
 
     @abstractmethod
     def _network(self, dimension: int) -> MatchingNetwork:
@@ -84,6 +91,7 @@ def _validation(problem: Problem, anchors: Anchors) -> Validate | None:
 
     def validate(network: MatchingNetwork) -> Metrics:
         placement = Placement(network, anchors, anchors.encode(network))
-        return metrics_of(placement.true_ranks(queries.vectors, queries.parents, ties=0.5))
+        ranks = placement.true_ranks(queries.vectors, queries.parents, 0.5, queries.named)
+        return metrics_of(ranks)
 
     return validate

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from taxoexpan.adjacency import Indices
+from taxoexpan.adjacency import Adjacency, Indices
 from taxoexpan.metrics import ranks_in
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training import History, Report
@@ -22,10 +22,19 @@ CELLS = 16_000_000
 
 @dataclass(frozen=True)
 class Queries:
-    """Q concepts to place: their vectors [2, Q, D], and the indices of each one's true parents."""
+    """Q concepts to place: their vectors [2, Q, D], and the indices of each one's true parents.
+
+    `named` are the anchors that their definitions name first, where they have some.
+    """
 
     vectors: Tensor
     parents: Sequence[Indices]
+    named: Adjacency | None = None
+
+    def between(self, start: int, stop: int) -> Queries:
+        """Those from one place to before another."""
+        named = None if self.named is None else self.named.between(start, stop)
+        return Queries(self.vectors[:, start:stop], self.parents[start:stop], named)
 
 
 @dataclass(frozen=True)
@@ -33,18 +42,25 @@ class Problem:
     """What a method learns from: a taxonomy with vectors [2, N, D], and queries to validate on.
 
     The first vectors are of names and definitions, the second of head words; see
-    `features.concepts`. All tensors are on one device.
+    `features.concepts`. All tensors are on one device. `named` are the concepts that each
+    concept's definition names first.
     """
 
     taxonomy: Taxonomy
     vectors: Tensor
     validation: Queries
+    named: Adjacency | None = None
 
 
 class Method(ABC):
     """Scores every anchor of a taxonomy as the parent of a query."""
 
     name: ClassVar[str]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All that decides what it learns, given or by default; most rules are told nothing."""
+        return {}
 
     @abstractmethod
     def fit(self, problem: Problem, seed: int, report: Report) -> History | None:
@@ -58,8 +74,11 @@ class Method(ABC):
         """
 
     @abstractmethod
-    def score(self, queries: Tensor) -> Tensor:
-        """What orders the anchors for queries, higher is better: [2, Q, D] → [N, Q]."""
+    def score(self, queries: Tensor, named: Adjacency | None = None) -> Tensor:
+        """What orders the anchors for queries, higher is better: [2, Q, D] → [N, Q].
+
+        `named` are the anchors that each query's definition names first, for those who heed it.
+        """
 
 
 def ranks_by(
@@ -68,12 +87,11 @@ def ranks_by(
     """The rank of each true parent of each query among the anchors, by a method's scores."""
     ranks: list[NDArray[np.floating]] = []
     for block in _blocks(queries, anchors):
-        ranks += ranks_in(method.score(block.vectors), block.parents, ties, filtered)
+        ranks += ranks_in(method.score(block.vectors, block.named), block.parents, ties, filtered)
     return ranks
 
 
 def _blocks(queries: Queries, anchors: int) -> Iterator[Queries]:
     size = min(256, max(1, CELLS // anchors))
     for start in range(0, len(queries.parents), size):
-        part = slice(start, start + size)
-        yield Queries(queries.vectors[:, part], queries.parents[part])
+        yield queries.between(start, min(start + size, len(queries.parents)))

@@ -166,7 +166,7 @@ def _ranks_csv(growth: Growth, ranks: dict[str, Ranks]) -> str:
     writer.writerow(["query", "query_id", "parent_id", "parent_label", *ranks])
     for place, (concept, parents) in enumerate(zip(queries.concepts, queries.parents, strict=True)):
         for nth, parent in enumerate(parents.tolist()):
-            given = [f"{those[place][nth]:g}" for those in ranks.values()]
+            given = [f"{those[place][nth]:.15g}" for those in ranks.values()]
             known = [taxonomy.ids[parent], taxonomy.labels[parent]]
             writer.writerow([concept.label, concept.id, *known, *given])
     return text.getvalue()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from taxoexpan.cli.options import add_device, add_output, note, positive
+from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.reproduce.cells import FIGURES, PICTURES, TABLES, Cell, all_cells, find_cells
 
-TABLES = ("main", "ablation", "loss", "sensitivity", "scalability")
-PICTURES = ("loss", "sensitivity", "scalability", "cases")
+if TYPE_CHECKING:
+    from taxoexpan.reproduce.tasks import Task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_running(table)
     figure = steps.add_parser("figure", help="a figure of the paper, as PNG and SVG")
     figure.add_argument("name", choices=PICTURES)
-    figure.add_argument("--vectors", metavar="SPEC", help="of the runs with these features")
-    add_output(figure, "the folder to put both in (default: here)")
+    figure.add_argument(
+        "--vectors",
+        metavar="SPEC",
+        help="of the runs with these features, where there are several, or of this folder's",
+    )
+    add_output(figure, "the folder to put both in, made if need be (default: here)")
     _add_running(figure)
     report = steps.add_parser("report", help="one page of all that was run")
     report.add_argument(
@@ -57,6 +65,7 @@ def _add_running(parser: argparse.ArgumentParser, required: bool = False) -> Non
     )
     parser.add_argument("--seeds", type=positive, default=3, help="runs of each (default 3)")
     add_device(parser)
+    parser.add_argument("--quiet", action="store_true", help="no progress")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -66,7 +75,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(_: argparse.Namespace) -> None:
-    from taxoexpan.reproduce.cells import FIGURES, all_cells
     from taxoexpan.reproduce.tables import HEADS
 
     for cell in all_cells():
@@ -77,62 +85,109 @@ def _list(_: argparse.Namespace) -> None:
 def _prepare(options: argparse.Namespace) -> None:
     from taxoexpan.features.encoders import make_encoder
     from taxoexpan.files import preflight, write_whole
+    from taxoexpan.naming import counted
     from taxoexpan.reproduce.tasks import halved, make_task, read_split, task_content
 
+    if options.output.suffix.lower() != ".npz":
+        message = f"{options.output}: a task is written as .npz and as nothing else"
+        raise ConfigurationError(f"{message}; let the name end in .npz")
     preflight([options.output], [options.terms], options.force)
+    split = read_split(options.terms)
     encoder = make_encoder(options.features, device=options.device)
     encoder.show_progress(True)
-    task = make_task(options.terms.stem, encoder, *read_split(options.terms))
+    task = make_task(options.terms.stem, encoder, *split)
     task = halved(task) if options.half else task
     write_whole({options.output: task_content(task)}, options.force)
-    taxonomy, queries = task.problem.taxonomy, len(task.test.parents)
-    note(f"{len(taxonomy):,} concepts and {queries:,} test queries in {options.output}")
+    size, queries = counted(len(task.problem.taxonomy), "concept"), len(task.test.parents)
+    asked = "1 test query" if queries == 1 else f"{queries:,} test queries"
+    note(f"{size} and {asked} in {options.output}")
 
 
 def _run(options: argparse.Namespace) -> None:
-    """Run what is missing, and say what each run came to."""
+    _run_missing(options, options.names)
+
+
+def _run_missing(options: argparse.Namespace, names: Sequence[str]) -> Task:
+    """Run what is missing, say what each run came to, and give the task that it was run on."""
     from taxoexpan.devices import choose_device
-    from taxoexpan.reproduce.cells import find_cells
     from taxoexpan.reproduce.running import run_cells
     from taxoexpan.reproduce.tasks import load_task
 
-    cells = find_cells(options.names)
+    def begin(cell: Cell, seed: int, left: int) -> None:
+        if not options.quiet:
+            note(f"{cell.title}, seed {seed}: begins, with {left:,} more to run after it")
+
+    cells, progress = _able(find_cells(names), names), not options.quiet
     task = load_task(options.task).to(choose_device(options.device))
-    for done in run_cells(cells, task, options.seeds, options.runs):
+    for cell, done in run_cells(cells, task, options.seeds, options.runs, begin, progress):
         figures = done.record["test"]
         note(
-            f"{done.record['cell']['title']}, seed {done.record['seed']}: MR {figures['mr']:.1f}, "
+            f"{cell.title}, seed {done.record['seed']}: MR {figures['mr']:.1f}, "
             f"Hit@1 {figures['hit_at_1']:.3f}, Hit@3 {figures['hit_at_3']:.3f}, "
             f"MRR {figures['mrr']:.3f}  ({done.record['seconds_to_fit']:.0f} s)"
         )
+    return task
+
+
+def _able(cells: Sequence[Cell], names: Sequence[str]) -> Sequence[Cell]:
+    """The cells that can run here: what needs xgboost is left out without it, unless named."""
+    from taxoexpan.baselines.boosting import refuse_without_xgboost
+
+    boosted = [cell for cell in cells if cell.method == "dist-xgboost"]
+    if not boosted:
+        return cells
+    try:
+        refuse_without_xgboost()
+    except ConfigurationError as error:
+        if len(boosted) == len(cells) or any(cell.name in names for cell in boosted):
+            raise
+        note(f"note: {', '.join(cell.name for cell in boosted)} is left out: {error}")
+        return [cell for cell in cells if cell not in boosted]
+    return cells
 
 
 def _table(options: argparse.Namespace) -> None:
-    from taxoexpan.reproduce.cells import find_cells
     from taxoexpan.reproduce.tables import table_text
 
     if options.task:
-        options.names = [options.name]
-        _run(options)
+        _run_missing(options, [options.name])
     print(table_text(find_cells([options.name]), options.runs), end="")
 
 
 def _figure(options: argparse.Namespace) -> None:
-    from taxoexpan.errors import FormatError
-    from taxoexpan.files import preflight, write_whole
-    from taxoexpan.reproduce.figures import draw, picture
+    from taxoexpan.files import write_whole
+    from taxoexpan.reproduce.figures import draw, picture, refuse_without_matplotlib
+    from taxoexpan.reproduce.running import task_folder
 
+    refuse_without_matplotlib()
+    if options.task and options.vectors:
+        message = "--task and --vectors both choose the runs of a figure"
+        raise ConfigurationError(f"{message}; give one of them")
     folder = options.output or Path()
-    if not folder.is_dir():
-        raise FormatError(folder, "there is no such folder; make it first")
     outputs = [folder / f"{options.name}.{kind}" for kind in ("png", "svg")]
-    preflight(outputs, [], options.force)
+    _refuse_in(folder, outputs, options.force)
+    chosen = options.vectors
     if options.task:
-        options.names = ["main/taxoexpan*"] if options.name == "cases" else [options.name]
-        _run(options)
-    drawn = draw(options.name, options.runs, options.vectors)
+        chosen = task_folder(_run_missing(options, [PICTURES[options.name]]))
+    drawn = draw(options.name, options.runs, chosen)
+    folder.mkdir(parents=True, exist_ok=True)
     write_whole({path: picture(drawn, path) for path in outputs}, options.force)
     note(f"{' and '.join(str(path) for path in outputs)} written")
+
+
+def _refuse_in(folder: Path, outputs: Sequence[Path], force: bool) -> None:
+    """Refuse, before any work is done, files for a folder that is not there and cannot be made."""
+    from taxoexpan.files import preflight
+
+    if folder.is_dir():
+        preflight(outputs, [], force)
+        return
+    first = folder.absolute()
+    while not first.parent.exists():
+        first = first.parent
+    if first.exists():
+        raise FormatError(folder, "is no folder; give the name of one")
+    preflight([first], [], force)
 
 
 def _report(options: argparse.Namespace) -> None:
@@ -140,10 +195,23 @@ def _report(options: argparse.Namespace) -> None:
     from taxoexpan.reproduce.report import report_text
 
     preflight([options.output], [p for p in (options.remarks,) if p], options.force)
-    remarks = options.remarks.read_text(encoding="utf-8") if options.remarks else ""
-    text = report_text(options.runs, options.pictures, remarks)
+    text = report_text(options.runs, options.pictures, _remarks(options.remarks))
     write_whole({options.output: text.encode()}, options.force)
     note(f"{options.output} written")
+
+
+def _remarks(path: Path | None) -> str:
+    """What the user says of the runs, if anything."""
+    if path is None:
+        return ""
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        message = f"cannot be read ({error.strerror}); give --remarks a Markdown file"
+        raise FormatError(path, message) from None
+    except UnicodeDecodeError as error:
+        message = f"byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8"
+        raise FormatError(path, message) from None
 
 
 STEPS = {

@@ -178,6 +178,30 @@ MATCHES: dict[str, type[Match]] = {
 }
 
 
+class NamingBonus(nn.Module):
+    """What is added to the score of an anchor that the query's definition names (Section 5.2.3).
+
+    Two numbers: for the first sense of what is named, and for every other.
+    """
+
+    reach = 10.0
+    """Adam moves a number by no more than its step size at a time, and these have a long way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(2))
+
+    def reset(self) -> None:
+        """Begin without any."""
+        nn.init.zeros_(self.weight)
+
+    def forward(self, named: Tensor, anchors: int, queries: int) -> Tensor:
+        """Pairs (anchor, query, sense) [3, M] → [A, B], zero where nothing is named."""
+        rows, columns, senses = named
+        bonus = self.weight.new_zeros(anchors, queries)
+        return bonus.index_put((rows, columns), self.reach * self.weight.index_select(0, senses))
+
+
 class FusionHead(nn.Module):
     """A small network on what the eye would compare, added to the raw score of a match.
 

@@ -11,7 +11,7 @@ from taxoexpan.egonets import Egonets
 from taxoexpan.network.comparison import Cosines, compare_leaving_out
 from taxoexpan.network.dropout import drop
 from taxoexpan.network.losses import LOSSES
-from taxoexpan.network.matching import MATCHES, FusionHead
+from taxoexpan.network.matching import MATCHES, FusionHead, NamingBonus
 from taxoexpan.network.propagation import PROPAGATIONS, Layer, Leave
 from taxoexpan.network.readout import READOUTS
 from taxoexpan.network.vectors import ConceptVectors
@@ -37,6 +37,7 @@ class MatchingNetwork(nn.Module):
         match = pick("matching", c.matching, MATCHES)
         self.match = match(self.readout.blocks, c.output, dimension, c.hidden)
         self.fusion = FusionHead(c.fusion) if c.fusion else None
+        self.naming = NamingBonus() if c.naming == "yes" else None
         self.criterion = pick("loss", c.loss, LOSSES)
 
     def reset(self, generator: torch.Generator) -> None:
@@ -46,6 +47,8 @@ class MatchingNetwork(nn.Module):
         self.match.reset(generator)
         if self.fusion is not None:
             self.fusion.reset(generator)
+        if self.naming is not None:
+            self.naming.reset()
 
     def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
         """The side of every anchor that is kept for queries: [C, D1] → keys [A, k]."""
@@ -76,6 +79,10 @@ class MatchingNetwork(nn.Module):
             fused = self.fusion(self._compare(known, queries, batch))
             scores = scores + _drawn(fused, batch.drawn)
             positive = positive + fused.gather(0, batch.positives[None, :]).squeeze(0)
+        if self.naming is not None and batch.named is not None:
+            bonus = self.naming(batch.named, egonets.size, len(batch.queries))
+            scores = scores + _drawn(bonus, batch.drawn)
+            positive = positive + bonus.gather(0, batch.positives[None, :]).squeeze(0)
         return self.criterion(self.match.log_match, positive, scores, batch.blocked)
 
     def _scores(self, anchors: Tensor, asked: Tensor, drawn: Tensor | None) -> Tensor:

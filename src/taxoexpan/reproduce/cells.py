@@ -15,6 +15,23 @@ from taxoexpan.errors import ConfigurationError
 FIGURES = ("mr", "hit_at_1", "hit_at_3", "mrr")
 """The figures that the paper publishes."""
 
+TABLES = {
+    "main": "Overall results (Table 2)",
+    "ablation": "Architectures (Table 3)",
+    "loss": "Training schemes, with and without wrong relations",
+    "sensitivity": "Hyper-parameters",
+    "scalability": "Scalability",
+}
+"""The tables, each of the group of cells of its name, and their headings."""
+
+PICTURES = {
+    "loss": "loss",
+    "sensitivity": "sensitivity",
+    "scalability": "scalability",
+    "cases": "main/taxoexpan*",
+}
+"""The pictures, and the cells that each is drawn from."""
+
 
 @dataclass(frozen=True)
 class Cell:

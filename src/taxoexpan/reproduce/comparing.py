@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from taxoexpan.metrics import Averaging, Figure, per_query
 from taxoexpan.reproduce.growth import Ranks
 from taxoexpan.reproduce.tables import HEADS, number
-from taxoexpan.significance import Difference, difference, interval
+from taxoexpan.significance import DRAWS, Difference, difference, interval
 
 SHOWN: dict[Figure, str] = {
     "mr": HEADS["mr"],
@@ -19,6 +22,12 @@ SHOWN: dict[Figure, str] = {
     "mrr": HEADS["mrr"],
 }
 """The figures that are shown, and their names."""
+
+OfQueries = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""A figure of each query [Q], and how much the query counts [Q]."""
+
+LEAST = 1 / (1 + DRAWS)
+"""The smallest p-value that so many draws can show."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +54,13 @@ class Compared:
 
 def compare(ranks: Mapping[str, Ranks], averaging: Averaging = "fraction") -> list[Compared]:
     """Compare the methods by their ranks for the same queries; the best has the highest Hit@1."""
-    hits = {name: per_query(those, "hit_at_1", averaging) for name, those in ranks.items()}
-    best = max(hits, key=lambda name: float(hits[name].mean()))
+    hits = {name: _of_queries(those, "hit_at_1", averaging) for name, those in ranks.items()}
+    best = max(hits, key=lambda name: float(np.average(hits[name][0], weights=hits[name][1])))
     return [
         Compared(
             name,
             {figure: _estimate(those, figure, averaging) for figure in SHOWN},
-            None if name == best else difference(hits[name], hits[best]),
+            None if name == best else _less(hits[name], hits[best]),
         )
         for name, those in ranks.items()
     ]
@@ -69,8 +78,22 @@ def comparison_text(compared: list[Compared]) -> str:
 
 
 def _estimate(ranks: Ranks, figure: Figure, averaging: Averaging) -> Estimate:
-    values = per_query(ranks, figure, averaging)
-    return Estimate(float(values.mean()), *interval(values))
+    values, weights = _of_queries(ranks, figure, averaging)
+    mean = float(np.average(values, weights=weights))
+    return Estimate(mean, *interval(values, weights=weights))
+
+
+def _less(one: OfQueries, best: OfQueries) -> Difference:
+    (values, weights), (others, _) = one, best
+    return difference(values, others, weights=weights)
+
+
+def _of_queries(ranks: Ranks, figure: Figure, averaging: Averaging) -> OfQueries:
+    """The figure of each query, and how much it counts: pooled, as often as it has parents."""
+    if averaging == "pooled":
+        counts = np.array([len(each) for each in ranks], dtype=np.float64)
+        return per_query(ranks, figure, "fraction"), counts
+    return per_query(ranks, figure, averaging), np.ones(len(ranks))
 
 
 def _spelled(figure: Figure, estimate: Estimate | Difference, sign: bool = False) -> str:
@@ -83,4 +106,5 @@ def _spelled(figure: Figure, estimate: Estimate | Difference, sign: bool = False
 def _behind(behind: Difference | None) -> str:
     if behind is None:
         return "best"
-    return f"{_spelled('hit_at_1', behind, sign=True)}, p = {behind.p_value:.2g}"
+    chance = f"p = {behind.p_value:.2g}" if behind.p_value > LEAST else f"p ≤ {LEAST:.2g}"
+    return f"{_spelled('hit_at_1', behind, sign=True)}, {chance}"

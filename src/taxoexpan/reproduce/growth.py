@@ -61,6 +61,9 @@ def growth_between(old: Taxonomy, new: Taxonomy) -> Growth:
     unknown = [concept for concept in in_force if fold_name(concept.label) not in names]
     parents = {c.id: [p for p in new.parents(c.id) if p in anchors] for c in unknown}
     placed = tuple(concept for concept in unknown if parents[concept.id])
+    if not added:
+        message = "the new version has no concept that the old one lacks"
+        raise TaxonomyError(f"{message}; give the old one first, then one that has grown")
     if not placed:
         raise TaxonomyError(
             f"none of {len(added):,} new concepts has a new name and a parent that the old version "

@@ -6,7 +6,9 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Iterator, Sequence
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -19,17 +21,37 @@ from numpy.typing import NDArray
 
 from taxoexpan.baselines.catalogue import make_method
 from taxoexpan.baselines.method import Method, ranks_by
-from taxoexpan.configuration import load_preset
 from taxoexpan.errors import FormatError
 from taxoexpan.files import whole_directory
 from taxoexpan.metrics import Metrics, metrics_of
-from taxoexpan.reproduce.cells import Cell
+from taxoexpan.reproduce.cells import FIGURES, Cell
 from taxoexpan.reproduce.changes import rewired, sampled
 from taxoexpan.reproduce.tasks import Task
 from taxoexpan.training import Report
 
 RECORD, RANKS, LOG = "run.json", "ranks.npz", "log.jsonl"
 OWN = (RECORD, RANKS, LOG)
+
+READ: dict[str, type | tuple[type, ...]] = {
+    "cell.name": str,
+    "task.name": str,
+    "task.features": str,
+    "task.sha256": str,
+    "seed": int,
+    "relations": int,
+    "seconds_to_fit": (int, float),
+    "device": str,
+    "versions": dict,
+    **{f"test.{figure}": (int, float) for figure in FIGURES},
+}
+"""What is read from every record, and its type."""
+
+Found = dict[str, dict[str, list["Run"]]]
+"""The runs that are kept, by the cell's name and then by the folder of their task."""
+
+_DAMAGE = (
+    OSError, EOFError, ValueError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,16 +61,35 @@ class Run:
     folder: Path
     record: dict[str, Any]
 
+    @property
+    def group(self) -> str:
+        """The table or figure that it was made for."""
+        return str(self.record["cell"]["name"]).partition("/")[0]
+
     def ranks(self, which: str = "test") -> list[NDArray[np.floating]]:
         """The ranks of every query's true parents."""
-        with np.load(self.folder / RANKS, allow_pickle=False) as kept:
-            places = np.cumsum(kept[f"{which}_counts"])[:-1]
-            return np.split(kept[which], places)
+        kept = self._arrays(which, f"{which}_counts")
+        if len(kept) < 2:
+            raise ValueError(f"{RANKS} lacks the ranks of the {which} queries")
+        ranks, counts = kept[which], kept[f"{which}_counts"]
+        if counts.sum() != len(ranks) or counts.min() < 1:
+            raise ValueError(f"{RANKS} does not tell which ranks are whose")
+        return np.split(ranks, np.cumsum(counts)[:-1])
 
     def labels(self) -> list[str]:
-        """The test queries' names."""
-        with np.load(self.folder / RANKS, allow_pickle=False) as kept:
-            return kept["labels"].tolist() if "labels" in kept else []
+        """The test queries' names, where they are kept."""
+        kept = self._arrays("labels")
+        return kept["labels"].tolist() if kept else []
+
+    def _arrays(self, *names: str) -> dict[str, NDArray[Any]]:
+        """Those of these arrays that are kept."""
+        # Numpy leaves a file open that it opened and cannot read, and takes junk for a pickle.
+        with (self.folder / RANKS).open("rb") as file:
+            if not zipfile.is_zipfile(file):
+                raise ValueError(f"{RANKS} is no .npz file")
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as kept:
+                return {name: kept[name] for name in names if name in kept}
 
     @cached_property
     def metrics(self) -> Metrics:
@@ -56,30 +97,55 @@ class Run:
         return metrics_of(self.ranks())
 
 
-def run_cells(cells: Sequence[Cell], task: Task, seeds: int, runs: Path) -> Iterator[Run]:
-    """Run what was not run yet, seed by seed, so that every cell has one run before two."""
+def run_cells(
+    cells: Sequence[Cell],
+    task: Task,
+    seeds: int,
+    runs: Path,
+    begin: Callable[[Cell, int, int], None] | None = None,
+    progress: bool = False,
+) -> Iterator[tuple[Cell, Run]]:
+    """Run what was not run yet, seed by seed, so that every cell has one run before two.
+
+    `begin` hears of each run before it is made: its cell, its seed, and how many come after it.
+    """
     digest = task.digest()
-    for seed in range(seeds):
-        for cell in cells:
-            folder = folder_of(runs, task, cell, seed)
-            if folder.is_dir():
-                yield _run_of(folder, digest)
-            else:
-                yield run_cell(cell, task, seed, folder)
+    wanted = [
+        (cell, seed, folder_of(runs, task, cell, seed)) for seed in range(seeds) for cell in cells
+    ]
+    left = {folder for _, _, folder in wanted if not folder.exists()}
+    for cell, seed, folder in wanted:
+        if folder.exists():
+            yield cell, _run_of(folder, digest)
+            continue
+        left.discard(folder)
+        if begin is not None:
+            begin(cell, seed, len(left))
+        yield cell, run_cell(cell, task, seed, folder, digest, progress)
 
 
 def folder_of(runs: Path, task: Task, cell: Cell, seed: int) -> Path:
     """Where a run is kept; cells that are the same by another name share it."""
-    return runs / _plain(f"{task.name} {task.features}") / _kept_name(cell) / str(seed)
+    return runs / task_folder(task) / _kept_name(cell) / str(seed)
+
+
+def task_folder(task: Task) -> str:
+    """The name of the folder that keeps a task's runs."""
+    return _plain(f"{task.name} {task.features}")
+
+
+def find_runs(runs: Path, cells: Sequence[Cell]) -> Found:
+    """All runs of these cells that are kept."""
+    return {cell.name: runs_of(runs, cell) for cell in cells}
 
 
 def runs_of(runs: Path, cell: Cell) -> dict[str, list[Run]]:
-    """All runs of a cell that are kept, by their task and vectors."""
+    """All runs of a cell that are kept, by the folder of their task, and in the seeds' order."""
     found: dict[str, list[Run]] = {}
-    # Not those whose name begins with a dot, which are not whole yet.
-    for folder in sorted(runs.glob(f"*/{_kept_name(cell)}/[0-9]*")):
-        if (folder / RECORD).is_file():
-            found.setdefault(folder.parent.parent.name, []).append(read_run(folder))
+    # A seed is a number. What is not whole yet begins with a dot, and a copy may be called 0.bak.
+    folders = [f for f in runs.glob(f"[!.]*/{_kept_name(cell)}/*") if _is_number(f.name)]
+    for folder in sorted(folders, key=lambda f: (f.parent.parent.name, int(f.name))):
+        found.setdefault(folder.parent.parent.name, []).append(read_run(folder))
     return found
 
 
@@ -88,9 +154,19 @@ def mean_of(runs: Sequence[Run], figure: str) -> float:
     return float(np.mean([run.record["test"][figure] for run in runs])) if runs else float("nan")
 
 
-def run_cell(cell: Cell, task: Task, seed: int, folder: Path) -> Run:
-    """Train with one seed, rank all queries, and keep everything, whole or not at all."""
-    task_digest = task.digest()
+def run_cell(
+    cell: Cell,
+    task: Task,
+    seed: int,
+    folder: Path,
+    digest: str | None = None,
+    progress: bool = False,
+) -> Run:
+    """Train with one seed, rank all queries, and keep everything, whole or not at all.
+
+    `digest` is the task's, where it is known already.
+    """
+    digest = digest or task.digest()
     if cell.noise:
         task = rewired(task, cell.noise, seed)
     if cell.share < 1:
@@ -101,7 +177,7 @@ def run_cell(cell: Cell, task: Task, seed: int, folder: Path) -> Run:
         log = staging / LOG
         log.touch()
         began = time.perf_counter()
-        history = method.fit(task.problem, seed, Report(log=log))
+        history = method.fit(task.problem, seed, Report(progress, log))
         seconds_to_fit = time.perf_counter() - began
         size = len(task.problem.taxonomy)
         seconds_to_place = _seconds_to_place(method, task, cell.timed)
@@ -112,7 +188,7 @@ def run_cell(cell: Cell, task: Task, seed: int, folder: Path) -> Run:
         record = {
             "cell": asdict(cell),
             "seed": seed,
-            "task": {"name": task.name, "features": task.features, "sha256": task_digest},
+            "task": {"name": task.name, "features": task.features, "sha256": digest},
             "concepts": size,
             "relations": task.problem.taxonomy.relation_count,
             "test": metrics_of(ranks["test"]).as_dict(),
@@ -150,11 +226,32 @@ def _seconds_to_place(method: Method, task: Task, everywhere: bool) -> dict[str,
 
 
 def read_run(folder: Path) -> Run:
-    """A run that is kept."""
+    """A run that is kept, with all that is ever asked of it."""
     try:
-        return Run(folder, json.loads((folder / RECORD).read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
-        raise FormatError(folder, f"is no whole run ({error}); delete it and run again") from None
+        run = Run(folder, _checked(json.loads((folder / RECORD).read_text(encoding="utf-8"))))
+        if len(run.labels()) not in (0, len(run.ranks())):
+            raise ValueError(f"{RANKS} has other queries than labels")
+    except _DAMAGE as error:
+        raise not_whole(folder, str(error)) from None
+    return run
+
+
+def not_whole(folder: Path, why: str) -> FormatError:
+    """What is said of a folder that is damaged, or of an earlier version."""
+    return FormatError(folder, f"is no whole run ({why}); delete it and run again")
+
+
+def _checked(record: object) -> dict[str, Any]:
+    """A record that has everything that is read from it."""
+    if not isinstance(record, dict):
+        raise ValueError(f"{RECORD} holds no record")
+    for key, kind in READ.items():
+        value: Any = record
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        if not isinstance(value, kind):
+            raise ValueError(f"{RECORD} does not tell {key}")
+    return record
 
 
 def _run_of(folder: Path, digest: str) -> Run:
@@ -191,11 +288,13 @@ def _versions() -> dict[str, str]:
 
 
 def _kept_name(cell: Cell) -> str:
-    settings = dict(cell.settings)
-    if "preset" in settings:
-        settings = asdict(load_preset(settings.pop("preset"), **settings))
+    settings = make_method(cell.method, **cell.settings).settings
     identity = json.dumps([settings, cell.noise, cell.share], sort_keys=True)
     return f"{cell.method}-{hashlib.sha256(identity.encode()).hexdigest()[:10]}"
+
+
+def _is_number(name: str) -> bool:
+    return name.isascii() and name.isdigit()
 
 
 def _plain(name: str) -> str:

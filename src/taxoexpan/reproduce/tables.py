@@ -9,24 +9,36 @@ import numpy as np
 
 from taxoexpan.errors import FormatError
 from taxoexpan.reproduce.cells import FIGURES, Cell
-from taxoexpan.reproduce.running import Run, runs_of
+from taxoexpan.reproduce.running import Found, Run, find_runs
 
 HEADS = {"mr": "MR", "hit_at_1": "Hit@1", "hit_at_3": "Hit@3", "mrr": "MRR"}
 
 
 def table_text(cells: Sequence[Cell], kept: Path) -> str:
     """A Markdown table for each task and vectors that the cells were run with."""
-    found = {cell.name: runs_of(kept, cell) for cell in cells}
-    tasks = sorted({task for of_cell in found.values() for task in of_cell})
-    if not tasks:
+    found = find_runs(kept, cells)
+    every = sorted({task for of_cell in found.values() for task in of_cell})
+    if not every:
         raise FormatError(kept, "holds no run of these; run them first, with --task")
-    # Another table's run may stand here too; by itself it is no table of this task.
-    tried = {
-        task: {those[task][0].folder for those in found.values() if task in those} for task in tasks
-    }
-    most = max(map(len, tried.values()))
-    tasks = [task for task in tasks if len(tried[task]) > 1 or most == 1]
-    by_task = [{name: those.get(task, []) for name, those in found.items()} for task in tasks]
+    # Where all runs are other tables', they are what there is to show.
+    return tables_of(cells, found, tasks_of(cells, found) or every)
+
+
+def tasks_of(cells: Sequence[Cell], found: Found) -> list[str]:
+    """The tasks that these cells were run on, by their folders.
+
+    Another table's run may stand in this one too; by itself it makes no table of its task.
+    """
+    groups = {cell.group for cell in cells}
+    runs = [
+        (task, run) for cell in cells for task, those in found[cell.name].items() for run in those
+    ]
+    return sorted({task for task, run in runs if run.group in groups})
+
+
+def tables_of(cells: Sequence[Cell], found: Found, tasks: Sequence[str]) -> str:
+    """A Markdown table for each of these tasks."""
+    by_task = [{cell.name: found[cell.name].get(task, []) for cell in cells} for task in tasks]
     return "\n".join(_of_task(cells, runs) for runs in by_task)
 
 
@@ -50,8 +62,7 @@ def _row(cell: Cell, runs: Sequence[Run]) -> str:
     for figure in FIGURES:
         ours = [run.record["test"][figure] for run in runs]
         published = cell.published.get(figure)
-        parts.append(spelled(figure, ours))
-        parts.append("" if published is None else number(figure, published))
+        parts += [spelled(figure, ours), _published(cell, figure)]
         if ours and published is not None:
             parts.append(number(figure, float(np.mean(ours)) - published, sign=True))
         else:
@@ -59,12 +70,23 @@ def _row(cell: Cell, runs: Sequence[Run]) -> str:
     return f"| {cell.title} | {' | '.join(parts)} | {len(runs)} |"
 
 
+def _published(cell: Cell, figure: str) -> str:
+    """What the paper gives for a figure, with its deviation where it gives one."""
+    if figure not in cell.published:
+        return ""
+    return _with_spread(
+        figure, cell.published[figure], cell.published.get(f"{figure}_deviation", 0)
+    )
+
+
 def spelled(figure: str, values: Sequence[float]) -> str:
     """A mean, with its deviation where there are several runs that differ."""
-    if not values:
-        return "–"
-    mean, spread = number(figure, float(np.mean(values))), deviation(values)
-    return f"{mean} ± {number(figure, spread)}" if spread > 0 else mean
+    return _with_spread(figure, float(np.mean(values)), deviation(values)) if values else "–"
+
+
+def _with_spread(figure: str, mean: float, spread: float) -> str:
+    text = number(figure, mean)
+    return f"{text} ± {number(figure, spread)}" if spread > 0 else text
 
 
 def deviation(values: Sequence[float]) -> float:

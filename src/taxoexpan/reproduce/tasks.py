@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
+import warnings
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,10 @@ from torch import Tensor
 from taxoexpan.adjacency import Indices
 from taxoexpan.baselines.method import Problem, Queries
 from taxoexpan.errors import FormatError
-from taxoexpan.features.concepts import embed_concepts, names_of
+from taxoexpan.features.concepts import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder
+from taxoexpan.formats.source import Source
+from taxoexpan.naming import counted
 from taxoexpan.supervision import Holdout, hold_out
 from taxoexpan.taxonomy import Taxonomy
 
@@ -52,12 +56,12 @@ class Task:
 
     def digest(self) -> str:
         """What tells this task from every other."""
-        digest = hashlib.sha256(f"{self.name} {self.features}".encode())
-        taxonomy, test = self.problem.taxonomy, self.test
-        digest.update("\n".join(taxonomy.ids).encode())
-        queries = (self.problem.validation, test)
-        truth = [parents for those in queries for parents in those.parents]
-        for indices in (*taxonomy.relation_indices, np.concatenate(truth)):
+        taxonomy, queries = self.problem.taxonomy, (self.problem.validation, self.test)
+        texts = [self.name, self.features, taxonomy.ids, taxonomy.labels, self.labels]
+        digest = hashlib.sha256(json.dumps(texts).encode())
+        truth = [indices for those in queries for indices in _flat(those.parents)]
+        for indices in (*taxonomy.relation_indices, *truth):
+            digest.update(f"{len(indices)} ".encode())
             digest.update(np.ascontiguousarray(indices, dtype="<i8").tobytes())
         for vectors in (self.problem.vectors, *(those.vectors for those in queries)):
             digest.update(vectors.cpu().numpy().tobytes())
@@ -65,30 +69,31 @@ class Task:
 
 
 def make_task(name: str, encoder: Encoder, validation: Holdout, test: Holdout) -> Task:
-    """Embed a taxonomy and the queries of both holdouts, which remain in the same taxonomy."""
+    """Embed a taxonomy and the queries of both holdouts, which remain in the same taxonomy.
+
+    Vectors that know nothing of the taxonomy are refused; queries without one are told.
+    """
     taxonomy = validation.taxonomy
     encoder.learn(names_of([*taxonomy.concepts, *validation.concepts, *test.concepts]))
-
-    def queries(held: Holdout) -> Queries:
-        return Queries(torch.from_numpy(embed_concepts(encoder, held.concepts)), held.parents)
-
-    vectors = torch.from_numpy(embed_concepts(encoder, taxonomy.concepts))
-    problem = Problem(taxonomy, vectors, queries(validation))
+    vectors = embed_concepts(encoder, taxonomy.concepts)
+    refuse_unknown(vectors, encoder.name)
+    asked = _queries_of(validation, "validation", encoder)
+    problem = Problem(taxonomy, torch.from_numpy(vectors), asked)
     labels = tuple(concept.label for concept in test.concepts)
-    return Task(name, encoder.name, problem, queries(test), labels)
+    return Task(name, encoder.name, problem, _queries_of(test, "test", encoder), labels)
 
 
 def read_split(terms: Path) -> tuple[Holdout, Holdout]:
     """The paper's protocol: a `.terms` file beside `.terms.validation` and `.terms.test`."""
-    whole = Taxonomy.read(terms)
-    held = [_held_ids(terms.with_name(f"{terms.name}.{part}")) for part in ("validation", "test")]
-    training = whole.without([id for ids in held for id in ids])
-    validation, test = (hold_out(whole, ids, training) for ids in held)
-    for part, holdout in (("validation", validation), ("test", test)):
-        if not holdout.concepts:
-            message = "names no concept whose parent is in neither list; name some that have one"
-            raise FormatError(terms.with_name(f"{terms.name}.{part}"), message)
-    return validation, test
+    whole = _read_whole(terms)
+    paths = [terms.with_name(f"{terms.name}.{part}") for part in ("validation", "test")]
+    validation, test = (_held_lines(path, whole) for path in paths)
+    _refuse_shared(paths[1], test, validation)
+    training = whole.without([*validation, *test])
+    return (
+        _holdout_of(paths[0], validation, whole, training),
+        _holdout_of(paths[1], test, whole, training),
+    )
 
 
 def halved(task: Task) -> Task:
@@ -173,9 +178,14 @@ def _compact(vectors: NDArray[np.float32]) -> NDArray[np.floating]:
     return half if np.array_equal(half.astype(np.float32), vectors) else vectors
 
 
-def _truth_arrays(name: str, parents: Sequence[Indices]) -> dict[str, NDArray[np.int64]]:
-    counts = np.array([len(each) for each in parents])
-    return {f"{name}_truth": np.concatenate(parents), f"{name}_counts": counts}
+def _truth_arrays(name: str, parents: Sequence[Indices]) -> dict[str, Indices]:
+    truth, counts = _flat(parents)
+    return {f"{name}_truth": truth, f"{name}_counts": counts}
+
+
+def _flat(parents: Sequence[Indices]) -> tuple[Indices, Indices]:
+    """The parents of all queries one after another, and how many each has."""
+    return np.concatenate(parents), np.array([len(each) for each in parents])
 
 
 def _truth_of(kept: dict[str, NDArray[np.generic]], name: str) -> list[Indices]:
@@ -183,12 +193,69 @@ def _truth_of(kept: dict[str, NDArray[np.generic]], name: str) -> list[Indices]:
     return np.split(kept[f"{name}_truth"].astype(np.int64), places)
 
 
-def _held_ids(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf-8").split()
-    except FileNotFoundError:
+def _queries_of(held: Holdout, part: str, encoder: Encoder) -> Queries:
+    """Embed what is held out, and say how much of it has no vector."""
+    both = embed_concepts(encoder, held.concepts)
+    unknown, size = int((~both[0].any(axis=1)).sum()), both.shape[1]
+    if unknown:
+        message = f"{unknown:,} of {size:,} {part} queries have no vector by {encoder.name!r}"
+        mend = "such ranks mean nothing; another one beside it, as static+…, may know them"
+        warnings.warn(f"{message}; {mend}", stacklevel=3)
+    return Queries(torch.from_numpy(both), held.parents)
+
+
+def _read_whole(terms: Path) -> Taxonomy:
+    """The taxonomy before anything is held out; without relations there is nothing to find."""
+    if terms.suffix != ".terms":
+        message = "a split lies beside a .terms file, and this is none"
+        mend = "give NAME.terms, which taxoexpan convert makes of other formats"
+        raise FormatError(terms, f"{message}; {mend}")
+    whole = Taxonomy.read(terms)
+    if not whole.relation_count:
+        taxo = terms.with_suffix(".taxo")
+        message = "holds no relation" if taxo.exists() else "there is no such file"
+        mend = f"the relations of {terms.name} lie here, parent id<TAB>child id a line"
+        raise FormatError(taxo, f"{message}; {mend}")
+    return whole
+
+
+def _held_lines(path: Path, whole: Taxonomy) -> dict[str, int]:
+    """The ids in a list, an id a line, and the line where each stands first."""
+    if not path.exists():
         message = "there is no such file; the split lies beside the .terms, an id a line"
-        raise FormatError(path, message) from None
+        raise FormatError(path, message)
+    lines: dict[str, int] = {}
+    for number, line in enumerate(Source.load(path, may_be_blank=True).text.splitlines(), 1):
+        if id := line.strip():
+            lines.setdefault(id, number)
+    for id, number in lines.items():
+        if id not in whole:
+            message = f"no concept of the taxonomy has the id {id!r}; correct it, or take it out"
+            raise FormatError(path, message, number)
+    return lines
+
+
+def _refuse_shared(path: Path, test: dict[str, int], validation: Collection[str]) -> None:
+    """Refuse to choose an epoch by what is tested."""
+    shared = [id for id in test if id in validation]
+    if shared:
+        message = f"shares {counted(len(shared), 'id')} with the validation list"
+        mend = "leave each in one of the two lists"
+        raise FormatError(path, f"{message}, such as {shared[0]!r}; {mend}", test[shared[0]])
+
+
+def _holdout_of(path: Path, ids: Collection[str], whole: Taxonomy, training: Taxonomy) -> Holdout:
+    """The queries that a list makes; none is an error, and fewer than it names are told."""
+    held = hold_out(whole, list(ids), training)
+    if not held.concepts:
+        message = "names no concept whose parent is in neither list; name some that have one"
+        raise FormatError(path, message)
+    made = {concept.id for concept in held.concepts}
+    lost = [id for id in ids if id not in made]
+    if lost:
+        message = f"no query is made of {counted(len(lost), 'id')} without a parent in what remains"
+        warnings.warn(f"{path}: {message}, such as {lost[0]!r}", stacklevel=3)
+    return held
 
 
 def _moved(queries: Queries, device: torch.device) -> Queries:
