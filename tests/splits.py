@@ -8,7 +8,8 @@ import numpy as np
 from builders import KINDS, SORTS
 
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.reproduce.tasks import Task, make_task, read_split
+from taxoexpan.reproduce.splits import read_split
+from taxoexpan.reproduce.tasks import Task, make_task
 
 
 def write_split(folder: Path) -> Path:

@@ -30,6 +30,9 @@ class Configuration:
     """Weight of a concept's names beside its definition."""
     definition_weight: float
     """Weight of a concept's definition beside its names."""
+    definitions: str
+    """How a definition and the names are encoded: apart, and added by these weights; or joined, as
+    one text, which transformers understand better."""
     propagation: str
     """What passes messages in an egonet: gcn, gat, pgcn or pgat (with positions)."""
     readout: str
@@ -133,6 +136,7 @@ CHOICES = {
     "instances": ("relations", "first-parents"),
     "root_negatives": ("yes", "no"),
     "naming": ("yes", "no"),
+    "definitions": ("apart", "joined"),
     "monitor": ("mr", "reciprocal_rank"),
 }
 """What a setting that is a word may be; known here, so that no network is needed to refuse it."""

@@ -279,7 +279,8 @@ class TaxoExpan:
 
     def _embed(self, concepts: Iterable[Concept]) -> Tensor:
         c = self.configuration
-        both = embed_concepts(self.encoder, concepts, c.name_weight, c.definition_weight)
+        joined = c.definitions == "joined"
+        both = embed_concepts(self.encoder, concepts, c.name_weight, c.definition_weight, joined)
         return torch.from_numpy(both).to(self.device)
 
 

@@ -4,15 +4,25 @@ from collections import Counter
 
 import pytest
 
-from taxoexpan.baselines.catalogue import METHODS, make_method
+from taxoexpan.baselines.catalogue import make_method
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.reproduce.cells import FIGURES, PICTURES, TABLES, Cell, all_cells, find_cells
+from taxoexpan.reproduce.cells import (
+    FIGURES,
+    PICTURES,
+    SEMEVAL,
+    TABLES,
+    Cell,
+    all_cells,
+    find_cells,
+)
 
 
 @pytest.mark.parametrize("cell", all_cells(), ids=lambda cell: cell.name)
 def test_every_cell_makes_a_method(cell: Cell) -> None:
-    assert cell.method in METHODS
-    make_method(cell.method, **cell.settings)
+    if cell.method:
+        make_method(cell.method, **cell.settings)
+    else:
+        assert cell.published
     assert 0 <= cell.noise < 1
     assert 0 < cell.share <= 1
     assert cell.title
@@ -38,7 +48,7 @@ def test_tables_have_their_published_figures() -> None:
 
 
 def test_every_cell_is_in_a_table_and_every_picture_has_cells() -> None:
-    assert {cell.group for cell in all_cells()} == set(TABLES)
+    assert {cell.group for cell in all_cells()} == {*TABLES, SEMEVAL}
     assert all(find_cells([pattern]) for pattern in PICTURES.values())
 
 

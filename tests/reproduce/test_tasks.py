@@ -15,14 +15,8 @@ from taxoexpan.features.concepts import embed_concepts
 from taxoexpan.features.encoders import make_encoder
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.reproduce.changes import rewired, sampled
-from taxoexpan.reproduce.tasks import (
-    Task,
-    halved,
-    load_task,
-    make_task,
-    read_split,
-    task_content,
-)
+from taxoexpan.reproduce.splits import read_split
+from taxoexpan.reproduce.tasks import Task, halved, load_task, make_task, task_content
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 
@@ -293,7 +287,7 @@ def test_a_task_is_written_as_npz_only(
 ) -> None:
     terms = write_split(tmp_path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("taxoexpan.reproduce.tasks.read_split", lambda _: pytest.fail("too late"))
+        patch.setattr("taxoexpan.reproduce.splits.read_split", lambda _: pytest.fail("too late"))
         assert prepare(terms, tmp_path / name) == 2
     assert f"{name}: a task is written as .npz" in capsys.readouterr().err
     assert not (tmp_path / name).exists()

@@ -7,6 +7,7 @@ from typing import Any
 
 from taxoexpan.baselines.closest import ClosestNeighbor, ClosestParent, Popularity
 from taxoexpan.baselines.expan import TaxoExpanMethod
+from taxoexpan.baselines.firstword import FirstWord
 from taxoexpan.baselines.method import Method
 from taxoexpan.baselines.mlp import DeepSetMLP, ParentMLP
 from taxoexpan.errors import ConfigurationError
@@ -29,6 +30,7 @@ def _dist_xgboost(**settings: Any) -> Method:
 
 METHODS: dict[str, Callable[..., Method]] = {
     "popularity": Popularity,
+    "first-word": FirstWord,
     "closest-parent": ClosestParent,
     "closest-neighbor": ClosestNeighbor,
     "dist-xgboost": _dist_xgboost,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -89,6 +90,15 @@ def ranks_by(
     for block in _blocks(queries, anchors):
         ranks += ranks_in(method.score(block.vectors, block.named), block.parents, ties, filtered)
     return ranks
+
+
+def best_by(method: Method, queries: Queries, anchors: int, count: int) -> Indices:
+    """The best anchors of each query by a method's scores, best first: [Q, count]."""
+    best = [
+        method.score(block.vectors, block.named).topk(min(count, anchors), dim=0).indices.T
+        for block in _blocks(queries, anchors)
+    ]
+    return torch.cat(best).cpu().numpy() if best else np.zeros((0, count), dtype=np.int64)
 
 
 def _blocks(queries: Queries, anchors: int) -> Iterator[Queries]:

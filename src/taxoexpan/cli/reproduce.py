@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from taxoexpan.cli.options import add_device, add_output, note, positive
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.reproduce.cells import FIGURES, PICTURES, TABLES, Cell, all_cells, find_cells
+from taxoexpan.reproduce.cells import PICTURES, SEMEVAL, TABLES, Cell, all_cells, find_cells
 
 if TYPE_CHECKING:
     from taxoexpan.reproduce.tasks import Task
@@ -24,9 +24,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "terms",
         type=Path,
         metavar="TERMS",
-        help="a .terms file, with .taxo, .terms.validation and .terms.test beside it",
+        help="a .terms file, with .taxo, .terms.validation and .terms.test beside it; or a WordNet",
     )
     prepare.add_argument("--features", default="static", metavar="SPEC", help="see train")
+    prepare.add_argument(
+        "--semeval",
+        type=Path,
+        metavar="DIR",
+        help="the folder of SemEval-2016 Task 14, whose concepts go into the WordNet that is given",
+    )
+    prepare.add_argument("--part", choices=("noun", "verb"), default="noun", help="which of them")
+    prepare.add_argument(
+        "--joined", action="store_true", help="a name and its definition are one text"
+    )
     prepare.add_argument("--half", action="store_true", help="vectors in half precision")
     add_output(prepare, "the .npz file to write", required=True)
     add_device(prepare)
@@ -34,7 +44,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     run.add_argument("names", nargs="+", metavar="NAME", help="such as main, or ablation/*-mlp")
     _add_running(run, required=True)
     table = steps.add_parser("table", help="the paper's table beside ours")
-    table.add_argument("name", choices=TABLES)
+    table.add_argument("name", choices=[*TABLES, SEMEVAL])
+    table.add_argument(
+        "--wordnet",
+        type=Path,
+        default=Path("/usr/share/wordnet"),
+        metavar="DIR",
+        help="for semeval: WordNet 3.0 (default: where Debian has it)",
+    )
+    table.add_argument("--semeval", type=Path, metavar="DIR", help="its folder, for semeval")
     _add_running(table)
     figure = steps.add_parser("figure", help="a figure of the paper, as PNG and SVG")
     figure.add_argument("name", choices=PICTURES)
@@ -77,8 +95,9 @@ def run(options: argparse.Namespace) -> int:
 def _list(_: argparse.Namespace) -> None:
     from taxoexpan.reproduce.tables import HEADS
 
+    heads = {**HEADS, "wu_palmer": "Wu&P", "f1": "F1"}
     for cell in all_cells():
-        figures = [f"{HEADS[key]} {cell.published[key]}" for key in FIGURES if cell.published]
+        figures = [f"{heads[key]} {value}" for key, value in cell.published.items() if key in heads]
         print(f"{cell.name:<44}{cell.title:<40}{', '.join(figures)}".rstrip())
 
 
@@ -86,16 +105,20 @@ def _prepare(options: argparse.Namespace) -> None:
     from taxoexpan.features.encoders import make_encoder
     from taxoexpan.files import preflight, write_whole
     from taxoexpan.naming import counted
-    from taxoexpan.reproduce.tasks import halved, make_task, read_split, task_content
+    from taxoexpan.reproduce.semeval import semeval_task
+    from taxoexpan.reproduce.splits import read_split
+    from taxoexpan.reproduce.tasks import halved, make_task, task_content
 
     if options.output.suffix.lower() != ".npz":
         message = f"{options.output}: a task is written as .npz and as nothing else"
         raise ConfigurationError(f"{message}; let the name end in .npz")
     preflight([options.output], [options.terms], options.force)
-    split = read_split(options.terms)
     encoder = make_encoder(options.features, device=options.device)
     encoder.show_progress(True)
-    task = make_task(options.terms.stem, encoder, *split)
+    if options.semeval:
+        task = semeval_task(options.terms, options.semeval, options.part, encoder, options.joined)
+    else:
+        task = make_task(options.terms.stem, encoder, *read_split(options.terms), options.joined)
     task = halved(task) if options.half else task
     write_whole({options.output: task_content(task)}, options.force)
     size, queries = counted(len(task.problem.taxonomy), "concept"), len(task.test.parents)
@@ -151,7 +174,20 @@ def _table(options: argparse.Namespace) -> None:
 
     if options.task:
         _run_missing(options, [options.name])
+    if options.name == SEMEVAL:
+        _semeval_table(options)
+        return
     print(table_text(find_cells([options.name]), options.runs), end="")
+
+
+def _semeval_table(options: argparse.Namespace) -> None:
+    from taxoexpan.reproduce.enrichment import Enrichment
+
+    if options.semeval is None:
+        message = "the table of SemEval-2016 Task 14 needs its keys"
+        raise ConfigurationError(f"{message}; give the task's folder with --semeval")
+    cells = find_cells([SEMEVAL])
+    print(Enrichment(cells, options.runs, options.wordnet, options.semeval).text(), end="")
 
 
 def _figure(options: argparse.Namespace) -> None:

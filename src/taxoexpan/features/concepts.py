@@ -29,17 +29,22 @@ def embed_concepts(
     concepts: Iterable[Concept],
     name_weight: float = 1.0,
     definition_weight: float = 1.0,
+    joined: bool = False,
 ) -> Vectors:
     """Two unit vectors a concept, [2, N, D].
 
     The first is the mean of its names plus its definition, each with its weight (Section 5.2.1 of
-    the paper); where one of them is missing the other stands alone. The second is the mean of the
-    names' last words, which say what kind of thing it is: oat milk is a milk.
+    the paper); where one of them is missing the other stands alone. Where they are `joined`, a
+    concept that has a definition is one text instead, `label: definition`. The second is the mean
+    of the names' last words, which say what kind of thing it is: oat milk is a milk.
     """
     concepts = list(concepts)
     names = [(row, name) for row, c in enumerate(concepts) for name in (c.label, *c.synonyms)]
     definitions = [(row, c.definition) for row, c in enumerate(concepts) if c.definition]
-    if not definition_weight:
+    if joined:
+        definitions = [(row, f"{concepts[row].label}: {text}") for row, text in definitions]
+        name_weight = 0.0
+    elif not definition_weight:
         definitions = []
     heads = [(row, head_word(name)) for row, name in names]
     size = len(concepts)

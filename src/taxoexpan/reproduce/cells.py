@@ -24,6 +24,9 @@ TABLES = {
 }
 """The tables, each of the group of cells of its name, and their headings."""
 
+SEMEVAL = "semeval"
+"""The group of the table that is scored in another way, and has other data."""
+
 PICTURES = {
     "loss": "loss",
     "sensitivity": "sensitivity",
@@ -38,13 +41,14 @@ class Cell:
     """A row of a table, or a point of a figure.
 
     `method` is trained with `settings` on `share` of the leaves, after the share `noise` of the
-    relations was given other parents. Where it is `timed`, test queries are placed on a CPU too.
+    relations was given other parents; without a method the published figures are only quoted. Where
+    it is `timed`, test queries are placed on a CPU too.
     """
 
     name: str
     order: int
     title: str
-    method: str
+    method: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
     noise: float = 0.0
     share: float = 1.0

@@ -44,7 +44,7 @@ taxoexpan reproduce report --pictures reproduction -o reproduction.md [--remarks
 
 def report_text(runs: Path, pictures: str, remarks: str) -> str:
     """The page in Markdown; `pictures` is the folder of the figures as seen from it."""
-    found = find_runs(runs, all_cells())
+    found = find_runs(runs, [cell for cell in all_cells() if cell.group in TABLES])
     parts = [INTRODUCTION.strip(), remarks.strip(), _circumstances(runs, found)]
     parts += [_section(table, found, pictures) for table in TABLES]
     parts.append(_cases(found, pictures))

@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from taxoexpan.baselines.catalogue import make_method
-from taxoexpan.baselines.method import Method, ranks_by
+from taxoexpan.baselines.method import Method, best_by, ranks_by
 from taxoexpan.errors import FormatError
 from taxoexpan.files import whole_directory
 from taxoexpan.metrics import Metrics, metrics_of
@@ -31,6 +31,8 @@ from taxoexpan.training import Report
 
 RECORD, RANKS, LOG = "run.json", "ranks.npz", "log.jsonl"
 OWN = (RECORD, RANKS, LOG)
+SHOWN = 5
+"""Of every test query's anchors so many are kept by name."""
 
 READ: dict[str, type | tuple[type, ...]] = {
     "cell.name": str,
@@ -81,6 +83,13 @@ class Run:
         kept = self._arrays("labels")
         return kept["labels"].tolist() if kept else []
 
+    def best(self) -> NDArray[np.str_]:
+        """The ids of the best anchors of every test query, best first: [Q, 5]."""
+        kept = self._arrays("best")
+        if not kept:
+            raise not_whole(self.folder, "it does not tell the best anchors")
+        return kept["best"]
+
     def _arrays(self, *names: str) -> dict[str, NDArray[Any]]:
         """Those of these arrays that are kept."""
         # Numpy leaves a file open that it opened and cannot read, and takes junk for a pickle.
@@ -110,6 +119,7 @@ def run_cells(
     `begin` hears of each run before it is made: its cell, its seed, and how many come after it.
     """
     digest = task.digest()
+    cells = [cell for cell in cells if cell.method]
     wanted = [
         (cell, seed, folder_of(runs, task, cell, seed)) for seed in range(seeds) for cell in cells
     ]
@@ -203,8 +213,15 @@ def run_cell(
         (staging / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         arrays: dict[str, Any] = _rank_arrays(ranks)
         arrays["labels"] = np.array(task.labels, dtype=np.str_)
+        arrays["best"] = _best_ids(method, task)
         np.savez_compressed(staging / RANKS, **arrays)
     return Run(folder, record)
+
+
+def _best_ids(method: Method, task: Task) -> NDArray[np.str_]:
+    """The ids of the best anchors of every test query, best first: [Q, 5]."""
+    ids = np.array(task.problem.taxonomy.ids, dtype=np.str_)
+    return ids[best_by(method, task.test, len(ids), SHOWN)]
 
 
 def _seconds_to_place(method: Method, task: Task, everywhere: bool) -> dict[str, float]:

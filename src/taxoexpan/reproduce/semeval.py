@@ -8,18 +8,21 @@ a hyponym of that synset (attach), or a word of it (merge).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from taxoexpan.errors import FormatError
+from taxoexpan.features.encoder import Encoder
 from taxoexpan.formats.wordnet import PARTS, Part
+from taxoexpan.reproduce.tasks import Task, make_task
 from taxoexpan.supervision import Holdout
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.wu_palmer import WuPalmer
 
-OPERATIONS = ("attach", "merge")
+TASKS = ("semeval-nouns", "semeval-verbs")
+"""What the tasks of both parts of speech are called."""
 FILES = {
     "validation": ("training/training.data.tsv", "keys/gold/training/training.key.tsv"),
     "test": ("test/test.data.tsv", "keys/gold/test/test.key.tsv"),
@@ -134,6 +137,19 @@ def read_half(directory: Path, half: str, wordnet: WordNet) -> Holdout:
         concepts.append(concept)
         parents.append(np.array([taxonomy.index(parent) for parent in merged or [id]]))
     return Holdout(taxonomy, tuple(concepts), tuple(parents))
+
+
+def semeval_task(directory: Path, semeval: Path, part: str, encoder: Encoder, joined: bool) -> Task:
+    """Place the test concepts of one part of speech in WordNet.
+
+    The training concepts are validated on, as the paper does, and never learned from. A query's
+    label in the task is its id, which keys go by.
+    """
+    wordnet = next(w for w in WordNet.read(directory) if PARTS[w.pos] == part)
+    validation, test = (read_half(semeval, half, wordnet) for half in ("validation", "test"))
+    order = {lemma.replace("_", " "): ids for lemma, ids in wordnet.senses.items()}
+    task = make_task(f"semeval-{part}s", encoder, validation, test, joined, order)
+    return replace(task, labels=tuple(concept.id for concept in test.concepts))
 
 
 def _similarity(placed: str, right: str, wordnet: WordNet, similarity: WuPalmer) -> float:

@@ -8,7 +8,7 @@ import json
 import warnings
 import zipfile
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from taxoexpan.adjacency import Indices
+from taxoexpan.adjacency import Adjacency, Indices
 from taxoexpan.baselines.method import Problem, Queries
 from taxoexpan.errors import FormatError
 from taxoexpan.features.concepts import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder
-from taxoexpan.formats.source import Source
-from taxoexpan.naming import counted
-from taxoexpan.supervision import Holdout, hold_out
+from taxoexpan.lexicon import Lexicon
+from taxoexpan.supervision import Holdout
 from taxoexpan.taxonomy import Taxonomy
 
 KIND = "taxoexpan-task-1"
@@ -50,9 +49,17 @@ class Task:
 
     def to(self, device: torch.device) -> Task:
         """The same on another device."""
+        return self._with(lambda vectors: vectors.to(device))
+
+    def _with(self, changed: Callable[[Tensor], Tensor]) -> Task:
+        """The same with other vectors."""
+
+        def of(queries: Queries) -> Queries:
+            return replace(queries, vectors=changed(queries.vectors))
+
         p = self.problem
-        moved = Problem(p.taxonomy, p.vectors.to(device), _moved(p.validation, device))
-        return replace(self, problem=moved, test=_moved(self.test, device))
+        problem = replace(p, vectors=changed(p.vectors), validation=of(p.validation))
+        return replace(self, problem=problem, test=of(self.test))
 
     def digest(self) -> str:
         """What tells this task from every other."""
@@ -63,49 +70,45 @@ class Task:
         for indices in (*taxonomy.relation_indices, *truth):
             digest.update(f"{len(indices)} ".encode())
             digest.update(np.ascontiguousarray(indices, dtype="<i8").tobytes())
-        for vectors in (self.problem.vectors, *(those.vectors for those in queries)):
-            digest.update(vectors.cpu().numpy().tobytes())
+        for part in (self.problem, *queries):
+            digest.update(part.vectors.cpu().numpy().tobytes())
+            if part.named is not None:
+                digest.update(part.named.offsets.tobytes() + part.named.targets.tobytes())
         return digest.hexdigest()[:16]
 
 
-def make_task(name: str, encoder: Encoder, validation: Holdout, test: Holdout) -> Task:
+def make_task(
+    name: str,
+    encoder: Encoder,
+    validation: Holdout,
+    test: Holdout,
+    joined: bool = False,
+    order: Mapping[str, Sequence[str]] | None = None,
+) -> Task:
     """Embed a taxonomy and the queries of both holdouts, which remain in the same taxonomy.
 
-    Vectors that know nothing of the taxonomy are refused; queries without one are told.
+    Vectors that know nothing of the taxonomy are refused; queries without one are told. Names and
+    definitions may be `joined` (see `embed_concepts`), and `order` has the senses of names (see
+    `Lexicon`) for what definitions name first.
     """
     taxonomy = validation.taxonomy
-    encoder.learn(names_of([*taxonomy.concepts, *validation.concepts, *test.concepts]))
-    vectors = embed_concepts(encoder, taxonomy.concepts)
+    concepts = list(taxonomy.concepts)
+    encoder.learn(names_of([*concepts, *validation.concepts, *test.concepts]))
+    vectors = embed_concepts(encoder, concepts, joined=joined)
     refuse_unknown(vectors, encoder.name)
-    asked = _queries_of(validation, "validation", encoder)
-    problem = Problem(taxonomy, torch.from_numpy(vectors), asked)
+    lexicon = Lexicon.of(taxonomy, order) if any(c.definition for c in concepts) else None
+    asked = _queries_of(validation, "validation", encoder, joined, lexicon)
+    tested = _queries_of(test, "test", encoder, joined, lexicon)
+    named = lexicon.named_by(concepts, known=True) if lexicon else None
+    problem = Problem(taxonomy, torch.from_numpy(vectors), asked, named)
     labels = tuple(concept.label for concept in test.concepts)
-    return Task(name, encoder.name, problem, _queries_of(test, "test", encoder), labels)
-
-
-def read_split(terms: Path) -> tuple[Holdout, Holdout]:
-    """The paper's protocol: a `.terms` file beside `.terms.validation` and `.terms.test`."""
-    whole = _read_whole(terms)
-    paths = [terms.with_name(f"{terms.name}.{part}") for part in ("validation", "test")]
-    validation, test = (_held_lines(path, whole) for path in paths)
-    _refuse_shared(paths[1], test, validation)
-    training = whole.without([*validation, *test])
-    return (
-        _holdout_of(paths[0], validation, whole, training),
-        _holdout_of(paths[1], test, whole, training),
-    )
+    features = f"{encoder.name} joined" if joined else encoder.name
+    return Task(name, features, problem, tested, labels)
 
 
 def halved(task: Task) -> Task:
     """The task with its vectors in half precision, so that its file is half as large."""
-
-    def half(vectors: Tensor) -> Tensor:
-        return vectors.half().float()
-
-    p = task.problem
-    validation = Queries(half(p.validation.vectors), p.validation.parents)
-    problem = Problem(p.taxonomy, half(p.vectors), validation)
-    return replace(task, problem=problem, test=Queries(half(task.test.vectors), task.test.parents))
+    return task._with(lambda vectors: vectors.half().float())
 
 
 def task_content(task: Task) -> bytes:
@@ -130,6 +133,9 @@ def task_content(task: Task) -> bytes:
         heads=_compact(heads),
         head_of=head_of.ravel(),
         **truth,
+        **_named_arrays("training", p.named),
+        **_named_arrays("validation", p.validation.named),
+        **_named_arrays("test", task.test.named),
     )
     return file.getvalue()
 
@@ -160,8 +166,9 @@ def _task_of(kept: dict[str, NDArray[np.generic]]) -> Task:
     truths = [_truth_of(kept, name) for name in ("validation", "test")]
     places = np.cumsum([size, *(len(truth) for truth in truths)])
     vectors, *of_queries = (torch.from_numpy(v.copy()) for v in np.split(both, places[:-1], axis=1))
-    validation, test = (Queries(v, t) for v, t in zip(of_queries, truths, strict=True))
-    problem = Problem(taxonomy, vectors, validation)
+    training, *named = (_named_of(kept, name) for name in ("training", "validation", "test"))
+    validation, test = (Queries(*each) for each in zip(of_queries, truths, named, strict=True))
+    problem = Problem(taxonomy, vectors, validation, training)
     name, features = str(kept["name"]), str(kept["features"])
     return Task(name, features, problem, test, tuple(labels[size:]))
 
@@ -188,75 +195,36 @@ def _flat(parents: Sequence[Indices]) -> tuple[Indices, Indices]:
     return np.concatenate(parents), np.array([len(each) for each in parents])
 
 
+def _named_arrays(name: str, named: Adjacency | None) -> dict[str, Any]:
+    if named is None:
+        return {}
+    return {f"{name}_named": named.targets, f"{name}_named_offsets": named.offsets}
+
+
+def _named_of(kept: dict[str, NDArray[np.generic]], name: str) -> Adjacency | None:
+    """What definitions name, where there were some."""
+    if f"{name}_named" not in kept:
+        return None
+    offsets, targets = (
+        kept[key].astype(np.int64) for key in (f"{name}_named_offsets", f"{name}_named")
+    )
+    return Adjacency(offsets, targets)
+
+
 def _truth_of(kept: dict[str, NDArray[np.generic]], name: str) -> list[Indices]:
     places = np.cumsum(kept[f"{name}_counts"].astype(np.int64))[:-1]
     return np.split(kept[f"{name}_truth"].astype(np.int64), places)
 
 
-def _queries_of(held: Holdout, part: str, encoder: Encoder) -> Queries:
+def _queries_of(
+    held: Holdout, part: str, encoder: Encoder, joined: bool, lexicon: Lexicon | None
+) -> Queries:
     """Embed what is held out, and say how much of it has no vector."""
-    both = embed_concepts(encoder, held.concepts)
+    both = embed_concepts(encoder, held.concepts, joined=joined)
     unknown, size = int((~both[0].any(axis=1)).sum()), both.shape[1]
     if unknown:
         message = f"{unknown:,} of {size:,} {part} queries have no vector by {encoder.name!r}"
         mend = "such ranks mean nothing; another one beside it, as static+…, may know them"
         warnings.warn(f"{message}; {mend}", stacklevel=3)
-    return Queries(torch.from_numpy(both), held.parents)
-
-
-def _read_whole(terms: Path) -> Taxonomy:
-    """The taxonomy before anything is held out; without relations there is nothing to find."""
-    if terms.suffix != ".terms":
-        message = "a split lies beside a .terms file, and this is none"
-        mend = "give NAME.terms, which taxoexpan convert makes of other formats"
-        raise FormatError(terms, f"{message}; {mend}")
-    whole = Taxonomy.read(terms)
-    if not whole.relation_count:
-        taxo = terms.with_suffix(".taxo")
-        message = "holds no relation" if taxo.exists() else "there is no such file"
-        mend = f"the relations of {terms.name} lie here, parent id<TAB>child id a line"
-        raise FormatError(taxo, f"{message}; {mend}")
-    return whole
-
-
-def _held_lines(path: Path, whole: Taxonomy) -> dict[str, int]:
-    """The ids in a list, an id a line, and the line where each stands first."""
-    if not path.exists():
-        message = "there is no such file; the split lies beside the .terms, an id a line"
-        raise FormatError(path, message)
-    lines: dict[str, int] = {}
-    for number, line in enumerate(Source.load(path, may_be_blank=True).text.splitlines(), 1):
-        if id := line.strip():
-            lines.setdefault(id, number)
-    for id, number in lines.items():
-        if id not in whole:
-            message = f"no concept of the taxonomy has the id {id!r}; correct it, or take it out"
-            raise FormatError(path, message, number)
-    return lines
-
-
-def _refuse_shared(path: Path, test: dict[str, int], validation: Collection[str]) -> None:
-    """Refuse to choose an epoch by what is tested."""
-    shared = [id for id in test if id in validation]
-    if shared:
-        message = f"shares {counted(len(shared), 'id')} with the validation list"
-        mend = "leave each in one of the two lists"
-        raise FormatError(path, f"{message}, such as {shared[0]!r}; {mend}", test[shared[0]])
-
-
-def _holdout_of(path: Path, ids: Collection[str], whole: Taxonomy, training: Taxonomy) -> Holdout:
-    """The queries that a list makes; none is an error, and fewer than it names are told."""
-    held = hold_out(whole, list(ids), training)
-    if not held.concepts:
-        message = "names no concept whose parent is in neither list; name some that have one"
-        raise FormatError(path, message)
-    made = {concept.id for concept in held.concepts}
-    lost = [id for id in ids if id not in made]
-    if lost:
-        message = f"no query is made of {counted(len(lost), 'id')} without a parent in what remains"
-        warnings.warn(f"{path}: {message}, such as {lost[0]!r}", stacklevel=3)
-    return held
-
-
-def _moved(queries: Queries, device: torch.device) -> Queries:
-    return Queries(queries.vectors.to(device), queries.parents)
+    named = lexicon.named_by(held.concepts) if lexicon else None
+    return Queries(torch.from_numpy(both), held.parents, named)

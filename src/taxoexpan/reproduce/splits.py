@@ -1,0 +1,80 @@
+"""The paper's protocol: a taxonomy as `.terms` and `.taxo`, and which leaves are held out of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection
+from pathlib import Path
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.source import Source
+from taxoexpan.naming import counted
+from taxoexpan.supervision import Holdout, hold_out
+from taxoexpan.taxonomy import Taxonomy
+
+
+def read_split(terms: Path) -> tuple[Holdout, Holdout]:
+    """What a `.terms` file has besides its `.terms.validation` and `.terms.test`, and both."""
+    whole = _read_whole(terms)
+    paths = [terms.with_name(f"{terms.name}.{part}") for part in ("validation", "test")]
+    validation, test = (_held_lines(path, whole) for path in paths)
+    _refuse_shared(paths[1], test, validation)
+    training = whole.without([*validation, *test])
+    return (
+        _holdout_of(paths[0], validation, whole, training),
+        _holdout_of(paths[1], test, whole, training),
+    )
+
+
+def _read_whole(terms: Path) -> Taxonomy:
+    """The taxonomy before anything is held out; without relations there is nothing to find."""
+    if terms.suffix != ".terms":
+        message = "a split lies beside a .terms file, and this is none"
+        mend = "give NAME.terms, which taxoexpan convert makes of other formats"
+        raise FormatError(terms, f"{message}; {mend}")
+    whole = Taxonomy.read(terms)
+    if not whole.relation_count:
+        taxo = terms.with_suffix(".taxo")
+        message = "holds no relation" if taxo.exists() else "there is no such file"
+        mend = f"the relations of {terms.name} lie here, parent id<TAB>child id a line"
+        raise FormatError(taxo, f"{message}; {mend}")
+    return whole
+
+
+def _held_lines(path: Path, whole: Taxonomy) -> dict[str, int]:
+    """The ids in a list, an id a line, and the line where each stands first."""
+    if not path.exists():
+        message = "there is no such file; the split lies beside the .terms, an id a line"
+        raise FormatError(path, message)
+    lines: dict[str, int] = {}
+    for number, line in enumerate(Source.load(path, may_be_blank=True).text.splitlines(), 1):
+        if id := line.strip():
+            lines.setdefault(id, number)
+    for id, number in lines.items():
+        if id not in whole:
+            message = f"no concept of the taxonomy has the id {id!r}; correct it, or take it out"
+            raise FormatError(path, message, number)
+    return lines
+
+
+def _refuse_shared(path: Path, test: dict[str, int], validation: Collection[str]) -> None:
+    """Refuse to choose an epoch by what is tested."""
+    shared = [id for id in test if id in validation]
+    if shared:
+        message = f"shares {counted(len(shared), 'id')} with the validation list"
+        mend = "leave each in one of the two lists"
+        raise FormatError(path, f"{message}, such as {shared[0]!r}; {mend}", test[shared[0]])
+
+
+def _holdout_of(path: Path, ids: Collection[str], whole: Taxonomy, training: Taxonomy) -> Holdout:
+    """The queries that a list makes; none is an error, and fewer than it names are told."""
+    held = hold_out(whole, list(ids), training)
+    if not held.concepts:
+        message = "names no concept whose parent is in neither list; name some that have one"
+        raise FormatError(path, message)
+    made = {concept.id for concept in held.concepts}
+    lost = [id for id in ids if id not in made]
+    if lost:
+        message = f"no query is made of {counted(len(lost), 'id')} without a parent in what remains"
+        warnings.warn(f"{path}: {message}, such as {lost[0]!r}", stacklevel=3)
+    return held
