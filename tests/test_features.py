@@ -87,3 +87,13 @@ def test_the_applications_logging_is_left_alone() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == f"[] {logging.WARNING}"
+
+
+def test_a_name_and_its_definition_may_be_one_text() -> None:
+    encoder = StaticEncoder()
+    concepts = [Concept("a", "oak", ("oak tree",), "a tree"), Concept("b", "elm", ("elm tree",))]
+    joined = embed_concepts(encoder, concepts, name_weight=3.0, joined=True)
+    apart = embed_concepts(encoder, concepts)
+    np.testing.assert_allclose(joined[0, 0], encoder.encode(["oak: a tree"])[0], rtol=1e-6)
+    np.testing.assert_array_equal(joined[0, 1], apart[0, 1])
+    np.testing.assert_array_equal(joined[1], apart[1])

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tinywordnet import write_task, write_wordnet
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.wordnet import PARTS
@@ -21,44 +22,10 @@ from taxoexpan.reproduce.semeval import (
 WORDNET = Path("/usr/share/wordnet")
 TASK = Path(__file__).parents[3] / "shared" / "data" / "semeval-2016-task14"
 
-DATA = {
-    "noun": [
-        ("00000001", "n", ["entity"], [], "what is"),
-        ("00000002", "n", ["tree", "plant"], ["00000001"], "a woody plant"),
-        ("00000003", "n", ["cherry"], ["00000002"], "a tree"),
-        ("00000004", "n", ["plant"], ["00000001"], "a factory"),
-    ],
-    "verb": [
-        ("00000005", "v", ["go"], [], "move"),
-        ("00000006", "v", ["run"], ["00000005"], "go fast"),
-        ("00000007", "v", ["be"], [], "exist"),
-    ],
-}
-SENSES = {
-    "noun": {"entity": "1", "tree": "2", "plant": "42", "cherry": "3"},
-    "verb": {"go": "5", "run": "6", "be": "7"},
-}
-
 
 @pytest.fixture(scope="module")
 def wordnets(tmp_path_factory: pytest.TempPathFactory) -> list[WordNet]:
-    """A WordNet of seven synsets, in which a plant is a factory first."""
-    folder = tmp_path_factory.mktemp("wordnet")
-    for part, pos in (("noun", "n"), ("verb", "v")):
-        lines = []
-        for offset, _, words, above, gloss in DATA[part]:
-            spelled = " ".join(f"{word} 0" for word in words)
-            up = "".join(f" @ {other} {pos} 0000" for other in above)
-            frames = " 00" if pos == "v" else ""
-            counts = f"{len(words):02x} {spelled} {len(above):03d}{up}{frames}"
-            lines.append(f"{offset} 03 {pos} {counts} | {gloss}  \n")
-        (folder / f"data.{part}").write_text("".join(lines), encoding="utf-8")
-        index = [
-            f"{lemma} {pos} {len(at)} 0 {len(at)} 0 {' '.join(f'0000000{n}' for n in at)}  \n"
-            for lemma, at in SENSES[part].items()
-        ]
-        (folder / f"index.{part}").write_text("".join(index), encoding="utf-8")
-    return WordNet.read(folder)
+    return WordNet.read(write_wordnet(tmp_path_factory.mktemp("wordnet")))
 
 
 def test_a_sense_is_found_by_its_place_in_the_index(wordnets: list[WordNet]) -> None:
@@ -107,24 +74,10 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
         read_key(path)
 
 
-def write_half(folder: Path, key: str) -> Path:
-    data, gold = (folder / name for name in FILES["test"])
-    for path in (data, gold):
-        path.parent.mkdir(parents=True, exist_ok=True)
-    data.write_text(
-        "bush\tnoun\tt.1\ta low tree\thttp://\nsprint\tverb\tt.2\tto run\thttp://\n"
-        "concuss\tnoun\tt.3\tto shake\thttp://\n",
-        encoding="utf-8",
-    )
-    gold.write_text(key, encoding="utf-8")
-    return folder
-
-
 def test_a_merged_concept_belongs_where_its_synset_does(
     wordnets: list[WordNet], tmp_path: Path
 ) -> None:
-    key = "t.1\tplant#n#2\tattach\nt.2\trun#v#1\tmerge\nt.3\tgo#v#1\tattach\n"
-    nouns, verbs = (read_half(write_half(tmp_path, key), "test", wordnet) for wordnet in wordnets)
+    nouns, verbs = (read_half(write_task(tmp_path), "test", wordnet) for wordnet in wordnets)
     assert [concept.label for concept in nouns.concepts] == ["bush"]
     assert [nouns.taxonomy.labels[p] for p in nouns.parents[0]] == ["tree"]
     assert [concept.definition for concept in verbs.concepts] == ["to run"]
@@ -134,15 +87,15 @@ def test_a_merged_concept_belongs_where_its_synset_does(
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("t.2\trun#v#1\tattach\n", "has no line for 't.1' of test.data.tsv; add it"),
-        ("t.1\tbush#n#1\tattach\n", "'bush#n#1' is no synset of this WordNet"),
+        ("test.2\trun#v#1\tattach\n", "has no line for 'test.1' of test.data.tsv; add it"),
+        ("test.1\tbush#n#1\tattach\n", "'bush#n#1' is no synset of this WordNet"),
     ],
 )
 def test_a_key_that_does_not_fit_is_refused(
     wordnets: list[WordNet], tmp_path: Path, key: str, message: str
 ) -> None:
     with pytest.raises(FormatError, match=message):
-        read_half(write_half(tmp_path, key), "test", wordnets[0])
+        read_half(write_task(tmp_path, key), "test", wordnets[0])
 
 
 @pytest.mark.skipif(not WORDNET.is_dir(), reason="no WordNet 3.0 in /usr/share/wordnet")
