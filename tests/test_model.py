@@ -230,7 +230,13 @@ def made_up(count: int = 12) -> Taxonomy:
 
 def test_a_definition_that_names_its_genus_is_heeded(tmp_path: Path) -> None:
     model = TaxoExpan(
-        seed=0, device="cpu", naming="yes", epochs=12, batch_size=8, drawn=32, definition_weight=0.0
+        seed=0,
+        device="cpu",
+        mentions="yes",
+        epochs=12,
+        batch_size=8,
+        drawn=32,
+        definition_weight=0.0,
     ).fit(made_up())
     model.save(tmp_path / "model")
     told, untold = Concept("", "wuwu", definition="a small bozu"), Concept("", "wuwu")

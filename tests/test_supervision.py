@@ -7,8 +7,8 @@ from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxoexpan.adjacency import Adjacency
 from taxoexpan.configuration import load_preset
+from taxoexpan.mentions import Mentions
 from taxoexpan.supervision import Supervision, TrainingBatch, hold_out, mask_leaves
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -54,33 +54,32 @@ def test_own_sibling_is_the_query_in_its_parents_egonet(seed: int) -> None:
 
 
 @pytest.mark.parametrize("negatives", ["uniform", "shared", "all"])
-def test_what_definitions_name_is_tried_and_its_senses_told_apart(negatives: str) -> None:
+def test_what_queries_mention_is_tried_and_how_is_told(negatives: str) -> None:
     taxonomy = random_taxonomy(4, count=60)
-    rows = np.repeat(np.arange(60), 2)
-    targets = (rows + np.tile([7, 21], 60)) % 60
-    named = Adjacency.from_pairs(rows, targets, 60)
+    mentions = Mentions.from_rows([[((i + 7) % 60, 0), ((i + 21) % 60, 5)] for i in range(60)])
     configuration = load_preset(
-        "best", batch_size=16, drawn=3, negatives=negatives, naming="yes", siblings=4
+        "best", batch_size=16, drawn=3, negatives=negatives, mentions="yes", siblings=4
     )
-    for batch in Supervision(taxonomy, configuration, 0, named).epoch():
+    for batch in Supervision(taxonomy, configuration, 0, mentions).epoch():
         sizes = batch.egonets.sizes
         nodes = batch.egonets.nodes[sizes[0] : sizes[0] + sizes[1]]
         anchors = batch.egonets.concepts[nodes].tolist()
         tried = anchors if batch.drawn is None else [anchors[i] for i in batch.drawn.tolist()]
-        assert batch.named is not None
-        told = {(anchors[row], column, sense) for row, column, sense in batch.named.T.tolist()}
+        assert batch.mentions is not None
+        told = {(anchors[row], column, kind) for row, column, kind in batch.mentions.T.tolist()}
         queries = batch.queries.tolist()
         expected = {((q + 7) % 60, column, 0) for column, q in enumerate(queries)}
-        assert told == expected | {((q + 21) % 60, column, 1) for column, q in enumerate(queries)}
+        assert told == expected | {((q + 21) % 60, column, 5) for column, q in enumerate(queries)}
         assert {anchor for anchor, _, _ in told} <= set(tried)
-        halves = list(batch.split(2))
-        assert sum(half.named.shape[1] for half in halves if half.named is not None) == len(told)
+        halves = [half.mentions for half in batch.split(2)]
+        assert sum(half.shape[1] for half in halves if half is not None) == len(told)
 
 
-def test_without_naming_nothing_is_named() -> None:
+def test_mentions_count_only_where_they_are_asked_for() -> None:
     taxonomy = random_taxonomy(4)
-    named = Adjacency.from_pairs(np.array([0]), np.array([1]), len(taxonomy))
-    assert next(Supervision(taxonomy, load_preset("best"), 0, named).epoch()).named is None
+    mentions = Mentions.from_rows([[(1, 0)]] * len(taxonomy))
+    batch = next(Supervision(taxonomy, load_preset("best"), 0, mentions).epoch())
+    assert batch.mentions is None
 
 
 def test_an_epoch_has_one_instance_for_every_relation() -> None:

@@ -57,8 +57,8 @@ class Configuration:
     """About how long these begin; a concept's vector has length 1, and far longer ones drown it."""
     fusion: int
     """Hidden units of the fusion head; 0 leaves it out."""
-    naming: str
-    """Whether the match knows which concepts a query's definition names first: yes or no."""
+    mentions: str
+    """Whether it counts in the match which concepts a query's definition and name mention."""
     dropout: float
     """Share of every layer's input that is dropped while training."""
     query_dropout: float
@@ -135,7 +135,7 @@ CHOICES = {
     "negatives": ("sampled", "uniform", "shared", "all"),
     "instances": ("relations", "first-parents"),
     "root_negatives": ("yes", "no"),
-    "naming": ("yes", "no"),
+    "mentions": ("yes", "no"),
     "definitions": ("apart", "joined"),
     "monitor": ("mr", "reciprocal_rank"),
 }

@@ -1,18 +1,18 @@
-"""Which concepts a definition names first: the genus, as in *a small tree that bears cherries*.
+"""Which concepts a new concept's definition and its own name mention.
 
-The paper's first word, first sense (Section 5.2.3), for any taxonomy with definitions.
+A definition names the genus first: *a small tree that bears cherries*. That is the paper's first
+word, first sense (Section 5.2.3), here for any taxonomy and by its own names. A name may end in its
+genus: *cherry tree*. And what has a concept's whole name already is another thing of that name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import numpy as np
-
-from taxoexpan.adjacency import Adjacency
 from taxoexpan.discovery.words import STOP_WORDS
 from taxoexpan.lint.similarity import singular
+from taxoexpan.mentions import END, FIRST, SAME, SECOND, Mentions
 from taxoexpan.naming import fold_name
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -21,6 +21,9 @@ LONGEST = 3
 
 SHORTEST = 2
 """Letters of a word that can name something; *a* is a letter and a unit, but hardly ever meant."""
+
+MOST_SENSES = 6
+"""Of the concepts of one name no more count than these."""
 
 _PIECE = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|\d+|[^\s\w]")
 
@@ -50,8 +53,35 @@ class Lexicon:
             senses[_key(name)] = list(dict.fromkeys([*first, *senses.get(_key(name), ())]))
         return cls(senses)
 
-    def first_named(self, definition: str) -> Sequence[int]:
-        """The senses of what a definition names first.
+    def mentions(self, concepts: Iterable[Concept], known: bool = False) -> Mentions:
+        """What each concept mentions; the `known` are the taxonomy's own, none of them itself."""
+        rows = [
+            [
+                (target, kind)
+                for target, kind in self.mentioned_by(concept)
+                if not (known and target == row)
+            ]
+            for row, concept in enumerate(concepts)
+        ]
+        return Mentions.from_rows(rows)
+
+    def mentioned_by(self, concept: Concept) -> list[tuple[int, int]]:
+        """The concepts that one mentions, each with the kind of mention."""
+        words = fold_name(concept.label).split()
+        own = _joined(words)
+        named = list(self._named_in(concept.definition, own))[:2]
+        ends = (self.senses.get(_joined(words[start:])) for start in range(1, len(words)))
+        found = dict(zip((FIRST, SECOND), named, strict=False))
+        found[END] = next((end for end in ends if end), ())
+        pairs = [
+            (target, kind + min(place, 1))
+            for kind, senses in found.items()
+            for place, target in enumerate(senses[:MOST_SENSES])
+        ]
+        return pairs + [(target, SAME) for target in self.senses.get(own, ())[:MOST_SENSES]]
+
+    def _named_in(self, definition: str, own: str) -> Iterator[Sequence[int]]:
+        """The senses of the things that a definition names, one after another, but not its `own`.
 
         In a run of names the last one counts: a *stem cell* is a cell where no concept has the
         whole name, and a *hoof infection* an infection.
@@ -60,36 +90,21 @@ class Lexicon:
         head: Sequence[int] = ()
         start = 0
         while start < len(pieces):
-            length, senses = self._longest(pieces, start)
+            length, senses = self._longest(pieces, start, own)
             if not senses and head:
-                break
-            head, start = senses or head, start + length
-        return head
+                yield head
+            head, start = senses, start + length
+        if head:
+            yield head
 
-    def named_by(self, concepts: Iterable[Concept], known: bool = False) -> Adjacency:
-        """For each concept the senses of what its definition names first.
-
-        The `known` are the taxonomy's own, in its order, and none is named by itself.
-        """
-        rows: list[int] = []
-        targets: list[int] = []
-        concepts = list(concepts)
-        for row, concept in enumerate(concepts):
-            for target in self.first_named(concept.definition) if concept.definition else ():
-                if not (known and target == row):
-                    rows.append(row)
-                    targets.append(target)
-        return Adjacency.from_pairs(
-            np.array(rows, dtype=np.int64), np.array(targets, dtype=np.int64), len(concepts)
-        )
-
-    def _longest(self, pieces: Sequence[str], start: int) -> tuple[int, Sequence[int]]:
+    def _longest(self, pieces: Sequence[str], start: int, own: str) -> tuple[int, Sequence[int]]:
         """How many words from here name something, and what; one word that names nothing."""
         for length in range(min(LONGEST, len(pieces) - start), 0, -1):
             words = pieces[start : start + length]
             if not STOP_WORDS.isdisjoint((words[0], words[-1])) or len(words[0]) < SHORTEST:
                 continue
-            senses = self.senses.get(_joined(words))
+            key = _joined(words)
+            senses = self.senses.get(key) if key != own else None
             if senses:
                 return length, senses
         return 1, ()

@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from taxoexpan.adjacency import Adjacency
 from taxoexpan.archive import (
     Archive,
     load_archive,
@@ -37,6 +36,7 @@ from taxoexpan.features.concepts import (
 from taxoexpan.features.encoders import make_encoder
 from taxoexpan.files import refuse_overwriting
 from taxoexpan.lexicon import Lexicon
+from taxoexpan.mentions import Mentions
 from taxoexpan.metrics import Metrics, metrics_of
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.network.vectors import ConceptVectors
@@ -113,16 +113,16 @@ class TaxoExpan:
         anchors = Anchors(holdout.taxonomy, features, c.siblings)
 
         lexicon = self._lexicon_of(holdout.taxonomy)
-        named, asked = None, None
+        mentions, asked = None, None
         if lexicon is not None:
-            named = lexicon.named_by(holdout.taxonomy.concepts, known=True)
-            asked = lexicon.named_by(holdout.concepts)
+            mentions = lexicon.mentions(holdout.taxonomy.concepts, known=True)
+            asked = lexicon.mentions(holdout.concepts)
 
         def validate(network: MatchingNetwork) -> Metrics:
             placement = Placement(network, anchors, anchors.encode(network))
             return metrics_of(placement.true_ranks(queries, holdout.parents, 0.5, asked))
 
-        supervision = Supervision(holdout.taxonomy, c, self.seed, named)
+        supervision = Supervision(holdout.taxonomy, c, self.seed, mentions)
         board = Board(Path(tensorboard)) if tensorboard else None
         report = Report(progress, Path(log) if log else None, board)
         gpus = [self.device] if self.device.type == "cuda" else []
@@ -168,7 +168,7 @@ class TaxoExpan:
         taxonomy = self.taxonomy
         vectors = self._embed(concepts)
         warn_of_unknown(vectors.cpu().numpy(), concepts)
-        ranking = self.placement.rank(vectors, top_k, self._named_by(concepts))
+        ranking = self.placement.rank(vectors, top_k, self._mentions_of(concepts))
         offered = np.unique(ranking.anchors).tolist()
         parents = {i: (taxonomy.concept_at(i), taxonomy.path(taxonomy.ids[i])) for i in offered}
         return [
@@ -204,9 +204,9 @@ class TaxoExpan:
         network = archive.network.to(self.device)
         placement = Placement(network, anchors, anchors.encode(network))
         lexicon = self._lexicon_of(holdout.taxonomy)
-        named = None if lexicon is None else lexicon.named_by(holdout.concepts)
+        mentions = None if lexicon is None else lexicon.mentions(holdout.concepts)
         queries = self._embed(holdout.concepts)
-        return metrics_of(placement.true_ranks(queries, holdout.parents, named=named))
+        return metrics_of(placement.true_ranks(queries, holdout.parents, mentions=mentions))
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the model as a directory."""
@@ -248,13 +248,13 @@ class TaxoExpan:
 
     def _lexicon_of(self, taxonomy: Taxonomy) -> Lexicon | None:
         """The names that definitions are searched for, if that counts."""
-        return Lexicon.of(taxonomy) if self.configuration.naming == "yes" else None
+        return Lexicon.of(taxonomy) if self.configuration.mentions == "yes" else None
 
-    def _named_by(self, concepts: Sequence[Concept]) -> Adjacency | None:
+    def _mentions_of(self, concepts: Sequence[Concept]) -> Mentions | None:
         """The concepts of the taxonomy that each definition names first, if that counts."""
         if self._lexicon is None:
             self._lexicon = self._lexicon_of(self.taxonomy)
-        return None if self._lexicon is None else self._lexicon.named_by(concepts)
+        return None if self._lexicon is None else self._lexicon.mentions(concepts)
 
     def _fitted(self) -> Archive:
         if self._archive is None:

@@ -11,13 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from taxoexpan.adjacency import Adjacency, Indices
+from taxoexpan.adjacency import Indices
 from taxoexpan.egonets import Egonets, build_egonets, spread_siblings
+from taxoexpan.mentions import Mentions
 from taxoexpan.metrics import ranks_in
 from taxoexpan.network.comparison import Cosines, compare
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.network.vectors import ConceptVectors
-from taxoexpan.supervision import named_senses
 from taxoexpan.taxonomy import Taxonomy
 
 ENCODED = 8192
@@ -87,15 +87,15 @@ class Placement:
 
     def __init__(self, network: MatchingNetwork, anchors: Anchors, keys: Tensor) -> None:
         self.anchors, self.keys = anchors, keys
-        self.match, self.fusion, self.naming = network.match, network.fusion, network.naming
+        self.match, self.fusion, self.mentions = network.match, network.fusion, network.mentions
         deprecated = sorted(anchors.taxonomy.deprecated)
         self.closed = torch.tensor(deprecated, dtype=torch.long).to(keys.device)
 
     @torch.no_grad()
-    def scores(self, queries: Tensor, named: Adjacency | None = None) -> Tensor:
+    def scores(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:
         """What orders every anchor for every query, higher is better: [2, Q, D1] → [N, Q].
 
-        `named` are the anchors that each query's definition names, the first sense first.
+        `mentions` are those of the queries, for a network that heeds them.
         """
         scores = self.match.grid(self.keys, self.match.asked(queries[0]))
         if self.fusion is not None:
@@ -107,27 +107,27 @@ class Placement:
                 compared = compare(Cosines(names, rows), by_head, family)
                 scores[first : first + family.size] += self.fusion(compared)
                 first += family.size
-        if self.naming is not None and named is not None:
-            of, anchors, senses = named_senses(named, np.arange(len(named)))
-            pairs = torch.from_numpy(np.stack([anchors, of, senses])).to(scores.device)
-            scores += self.naming(pairs, *scores.shape)
+        if self.mentions is not None and mentions is not None:
+            of, anchors, kinds = mentions.of_many(np.arange(len(mentions)))
+            pairs = torch.from_numpy(np.stack([anchors, of, kinds])).to(scores.device)
+            scores += self.mentions(pairs, *scores.shape)
         return scores.index_fill_(0, self.closed, -torch.inf)
 
     def blocks(
-        self, queries: Tensor, named: Adjacency | None = None
+        self, queries: Tensor, mentions: Mentions | None = None
     ) -> Iterator[tuple[int, Tensor]]:
         """The scores of a few queries at a time, each beside the first one's place."""
         size = min(256, max(1, CELLS // len(self.keys)))
         for start in range(0, queries.shape[1], size):
             stop = min(start + size, queries.shape[1])
-            own = None if named is None else named.between(start, stop)
+            own = None if mentions is None else mentions.between(start, stop)
             yield start, self.scores(queries[:, start:stop], own)
 
-    def rank(self, queries: Tensor, top_k: int, named: Adjacency | None = None) -> Ranking:
+    def rank(self, queries: Tensor, top_k: int, mentions: Mentions | None = None) -> Ranking:
         """The best anchors; a score is the anchor's share of the softmax over all anchors."""
         top_k = min(top_k, len(self.keys) - len(self.closed))
         anchors, scores = [], []
-        for _, block in self.blocks(queries, named):
+        for _, block in self.blocks(queries, mentions):
             best, places = best_of(block, top_k)
             anchors.append(places.T)
             best, belief = self.match.log_match(best), self.match.log_match(block)
@@ -140,7 +140,7 @@ class Placement:
         queries: Tensor,
         parents: Sequence[Indices],
         ties: float = 0.0,
-        named: Adjacency | None = None,
+        mentions: Mentions | None = None,
     ) -> list[NDArray[np.floating]]:
         """The rank of each true parent of each query, its other true parents left out.
 
@@ -148,7 +148,7 @@ class Placement:
         with a half, a network that scores all alike ranks in the middle, and not first.
         """
         ranks: list[NDArray[np.floating]] = []
-        for start, block in self.blocks(queries, named):
+        for start, block in self.blocks(queries, mentions):
             ranks += ranks_in(block, parents[start : start + block.shape[1]], ties)
         return ranks
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from taxoexpan.adjacency import Adjacency, Indices
+from taxoexpan.adjacency import Indices
 from taxoexpan.configuration import Configuration
 from taxoexpan.egonets import Egonets, build_egonets, draw_siblings
+from taxoexpan.mentions import Mentions
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 CPU = torch.device("cpu")
@@ -48,13 +49,6 @@ def mask_leaves(taxonomy: Taxonomy, share: float, most: int, seed: int) -> Holdo
     return hold_out(taxonomy, [taxonomy.ids[i] for i in np.sort(chosen)])
 
 
-def named_senses(named: Adjacency, rows: Indices) -> tuple[Indices, Indices, Indices]:
-    """What these rows name: the place in `rows`, the concept, and 0 for the first sense, else 1."""
-    places, concepts = named.of_many(rows)
-    later = np.diff(places, prepend=-1) == 0
-    return places, concepts, later.astype(np.int64)
-
-
 @dataclass(frozen=True)
 class TrainingBatch:
     """B training instances over the egonets of A anchors.
@@ -64,8 +58,8 @@ class TrainingBatch:
     `positives` [B] is the place of its own parent among the anchors; `own_sibling` [B] the query's
     row among the siblings of that egonet, or -1 where it was not drawn, so that it can be left out;
     `blocked` [2, K] are the pairs (row among the A or N, query) that are no negatives: a parent, a
-    descendant, or the query itself. `named` [3, M] are the pairs (anchor, query) of which the
-    query's definition names the anchor, and 0 for the first sense of what it names, 1 for others.
+    descendant, or the query itself. `mentions` [3, M] are the pairs (anchor, query)
+    of which the query mentions the anchor, and how (`mentions.KINDS`).
     """
 
     queries: torch.Tensor
@@ -74,7 +68,7 @@ class TrainingBatch:
     own_sibling: torch.Tensor
     blocked: torch.Tensor
     drawn: torch.Tensor | None = None
-    named: torch.Tensor | None = None
+    mentions: torch.Tensor | None = None
 
     def split(self, parts: int) -> Iterator[TrainingBatch]:
         """The same instances in so many batches over the same egonets, for want of memory."""
@@ -86,7 +80,7 @@ class TrainingBatch:
                 positives=self.positives[first : last + 1],
                 own_sibling=self.own_sibling[first : last + 1],
                 blocked=_of_columns(self.blocked, first, last),
-                named=None if self.named is None else _of_columns(self.named, first, last),
+                mentions=None if self.mentions is None else _of_columns(self.mentions, first, last),
                 drawn=self.drawn
                 if self.drawn is None or self.drawn.dim() == 1
                 else self.drawn[:, first : last + 1],
@@ -124,9 +118,9 @@ class Supervision:
 
     Its negatives are `sampled`, each query's own as in the paper; `uniform`, drawn for a batch and
     matched with every query of it; `shared`, the same and the parents of the batch's queries
-    besides; or `all` concepts, whose egonets are drawn once an epoch. Where it counts what a
-    definition names, `named` has that for every concept, and what the batch's queries name is tried
-    with all of them too: else a named concept would hardly ever be seen to be wrong.
+    besides; or `all` concepts, whose egonets are drawn once an epoch. Where it counts what
+    concepts mention, `mentions` has that for each, and what the batch's queries mention is tried
+    with all of them too: else it would hardly ever be seen to be wrong.
     """
 
     def __init__(
@@ -134,10 +128,10 @@ class Supervision:
         taxonomy: Taxonomy,
         configuration: Configuration,
         seed: int,
-        named: Adjacency | None = None,
+        mentions: Mentions | None = None,
     ) -> None:
         self.taxonomy = taxonomy
-        self.named = named if configuration.naming == "yes" else None
+        self.mentions = mentions if configuration.mentions == "yes" else None
         self.batch_size = configuration.batch_size
         self.negatives, self.drawn = configuration.negatives, configuration.drawn
         self.siblings = configuration.siblings
@@ -175,8 +169,8 @@ class Supervision:
         if shown is None:
             each = (self.drawn, len(relations)) if self.negatives == "sampled" else (self.drawn,)
             draws = self.candidates[self.generator.integers(0, len(self.candidates), each)]
-            if self.named is not None and self.negatives != "sampled":
-                draws = np.concatenate([draws, self.named.of_many(queries)[1]])
+            if self.mentions is not None and self.negatives != "sampled":
+                draws = np.concatenate([draws, self.mentions.of_many(queries)[1]])
             shown = self._show(np.unique(np.concatenate([parents, draws.ravel()])), device)
         drawn = None
         if self.negatives == "sampled" and draws is not None:
@@ -198,16 +192,20 @@ class Supervision:
             own_sibling=there(shown.find(relations)),
             blocked=there(blocked),
             drawn=None if drawn is None else there(drawn),
-            named=None if self.named is None else there(self._named(queries, shown.anchors)),
+            mentions=self._mentioned(queries, shown.anchors, device),
         )
 
-    def _named(self, queries: Indices, anchors: Indices) -> Indices:
-        """The pairs (place of an anchor, query) of what definitions name, and the sense [3, M]."""
-        assert self.named is not None
-        columns, concepts, later = named_senses(self.named, queries)
+    def _mentioned(
+        self, queries: Indices, anchors: Indices, device: torch.device
+    ) -> torch.Tensor | None:
+        """The pairs (place of an anchor, query) of what queries mention, and how [3, M]."""
+        if self.mentions is None:
+            return None
+        columns, concepts, kinds = self.mentions.of_many(queries)
         rows = np.minimum(np.searchsorted(anchors, concepts), len(anchors) - 1)
         there = anchors[rows] == concepts
-        return np.stack([rows[there], columns[there], later[there]])
+        found = np.stack([rows[there], columns[there], kinds[there]])
+        return torch.from_numpy(found).to(device, non_blocking=True)
 
     def _tried(self, anchors: Indices, draws: Indices | None) -> Indices:
         """The anchors that are matched with every query of a batch, ascending."""

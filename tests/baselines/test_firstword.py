@@ -4,9 +4,9 @@ import numpy as np
 import torch
 from builders import random_taxonomy
 
-from taxoexpan.adjacency import Adjacency
 from taxoexpan.baselines.firstword import FirstWord
 from taxoexpan.baselines.method import Problem, Queries, best_by
+from taxoexpan.mentions import END, FIRST, SAME, Mentions
 from taxoexpan.training import SILENT
 
 
@@ -15,8 +15,9 @@ def test_the_first_sense_comes_first_then_the_others() -> None:
     vectors = torch.zeros(2, 20, 1)
     method = FirstWord()
     method.fit(Problem(taxonomy, vectors, Queries(vectors[:, :0], [])), 0, SILENT)
-    named = Adjacency.from_pairs(np.array([0, 0, 2]), np.array([7, 3, 5]), 3)
-    scores = method.score(torch.zeros(2, 3, 1), named)
+    rows = [[(7, FIRST), (3, FIRST + 1), (9, SAME)], [], [(5, FIRST), (6, END)]]
+    mentions = Mentions.from_rows(rows)
+    scores = method.score(torch.zeros(2, 3, 1), mentions)
     assert scores.shape == (20, 3)
     assert {tuple(place): value for place, value in _values(scores)} == {
         (7, 0): 2,
@@ -24,7 +25,7 @@ def test_the_first_sense_comes_first_then_the_others() -> None:
         (5, 2): 2,
     }
     assert not method.score(torch.zeros(2, 3, 1)).any()
-    queries = Queries(torch.zeros(2, 3, 1), [np.array([0])] * 3, named)
+    queries = Queries(torch.zeros(2, 3, 1), [np.array([0])] * 3, mentions)
     assert best_by(method, queries, 20, 2)[[0, 2], 0].tolist() == [7, 5]
     assert best_by(method, queries, 20, 2)[0].tolist() == [7, 3]
     assert best_by(method, queries.between(0, 0), 20, 2).shape == (0, 2)

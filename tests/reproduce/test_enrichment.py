@@ -7,6 +7,7 @@ from tinywordnet import write_task, write_wordnet
 
 from taxoexpan.cli.main import main
 from taxoexpan.errors import FormatError
+from taxoexpan.mentions import FIRST
 from taxoexpan.reproduce.cells import find_cells
 from taxoexpan.reproduce.enrichment import Enrichment
 from taxoexpan.reproduce.tasks import load_task
@@ -37,11 +38,13 @@ def test_a_task_keeps_what_definitions_name(folder: Path) -> None:
         "static joined",
         ("test.1",),
     )
-    assert task.problem.named is not None
-    assert task.test.named is not None
-    named = {labels[i]: [labels[j] for j in task.problem.named.of(i)] for i in range(4)}
-    assert named == {"entity": [], "tree": ["plant"], "cherry": ["tree"], "plant": []}
-    assert [labels[i] for i in task.test.named.of(0)] == ["tree"]
+    mentions, asked = task.problem.mentions, task.test.mentions
+    assert mentions is not None
+    assert asked is not None
+    told = {labels[i]: [labels[j] for j in mentions.of_row.of(i)] for i in range(4)}
+    assert told == {"entity": [], "tree": ["plant"], "cherry": ["tree"], "plant": ["tree"]}
+    assert [labels[i] for i in asked.of_row.of(0)] == ["tree"]
+    assert asked.kinds.tolist() == [FIRST]
 
 
 def test_the_table_has_both_parts_of_speech_and_what_others_published(

@@ -15,6 +15,7 @@ from taxoexpan.adjacency import Adjacency, Indices
 from taxoexpan.baselines.distances import FEATURES, EgonetDistances, Floats, Pairs
 from taxoexpan.baselines.method import Method, Problem, Queries
 from taxoexpan.errors import ConfigurationError, ModelError
+from taxoexpan.mentions import Mentions
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training import Epoch, History, Report
 
@@ -91,7 +92,7 @@ class DistXGBoost(Method):
         """Keep what makes the distances to the egonets of this taxonomy."""
         self._distances = EgonetDistances(taxonomy, vectors[0])
 
-    def score(self, queries: Tensor, named: Adjacency | None = None) -> Tensor:  # noqa: ARG002
+    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:  # noqa: ARG002
         """The margin of every pair, which is the logit of a match: [2, Q, D] → [N, Q]."""
         if self._booster is None:
             raise ModelError(f"{self.name} has learned nothing yet; call fit first")

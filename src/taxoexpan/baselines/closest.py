@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from taxoexpan.adjacency import Adjacency
 from taxoexpan.baselines.method import Method, Problem
+from taxoexpan.mentions import Mentions
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training import History, Report
 
@@ -35,7 +35,7 @@ class ClosestParent(Method):
         del taxonomy
         self.anchors = F.normalize(vectors[0], dim=1)
 
-    def score(self, queries: Tensor, named: Adjacency | None = None) -> Tensor:  # noqa: ARG002
+    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:  # noqa: ARG002
         """The cosine of every pair: [2, Q, D] → [N, Q]."""
         return self.anchors @ F.normalize(queries[0], dim=1).T
 
@@ -68,7 +68,7 @@ class ClosestNeighbor(Method):
         anchors = F.normalize(vectors[0], dim=1)
         self.neighborhoods = anchors + _mean_children(taxonomy, anchors)
 
-    def score(self, queries: Tensor, named: Adjacency | None = None) -> Tensor:  # noqa: ARG002
+    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:  # noqa: ARG002
         """Two less the sum of both distances, for every pair: [2, Q, D] → [N, Q]."""
         return self.neighborhoods @ F.normalize(queries[0], dim=1).T
 
@@ -88,7 +88,7 @@ class Popularity(Method):
         """Keep the numbers of children [N]."""
         self.children = _degrees(taxonomy, vectors)
 
-    def score(self, queries: Tensor, named: Adjacency | None = None) -> Tensor:  # noqa: ARG002
+    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:  # noqa: ARG002
         """The number of the anchor's children: [2, Q, D] → [N, Q]."""
         return self.children[:, None].repeat(1, queries.shape[1])
 

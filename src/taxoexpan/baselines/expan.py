@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from taxoexpan.adjacency import Adjacency
 from taxoexpan.baselines.method import Method, Problem
 from taxoexpan.configuration import load_preset
+from taxoexpan.mentions import Mentions
 from taxoexpan.metrics import Metrics, metrics_of
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.network.vectors import ConceptVectors
@@ -41,7 +41,7 @@ class NetworkMethod(Method):
         network.reset(torch.Generator().manual_seed(seed))
         network.to(vectors.device)
         anchors = Anchors(problem.taxonomy, vectors, c.siblings)
-        supervision = Supervision(problem.taxonomy, c, seed, problem.named)
+        supervision = Supervision(problem.taxonomy, c, seed, problem.mentions)
         validate = _validation(problem, anchors)
         gpus = [vectors.device] if vectors.device.type == "cuda" else []
         with torch.random.fork_rng(devices=gpus):
@@ -60,9 +60,9 @@ class NetworkMethod(Method):
         anchors = Anchors(taxonomy, known, self.configuration.siblings)
         self.placement = Placement(self.network, anchors, anchors.encode(self.network))
 
-    def score(self, queries: Tensor, named: Adjacency | None = None) -> Tensor:
+    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:
         """The raw score of every pair: [2, Q, D] → [N, Q]."""
-        return self.placement.scores(queries, named)
+        return self.placement.scores(queries, mentions)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _validation(problem: Problem, anchors: Anchors) -> Validate | None:
 
     def validate(network: MatchingNetwork) -> Metrics:
         placement = Placement(network, anchors, anchors.encode(network))
-        ranks = placement.true_ranks(queries.vectors, queries.parents, 0.5, queries.named)
+        ranks = placement.true_ranks(queries.vectors, queries.parents, 0.5, queries.mentions)
         return metrics_of(ranks)
 
     return validate

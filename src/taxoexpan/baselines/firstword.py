@@ -6,14 +6,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from taxoexpan.adjacency import Adjacency
 from taxoexpan.baselines.method import Method, Problem
-from taxoexpan.supervision import named_senses
+from taxoexpan.mentions import FIRST, Mentions
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training import Report
-
-WORTH = (2.0, 1.0)
-"""The score of the first sense of what is named, and of every other; all else has none."""
 
 
 class FirstWord(Method):
@@ -29,13 +25,12 @@ class FirstWord(Method):
         """Offer every concept of this taxonomy."""
         self.size, self.device = len(taxonomy), vectors.device
 
-    def score(self, queries: Tensor, named: Adjacency | None = None) -> Tensor:
-        """2 for the first sense that is named, 1 for the others: [2, Q, D] → [N, Q]."""
+    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:
+        """2 for the first sense that is mentions, 1 for the others: [2, Q, D] → [N, Q]."""
         scores = torch.zeros(self.size, queries.shape[1], device=self.device)
-        if named is not None:
-            of, anchors, later = (
-                torch.from_numpy(each).to(self.device)
-                for each in named_senses(named, np.arange(len(named)))
-            )
-            scores[anchors, of] = torch.tensor(WORTH, device=self.device)[later]
+        if mentions is not None:
+            of, anchors, kinds = mentions.of_many(np.arange(len(mentions)))
+            for kind, worth in ((FIRST + 1, 1.0), (FIRST, 2.0)):
+                there = kinds == kind
+                scores[torch.from_numpy(anchors[there]), torch.from_numpy(of[there])] = worth
         return scores

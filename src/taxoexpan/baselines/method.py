@@ -12,7 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from taxoexpan.adjacency import Adjacency, Indices
+from taxoexpan.adjacency import Indices
+from taxoexpan.mentions import Mentions
 from taxoexpan.metrics import ranks_in
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training import History, Report
@@ -25,17 +26,17 @@ CELLS = 16_000_000
 class Queries:
     """Q concepts to place: their vectors [2, Q, D], and the indices of each one's true parents.
 
-    `named` are the anchors that their definitions name first, where they have some.
+    `mentions` are the anchors that they mention.
     """
 
     vectors: Tensor
     parents: Sequence[Indices]
-    named: Adjacency | None = None
+    mentions: Mentions | None = None
 
     def between(self, start: int, stop: int) -> Queries:
         """Those from one place to before another."""
-        named = None if self.named is None else self.named.between(start, stop)
-        return Queries(self.vectors[:, start:stop], self.parents[start:stop], named)
+        mentions = None if self.mentions is None else self.mentions.between(start, stop)
+        return Queries(self.vectors[:, start:stop], self.parents[start:stop], mentions)
 
 
 @dataclass(frozen=True)
@@ -43,14 +44,14 @@ class Problem:
     """What a method learns from: a taxonomy with vectors [2, N, D], and queries to validate on.
 
     The first vectors are of names and definitions, the second of head words; see
-    `features.concepts`. All tensors are on one device. `named` are the concepts that each
-    concept's definition names first.
+    `features.concepts`. All tensors are on one device. `mentions` are those of all
+    concepts.
     """
 
     taxonomy: Taxonomy
     vectors: Tensor
     validation: Queries
-    named: Adjacency | None = None
+    mentions: Mentions | None = None
 
 
 class Method(ABC):
@@ -75,10 +76,10 @@ class Method(ABC):
         """
 
     @abstractmethod
-    def score(self, queries: Tensor, named: Adjacency | None = None) -> Tensor:
+    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:
         """What orders the anchors for queries, higher is better: [2, Q, D] → [N, Q].
 
-        `named` are the anchors that each query's definition names first, for those who heed it.
+        `mentions` are those of the queries, for methods that heed them.
         """
 
 
@@ -88,14 +89,15 @@ def ranks_by(
     """The rank of each true parent of each query among the anchors, by a method's scores."""
     ranks: list[NDArray[np.floating]] = []
     for block in _blocks(queries, anchors):
-        ranks += ranks_in(method.score(block.vectors, block.named), block.parents, ties, filtered)
+        scores = method.score(block.vectors, block.mentions)
+        ranks += ranks_in(scores, block.parents, ties, filtered)
     return ranks
 
 
 def best_by(method: Method, queries: Queries, anchors: int, count: int) -> Indices:
     """The best anchors of each query by a method's scores, best first: [Q, count]."""
     best = [
-        method.score(block.vectors, block.named).topk(min(count, anchors), dim=0).indices.T
+        method.score(block.vectors, block.mentions).topk(min(count, anchors), dim=0).indices.T
         for block in _blocks(queries, anchors)
     ]
     return torch.cat(best).cpu().numpy() if best else np.zeros((0, count), dtype=np.int64)

@@ -34,7 +34,7 @@ class ParentNetwork(nn.Module):
     """
 
     fusion = None
-    naming = None
+    mentions = None
 
     def __init__(self, configuration: Configuration, dimension: int, more: int = 0) -> None:
         super().__init__()

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from taxoexpan.mentions import KINDS
 from taxoexpan.network.comparison import FEATURES
 
 PAIRS = 8_000_000
@@ -178,10 +179,10 @@ MATCHES: dict[str, type[Match]] = {
 }
 
 
-class NamingBonus(nn.Module):
-    """What is added to the score of an anchor that the query's definition names (Section 5.2.3).
+class MentionBonus(nn.Module):
+    """What is added to the score of an anchor that the query mentions, by how it does.
 
-    Two numbers: for the first sense of what is named, and for every other.
+    The paper's binary feature (Section 5.2.3), with a number for each of `mentions.KINDS`.
     """
 
     reach = 10.0
@@ -189,17 +190,18 @@ class NamingBonus(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.zeros(2))
+        self.weight = nn.Parameter(torch.zeros(len(KINDS)))
 
     def reset(self) -> None:
         """Begin without any."""
         nn.init.zeros_(self.weight)
 
-    def forward(self, named: Tensor, anchors: int, queries: int) -> Tensor:
-        """Pairs (anchor, query, sense) [3, M] → [A, B], zero where nothing is named."""
-        rows, columns, senses = named
+    def forward(self, mentions: Tensor, anchors: int, queries: int) -> Tensor:
+        """Triples (anchor, query, kind) [3, M] → [A, B], zero where nothing is mentioned."""
+        rows, columns, kinds = mentions
         bonus = self.weight.new_zeros(anchors, queries)
-        return bonus.index_put((rows, columns), self.reach * self.weight.index_select(0, senses))
+        values = self.reach * self.weight.index_select(0, kinds)
+        return bonus.index_put((rows, columns), values, accumulate=True)
 
 
 class FusionHead(nn.Module):

@@ -11,7 +11,7 @@ from taxoexpan.egonets import Egonets
 from taxoexpan.network.comparison import Cosines, compare_leaving_out
 from taxoexpan.network.dropout import drop
 from taxoexpan.network.losses import LOSSES
-from taxoexpan.network.matching import MATCHES, FusionHead, NamingBonus
+from taxoexpan.network.matching import MATCHES, FusionHead, MentionBonus
 from taxoexpan.network.propagation import PROPAGATIONS, Layer, Leave
 from taxoexpan.network.readout import READOUTS
 from taxoexpan.network.vectors import ConceptVectors
@@ -37,7 +37,7 @@ class MatchingNetwork(nn.Module):
         match = pick("matching", c.matching, MATCHES)
         self.match = match(self.readout.blocks, c.output, dimension, c.hidden)
         self.fusion = FusionHead(c.fusion) if c.fusion else None
-        self.naming = NamingBonus() if c.naming == "yes" else None
+        self.mentions = MentionBonus() if c.mentions == "yes" else None
         self.criterion = pick("loss", c.loss, LOSSES)
 
     def reset(self, generator: torch.Generator) -> None:
@@ -47,8 +47,8 @@ class MatchingNetwork(nn.Module):
         self.match.reset(generator)
         if self.fusion is not None:
             self.fusion.reset(generator)
-        if self.naming is not None:
-            self.naming.reset()
+        if self.mentions is not None:
+            self.mentions.reset()
 
     def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
         """The side of every anchor that is kept for queries: [C, D1] → keys [A, k]."""
@@ -79,8 +79,8 @@ class MatchingNetwork(nn.Module):
             fused = self.fusion(self._compare(known, queries, batch))
             scores = scores + _drawn(fused, batch.drawn)
             positive = positive + fused.gather(0, batch.positives[None, :]).squeeze(0)
-        if self.naming is not None and batch.named is not None:
-            bonus = self.naming(batch.named, egonets.size, len(batch.queries))
+        if self.mentions is not None and batch.mentions is not None:
+            bonus = self.mentions(batch.mentions, egonets.size, len(batch.queries))
             scores = scores + _drawn(bonus, batch.drawn)
             positive = positive + bonus.gather(0, batch.positives[None, :]).squeeze(0)
         return self.criterion(self.match.log_match, positive, scores, batch.blocked)

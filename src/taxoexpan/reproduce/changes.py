@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from taxoexpan.adjacency import Adjacency, Indices
+from taxoexpan.adjacency import Indices
 from taxoexpan.baselines.method import Problem, Queries
 from taxoexpan.reproduce.tasks import Task
 from taxoexpan.taxonomy import Taxonomy
@@ -62,20 +62,12 @@ def sampled(task: Task, share: float, seed: int) -> Task:
     new[kept] = np.arange(len(kept))
     vectors = problem.vectors.index_select(1, torch.from_numpy(kept).to(problem.vectors.device))
     validation, test = (_among(queries, new) for queries in (problem.validation, task.test))
-    renamed = _renumbered(problem.named, new, kept)
-    return replace(task, problem=Problem(smaller, vectors, validation, renamed), test=test)
+    mentions = problem.mentions.among(new, kept) if problem.mentions else None
+    return replace(task, problem=Problem(smaller, vectors, validation, mentions), test=test)
 
 
 def _among(queries: Queries, new: Indices) -> Queries:
-    """The queries, with their parents and what they name by `new` indices."""
-    named = _renumbered(queries.named, new, np.arange(len(queries.parents)))
-    return replace(queries, parents=[new[p] for p in queries.parents], named=named)
-
-
-def _renumbered(named: Adjacency | None, new: Indices, rows: Indices) -> Adjacency | None:
-    """What definitions of these rows name of what is left, by its `new` indices."""
-    if named is None:
-        return None
-    owners, targets = named.of_many(rows)
-    left = new[targets] >= 0
-    return Adjacency.from_pairs(owners[left], new[targets[left]], len(rows))
+    """The queries, with their parents and what they mention by `new` indices."""
+    everyone = np.arange(len(queries.parents))
+    mentions = queries.mentions.among(new, everyone) if queries.mentions else None
+    return replace(queries, parents=[new[p] for p in queries.parents], mentions=mentions)

@@ -24,10 +24,12 @@ from taxoexpan.errors import FormatError
 from taxoexpan.features.concepts import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.lexicon import Lexicon
+from taxoexpan.mentions import Mentions
 from taxoexpan.supervision import Holdout
 from taxoexpan.taxonomy import Taxonomy
 
 KIND = "taxoexpan-task-1"
+MENTIONED = ("mention_offsets", "mentioned", "mention_kinds")
 
 _DAMAGE = (
     OSError, EOFError, ValueError, TypeError, KeyError, IndexError, zipfile.BadZipFile, zlib.error
@@ -72,8 +74,9 @@ class Task:
             digest.update(np.ascontiguousarray(indices, dtype="<i8").tobytes())
         for part in (self.problem, *queries):
             digest.update(part.vectors.cpu().numpy().tobytes())
-            if part.named is not None:
-                digest.update(part.named.offsets.tobytes() + part.named.targets.tobytes())
+            if part.mentions is not None:
+                for those in _mention_arrays("", part.mentions).values():
+                    digest.update(those.tobytes())
         return digest.hexdigest()[:16]
 
 
@@ -99,8 +102,8 @@ def make_task(
     lexicon = Lexicon.of(taxonomy, order) if any(c.definition for c in concepts) else None
     asked = _queries_of(validation, "validation", encoder, joined, lexicon)
     tested = _queries_of(test, "test", encoder, joined, lexicon)
-    named = lexicon.named_by(concepts, known=True) if lexicon else None
-    problem = Problem(taxonomy, torch.from_numpy(vectors), asked, named)
+    mentions = lexicon.mentions(concepts, known=True) if lexicon else None
+    problem = Problem(taxonomy, torch.from_numpy(vectors), asked, mentions)
     labels = tuple(concept.label for concept in test.concepts)
     features = f"{encoder.name} joined" if joined else encoder.name
     return Task(name, features, problem, tested, labels)
@@ -133,9 +136,9 @@ def task_content(task: Task) -> bytes:
         heads=_compact(heads),
         head_of=head_of.ravel(),
         **truth,
-        **_named_arrays("training", p.named),
-        **_named_arrays("validation", p.validation.named),
-        **_named_arrays("test", task.test.named),
+        **_mention_arrays("training", p.mentions),
+        **_mention_arrays("validation", p.validation.mentions),
+        **_mention_arrays("test", task.test.mentions),
     )
     return file.getvalue()
 
@@ -166,8 +169,8 @@ def _task_of(kept: dict[str, NDArray[np.generic]]) -> Task:
     truths = [_truth_of(kept, name) for name in ("validation", "test")]
     places = np.cumsum([size, *(len(truth) for truth in truths)])
     vectors, *of_queries = (torch.from_numpy(v.copy()) for v in np.split(both, places[:-1], axis=1))
-    training, *named = (_named_of(kept, name) for name in ("training", "validation", "test"))
-    validation, test = (Queries(*each) for each in zip(of_queries, truths, named, strict=True))
+    training, *mentions = (_mentions_in(kept, name) for name in ("training", "validation", "test"))
+    validation, test = (Queries(*each) for each in zip(of_queries, truths, mentions, strict=True))
     problem = Problem(taxonomy, vectors, validation, training)
     name, features = str(kept["name"]), str(kept["features"])
     return Task(name, features, problem, test, tuple(labels[size:]))
@@ -195,20 +198,19 @@ def _flat(parents: Sequence[Indices]) -> tuple[Indices, Indices]:
     return np.concatenate(parents), np.array([len(each) for each in parents])
 
 
-def _named_arrays(name: str, named: Adjacency | None) -> dict[str, Any]:
-    if named is None:
+def _mention_arrays(name: str, mentions: Mentions | None) -> dict[str, Any]:
+    if mentions is None:
         return {}
-    return {f"{name}_named": named.targets, f"{name}_named_offsets": named.offsets}
+    arrays = (mentions.of_row.offsets, mentions.of_row.targets, mentions.kinds)
+    return {f"{name}_{part}": those for part, those in zip(MENTIONED, arrays, strict=True)}
 
 
-def _named_of(kept: dict[str, NDArray[np.generic]], name: str) -> Adjacency | None:
-    """What definitions name, where there were some."""
-    if f"{name}_named" not in kept:
+def _mentions_in(kept: dict[str, NDArray[np.generic]], name: str) -> Mentions | None:
+    """What concepts mention, where that is kept."""
+    if f"{name}_{MENTIONED[0]}" not in kept:
         return None
-    offsets, targets = (
-        kept[key].astype(np.int64) for key in (f"{name}_named_offsets", f"{name}_named")
-    )
-    return Adjacency(offsets, targets)
+    offsets, targets, kinds = (kept[f"{name}_{part}"].astype(np.int64) for part in MENTIONED)
+    return Mentions(Adjacency(offsets, targets), kinds)
 
 
 def _truth_of(kept: dict[str, NDArray[np.generic]], name: str) -> list[Indices]:
@@ -226,5 +228,5 @@ def _queries_of(
         message = f"{unknown:,} of {size:,} {part} queries have no vector by {encoder.name!r}"
         mend = "such ranks mean nothing; another one beside it, as static+…, may know them"
         warnings.warn(f"{message}; {mend}", stacklevel=3)
-    named = lexicon.named_by(held.concepts) if lexicon else None
-    return Queries(torch.from_numpy(both), held.parents, named)
+    mentions = lexicon.mentions(held.concepts) if lexicon else None
+    return Queries(torch.from_numpy(both), held.parents, mentions)
