@@ -26,9 +26,10 @@ def test_the_first_sense_comes_first_then_the_others() -> None:
     }
     assert not method.score(torch.zeros(2, 3, 1)).any()
     queries = Queries(torch.zeros(2, 3, 1), [np.array([0])] * 3, mentions)
-    assert best_by(method, queries, 20, 2)[[0, 2], 0].tolist() == [7, 5]
-    assert best_by(method, queries, 20, 2)[0].tolist() == [7, 3]
-    assert best_by(method, queries.between(0, 0), 20, 2).shape == (0, 2)
+    anchors, worth = best_by(method, queries, 20, 2)
+    assert anchors[[0, 2], 0].tolist() == [7, 5]
+    assert (anchors[0].tolist(), worth[0].tolist()) == ([7, 3], [2, 1])
+    assert [each.shape for each in best_by(method, queries.between(0, 0), 20, 2)] == [(0, 2)] * 2
 
 
 def _values(scores: torch.Tensor) -> list[tuple[list[int], float]]:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tinywordnet import write_task, write_wordnet
 
@@ -11,6 +13,7 @@ from taxoexpan.mentions import FIRST
 from taxoexpan.reproduce.cells import find_cells
 from taxoexpan.reproduce.enrichment import Enrichment
 from taxoexpan.reproduce.tasks import load_task
+from taxoexpan.wu_palmer import WuPalmer
 
 FIRST_WORD = "semeval/02-first-word"
 
@@ -77,6 +80,25 @@ def test_keys_need_both_parts(folder: Path, tmp_path: Path) -> None:
     assert Enrichment([cell], runs, folder, folder).keys("static joined", cell) == {}
     with pytest.raises(FormatError, match="holds no run on semeval-nouns and semeval-verbs"):
         Enrichment([cell], tmp_path / "nothing", folder, folder)
+
+
+def test_the_expected_similarity_decides_where_it_is_asked_to(folder: Path) -> None:
+    (cell,) = find_cells([FIRST_WORD])
+    both = Enrichment([cell], folder / "runs", folder, folder)
+    expected = replace(cell, decided="expected")
+    (key,) = both.keys("static joined", expected).values()
+    nouns = both.wordnets[0].taxonomy
+    (run,) = both.by_features["static joined"][cell.name][0][:1]
+    ids, scores = run.best()
+    similarity = WuPalmer(nouns)
+    worth = {
+        id: sum(
+            similarity(nouns.index(id), nouns.index(other)) * np.exp(score - scores[0, 0])
+            for other, score in zip(ids[0], scores[0], strict=True)
+        )
+        for id in nouns.ids
+    }
+    assert worth[key["test.1"].synset] == pytest.approx(max(worth.values()))
 
 
 def test_the_table_needs_the_keys(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -94,13 +93,16 @@ def ranks_by(
     return ranks
 
 
-def best_by(method: Method, queries: Queries, anchors: int, count: int) -> Indices:
-    """The best anchors of each query by a method's scores, best first: [Q, count]."""
-    best = [
-        method.score(block.vectors, block.mentions).topk(min(count, anchors), dim=0).indices.T
-        for block in _blocks(queries, anchors)
-    ]
-    return torch.cat(best).cpu().numpy() if best else np.zeros((0, count), dtype=np.int64)
+def best_by(
+    method: Method, queries: Queries, anchors: int, count: int
+) -> tuple[Indices, NDArray[np.floating]]:
+    """The best anchors of each query by a method's scores, and these, best first: [Q, count]."""
+    indices, scores = [np.zeros((0, count), dtype=np.int64)], [np.zeros((0, count))]
+    for block in _blocks(queries, anchors):
+        best = method.score(block.vectors, block.mentions).topk(count, dim=0)
+        indices.append(best.indices.T.cpu().numpy())
+        scores.append(best.values.T.cpu().numpy())
+    return np.concatenate(indices), np.concatenate(scores)
 
 
 def _blocks(queries: Queries, anchors: int) -> Iterator[Queries]:

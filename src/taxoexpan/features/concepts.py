@@ -41,18 +41,19 @@ def embed_concepts(
     concepts = list(concepts)
     names = [(row, name) for row, c in enumerate(concepts) for name in (c.label, *c.synonyms)]
     definitions = [(row, c.definition) for row, c in enumerate(concepts) if c.definition]
+    heads = [(row, head_word(name)) for row, name in names]
     if joined:
         definitions = [(row, f"{concepts[row].label}: {text}") for row, text in definitions]
-        name_weight = 0.0
+        names = [(row, name) for row, name in names if not concepts[row].definition]
     elif not definition_weight:
         definitions = []
-    heads = [(row, head_word(name)) for row, name in names]
     size = len(concepts)
     encoder.prepare([text for texts in (names, definitions, heads) for _, text in texts])
     named = _mean_by_row(encoder, names, size)
     defined = _mean_by_row(encoder, definitions, size)
     alone = ~defined.any(axis=1, keepdims=True)
-    both = np.where(alone, named, name_weight * named + definition_weight * defined)
+    weights = (0.0, 1.0) if joined else (name_weight, definition_weight)
+    both = np.where(alone, named, weights[0] * named + weights[1] * defined)
     return np.stack([normalised(both), _mean_by_row(encoder, heads, size)])
 
 

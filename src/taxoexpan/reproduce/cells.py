@@ -42,7 +42,8 @@ class Cell:
 
     `method` is trained with `settings` on `share` of the leaves, after the share `noise` of the
     relations was given other parents; without a method the published figures are only quoted. Where
-    it is `timed`, test queries are placed on a CPU too.
+    it is `timed`, test queries are placed on a CPU too. How it is `decided` where SemEval's task
+    puts a concept: under the best anchor, or where the similarity is `expected` to be highest.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Cell:
     noise: float = 0.0
     share: float = 1.0
     timed: bool = False
+    decided: str = "best"
     published: dict[str, float] = field(default_factory=dict)
 
     @property

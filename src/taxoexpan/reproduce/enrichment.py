@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from taxoexpan.errors import FormatError
 from taxoexpan.reproduce.cells import Cell
@@ -18,6 +20,7 @@ from taxoexpan.reproduce.semeval import (
     score_key,
 )
 from taxoexpan.reproduce.tables import number, spelled
+from taxoexpan.wu_palmer import WuPalmer
 
 HEADS = {"wu_palmer": "Wu&P", "recall": "recall", "f1": "F1"}
 
@@ -31,6 +34,7 @@ class Enrichment:
         self.cells, self.runs = cells, runs
         self.gold = read_key(semeval / FILES["test"][1])
         self.wordnets = WordNet.read(wordnet, instances=True)
+        self._similar = {each.pos: WuPalmer(each.taxonomy) for each in self.wordnets}
         found = find_runs(runs, [cell for cell in cells if cell.method])
         self.by_features: dict[str, dict[str, dict[int, list[Run]]]] = {}
         for name, of_cell in found.items():
@@ -49,11 +53,29 @@ class Enrichment:
     def keys(self, features: str, cell: Cell) -> dict[int, Key]:
         """The key of every seed that was run on nouns and verbs both."""
         seeds = self.by_features[features].get(cell.name, {})
+        decide = self._expected if cell.decided == "expected" else best_of
         return {
-            seed: {id: placed for run in both for id, placed in key_of(run).items()}
+            seed: {id: Placed(placed, "attach") for run in both for id, placed in decide(run)}
             for seed, both in sorted(seeds.items())
             if len(both) == len(TASKS)
         }
+
+    def _expected(self, run: Run) -> Iterator[tuple[str, str]]:
+        """Each test concept where it has most in common with its likely places.
+
+        These are its best anchors, each with its share of their softmax; candidates are they and
+        their parents.
+        """
+        best, scores = run.best()
+        wordnet = self.wordnets[TASKS.index(run.record["task"]["name"])]
+        taxonomy, similarity = wordnet.taxonomy, self._similar[wordnet.pos]
+        shares = np.exp(scores - scores[:, :1])
+        for id, ids, share in zip(run.labels(), best.tolist(), shares, strict=True):
+            above = [parent for anchor in ids for parent in taxonomy.parents(anchor)]
+            likely = [taxonomy.index(anchor) for anchor in ids]
+            candidates = [taxonomy.index(c) for c in dict.fromkeys([*ids, *above])]
+            worth = [np.dot([similarity(c, k) for k in likely], share) for c in candidates]
+            yield id, taxonomy.ids[candidates[int(np.argmax(worth))]]
 
     def _table(self, features: str) -> str:
         heads = " | ".join(f"{head} | paper" for head in HEADS.values())
@@ -71,10 +93,10 @@ class Enrichment:
         return f"| {cell.title} | {' | '.join(parts)} | {len(keys) if cell.method else 'quoted'} |"
 
 
-def key_of(run: Run) -> Key:
-    """Where a run puts each test concept: under its best anchor."""
-    best = run.best()
-    return {id: Placed(str(best[row, 0]), "attach") for row, id in enumerate(run.labels())}
+def best_of(run: Run) -> Iterator[tuple[str, str]]:
+    """Each test concept under its best anchor."""
+    best, _ = run.best()
+    yield from zip(run.labels(), best[:, 0].tolist(), strict=True)
 
 
 def _values(scores: Sequence[Score], figure: str) -> list[float]:

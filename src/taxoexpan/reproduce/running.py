@@ -31,7 +31,7 @@ from taxoexpan.training import Report
 
 RECORD, RANKS, LOG = "run.json", "ranks.npz", "log.jsonl"
 OWN = (RECORD, RANKS, LOG)
-SHOWN = 5
+SHOWN = 10
 """Of every test query's anchors so many are kept by name."""
 
 READ: dict[str, type | tuple[type, ...]] = {
@@ -83,12 +83,12 @@ class Run:
         kept = self._arrays("labels")
         return kept["labels"].tolist() if kept else []
 
-    def best(self) -> NDArray[np.str_]:
-        """The ids of the best anchors of every test query, best first: [Q, 5]."""
-        kept = self._arrays("best")
-        if not kept:
+    def best(self) -> tuple[NDArray[np.str_], NDArray[np.floating]]:
+        """The ids of every test query's best anchors, and their scores, best first: [Q, 10]."""
+        kept = self._arrays("best", "best_scores")
+        if len(kept) < 2:
             raise not_whole(self.folder, "it does not tell the best anchors")
-        return kept["best"]
+        return kept["best"], kept["best_scores"]
 
     def _arrays(self, *names: str) -> dict[str, NDArray[Any]]:
         """Those of these arrays that are kept."""
@@ -213,15 +213,16 @@ def run_cell(
         (staging / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         arrays: dict[str, Any] = _rank_arrays(ranks)
         arrays["labels"] = np.array(task.labels, dtype=np.str_)
-        arrays["best"] = _best_ids(method, task)
+        arrays["best"], arrays["best_scores"] = _best(method, task)
         np.savez_compressed(staging / RANKS, **arrays)
     return Run(folder, record)
 
 
-def _best_ids(method: Method, task: Task) -> NDArray[np.str_]:
-    """The ids of the best anchors of every test query, best first: [Q, 5]."""
+def _best(method: Method, task: Task) -> tuple[NDArray[np.str_], NDArray[np.floating]]:
+    """The ids of the best anchors of every test query, and their scores, best first: [Q, 10]."""
     ids = np.array(task.problem.taxonomy.ids, dtype=np.str_)
-    return ids[best_by(method, task.test, len(ids), SHOWN)]
+    indices, scores = best_by(method, task.test, len(ids), min(SHOWN, len(ids)))
+    return ids[indices], scores
 
 
 def _seconds_to_place(method: Method, task: Task, everywhere: bool) -> dict[str, float]:
