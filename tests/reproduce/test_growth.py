@@ -13,6 +13,7 @@ from taxoexpan.baselines.catalogue import make_method
 from taxoexpan.errors import ModelError, TaxonomyError
 from taxoexpan.features.concepts import embed_concepts
 from taxoexpan.features.static import StaticEncoder
+from taxoexpan.lexicon import Lexicon
 from taxoexpan.metrics import Averaging, metrics_of, per_query
 from taxoexpan.reproduce.comparing import SHOWN, Estimate, compare, comparison_text
 from taxoexpan.reproduce.growth import Growth, evaluate_growth, growth_between
@@ -116,12 +117,17 @@ def test_every_concept_in_force_is_an_anchor(growth: Growth) -> None:
     assert [r.tolist() for r in ranks["popular"]] == [[4.5], [8.0, 4.5], [4.5]]
 
 
-def test_taxoexpan_ranks_as_the_product_does(growth: Growth, old: Taxonomy) -> None:
-    method = make_method("taxoexpan", preset="best", **QUICK)
+@pytest.mark.parametrize("mentioning", ["no", "yes"])
+def test_taxoexpan_ranks_as_the_product_does(
+    growth: Growth, old: Taxonomy, mentioning: str
+) -> None:
+    settings = {**QUICK, "mentions": mentioning}
+    method = make_method("taxoexpan", preset="best", **settings)
     (ranks,) = evaluate_growth(growth, {"taxoexpan": method}, StaticEncoder(), seed=2).values()
-    model = TaxoExpan("best", 2, "cpu", **QUICK).fit(old.in_force)
+    model = TaxoExpan("best", 2, "cpu", **settings).fit(old.in_force)
     vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
-    expected = model.placement.true_ranks(vectors, growth.queries.parents, ties=0.5)
+    mentions = Lexicon.of(growth.taxonomy).mentions(growth.queries.concepts)
+    expected = model.placement.true_ranks(vectors, growth.queries.parents, 0.5, mentions)
     assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]
 
 

@@ -26,7 +26,7 @@ class FirstWord(Method):
         self.size, self.device = len(taxonomy), vectors.device
 
     def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:
-        """2 for the first sense that is mentions, 1 for the others: [2, Q, D] → [N, Q]."""
+        """2 for the likeliest sense of what is named first, 1 for others: [2, Q, D] → [N, Q]."""
         scores = torch.zeros(self.size, queries.shape[1], device=self.device)
         if mentions is not None:
             of, anchors, kinds = mentions.of_many(np.arange(len(mentions)))

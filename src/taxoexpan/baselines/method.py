@@ -43,8 +43,8 @@ class Problem:
     """What a method learns from: a taxonomy with vectors [2, N, D], and queries to validate on.
 
     The first vectors are of names and definitions, the second of head words; see
-    `features.concepts`. All tensors are on one device. `mentions` are those of all
-    concepts.
+    `features.concepts`. All tensors are on one device. `mentions` are those of the
+    taxonomy's concepts.
     """
 
     taxonomy: Taxonomy

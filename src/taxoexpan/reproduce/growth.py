@@ -20,6 +20,7 @@ from taxoexpan.difference import Difference
 from taxoexpan.errors import ModelError, TaxonomyError
 from taxoexpan.features.concepts import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder
+from taxoexpan.lexicon import Lexicon
 from taxoexpan.naming import counted, fold_name
 from taxoexpan.screening import known_names
 from taxoexpan.supervision import Holdout, mask_leaves
@@ -112,7 +113,8 @@ def _embedded(
     refuse_unknown(known, encoder.name)
     asked = embed_concepts(encoder, new.concepts)
     vectors, queries = (torch.from_numpy(both).to(device) for both in (known, asked))
-    return _problem(taxonomy, vectors, seed), vectors, Queries(queries, new.parents)
+    mentions = Lexicon.of(taxonomy).mentions(new.concepts)
+    return _problem(taxonomy, vectors, seed), vectors, Queries(queries, new.parents, mentions)
 
 
 def _problem(taxonomy: Taxonomy, vectors: Tensor, seed: int) -> Problem:
@@ -124,5 +126,8 @@ def _problem(taxonomy: Taxonomy, vectors: Tensor, seed: int) -> Problem:
         rows = torch.tensor([taxonomy.index(id) for id in ids], dtype=torch.long)
         return vectors.index_select(1, rows.to(vectors.device))
 
-    validation = Queries(of(concept.id for concept in masked.concepts), masked.parents)
-    return Problem(masked.taxonomy, of(masked.taxonomy), validation)
+    lexicon = Lexicon.of(masked.taxonomy)
+    asked = of(concept.id for concept in masked.concepts)
+    validation = Queries(asked, masked.parents, lexicon.mentions(masked.concepts))
+    mentions = lexicon.mentions(masked.taxonomy.concepts, known=True)
+    return Problem(masked.taxonomy, of(masked.taxonomy), validation, mentions)
