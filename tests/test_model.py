@@ -45,7 +45,6 @@ def test_nothing_is_learned_from_or_placed_under_what_is_deprecated(tmp_path: Pa
         assert loaded.suggest(["oat drink"]) == []
 
 
-@pytest.mark.usefixtures("two_threads")
 def test_the_same_seed_gives_the_same_model_bit_for_bit(pantry: Path) -> None:
     taxonomy = Taxonomy.read(pantry)
     one, same, other = (

@@ -36,7 +36,6 @@ def problem(holdout: Holdout) -> Problem:
     return Problem(holdout.taxonomy, known, Queries(queries, holdout.parents))
 
 
-@pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize(("preset", "negatives"), [("paper", "uniform"), ("best", "shared")])
 def test_it_learns_bit_for_bit_what_the_product_learns(
     preset: str, negatives: str, problem: Problem, holdout: Holdout, pantry: Path

@@ -197,7 +197,6 @@ def test_held_out_leaves_find_their_parents(kind: type[NetworkMethod]) -> None:
     assert figures.hit_at_3 > 0.6
 
 
-@pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("kind", [ParentMLP, DeepSetMLP])
 def test_the_same_seed_gives_the_same_scores_bit_for_bit(kind: type[NetworkMethod]) -> None:
     problem, test = clustered()
