@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.mentions import FIRST
 from taxoexpan.reproduce.cells import find_cells
 from taxoexpan.reproduce.enrichment import Enrichment
+from taxoexpan.reproduce.semeval import Placed
 from taxoexpan.reproduce.tasks import load_task
 from taxoexpan.wu_palmer import WuPalmer
 
@@ -99,6 +101,45 @@ def test_the_expected_similarity_decides_where_it_is_asked_to(folder: Path) -> N
         for id in nouns.ids
     }
     assert worth[key["test.1"].synset] == pytest.approx(max(worth.values()))
+
+
+def test_what_is_likely_another_name_is_merged(folder: Path) -> None:
+    """A run that knows of doubles: both halves have the concepts bush and sprint."""
+    (cell,) = find_cells([FIRST_WORD])
+    runs = folder / "merged"
+    shutil.copytree(folder / "runs", runs)
+    for part, doubles in {"nouns": "cherry#n#1", "verbs": "run#v#1"}.items():
+        (path,) = runs.glob(f"semeval-{part}*/*/0/ranks.npz")
+        with np.load(path) as kept:
+            arrays = dict(kept)
+        for half in ("validation", "test"):
+            arrays[f"{half}_doubles"] = np.array([doubles])
+            arrays[f"{half}_double_odds"] = np.array([1.0 if part == "nouns" else 2.0])
+        np.savez_compressed(path, **arrays)
+    both = Enrichment([replace(cell, decided="merged")], runs, folder, folder)
+    (key,) = both.keys("static joined", both.cells[0]).values()
+    # Sprint is merged with run in the training half too, and bush with nothing.
+    assert key["test.2"] == Placed("run#v#1", "merge")
+    assert key["test.1"].operation == "attach"
+    assert "| FWFS | 1 | 1 of 1 | 1.000 | 1.000 |" in both.text()
+
+
+def test_keys_are_written_in_the_tasks_format(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--runs", str(folder / "runs"), "--semeval", str(folder), "--wordnet", str(folder)]
+    given = ["reproduce", "table", "semeval", *where, "-o", str(tmp_path / "keys")]
+    assert main(given) == 0
+    assert "1 key in" in capsys.readouterr().err
+    (path,) = (tmp_path / "keys").iterdir()
+    assert path.name == "static-joined-02-first-word-0.tsv"
+    assert path.read_text() == "test.1\ttree#n#1\tattach\ntest.2\trun#v#1\tattach\n"
+    assert main(given) == 2
+    assert "--force" in capsys.readouterr().err
+    assert main([*given, "--force"]) == 0
+    table = ["reproduce", "table", "main", "--runs", str(folder / "runs"), "-o", "x"]
+    assert main(table) == 2
+    assert "only the table of SemEval" in capsys.readouterr().err
 
 
 def test_the_table_needs_the_keys(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

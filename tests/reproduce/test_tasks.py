@@ -17,6 +17,7 @@ from taxoexpan.features.static import StaticEncoder
 from taxoexpan.reproduce.changes import rewired, sampled
 from taxoexpan.reproduce.splits import read_split
 from taxoexpan.reproduce.tasks import Task, halved, load_task, make_task, task_content
+from taxoexpan.synonymy import Doubles
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 
@@ -68,6 +69,19 @@ def test_vectors_are_those_of_the_names(task: Task) -> None:
     expected = embed_concepts(StaticEncoder(), concepts)
     np.testing.assert_array_equal(task.test.vectors.numpy(), expected)
     assert task.problem.vectors.shape == (2, len(task.problem.taxonomy), expected.shape[2])
+
+
+def test_a_task_keeps_what_may_be_another_name_of_what(task: Task, tmp_path: Path) -> None:
+    assert task.doubles == {}
+    assert load_task(kept(task, tmp_path)).doubles == {}
+    doubles = {
+        part: Doubles(np.arange(8), np.linspace(-1, 1, 8)) for part in ("validation", "test")
+    }
+    again = load_task(kept(replace(task, doubles=doubles), tmp_path)).doubles
+    assert again.keys() == doubles.keys()
+    for part, those in doubles.items():
+        np.testing.assert_array_equal(again[part].indices, those.indices)
+        np.testing.assert_array_equal(again[part].log_odds, those.log_odds)
 
 
 @pytest.mark.parametrize("half", [False, True])

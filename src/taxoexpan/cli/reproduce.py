@@ -53,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for semeval: WordNet 3.0 (default: where Debian has it)",
     )
     table.add_argument("--semeval", type=Path, metavar="DIR", help="its folder, for semeval")
+    add_output(table, "for semeval: a folder for the keys, in the task's format")
     _add_running(table)
     figure = steps.add_parser("figure", help="a figure of the paper, as PNG and SVG")
     figure.add_argument("name", choices=PICTURES)
@@ -177,17 +178,29 @@ def _table(options: argparse.Namespace) -> None:
     if options.name == SEMEVAL:
         _semeval_table(options)
         return
+    if options.output:
+        message = "only the table of SemEval-2016 Task 14 has keys to write"
+        raise ConfigurationError(f"{message}; print this one into a file, with >")
     print(table_text(find_cells([options.name]), options.runs), end="")
 
 
 def _semeval_table(options: argparse.Namespace) -> None:
+    from taxoexpan.files import write_whole
+    from taxoexpan.naming import counted
     from taxoexpan.reproduce.enrichment import Enrichment
 
     if options.semeval is None:
         message = "the table of SemEval-2016 Task 14 needs its keys"
         raise ConfigurationError(f"{message}; give the task's folder with --semeval")
     cells = find_cells([SEMEVAL])
-    print(Enrichment(cells, options.runs, options.wordnet, options.semeval).text(), end="")
+    enrichment = Enrichment(cells, options.runs, options.wordnet, options.semeval)
+    if options.output:
+        keys = {options.output / name: key for name, key in enrichment.files().items()}
+        _refuse_in(options.output, list(keys), options.force)
+        options.output.mkdir(parents=True, exist_ok=True)
+        write_whole(keys, options.force)
+        note(f"{counted(len(keys), 'key')} in {options.output}")
+    print(enrichment.text(), end="")
 
 
 def _figure(options: argparse.Namespace) -> None:

@@ -43,7 +43,8 @@ class Cell:
     `method` is trained with `settings` on `share` of the leaves, after the share `noise` of the
     relations was given other parents; without a method the published figures are only quoted. Where
     it is `timed`, test queries are placed on a CPU too. How it is `decided` where SemEval's task
-    puts a concept: under the best anchor, or where the similarity is `expected` to be highest.
+    puts a concept: under the best anchor, where the similarity is `expected` to be highest, or so
+    and `merged` with what it is likely another name of.
     """
 
     name: str

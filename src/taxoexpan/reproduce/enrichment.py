@@ -9,13 +9,16 @@ import numpy as np
 
 from taxoexpan.errors import FormatError
 from taxoexpan.reproduce.cells import Cell
-from taxoexpan.reproduce.running import Run, find_runs
+from taxoexpan.reproduce.merging import MERGE, proposed_in, score_merges, threshold
+from taxoexpan.reproduce.running import Run, find_runs, plain
 from taxoexpan.reproduce.semeval import (
     FILES,
     TASKS,
     Placed,
     Score,
     WordNet,
+    key_content,
+    read_half,
     read_key,
     score_key,
 )
@@ -23,6 +26,7 @@ from taxoexpan.reproduce.tables import number, spelled
 from taxoexpan.wu_palmer import WuPalmer
 
 HEADS = {"wu_palmer": "Wu&P", "recall": "recall", "f1": "F1"}
+MERGE_HEADS = {"made": "merges", "right": "right", "precision": "precision", "recall": "recall"}
 
 Key = dict[str, Placed]
 
@@ -31,7 +35,7 @@ class Enrichment:
     """The keys that runs on nouns and on verbs come to together, and what they score."""
 
     def __init__(self, cells: Sequence[Cell], runs: Path, wordnet: Path, semeval: Path) -> None:
-        self.cells, self.runs = cells, runs
+        self.cells, self.semeval = cells, semeval
         self.gold = read_key(semeval / FILES["test"][1])
         self.wordnets = WordNet.read(wordnet, instances=True)
         self._similar = {each.pos: WuPalmer(each.taxonomy) for each in self.wordnets}
@@ -53,12 +57,36 @@ class Enrichment:
     def keys(self, features: str, cell: Cell) -> dict[int, Key]:
         """The key of every seed that was run on nouns and verbs both."""
         seeds = self.by_features[features].get(cell.name, {})
-        decide = self._expected if cell.decided == "expected" else best_of
+        decide = best_of if cell.decided == "best" else self._expected
+        keys = {}
+        for seed, both in sorted(seeds.items()):
+            if len(both) == len(TASKS):
+                placed = (pair for run in both for pair in decide(run))
+                key = {id: Placed(synset, "attach") for id, synset in placed}
+                keys[seed] = key | self._merges(both) if cell.decided == "merged" else key
+        return keys
+
+    def files(self) -> dict[str, bytes]:
+        """Every key in the task's own format, by the name of a file."""
         return {
-            seed: {id: Placed(placed, "attach") for run in both for id, placed in decide(run)}
-            for seed, both in sorted(seeds.items())
-            if len(both) == len(TASKS)
+            f"{plain(features)}-{cell.name.partition('/')[2]}-{seed}.tsv": key_content(key)
+            for features in self.by_features
+            for cell in self.cells
+            for seed, key in self.keys(features, cell).items()
         }
+
+    def _merges(self, both: Sequence[Run]) -> Key:
+        """The merges that are likely enough, as the training concepts tell what is enough."""
+        known, asked = [], []
+        for run in both:
+            concepts = read_half(self.semeval, "validation", self._wordnet_of(run)).concepts
+            known += proposed_in(run, "validation", [concept.id for concept in concepts])
+            asked += proposed_in(run, "test", run.labels())
+        enough = threshold(known, read_key(self.semeval / FILES["validation"][1]), self.wordnets)
+        return {p.concept: Placed(p.synset, MERGE) for p in asked if p.log_odds >= enough}
+
+    def _wordnet_of(self, run: Run) -> WordNet:
+        return self.wordnets[TASKS.index(run.record["task"]["name"])]
 
     def _expected(self, run: Run) -> Iterator[tuple[str, str]]:
         """Each test concept where it has most in common with its likely places.
@@ -67,7 +95,7 @@ class Enrichment:
         their parents.
         """
         best, scores = run.best()
-        wordnet = self.wordnets[TASKS.index(run.record["task"]["name"])]
+        wordnet = self._wordnet_of(run)
         taxonomy, similarity = wordnet.taxonomy, self._similar[wordnet.pos]
         shares = np.exp(scores - scores[:, :1])
         for id, ids, share in zip(run.labels(), best.tolist(), shares, strict=True):
@@ -81,7 +109,20 @@ class Enrichment:
         heads = " | ".join(f"{head} | paper" for head in HEADS.values())
         rows = [self._row(cell, list(self.keys(features, cell).values())) for cell in self.cells]
         lines = [f"vectors `{features}`, {len(self.gold)} test concepts", ""]
-        return "\n".join([*lines, f"| | {heads} | runs |", f"|---|{'---|' * 7}", *rows, ""])
+        lines += [f"| | {heads} | runs |", f"|---|{'---|' * 7}", *rows, ""]
+        return "\n".join([*lines, *self._merge_table(features)])
+
+    def _merge_table(self, features: str) -> list[str]:
+        """Of each row that has merges how many are right, as the first seed has them."""
+        rows = []
+        for cell in (cell for cell in self.cells if cell.decided == "merged"):
+            for key in list(self.keys(features, cell).values())[:1]:
+                score = score_merges(key, self.gold, self.wordnets)
+                figures = f"{score.made} | {score.right} of {score.wanted}"
+                rates = f"{score.precision:.3f} | {score.recall:.3f}"
+                rows.append(f"| {cell.title} | {figures} | {rates} |")
+        heads = f"| | {' | '.join(MERGE_HEADS.values())} |"
+        return [heads, "|---|---|---|---|---|", *rows, ""] if rows else []
 
     def _row(self, cell: Cell, keys: Sequence[Key]) -> str:
         scores = [score_key(key, self.gold, self.wordnets) for key in keys]

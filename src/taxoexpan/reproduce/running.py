@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from taxoexpan.baselines.catalogue import make_method
-from taxoexpan.baselines.method import Method, best_by, ranks_by
+from taxoexpan.baselines.method import Method, Queries, best_by, ranks_by
 from taxoexpan.errors import FormatError
 from taxoexpan.files import whole_directory
 from taxoexpan.metrics import Metrics, metrics_of
@@ -32,7 +32,14 @@ from taxoexpan.training import Report
 RECORD, RANKS, LOG = "run.json", "ranks.npz", "log.jsonl"
 OWN = (RECORD, RANKS, LOG)
 SHOWN = 10
-"""Of every test query's anchors so many are kept by name."""
+"""Of every query's anchors so many are kept by name."""
+BEST = {
+    "test": ("best", "best_scores"),
+    "validation": ("validation_best", "validation_best_scores"),
+}
+"""What these and their scores are called."""
+DOUBLES = {part: (f"{part}_doubles", f"{part}_double_odds") for part in BEST}
+"""And so what a query may be another name of, and the log-odds of that."""
 
 READ: dict[str, type | tuple[type, ...]] = {
     "cell.name": str,
@@ -83,12 +90,24 @@ class Run:
         kept = self._arrays("labels")
         return kept["labels"].tolist() if kept else []
 
-    def best(self) -> tuple[NDArray[np.str_], NDArray[np.floating]]:
-        """The ids of every test query's best anchors, and their scores, best first: [Q, 10]."""
-        kept = self._arrays("best", "best_scores")
-        if len(kept) < 2:
+    def best(self, which: str = "test") -> tuple[NDArray[np.str_], NDArray[np.floating]]:
+        """The ids of every query's best anchors, and their scores, best first: [Q, 10]."""
+        ids, scores = self._pair(BEST[which])
+        if not len(ids):
             raise not_whole(self.folder, "it does not tell the best anchors")
-        return kept["best"], kept["best_scores"]
+        return ids, scores
+
+    def doubles(self, which: str = "test") -> tuple[NDArray[np.str_], NDArray[np.floating]]:
+        """The id of what each query may be another name of, and the log-odds of that: [Q].
+
+        Both are empty where the task had too few synonyms to learn that from.
+        """
+        return self._pair(DOUBLES[which])
+
+    def _pair(self, names: tuple[str, str]) -> tuple[NDArray[np.str_], NDArray[np.floating]]:
+        kept = self._arrays(*names)
+        ids, figures = (kept.get(name, np.zeros(0)) for name in names)
+        return ids, figures
 
     def _arrays(self, *names: str) -> dict[str, NDArray[Any]]:
         """Those of these arrays that are kept."""
@@ -141,7 +160,7 @@ def folder_of(runs: Path, task: Task, cell: Cell, seed: int) -> Path:
 
 def task_folder(task: Task) -> str:
     """The name of the folder that keeps a task's runs."""
-    return _plain(f"{task.name} {task.features}")
+    return plain(f"{task.name} {task.features}")
 
 
 def find_runs(runs: Path, cells: Sequence[Cell]) -> Found:
@@ -213,15 +232,21 @@ def run_cell(
         (staging / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         arrays: dict[str, Any] = _rank_arrays(ranks)
         arrays["labels"] = np.array(task.labels, dtype=np.str_)
-        arrays["best"], arrays["best_scores"] = _best(method, task)
+        for which, queries in (("test", task.test), ("validation", task.problem.validation)):
+            arrays |= zip(BEST[which], _best(method, task, queries), strict=True)
+        for which, doubles in task.doubles.items():
+            ids = np.array(task.problem.taxonomy.ids, dtype=np.str_)[doubles.indices]
+            arrays |= zip(DOUBLES[which], (ids, doubles.log_odds), strict=True)
         np.savez_compressed(staging / RANKS, **arrays)
     return Run(folder, record)
 
 
-def _best(method: Method, task: Task) -> tuple[NDArray[np.str_], NDArray[np.floating]]:
-    """The ids of the best anchors of every test query, and their scores, best first: [Q, 10]."""
+def _best(
+    method: Method, task: Task, queries: Queries
+) -> tuple[NDArray[np.str_], NDArray[np.floating]]:
+    """The ids of the best anchors of every query, and their scores, best first: [Q, 10]."""
     ids = np.array(task.problem.taxonomy.ids, dtype=np.str_)
-    indices, scores = best_by(method, task.test, len(ids), min(SHOWN, len(ids)))
+    indices, scores = best_by(method, queries, len(ids), min(SHOWN, len(ids)))
     return ids[indices], scores
 
 
@@ -315,6 +340,6 @@ def _is_number(name: str) -> bool:
     return name.isascii() and name.isdigit()
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """A name that can be a folder's."""
     return "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in name).strip("-.")

@@ -9,7 +9,8 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,11 @@ from taxoexpan.adjacency import Adjacency, Indices
 from taxoexpan.baselines.method import Problem, Queries
 from taxoexpan.errors import FormatError
 from taxoexpan.features.concepts import embed_concepts, names_of, refuse_unknown
-from taxoexpan.features.encoder import Encoder
+from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.lexicon import Lexicon
 from taxoexpan.mentions import Mentions
 from taxoexpan.supervision import Holdout
+from taxoexpan.synonymy import Doubles, Synonymy
 from taxoexpan.taxonomy import Taxonomy
 
 KIND = "taxoexpan-task-1"
@@ -40,7 +42,9 @@ _DAMAGE = (
 class Task:
     """A problem to learn from, and the queries that decide.
 
-    `features` says what made the vectors; `labels` are those of the test queries.
+    `features` says what made the vectors; `labels` are those of the test queries. `doubles` tell,
+    for both sets of queries, what may be another name of what; there are none where the taxonomy
+    has too few synonyms to learn that from.
     """
 
     name: str
@@ -48,6 +52,7 @@ class Task:
     problem: Problem
     test: Queries
     labels: tuple[str, ...]
+    doubles: Mapping[str, Doubles] = field(default_factory=dict)
 
     def to(self, device: torch.device) -> Task:
         """The same on another device."""
@@ -92,21 +97,28 @@ def make_task(
 
     Vectors that know nothing of the taxonomy are refused; queries without one are told. Names and
     definitions may be `joined` (see `embed_concepts`), and `order` has the senses of names (see
-    `Lexicon`) for what definitions name first.
+    `Lexicon`) for what names and definitions mention.
     """
     taxonomy = validation.taxonomy
     concepts = list(taxonomy.concepts)
     encoder.learn(names_of([*concepts, *validation.concepts, *test.concepts]))
-    vectors = embed_concepts(encoder, concepts, joined=joined)
+    embed = partial(embed_concepts, encoder, joined=joined)
+    vectors = embed(concepts)
     refuse_unknown(vectors, encoder.name)
-    lexicon = Lexicon.of(taxonomy, order) if any(c.definition for c in concepts) else None
-    asked = _queries_of(validation, "validation", encoder, joined, lexicon)
-    tested = _queries_of(test, "test", encoder, joined, lexicon)
-    mentions = lexicon.mentions(concepts, known=True) if lexicon else None
-    problem = Problem(taxonomy, torch.from_numpy(vectors), asked, mentions)
+    lexicon, synonymy = Lexicon.of(taxonomy, order), Synonymy.learn(taxonomy, vectors, embed)
+    queries, doubles = {}, {}
+    for part, held in (("validation", validation), ("test", test)):
+        both = embed(held.concepts)
+        _warn_of_unknown(both, part, encoder.name)
+        mentions = lexicon.mentions(held.concepts)
+        queries[part] = Queries(torch.from_numpy(both), held.parents, mentions)
+        if synonymy is not None:
+            doubles[part] = synonymy.doubles(held.concepts, both)
+    own = lexicon.mentions(concepts, known=True)
+    problem = Problem(taxonomy, torch.from_numpy(vectors), queries["validation"], own)
     labels = tuple(concept.label for concept in test.concepts)
     features = f"{encoder.name} joined" if joined else encoder.name
-    return Task(name, features, problem, tested, labels)
+    return Task(name, features, problem, queries["test"], labels, doubles)
 
 
 def halved(task: Task) -> Task:
@@ -139,6 +151,7 @@ def task_content(task: Task) -> bytes:
         **_mention_arrays("training", p.mentions),
         **_mention_arrays("validation", p.validation.mentions),
         **_mention_arrays("test", task.test.mentions),
+        **_double_arrays(task.doubles),
     )
     return file.getvalue()
 
@@ -173,7 +186,7 @@ def _task_of(kept: dict[str, NDArray[np.generic]]) -> Task:
     validation, test = (Queries(*each) for each in zip(of_queries, truths, mentions, strict=True))
     problem = Problem(taxonomy, vectors, validation, training)
     name, features = str(kept["name"]), str(kept["features"])
-    return Task(name, features, problem, test, tuple(labels[size:]))
+    return Task(name, features, problem, test, tuple(labels[size:]), _doubles_in(kept))
 
 
 def _stacked(task: Task, which: int) -> NDArray[np.float32]:
@@ -213,20 +226,29 @@ def _mentions_in(kept: dict[str, NDArray[np.generic]], name: str) -> Mentions | 
     return Mentions(Adjacency(offsets, targets), kinds)
 
 
+def _double_arrays(doubles: Mapping[str, Doubles]) -> dict[str, Any]:
+    indices = {f"{part}_doubles": those.indices for part, those in doubles.items()}
+    return indices | {f"{part}_double_odds": those.log_odds for part, those in doubles.items()}
+
+
+def _doubles_in(kept: dict[str, NDArray[Any]]) -> dict[str, Doubles]:
+    """What may be another name of what, where that is kept."""
+    return {
+        part: Doubles(kept[f"{part}_doubles"], kept[f"{part}_double_odds"])
+        for part in ("validation", "test")
+        if f"{part}_doubles" in kept
+    }
+
+
 def _truth_of(kept: dict[str, NDArray[np.generic]], name: str) -> list[Indices]:
     places = np.cumsum(kept[f"{name}_counts"].astype(np.int64))[:-1]
     return np.split(kept[f"{name}_truth"].astype(np.int64), places)
 
 
-def _queries_of(
-    held: Holdout, part: str, encoder: Encoder, joined: bool, lexicon: Lexicon | None
-) -> Queries:
-    """Embed what is held out, and say how much of it has no vector."""
-    both = embed_concepts(encoder, held.concepts, joined=joined)
+def _warn_of_unknown(both: Vectors, part: str, features: str) -> None:
+    """Say how many queries have no vector."""
     unknown, size = int((~both[0].any(axis=1)).sum()), both.shape[1]
     if unknown:
-        message = f"{unknown:,} of {size:,} {part} queries have no vector by {encoder.name!r}"
+        message = f"{unknown:,} of {size:,} {part} queries have no vector by {features!r}"
         mend = "such ranks mean nothing; another one beside it, as static+…, may know them"
         warnings.warn(f"{message}; {mend}", stacklevel=3)
-    mentions = lexicon.mentions(held.concepts) if lexicon else None
-    return Queries(torch.from_numpy(both), held.parents, mentions)
