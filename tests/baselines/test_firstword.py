@@ -5,7 +5,7 @@ import torch
 from builders import random_taxonomy
 
 from taxoexpan.baselines.firstword import FirstWord
-from taxoexpan.baselines.method import Problem, Queries, best_by
+from taxoexpan.baselines.method import Problem, Queries, placed_by, ranks_by
 from taxoexpan.mentions import END, FIRST, SAME, Mentions
 from taxoexpan.training import SILENT
 
@@ -26,10 +26,14 @@ def test_the_first_sense_comes_first_then_the_others() -> None:
     }
     assert not method.score(torch.zeros(2, 3, 1)).any()
     queries = Queries(torch.zeros(2, 3, 1), [np.array([0])] * 3, mentions)
-    anchors, worth = best_by(method, queries, 20, 2)
-    assert anchors[[0, 2], 0].tolist() == [7, 5]
-    assert (anchors[0].tolist(), worth[0].tolist()) == ([7, 3], [2, 1])
-    assert [each.shape for each in best_by(method, queries.between(0, 0), 20, 2)] == [(0, 2)] * 2
+    placed = placed_by(method, queries, 20, 2)
+    assert placed.best[[0, 2], 0].tolist() == [7, 5]
+    assert (placed.best[0].tolist(), placed.scores[0].tolist()) == ([7, 3], [2, 1])
+    assert [ranks.tolist() for ranks in placed.ranks] == [
+        ranks.tolist() for ranks in ranks_by(method, queries, 20)
+    ]
+    nobody = placed_by(method, queries.between(0, 0), 20, 2)
+    assert nobody.best.shape == nobody.scores.shape == (0, 2)
 
 
 def _values(scores: torch.Tensor) -> list[tuple[list[int], float]]:

@@ -121,7 +121,7 @@ def test_what_is_likely_another_name_is_merged(folder: Path) -> None:
     # Sprint is merged with run in the training half too, and bush with nothing.
     assert key["test.2"] == Placed("run#v#1", "merge")
     assert key["test.1"].operation == "attach"
-    assert "| FWFS | 1 | 1 of 1 | 1.000 | 1.000 |" in both.text()
+    assert "| FWFS | 1 | 1 of 1 | 0 of 2 | 1.000 | 1.000 |" in both.text()
 
 
 def test_keys_are_written_in_the_tasks_format(

@@ -53,6 +53,15 @@ class Problem:
     mentions: Mentions | None = None
 
 
+@dataclass(frozen=True)
+class Placed:
+    """The ranks of each query's true parents, and its best anchors with their scores: [Q, K]."""
+
+    ranks: list[NDArray[np.floating]]
+    best: Indices
+    scores: NDArray[np.floating]
+
+
 class Method(ABC):
     """Scores every anchor of a taxonomy as the parent of a query."""
 
@@ -93,16 +102,17 @@ def ranks_by(
     return ranks
 
 
-def best_by(
-    method: Method, queries: Queries, anchors: int, count: int
-) -> tuple[Indices, NDArray[np.floating]]:
-    """The best anchors of each query by a method's scores, and these, best first: [Q, count]."""
+def placed_by(method: Method, queries: Queries, anchors: int, count: int) -> Placed:
+    """Ranks as by `ranks_by`, and the best anchors, of which `count` are kept: one scoring."""
+    ranks: list[NDArray[np.floating]] = []
     indices, scores = [np.zeros((0, count), dtype=np.int64)], [np.zeros((0, count))]
     for block in _blocks(queries, anchors):
-        best = method.score(block.vectors, block.mentions).topk(count, dim=0)
+        scored = method.score(block.vectors, block.mentions)
+        best = scored.topk(count, dim=0)
         indices.append(best.indices.T.cpu().numpy())
         scores.append(best.values.T.cpu().numpy())
-    return np.concatenate(indices), np.concatenate(scores)
+        ranks += ranks_in(scored, block.parents)
+    return Placed(ranks, np.concatenate(indices), np.concatenate(scores))
 
 
 def _blocks(queries: Queries, anchors: int) -> Iterator[Queries]:

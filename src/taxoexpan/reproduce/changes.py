@@ -63,7 +63,8 @@ def sampled(task: Task, share: float, seed: int) -> Task:
     vectors = problem.vectors.index_select(1, torch.from_numpy(kept).to(problem.vectors.device))
     validation, test = (_among(queries, new) for queries in (problem.validation, task.test))
     mentions = problem.mentions.among(new, kept) if problem.mentions else None
-    return replace(task, problem=Problem(smaller, vectors, validation, mentions), test=test)
+    problem = Problem(smaller, vectors, validation, mentions)
+    return replace(task, problem=problem, test=test, doubles={})
 
 
 def _among(queries: Queries, new: Indices) -> Queries:

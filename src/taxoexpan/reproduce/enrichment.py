@@ -26,7 +26,7 @@ from taxoexpan.reproduce.tables import number, spelled
 from taxoexpan.wu_palmer import WuPalmer
 
 HEADS = {"wu_palmer": "Wu&P", "recall": "recall", "f1": "F1"}
-MERGE_HEADS = {"made": "merges", "right": "right", "precision": "precision", "recall": "recall"}
+MERGE_HEADS = ("merges", "right", "of concepts to attach", "precision", "recall")
 
 Key = dict[str, Placed]
 
@@ -57,14 +57,14 @@ class Enrichment:
     def keys(self, features: str, cell: Cell) -> dict[int, Key]:
         """The key of every seed that was run on nouns and verbs both."""
         seeds = self.by_features[features].get(cell.name, {})
-        decide = best_of if cell.decided == "best" else self._expected
-        keys = {}
-        for seed, both in sorted(seeds.items()):
-            if len(both) == len(TASKS):
-                placed = (pair for run in both for pair in decide(run))
-                key = {id: Placed(synset, "attach") for id, synset in placed}
-                keys[seed] = key | self._merges(both) if cell.decided == "merged" else key
-        return keys
+        whole = {seed: both for seed, both in sorted(seeds.items()) if len(both) == len(TASKS)}
+        return {seed: self._key(cell.decided, both) for seed, both in whole.items()}
+
+    def _key(self, decided: str, both: Sequence[Run]) -> Key:
+        decide = best_of if decided == "best" else self._expected
+        placed = [pair for run in both for pair in decide(run)]
+        key = {id: Placed(synset, "attach") for id, synset in placed}
+        return key | self._merges(both) if decided == "merged" else key
 
     def files(self) -> dict[str, bytes]:
         """Every key in the task's own format, by the name of a file."""
@@ -118,11 +118,13 @@ class Enrichment:
         for cell in (cell for cell in self.cells if cell.decided == "merged"):
             for key in list(self.keys(features, cell).values())[:1]:
                 score = score_merges(key, self.gold, self.wordnets)
-                figures = f"{score.made} | {score.right} of {score.wanted}"
+                attaches = len(self.gold) - score.wanted
+                right = f"{score.right} of {score.wanted}"
+                figures = f"{score.made} | {right} | {score.attached} of {attaches}"
                 rates = f"{score.precision:.3f} | {score.recall:.3f}"
                 rows.append(f"| {cell.title} | {figures} | {rates} |")
-        heads = f"| | {' | '.join(MERGE_HEADS.values())} |"
-        return [heads, "|---|---|---|---|---|", *rows, ""] if rows else []
+        heads = f"| | {' | '.join(MERGE_HEADS)} |"
+        return [heads, f"|---|{'---|' * len(MERGE_HEADS)}", *rows, ""] if rows else []
 
     def _row(self, cell: Cell, keys: Sequence[Key]) -> str:
         scores = [score_key(key, self.gold, self.wordnets) for key in keys]

@@ -24,10 +24,11 @@ class Proposed:
 
 @dataclass(frozen=True)
 class MergeScore:
-    """How many merges were made, how many of them are right, and how many should be made."""
+    """How many merges were made, how many are right, how many should be attached, or be made."""
 
     made: int
     right: int
+    attached: int
     wanted: int
 
     @property
@@ -71,7 +72,8 @@ def score_merges(
     """Count the merges of a key."""
     made = [Proposed(id, p.synset, 0.0) for id, p in key.items() if p.operation == MERGE]
     right = sum(_is_right(one, gold, wordnets) for one in made)
-    return MergeScore(len(made), right, _wanted(gold))
+    attached = sum(gold[one.concept].operation != MERGE for one in made)
+    return MergeScore(len(made), right, attached, _wanted(gold))
 
 
 def _wanted(gold: Mapping[str, Placed]) -> int:

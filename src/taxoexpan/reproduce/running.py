@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from taxoexpan.baselines.catalogue import make_method
-from taxoexpan.baselines.method import Method, Queries, best_by, ranks_by
+from taxoexpan.baselines.method import Method, Placed, placed_by, ranks_by
 from taxoexpan.errors import FormatError
 from taxoexpan.files import whole_directory
 from taxoexpan.metrics import Metrics, metrics_of
@@ -210,9 +210,10 @@ def run_cell(
         seconds_to_fit = time.perf_counter() - began
         size = len(task.problem.taxonomy)
         seconds_to_place = _seconds_to_place(method, task, cell.timed)
-        ranks = {
-            "test": ranks_by(method, task.test, size),
-            "validation": ranks_by(method, task.problem.validation, size),
+        queries = {"test": task.test, "validation": task.problem.validation}
+        placed = {
+            which: placed_by(method, those, size, min(SHOWN, size))
+            for which, those in queries.items()
         }
         record = {
             "cell": asdict(cell),
@@ -220,8 +221,7 @@ def run_cell(
             "task": {"name": task.name, "features": task.features, "sha256": digest},
             "concepts": size,
             "relations": task.problem.taxonomy.relation_count,
-            "test": metrics_of(ranks["test"]).as_dict(),
-            "validation": metrics_of(ranks["validation"]).as_dict(),
+            **{which: metrics_of(each.ranks).as_dict() for which, each in placed.items()},
             "best_epoch": history.best if history else None,
             "epochs": len(history.epochs) if history else None,
             "seconds_to_fit": round(seconds_to_fit, 2),
@@ -230,24 +230,21 @@ def run_cell(
             "versions": _versions(),
         }
         (staging / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        arrays: dict[str, Any] = _rank_arrays(ranks)
-        arrays["labels"] = np.array(task.labels, dtype=np.str_)
-        for which, queries in (("test", task.test), ("validation", task.problem.validation)):
-            arrays |= zip(BEST[which], _best(method, task, queries), strict=True)
-        for which, doubles in task.doubles.items():
-            ids = np.array(task.problem.taxonomy.ids, dtype=np.str_)[doubles.indices]
-            arrays |= zip(DOUBLES[which], (ids, doubles.log_odds), strict=True)
-        np.savez_compressed(staging / RANKS, **arrays)
+        np.savez_compressed(staging / RANKS, **_arrays_of(task, placed))
     return Run(folder, record)
 
 
-def _best(
-    method: Method, task: Task, queries: Queries
-) -> tuple[NDArray[np.str_], NDArray[np.floating]]:
-    """The ids of the best anchors of every query, and their scores, best first: [Q, 10]."""
+def _arrays_of(task: Task, placed: dict[str, Placed]) -> dict[str, Any]:
+    """All arrays of a run, by the names under which they are kept."""
     ids = np.array(task.problem.taxonomy.ids, dtype=np.str_)
-    indices, scores = best_by(method, queries, len(ids), min(SHOWN, len(ids)))
-    return ids[indices], scores
+    arrays: dict[str, Any] = {"labels": np.array(task.labels, dtype=np.str_)}
+    for which, each in placed.items():
+        arrays[which] = np.concatenate(each.ranks)
+        arrays[f"{which}_counts"] = np.array([len(ranks) for ranks in each.ranks])
+        arrays |= zip(BEST[which], (ids[each.best], each.scores), strict=True)
+    for which, doubles in task.doubles.items():
+        arrays |= zip(DOUBLES[which], (ids[doubles.indices], doubles.log_odds), strict=True)
+    return arrays
 
 
 def _seconds_to_place(method: Method, task: Task, everywhere: bool) -> dict[str, float]:
@@ -304,14 +301,6 @@ def _run_of(folder: Path, digest: str) -> Run:
         message = "is of another task of the same name and vectors"
         raise FormatError(folder, f"{message}; keep the runs of this one elsewhere, with --runs")
     return run
-
-
-def _rank_arrays(ranks: dict[str, list[NDArray[np.floating]]]) -> dict[str, NDArray[Any]]:
-    arrays: dict[str, NDArray[Any]] = {}
-    for name, those in ranks.items():
-        arrays[name] = np.concatenate(those)
-        arrays[f"{name}_counts"] = np.array([len(each) for each in those])
-    return arrays
 
 
 def _device_name(device: torch.device) -> str:
