@@ -6,10 +6,12 @@ semeval_errors.py KEY SEMEVAL WORDNET [--half test] reads a key of `reproduce ta
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+from taxoexpan.errors import TaxoExpanError
 from taxoexpan.lexicon import Lexicon
 from taxoexpan.reproduce.semeval import FILES, WordNet, read_concepts, read_key
 from taxoexpan.taxonomy import Concept
@@ -19,11 +21,11 @@ GROUPS = (
     "right",
     "too deep: below the right synset",
     "too high: above it",
-    "beside it: under the same parent",
+    "beside it, under the same parent",
     "another sense of the right word",
     "a homonym of the concept's own name, or below one",
-    "what the definition or name mentions, which is not the genus here",
-    "the right one is mentioned, another was taken",
+    "what the definition or the name mentions, which is not the genus here",
+    "the right one is mentioned, and another was taken",
     "elsewhere, and nothing mentions the right one",
 )
 
@@ -73,7 +75,7 @@ class Judge:
 
 
 def main() -> None:
-    """Print the groups of a key, with three examples each."""
+    """Print the groups of a key, with up to six examples each."""
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("key", "semeval", "wordnet"):
         parser.add_argument(name, type=Path)
@@ -90,6 +92,8 @@ def main() -> None:
                 judged = judge.judge(concept, ids[0], ids[1])
                 groups[judged.group].append(judged)
     count = sum(map(len, groups.values()))
+    if not count:
+        parser.error(f"{given.key} places no concept of the {given.half} half")
     for group in GROUPS:
         those = groups[group]
         lost = sum(1 - judged.similarity for judged in those) / count
@@ -101,4 +105,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except TaxoExpanError as error:
+        sys.exit(f"semeval_errors.py: {error}")

@@ -79,7 +79,11 @@ def test_keys_need_both_parts(folder: Path, tmp_path: Path) -> None:
     nouns = "semeval-nouns-static-joined"
     runs.mkdir()
     (runs / nouns).symlink_to(folder / "runs" / nouns)
-    assert Enrichment([cell], runs, folder, folder).keys("static joined", cell) == {}
+    with pytest.raises(FormatError, match="no run on both semeval-nouns and semeval-verbs with"):
+        Enrichment([cell], runs, folder, folder)
+    (runs / "copy").symlink_to(folder / "runs" / nouns)
+    with pytest.raises(FormatError, match="is the same run as"):
+        Enrichment([cell], runs, folder, folder)
     with pytest.raises(FormatError, match="holds no run on semeval-nouns and semeval-verbs"):
         Enrichment([cell], tmp_path / "nothing", folder, folder)
 
@@ -90,7 +94,7 @@ def test_the_expected_similarity_decides_where_it_is_asked_to(folder: Path) -> N
     expected = replace(cell, decided="expected")
     (key,) = both.keys("static joined", expected).values()
     nouns = both.wordnets[0].taxonomy
-    (run,) = both.by_features["static joined"][cell.name][0][:1]
+    run = both.by_features["static joined"][cell.name][0]["semeval-nouns"]
     ids, scores = run.best()
     similarity = WuPalmer(nouns)
     worth = {
@@ -116,8 +120,11 @@ def test_what_is_likely_another_name_is_merged(folder: Path) -> None:
             arrays[f"{half}_doubles"] = np.array([doubles])
             arrays[f"{half}_double_odds"] = np.array([1.0 if part == "nouns" else 2.0])
         np.savez_compressed(path, **arrays)
-    both = Enrichment([replace(cell, decided="merged")], runs, folder, folder)
-    (key,) = both.keys("static joined", both.cells[0]).values()
+    merged = replace(cell, decided="merged")
+    # The other runs do not know, and so they come to no key.
+    assert Enrichment([merged], folder / "runs", folder, folder).keys("static joined", merged) == {}
+    both = Enrichment([merged], runs, folder, folder)
+    (key,) = both.keys("static joined", merged).values()
     # Sprint is merged with run in the training half too, and bush with nothing.
     assert key["test.2"] == Placed("run#v#1", "merge")
     assert key["test.1"].operation == "attach"

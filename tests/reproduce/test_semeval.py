@@ -119,3 +119,11 @@ def test_the_organisers_baselines_have_the_known_scores() -> None:
     halves = [[len(read_half(TASK, half, w).concepts) for w in wordnets] for half in FILES]
     assert halves == [[349, 51], [516, 83]]
     assert set(PARTS) == {wordnet.pos for wordnet in wordnets}
+
+
+def test_a_half_without_concepts_is_refused(tmp_path: Path) -> None:
+    wordnet = WordNet.read(write_wordnet(tmp_path))[0]
+    data = write_task(tmp_path) / FILES["test"][0]
+    data.write_text("", encoding="utf-8")
+    with pytest.raises(FormatError, match="has no concept that is a noun; restore"):
+        read_half(tmp_path, "test", wordnet)

@@ -84,6 +84,27 @@ def test_a_task_keeps_what_may_be_another_name_of_what(task: Task, tmp_path: Pat
         np.testing.assert_array_equal(again[part].log_odds, those.log_odds)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("test_doubles", np.array([0, 1])),
+        ("test_doubles", np.full(8, 10**6)),
+        ("validation_mentioned", None),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused_at_once(
+    task: Task, name: str, value: np.ndarray | None, tmp_path: Path
+) -> None:
+    doubles = {part: Doubles(np.arange(8), np.zeros(8)) for part in ("validation", "test")}
+    path = kept(replace(task, doubles=doubles), tmp_path)
+    with np.load(path) as arrays:
+        changed = dict(arrays)
+    changed[name] = changed[name] + 10**6 if value is None else value
+    np.savez_compressed(path, **changed)
+    with pytest.raises(FormatError, match="fit"):
+        load_task(path)
+
+
 @pytest.mark.parametrize("half", [False, True])
 def test_a_task_is_read_as_it_was_kept(task: Task, half: bool, tmp_path: Path) -> None:
     given = halved(task) if half else task

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="for semeval: WordNet 3.0 (default: where Debian has it)",
     )
-    table.add_argument("--semeval", type=Path, metavar="DIR", help="its folder, for semeval")
+    table.add_argument("--semeval", type=Path, metavar="DIR", help="for semeval: the task's folder")
     add_output(table, "for semeval: a folder for the keys, in the task's format")
     _add_running(table)
     figure = steps.add_parser("figure", help="a figure of the paper, as PNG and SVG")

@@ -9,7 +9,13 @@ import numpy as np
 
 from taxoexpan.errors import FormatError
 from taxoexpan.reproduce.cells import Cell
-from taxoexpan.reproduce.merging import MERGE, proposed_in, score_merges, threshold
+from taxoexpan.reproduce.merging import (
+    MERGE,
+    knows_doubles,
+    proposed_in,
+    score_merges,
+    threshold,
+)
 from taxoexpan.reproduce.running import Run, find_runs, plain
 from taxoexpan.reproduce.semeval import (
     FILES,
@@ -29,6 +35,8 @@ HEADS = {"wu_palmer": "Wu&P", "recall": "recall", "f1": "F1"}
 MERGE_HEADS = ("merges", "right", "of concepts to attach", "precision", "recall")
 
 Key = dict[str, Placed]
+Both = dict[str, Run]
+"""The runs of one cell and seed, by the name of their task."""
 
 
 class Enrichment:
@@ -40,24 +48,48 @@ class Enrichment:
         self.wordnets = WordNet.read(wordnet, instances=True)
         self._similar = {each.pos: WuPalmer(each.taxonomy) for each in self.wordnets}
         found = find_runs(runs, [cell for cell in cells if cell.method])
-        self.by_features: dict[str, dict[str, dict[int, list[Run]]]] = {}
+        self.by_features: dict[str, dict[str, dict[int, Both]]] = {}
         for name, of_cell in found.items():
             for run in (run for those in of_cell.values() for run in those):
                 if run.record["task"]["name"] in TASKS:
-                    of_name = self.by_features.setdefault(run.record["task"]["features"], {})
-                    of_name.setdefault(name, {}).setdefault(run.record["seed"], []).append(run)
+                    self._keep(name, run)
         if not self.by_features:
             message = f"holds no run on {' and '.join(TASKS)}"
             raise FormatError(runs, f"{message}; prepare both with --semeval, and run them first")
+        if not any(self._is_whole(features) for features in self.by_features):
+            message = f"holds no run on both {' and '.join(TASKS)} with the same vectors and seed"
+            raise FormatError(runs, f"{message}; prepare and run the part that is missing")
+
+    def _keep(self, name: str, run: Run) -> None:
+        """Sort a run in by its vectors, cell, seed and part of speech."""
+        record = run.record
+        of_name = self.by_features.setdefault(record["task"]["features"], {})
+        both = of_name.setdefault(name, {}).setdefault(record["seed"], {})
+        if record["task"]["name"] in both:
+            other = both[record["task"]["name"]].folder
+            raise FormatError(run.folder, f"is the same run as {other}; keep one of them")
+        both[record["task"]["name"]] = run
+
+    def _is_whole(self, features: str) -> bool:
+        """Whether any seed was run on nouns and verbs both."""
+        cells = self.by_features[features].values()
+        return any(len(both) == len(TASKS) for seeds in cells for both in seeds.values())
 
     def text(self) -> str:
-        """A Markdown table for each kind of vectors."""
-        return "\n".join(self._table(features) for features in sorted(self.by_features))
+        """A Markdown table for each kind of vectors that was run on both parts of speech."""
+        whole = filter(self._is_whole, sorted(self.by_features))
+        return "\n".join(self._table(features) for features in whole)
 
     def keys(self, features: str, cell: Cell) -> dict[int, Key]:
         """The key of every seed that was run on nouns and verbs both."""
         seeds = self.by_features[features].get(cell.name, {})
-        whole = {seed: both for seed, both in sorted(seeds.items()) if len(both) == len(TASKS)}
+        whole = {
+            seed: [both[task] for task in TASKS]
+            for seed, both in sorted(seeds.items())
+            if len(both) == len(TASKS)
+        }
+        if cell.decided == "merged":
+            whole = {seed: both for seed, both in whole.items() if all(map(knows_doubles, both))}
         return {seed: self._key(cell.decided, both) for seed, both in whole.items()}
 
     def _key(self, decided: str, both: Sequence[Run]) -> Key:

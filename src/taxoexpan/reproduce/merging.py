@@ -48,10 +48,14 @@ class MergeScore:
         return 2 * self.right / both if both else 0.0
 
 
+def knows_doubles(run: Run) -> bool:
+    """Whether a run tells of both sets of queries what they may be other names of."""
+    return all(len(run.doubles(which)[0]) for which in ("validation", "test"))
+
+
 def proposed_in(run: Run, which: str, concepts: Sequence[str]) -> list[Proposed]:
-    """What the queries of a run may be other names of; nothing where that was not to be learned."""
+    """What the queries of a run may be other names of."""
     ids, odds = run.doubles(which)
-    concepts = concepts if len(ids) else []
     return [Proposed(*each) for each in zip(concepts, ids.tolist(), odds.tolist(), strict=True)]
 
 

@@ -136,6 +136,9 @@ def read_half(directory: Path, half: str, wordnet: WordNet) -> Holdout:
         merged = list(taxonomy.parents(id)) if placed.operation == "merge" else []
         concepts.append(concept)
         parents.append(np.array([taxonomy.index(parent) for parent in merged or [id]]))
+    if not concepts:
+        message = f"has no concept that is a {PARTS[wordnet.pos]}"
+        raise FormatError(data, f"{message}; restore the task's own file")
     return Holdout(taxonomy, tuple(concepts), tuple(parents))
 
 
@@ -174,7 +177,7 @@ def _cells(path: Path, count: int) -> Iterator[list[str]]:
     """The first cells of each line that is not blank."""
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         message = "there is no such file; give the folder of SemEval-2016 Task 14"
         raise FormatError(path, message) from None
     except UnicodeDecodeError:

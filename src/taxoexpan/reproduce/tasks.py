@@ -184,9 +184,18 @@ def _task_of(kept: dict[str, NDArray[np.generic]]) -> Task:
     vectors, *of_queries = (torch.from_numpy(v.copy()) for v in np.split(both, places[:-1], axis=1))
     training, *mentions = (_mentions_in(kept, name) for name in ("training", "validation", "test"))
     validation, test = (Queries(*each) for each in zip(of_queries, truths, mentions, strict=True))
+    doubles = _doubles_in(kept)
+    for rows, those in zip((size, *map(len, truths)), (training, *mentions), strict=True):
+        if those is not None and not _fits(those.of_row.targets, size, len(those) == rows):
+            raise ValueError("what concepts mention does not fit")
+    for part, truth in zip(("validation", "test"), truths, strict=True):
+        if part in doubles and not _fits(
+            doubles[part].indices, size, len(doubles[part].indices) == len(truth)
+        ):
+            raise ValueError(f"{part}_doubles does not fit")
     problem = Problem(taxonomy, vectors, validation, training)
     name, features = str(kept["name"]), str(kept["features"])
-    return Task(name, features, problem, test, tuple(labels[size:]), _doubles_in(kept))
+    return Task(name, features, problem, test, tuple(labels[size:]), doubles)
 
 
 def _stacked(task: Task, which: int) -> NDArray[np.float32]:
@@ -238,6 +247,11 @@ def _doubles_in(kept: dict[str, NDArray[Any]]) -> dict[str, Doubles]:
         for part in ("validation", "test")
         if f"{part}_doubles" in kept
     }
+
+
+def _fits(indices: Indices, size: int, counted: bool) -> bool:
+    """Whether there are as many as there should be, all of them indices of concepts."""
+    return counted and bool(((indices >= 0) & (indices < size)).all())
 
 
 def _truth_of(kept: dict[str, NDArray[np.generic]], name: str) -> list[Indices]:
