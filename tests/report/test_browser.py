@@ -1,0 +1,407 @@
+"""The report in a real browser; skipped where there is no chromium with its driver."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from demoreport import COLUMNS, HOSTILE, demo_page, rows
+
+from taxoexpan.report import Column, Details, Page, Place, Row, Table, Text, Tree, html
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+DRIVER = shutil.which("chromedriver")
+
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed"
+)
+
+PHONE = {"width": 375, "height": 667, "deviceScaleFactor": 2, "mobile": True}
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Any]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+class Opened:
+    """A page in the browser, and what a person can do with its first table."""
+
+    def __init__(self, driver: Any, folder: Path) -> None:
+        self.driver = driver
+        self.file = folder / "report.html"
+
+    def show(self, page: Page) -> Opened:
+        self.file.write_text(html(page), encoding="utf-8")
+        self.driver.get_log("performance")
+        self.driver.get_log("browser")
+        self.driver.get(self.file.as_uri())
+        return self
+
+    def find(self, selector: str) -> Any:
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def all(self, selector: str) -> list[Any]:
+        return list(self.driver.find_elements(By.CSS_SELECTOR, selector))
+
+    def script(self, text: str) -> Any:
+        return self.driver.execute_script(text)
+
+    def column(self, place: int) -> list[str]:
+        """The texts of a column of the first table, as they are drawn."""
+        return list(
+            self.script(
+                "return [...document.querySelector('tbody').querySelectorAll('tr:not(.details)')]"
+                f".map((row) => row.cells[{place}].textContent)"
+            )
+        )
+
+    def head(self, place: int) -> Any:
+        return self.all("th button")[place]
+
+    def sorted_by(self) -> list[str | None]:
+        return [head.get_attribute("aria-sort") for head in self.all("thead th")][: len(COLUMNS)]
+
+    def count(self) -> str:
+        return str(self.find(".count").text)
+
+    def fill(self, selector: str, text: str) -> None:
+        box = self.find(selector)
+        box.clear()
+        box.send_keys(text or "x" + Keys.BACKSPACE)
+
+
+@pytest.fixture
+def opened(driver: Any, tmp_path: Path) -> Iterator[Opened]:
+    yield Opened(driver, tmp_path)
+    for command in ("Emulation.clearDeviceMetricsOverride", "Emulation.setEmulatedMedia"):
+        driver.execute_cdp_cmd(command, {} if "clear" in command else {"media": ""})
+
+
+def foods(number: int, details: bool = True) -> Page:
+    return Page("Foods", "", [Table("Placements", COLUMNS, rows(number, details=details))])
+
+
+def scores(number: int) -> list[float]:
+    return [float(row.cells[2]) for row in rows(number)]  # type: ignore[arg-type]
+
+
+def test_numbers_are_sorted_largest_first_then_smallest_first_then_as_they_were(
+    opened: Opened,
+) -> None:
+    opened.show(foods(50))
+    told = [f"{score:.2f}" for score in scores(50)]
+    ordered = [f"{score:.2f}" for score in sorted(scores(50))]
+    assert opened.column(2) == told
+    opened.head(2).click()
+    assert opened.column(2) == ordered[::-1]
+    assert opened.sorted_by() == [None, None, "descending", None, None, None]
+    opened.head(2).click()
+    assert opened.column(2) == ordered
+    assert opened.sorted_by()[2] == "ascending"
+    opened.head(2).click()
+    assert opened.column(2) == told
+    assert opened.sorted_by() == [None] * 6
+
+
+def test_numbers_are_sorted_as_numbers_and_blanks_come_last(opened: Opened) -> None:
+    values = [9, 10, None, -3, 1000, 0.5]
+    table = Table("t", [Column("n"), Column("v", "number")], [Row(("x", v)) for v in values])
+    opened.show(Page("t", "", [table]))
+    opened.head(1).click()
+    assert opened.column(1) == ["1,000", "10", "9", "0.50", "-3", "–"]
+    opened.head(1).click()
+    assert opened.column(1) == ["-3", "0.50", "9", "10", "1,000", "–"]
+
+
+def test_texts_are_sorted_as_a_reader_expects(opened: Opened) -> None:
+    names = ["zucchini", "Éclair", "item 10", "apple", "item 9", "", "Banana", "eclair"]
+    opened.show(Page("t", "", [Table("t", [Column("n")], [Row((name,)) for name in names])]))
+    ordered = ["apple", "Banana", "Éclair", "eclair", "item 9", "item 10", "zucchini"]
+    opened.head(0).click()
+    assert opened.column(0) == [*ordered, ""]
+    opened.head(0).click()
+    downwards = ["zucchini", "item 10", "item 9", "Éclair", "eclair", "Banana", "apple", ""]
+    assert opened.column(0) == downwards
+
+
+def test_columns_are_sorted_by_keyboard_too(opened: Opened) -> None:
+    opened.show(foods(20))
+    opened.head(2).send_keys(Keys.ENTER)
+    assert opened.column(2) == [f"{score:.2f}" for score in sorted(scores(20), reverse=True)]
+    opened.head(2).send_keys(Keys.SPACE)
+    assert opened.sorted_by()[2] == "ascending"
+
+
+def test_the_filter_keeps_rows_with_every_word_and_counts_them(opened: Opened) -> None:
+    opened.show(foods(600))
+    assert opened.count() == "600 of 600"
+    opened.fill("input[type=search]", "MILK béverage")
+    wanted = [
+        row.cells[0]
+        for row in rows(600)
+        if "milk" in str(row.cells) and "beverage" in str(row.cells)
+    ]
+    assert 0 < len(wanted) < 200
+    assert opened.column(0) == wanted
+    assert opened.count() == f"{len(wanted)} of 600"
+    opened.fill("input[type=search]", "nothing like it")
+    assert opened.column(0) == []
+    assert opened.count() == "0 of 600"
+    opened.fill("input[type=search]", "")
+    assert opened.count() == "600 of 600"
+
+
+def test_rows_below_the_least_share_are_left_out(opened: Opened) -> None:
+    opened.show(foods(150))
+    opened.fill("input[data-column='2']", "0.7")
+    assert opened.column(2) == [f"{score:.2f}" for score in scores(150) if score >= 0.7]
+    opened.fill("input[data-column='3']", "0.1")
+    blank = [row for row in rows(150) if row.cells[3] is None]
+    assert blank
+    assert "–" not in opened.column(3)
+
+
+def test_filter_and_order_hold_together(opened: Opened) -> None:
+    opened.show(foods(150))
+    opened.head(2).click()
+    opened.fill("input[type=search]", "cheese")
+    kept = [float(score) for score in opened.column(2)]
+    assert len(kept) > 3
+    assert kept == sorted(kept, reverse=True)
+
+
+def test_a_row_opens_to_its_tree_and_closes(opened: Opened) -> None:
+    opened.show(foods(20))
+    assert not opened.all(".tree")
+    button = opened.all(".opener")[1]
+    assert button.get_attribute("aria-expanded") == "false"
+    assert button.get_attribute("aria-label") == "Details of bubble tea"
+    button.send_keys(Keys.ENTER)
+    assert button.get_attribute("aria-expanded") == "true"
+    assert opened.find(".tree .new > bdi").text == "bubble tea"
+    assert opened.find(".tree .runner-up > bdi").text == "bubble tea"
+    assert opened.find(".tree .moves .mark").text == "might move here"
+    assert opened.find(".details dd").is_displayed()
+    button.send_keys(Keys.ENTER)
+    assert not opened.all(".tree")
+
+
+def test_a_row_opens_by_a_click_anywhere_on_it_and_stays_open_when_sorted(opened: Opened) -> None:
+    opened.show(foods(20))
+    opened.all("tbody td.path")[0].click()
+    assert opened.find(".tree .new > bdi").text == "oat milk"
+    opened.head(0).click()
+    line = opened.find("tr:has(+ .details)")
+    assert line.find_element(By.CSS_SELECTOR, "td").text.endswith("oat milk")
+
+
+def test_all_rows_open_and_close_at_once(opened: Opened) -> None:
+    opened.show(foods(12))
+    opened.find("button.all").click()
+    assert len(opened.all(".details")) == 12
+    opened.find("button.all").click()
+    assert not opened.all(".details")
+
+
+def test_rows_without_details_do_not_open(opened: Opened) -> None:
+    opened.show(foods(12, details=False))
+    assert not opened.all(".opener")
+    assert not opened.all("button.all")
+
+
+def hostile_page() -> Page:
+    made = []
+    for place, name in enumerate((*HOSTILE, "long" * 100)):
+        tree = Tree(name, Place([name] * 12, more=2), Place([name, "x"]))
+        opening = Details([name], [(name, name)], tree)
+        made.append(Row((name, name, place / 20, None, place, [name] * 3), opening))
+    columns = [*COLUMNS[:5], Column("<img src=x onerror='window.hit = 1'>", "path")]
+    table = Table(HOSTILE[3], columns, made, HOSTILE[2])
+    return Page(HOSTILE[0], HOSTILE[1], [Text("long" * 100, ["long" * 100]), table], HOSTILE[4])
+
+
+def test_hostile_names_do_nothing(opened: Opened) -> None:
+    opened.show(hostile_page())
+    opened.find("button.all").click()
+    opened.head(0).click()
+    opened.fill("input[type=search]", "<script>")
+    opened.fill("input[type=search]", "")
+    opened.head(0).click()
+    opened.head(0).click()
+    assert opened.script("return window.hit") is None
+    assert not opened.all("#injected, img, b, iframe, body > svg, td svg, td script, [onerror]")
+    assert opened.column(0) == [
+        *(name.encode("utf-8", "replace").decode().replace("?", "\ufffd", 1)
+          .replace("\x00", "\ufffd").replace("\x1b", "\ufffd")
+          if "\ud800" in name else name for name in HOSTILE),
+        "long" * 100,
+    ]  # fmt: skip
+    assert opened.driver.get_log("browser") == []
+
+
+def test_names_that_turn_the_direction_round_leave_their_neighbours_alone(opened: Opened) -> None:
+    path = ["\u202eturned", "שוקו", "קר", "tea"]
+    opened.show(Page("t", "", [Table("t", [Column("p", "path")], [Row((path,))])]))
+    places = opened.script(
+        "return [...document.querySelectorAll('td bdi')]"
+        ".map((name) => name.getBoundingClientRect().left)"
+    )
+    assert len(places) == 4
+    assert places == sorted(places)
+
+
+def test_no_request_leaves_the_page(opened: Opened) -> None:
+    opened.show(hostile_page())
+    opened.find("button.all").click()
+    asked = [
+        message["params"]["request"]["url"]
+        for entry in opened.driver.get_log("performance")
+        if (message := json.loads(entry["message"])["message"])["method"]
+        == "Network.requestWillBeSent"
+    ]
+    assert asked == [opened.file.as_uri()]
+    assert opened.script("return performance.getEntriesByType('resource').length") == 0
+
+
+def test_the_policy_stops_what_would_leave_the_page_or_make_markup(opened: Opened) -> None:
+    opened.show(foods(3))
+    blocked = opened.driver.execute_async_script(
+        """
+        const done = arguments[arguments.length - 1], seen = [];
+        addEventListener("securitypolicyviolation", (event) => {
+          seen.push(event.effectiveDirective);
+          if (seen.length === 4) done(seen.sort());
+        });
+        const image = new Image(); image.src = "https://example.org/a.png";
+        document.body.append(Object.assign(document.createElement("iframe"), {src: "https://example.org"}));
+        fetch("https://example.org/").catch(() => 0);
+        try { document.body.insertAdjacentHTML("beforeend", "<p>"); } catch { }
+        """
+    )
+    assert blocked == ["connect-src", "frame-src", "img-src", "require-trusted-types-for"]
+
+
+@pytest.mark.parametrize("width", [375, 768, 1280])
+@pytest.mark.parametrize("page", [demo_page(45), hostile_page()], ids=["demo", "hostile"])
+def test_the_page_never_scrolls_sideways(opened: Opened, page: Page, width: int) -> None:
+    screen = {**PHONE, "width": width}
+    opened.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    opened.show(page)
+    opened.find("button.all").click()
+    assert opened.script("return innerWidth") == width
+    assert opened.script("return document.documentElement.scrollWidth") <= width
+
+
+def test_a_very_long_word_leaves_room_for_the_other_columns(opened: Opened) -> None:
+    strange = Row(("long" * 100, "milk", 0.5, None, 3, ["food", "long" * 100]))
+    opened.show(Page("t", "", [Table("t", COLUMNS, [strange, *rows(20)])]))
+    wide, seen = opened.script(
+        "const box = document.querySelector('.rows'); return [box.scrollWidth, box.clientWidth]"
+    )
+    assert wide <= seen
+
+
+def test_texts_in_charts_stay_readable_on_a_phone(opened: Opened) -> None:
+    opened.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
+    opened.show(demo_page(3))
+    sizes = opened.script(
+        "return [...document.querySelectorAll('svg')].map((svg) => svg.getScreenCTM().a * "
+        "parseFloat(getComputedStyle(svg.querySelector('text')).fontSize))"
+    )
+    assert len(sizes) == 4
+    assert min(sizes) >= 11
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_stands_out_from_the_paper(opened: Opened, scheme: str) -> None:
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    opened.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+    opened.show(demo_page(3))
+    colours = opened.script(
+        "const style = getComputedStyle(document.documentElement);"
+        "return ['paper', 'ink', 'quiet', 'accent', 'second'].map((name) => "
+        "style.getPropertyValue('--' + name))"
+    )
+    paper, *others = map(luminance, colours)
+    assert (paper < 0.1) == (scheme == "dark")
+    for other in others:
+        assert (max(paper, other) + 0.05) / (min(paper, other) + 0.05) >= 4.5
+
+
+def luminance(colour: str) -> float:
+    """How light a colour is, by the definition of WCAG."""
+    digits = colour.strip().removeprefix("#")
+    if len(digits) == 3:
+        digits = "".join(2 * digit for digit in digits)
+    parts = [int(digits[place : place + 2], 16) / 255 for place in (0, 2, 4)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_ten_thousand_rows_are_sorted_filtered_and_shown_in_parts(opened: Opened) -> None:
+    opened.show(foods(10_000, details=False))
+    assert len(opened.column(0)) == 200
+    opened.head(2).click()
+    best = [f"{score:.2f}" for score in sorted(scores(10_000), reverse=True)]
+    assert opened.column(2) == best[:200]
+    assert opened.find(".rest button").text == "Show 200 more of 9,800"
+    opened.find(".rest button").click()
+    assert opened.column(2) == best[:400]
+    opened.fill("input[type=search]", "ramen 600")
+    assert opened.column(0) == ["ramen 600"]
+    assert opened.count() == "1 of 10,000"
+    assert not opened.find(".rest").is_displayed()
+
+
+def test_print_holds_all_that_is_filtered_and_no_buttons(opened: Opened) -> None:
+    opened.show(foods(260))
+    opened.fill("input[data-column='2']", "0.5")
+    wanted = sum(score >= 0.5 for score in scores(260))
+    assert 200 < wanted < 260
+    opened.script(
+        "addEventListener('beforeprint', () => {"
+        "  window.printed = document.querySelectorAll('tbody tr').length; });"
+    )
+    opened.driver.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})
+    assert opened.script("return window.printed") == wanted
+    assert len(opened.column(0)) == 200
+    opened.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    for selector in ("button.all", ".rest button", ".opener", "input"):
+        assert not opened.find(selector).is_displayed()
+    assert opened.find(".count").is_displayed()
+
+
+def test_two_tables_do_not_disturb_each_other(opened: Opened) -> None:
+    opened.show(Page("t", "", [*foods(20).sections, *foods(30).sections]))
+    opened.fill("section + section input[type=search]", "cheese")
+    counts = [count.text for count in opened.all(".count")]
+    assert counts[0] == "20 of 20"
+    assert counts[1].endswith(" of 30")
+    assert counts[1] != "30 of 30"
+
+
+def test_a_short_table_has_no_tools(opened: Opened) -> None:
+    opened.show(foods(3))
+    assert not opened.find(".tools").is_displayed()
+    opened.head(2).click()
+    assert opened.sorted_by()[2] == "descending"
