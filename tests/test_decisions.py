@@ -19,11 +19,12 @@ from taxoexpan.decisions import (
     suggestions_csv,
     with_query_ids,
 )
-from taxoexpan.errors import FormatError, TaxonomyError
+from taxoexpan.errors import ConfigurationError, FormatError, TaxonomyError
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 FOOD = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
 HEADER = "query,query_id,rank,parent_id,parent_label,path,score\n"
+"""A table of suggestions may lack the last column: it is of an earlier version, or a person's."""
 
 
 def suggestion(query: str, rank: int, parent: str, score: float) -> Suggestion:
@@ -72,7 +73,8 @@ def test_a_table_of_suggestions_can_be_read_by_a_person() -> None:
     path = ("food", "fruit, fresh")
     told = Suggestion(Concept("k1", 'the "kiwi"'), 1, Concept("f", "fruit, fresh"), path, 1 / 3)
     assert suggestions_csv([told]) == (
-        HEADER + '"the ""kiwi""",k1,1,f,"fruit, fresh","food > fruit, fresh",0.333333\n'
+        HEADER.replace("score", "score,confidence,kind,place,why")
+        + '"the ""kiwi""",k1,1,f,"fruit, fresh","food > fruit, fresh",0.333333,,attach,,\n'
     )
 
 
@@ -104,12 +106,30 @@ def test_what_is_no_table_of_suggestions_is_refused(tmp_path: Path, text: str) -
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ("kiwi,k,first,f,,,1", "rank must be a whole number and score a number; correct or blank"),
-        ("kiwi,k,1.5,f,,,1", "rank must be a whole number and score a number; correct or blank"),
-        ("kiwi,k,1,f,,,high", "rank must be a whole number and score a number; correct or blank"),
-        ("kiwi,k,1,f,,,nan", "rank must not be negative, and score from 0 to 1; correct or blank"),
-        ("kiwi,k,1,f,,,7", "rank must not be negative, and score from 0 to 1; correct or blank"),
-        ("kiwi,k,-3,f,,,1", "rank must not be negative, and score from 0 to 1; correct or blank"),
+        (
+            "kiwi,k,first,f,,,1",
+            "rank must be a whole number, score and confidence numbers",
+        ),
+        (
+            "kiwi,k,1.5,f,,,1",
+            "rank must be a whole number, score and confidence numbers",
+        ),
+        (
+            "kiwi,k,1,f,,,high",
+            "rank must be a whole number, score and confidence numbers",
+        ),
+        (
+            "kiwi,k,1,f,,,nan",
+            "rank must not be negative, and score and confidence from 0",
+        ),
+        (
+            "kiwi,k,1,f,,,7",
+            "rank must not be negative, and score and confidence from 0",
+        ),
+        (
+            "kiwi,k,-3,f,,,1",
+            "rank must not be negative, and score and confidence from 0",
+        ),
         (" ,k,1,f,,,1", "query is blank; fill it, or remove the row"),
         ("kiwi,k,1, ,,,1", "parent_id is blank; fill it, or remove the row"),
         ("kiwi,k,1,f", "4 cells, but the header has 7; quote cells with commas"),
@@ -213,3 +233,25 @@ def test_rows_that_a_person_added_without_a_rank_come_first() -> None:
     query = Concept("q", "husky")
     told = [Suggestion(query, rank, Concept(p, p), (), 1.0) for rank, p in ((1, "a"), (0, "b"))]
     assert choose(told, top_k=1).relations == (("b", "q"),)
+
+
+def test_only_what_is_sure_enough_is_chosen() -> None:
+    sure, unsure = (
+        replace(suggestion(name, 1, "f", 0.5), confidence=confidence)
+        for name, confidence in (("kiwi", 0.9), ("fig", 0.4))
+    )
+    own = suggestion("plum", 0, "f", 1.0)
+    chosen = choose([sure, unsure, own], min_confidence=0.5)
+    assert [concept.label for concept in chosen.concepts] == ["kiwi", "plum"]
+    with pytest.raises(ConfigurationError, match="do not tell how sure they are"):
+        choose([suggestion("kiwi", 1, "f", 0.5)], min_confidence=0.5)
+
+
+def test_confidence_is_kept_in_the_table(tmp_path: Path) -> None:
+    path = tmp_path / "suggestions.csv"
+    told = [replace(suggestion("kiwi", 1, "f", 0.5), confidence=0.25), suggestion("fig", 1, "f", 1)]
+    path.write_text(suggestions_csv(told), encoding="utf-8")
+    assert [s.confidence for s in read_suggestions(path)] == [0.25, None]
+    path.write_text(path.read_text().replace("0.25", "1.25"), encoding="utf-8")
+    with pytest.raises(FormatError, match="confidence from 0 to 1"):
+        read_suggestions(path)

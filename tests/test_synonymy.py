@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from taxoexpan.features.concepts import embed_concepts
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.naming import fold_name
-from taxoexpan.synonymy import DECAY, FEWEST, Synonymy, likeness, logistic, names_of
+from taxoexpan.synonymy import FEWEST, Synonymy, likeness, names_of
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
@@ -92,14 +92,3 @@ def test_likeness_of_two_spellings() -> None:
 
 def test_names_of_a_concept_differ() -> None:
     assert names_of(Concept("1", "Red Wine", synonyms=("red-wine", "vino"))) == ("Red Wine", "vino")
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_the_weights_are_where_the_slope_is_nothing(seed: int) -> None:
-    dice = np.random.default_rng(seed)
-    table = np.c_[dice.normal(size=(60, 2)), np.ones(60)]
-    truth = (dice.random(60) < 1 / (1 + np.exp(-table @ dice.normal(size=3)))).astype(float)
-    truth[:2] = 0, 1
-    weights = logistic(table, truth)
-    slope = table.T @ (truth - 1 / (1 + np.exp(-table @ weights))) / 60 - DECAY * weights
-    assert np.abs(slope).max() < 1e-6

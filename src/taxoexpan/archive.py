@@ -25,17 +25,21 @@ from taxoexpan.files import whole_directory
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training import History
+from taxoexpan.trust import Trust
 
-KIND, VERSION = "taxoexpan-model", 4
-CONFIG, WEIGHTS, ANCHORS, TAXONOMY, FEATURES = (
+KIND, VERSION = "taxoexpan-model", 5
+CONFIG, WEIGHTS, ANCHORS, TAXONOMY, FEATURES, TRUST = (
     "config.json",
     "weights.safetensors",
     "anchors.safetensors",
     "taxonomy/taxonomy.json",
     "features",
+    "calibration.json",
 )
-OWN = (CONFIG, WEIGHTS, ANCHORS, "taxonomy", FEATURES, "README.md")
+OWN = (CONFIG, WEIGHTS, ANCHORS, "taxonomy", FEATURES, TRUST, "README.md")
 """What a model directory holds; one that holds anything else is never replaced."""
+CHECKED = (WEIGHTS, ANCHORS, TAXONOMY, TRUST)
+"""What is known by its checksum."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class Archive:
     vectors: Tensor
     keys: Tensor
     training: dict[str, Any]
+    trust: Trust
 
 
 def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
@@ -64,8 +69,8 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
         _save_tensors(archive.network.state_dict(), directory / WEIGHTS)
         _save_tensors({"vectors": archive.vectors, "keys": archive.keys}, directory / ANCHORS)
         archive.encoder.save(directory / FEATURES)
+        _write_json(directory / TRUST, archive.trust.as_dict())
         (directory / "README.md").write_text(_card(archive), encoding="utf-8")
-        parts = (WEIGHTS, ANCHORS, TAXONOMY)
         config = {
             "kind": KIND,
             "version": VERSION,
@@ -74,7 +79,7 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
             "dimension": archive.vectors.shape[2],
             "configuration": asdict(archive.configuration),
             "training": archive.training,
-            "sha256": {part: _digest(directory / part) for part in parts},
+            "sha256": {part: _digest(directory / part) for part in CHECKED},
         }
         _write_json(directory / CONFIG, config)
 
@@ -109,6 +114,7 @@ def load_archive(path: Path, features: str | None = None, device: str = "auto") 
             anchors["vectors"],
             anchors["keys"],
             training,
+            Trust.from_dict(json.loads((path / TRUST).read_text(encoding="utf-8"))),
         )
 
 
@@ -204,11 +210,7 @@ def _read_config(path: Path) -> dict[str, Any]:
             f"{path}: a model of version {config.get('version')}, and this taxoexpan reads "
             f"version {VERSION}; train again, or use the taxoexpan that wrote it"
         )
-    if not isinstance(config.get("sha256"), dict) or set(config["sha256"]) != {
-        WEIGHTS,
-        ANCHORS,
-        TAXONOMY,
-    }:
+    if not isinstance(config.get("sha256"), dict) or set(config["sha256"]) != {*CHECKED}:
         raise ModelError(f"{path}: {CONFIG} is damaged; train again, or restore the directory")
     return config
 

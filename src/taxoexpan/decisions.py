@@ -8,27 +8,55 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from taxoexpan.errors import FormatError, TaxonomyError
+from taxoexpan.errors import ConfigurationError, FormatError, TaxonomyError
 from taxoexpan.formats.source import Source
 from taxoexpan.formats.tabular import guess_delimiter, read_cells
 from taxoexpan.naming import fold_name, with_ids
 from taxoexpan.screening import known_names
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
-COLUMNS = ("query", "query_id", "rank", "parent_id", "parent_label", "path", "score")
+COLUMNS = (
+    "query",
+    "query_id",
+    "rank",
+    "parent_id",
+    "parent_label",
+    "path",
+    "score",
+    "confidence",
+    "kind",
+    "place",
+    "why",
+)
+
+ATTACH, ALSO, MERGE = "attach", "also", "merge"
+KINDS = (ATTACH, ALSO, MERGE)
+"""What a suggestion proposes: a parent, a further parent beside it, or that the query is another
+name of the concept."""
+
+NO_PLACE = "none"
+"""What is said of a query that has no good place anywhere."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """One possible parent of a query; `score` is its share of the belief over all parents."""
+    """One possible parent of a query, or what it may be another name of.
+
+    `score` is its share of the belief over all parents, `confidence` the probability that it is
+    right, where that could be learned. `place` says whether the query has a good one at all.
+    """
 
     query: Concept
     rank: int
     parent: Concept
     path: tuple[str, ...]
     score: float
+    confidence: float | None = None
+    kind: str = ATTACH
+    place: str = ""
+    why: str = ""
 
-    def as_dict(self) -> dict[str, str | int | float]:
+    def as_dict(self) -> dict[str, str | int | float | None]:
         """The suggestion as a row of `COLUMNS`."""
         return {
             "query": self.query.label,
@@ -38,6 +66,10 @@ class Suggestion:
             "parent_label": self.parent.label,
             "path": " > ".join(self.path),
             "score": float(f"{self.score:.6g}"),
+            "confidence": None if self.confidence is None else round(self.confidence, 4),
+            "kind": self.kind,
+            "place": self.place,
+            "why": self.why,
         }
 
 
@@ -80,13 +112,30 @@ def read_suggestions(path: Path) -> list[Suggestion]:
     return suggestions
 
 
-def choose(suggestions: Sequence[Suggestion], top_k: int = 1, min_score: float = 0.0) -> Additions:
-    """The relations to add: for each query its first `top_k`, none below `min_score`.
+def choose(
+    suggestions: Sequence[Suggestion],
+    top_k: int = 1,
+    min_score: float = 0.0,
+    min_confidence: float = 0.0,
+) -> Additions:
+    """The relations to add: for each query its first `top_k`, none below either minimum.
 
     Where a person has removed the first rank, the next that is there counts as the first. Rows
     with a blank rank (0 here) are a person's own: all of them come first.
     """
-    good = [s for s in suggestions if s.score >= min_score]
+    if min_confidence and any(s.rank and s.confidence is None for s in suggestions):
+        message = "these suggestions do not tell how sure they are"
+        mend = "the taxonomy has too few leaves to learn that from; choose by the score"
+        raise ConfigurationError(f"{message}; {mend}")
+    merged = {s.query.id for s in merges(suggestions, min_confidence)}
+    good = [
+        s
+        for s in suggestions
+        if s.kind != MERGE
+        and s.query.id not in merged
+        and s.score >= min_score
+        and _is_sure(s, min_confidence)
+    ]
     ranks: dict[str, set[int]] = {}
     for suggestion in good:
         ranks.setdefault(suggestion.query.id, set()).add(suggestion.rank)
@@ -95,6 +144,19 @@ def choose(suggestions: Sequence[Suggestion], top_k: int = 1, min_score: float =
     concepts = {s.query.id: s.query for s in chosen}
     relations = dict.fromkeys((s.parent.id, s.query.id) for s in chosen)
     return Additions(tuple(concepts.values()), tuple(relations))
+
+
+def merges(suggestions: Sequence[Suggestion], min_confidence: float = 0.0) -> list[Suggestion]:
+    """Those that say first of all that a query is another name of what is there."""
+    first: dict[str, Suggestion] = {}
+    for suggestion in sorted(suggestions, key=lambda s: s.rank):
+        first.setdefault(suggestion.query.id, suggestion)
+    return [s for s in first.values() if s.kind == MERGE and _is_sure(s, min_confidence)]
+
+
+def _is_sure(suggestion: Suggestion, least: float) -> bool:
+    """Whether a suggestion is sure enough; a person's own always is."""
+    return not suggestion.rank or not least or (suggestion.confidence or 0.0) >= least
 
 
 def with_query_ids(taxonomy: Taxonomy, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
@@ -158,15 +220,18 @@ def _suggestion(path: Path, line: int, cell: dict[str, str]) -> Suggestion:
         if not cell[name]:
             raise FormatError(path, f"{name} is blank; fill it, or remove the row", line)
     try:
-        rank, score = (
-            int(cell.get("rank") or 0),
-            float((cell.get("score") or "1").replace(",", ".")),
-        )
+        rank = int(cell.get("rank") or 0)
+        score = _number(cell.get("score") or "1")
+        confidence = _number(cell["confidence"]) if cell.get("confidence") else None
     except ValueError:
-        message = "rank must be a whole number and score a number; correct or blank them"
-        raise FormatError(path, message, line) from None
-    if not 0 <= score <= 1 or rank < 0:
-        message = "rank must not be negative, and score from 0 to 1; correct or blank them"
+        message = "rank must be a whole number, score and confidence numbers"
+        raise FormatError(path, f"{message}; correct or blank them", line) from None
+    if not 0 <= score <= 1 or rank < 0 or not 0 <= (confidence or 0) <= 1:
+        message = "rank must not be negative, and score and confidence from 0 to 1"
+        raise FormatError(path, f"{message}; correct or blank them", line)
+    kind = cell.get("kind") or ATTACH
+    if kind not in KINDS:
+        message = f"kind is {kind!r}; it must be one of {', '.join(KINDS)}, or blank"
         raise FormatError(path, message, line)
     return Suggestion(
         query=Concept(cell.get("query_id", ""), cell["query"]),
@@ -174,4 +239,13 @@ def _suggestion(path: Path, line: int, cell: dict[str, str]) -> Suggestion:
         parent=Concept(cell["parent_id"], cell.get("parent_label", "")),
         path=tuple(cell.get("path", "").split(" > ")),
         score=score,
+        confidence=confidence,
+        kind=kind,
+        place=cell.get("place", ""),
+        why=cell.get("why", ""),
     )
+
+
+def _number(text: str) -> float:
+    """A number as a spreadsheet may have saved it."""
+    return float(text.replace(",", "."))

@@ -116,9 +116,17 @@ def _children(taxonomy: Taxonomy, anchors: Indices) -> tuple[Indices, Indices]:
     return offsets[anchors], offsets[anchors + 1] - offsets[anchors]
 
 
-def build_egonets(taxonomy: Taxonomy, anchors: Indices, siblings: Siblings) -> Egonets:
-    """The egonets of these anchors, without a loop over them."""
+def build_egonets(
+    taxonomy: Taxonomy, anchors: Indices, siblings: Siblings, without: Indices | None = None
+) -> Egonets:
+    """The egonets of these anchors, without a loop over them.
+
+    `without` [A] has a grandparent to leave out of each of them.
+    """
     grandparent_of, occurrences = taxonomy.parents_of.of_many(anchors)
+    if without is not None:
+        kept = occurrences != without[grandparent_of]
+        grandparent_of, occurrences = grandparent_of[kept], occurrences[kept]
     grandparents, grandparent = np.unique(occurrences, return_inverse=True)
     children = taxonomy.children_of.targets[siblings.places]
     near, around = np.unique(np.concatenate([anchors, children]), return_inverse=True)

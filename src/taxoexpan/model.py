@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.archive import (
@@ -21,18 +22,22 @@ from taxoexpan.archive import (
     taxonomy_digest,
     training_record,
 )
+from taxoexpan.belonging import learn_belonging, signs_of
 from taxoexpan.board import Board, refuse_board
 from taxoexpan.checkpoint import Checkpoint, identity_of
+from taxoexpan.confidence import calibrate, measure
 from taxoexpan.configuration import load_preset
-from taxoexpan.decisions import Suggestion, choose
+from taxoexpan.decisions import MERGE, NO_PLACE, Suggestion, choose
 from taxoexpan.devices import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
+from taxoexpan.evidence import Evidence, explain, in_words
 from taxoexpan.features.concepts import (
     embed_concepts,
     names_of,
     refuse_unknown,
     warn_of_unknown,
 )
+from taxoexpan.features.encoder import Vectors
 from taxoexpan.features.encoders import make_encoder
 from taxoexpan.files import refuse_overwriting
 from taxoexpan.lexicon import Lexicon
@@ -40,11 +45,14 @@ from taxoexpan.mentions import Mentions
 from taxoexpan.metrics import Metrics, metrics_of
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.network.vectors import ConceptVectors
-from taxoexpan.placement import Anchors, Placement
+from taxoexpan.placement import Anchors, Placement, Ranking
+from taxoexpan.proposals import with_further_parents, with_merge
 from taxoexpan.screening import screen
 from taxoexpan.supervision import Holdout, Supervision, mask_leaves
+from taxoexpan.synonymy import Doubles, Synonymy
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training import History, Report, train
+from taxoexpan.trust import Trust
 
 
 class TaxoExpan:
@@ -137,14 +145,34 @@ class TaxoExpan:
                 report,
                 self._checkpoint(checkpoint, taxonomy, holdout),
             )
+        held = Placement(network, anchors, anchors.encode(network))
+        trust = self._learn_trust(held, queries, holdout, asked, taxonomy, vectors)
         seconds = time.monotonic() - began
         record = training_record(taxonomy, self.encoder, self.history, seconds)
         keys = Anchors(taxonomy, ConceptVectors.of(vectors), c.siblings).encode(network)
         self._archive = Archive(
-            c, self.preset, self.seed, taxonomy, self.encoder, network, vectors, keys, record
+            c, self.preset, self.seed, taxonomy, self.encoder, network, vectors, keys, record, trust
         )
         self._placement, self._lexicon = None, None
         return self
+
+    def _learn_trust(
+        self,
+        held: Placement,
+        queries: Tensor,
+        holdout: Holdout,
+        mentions: Mentions | None,
+        taxonomy: Taxonomy,
+        vectors: Tensor,
+    ) -> Trust:
+        """How far to trust the model: from the held-out leaves, and from the synonyms there are."""
+        synonymy = Synonymy.learn(taxonomy, vectors.cpu().numpy(), self._as_array, self.seed)
+        weights = None if synonymy is None else tuple(synonymy.weights.tolist())
+        if not holdout.concepts:
+            return Trust(synonymy=weights)
+        measured = measure(held, queries, holdout.parents, mentions)
+        belonging = learn_belonging(held, queries, holdout.parents, mentions)
+        return Trust(calibrate(measured, self.seed), belonging, weights)
 
     def suggest(self, concepts: Iterable[str | Concept], top_k: int = 5) -> list[Suggestion]:
         """The best parents of each new concept, best first.
@@ -159,40 +187,118 @@ class TaxoExpan:
             warnings.warn(message, stacklevel=2)
         return self.rank(screening.new, top_k)
 
-    def rank(self, concepts: Sequence[Concept], top_k: int = 5) -> list[Suggestion]:
-        """The best parents of each concept, known or not."""
+    def rank(
+        self, concepts: Sequence[Concept], top_k: int = 5, evidence: bool = False
+    ) -> list[Suggestion]:
+        """The best parents of each concept, known or not, with reasons where `evidence` is asked.
+
+        Where synonyms taught it, a concept that is likely another name of one that is there has
+        a proposal to merge them among its parents.
+        """
+        return self.explain(concepts, top_k)[0] if evidence else self._rank(concepts, top_k)[0]
+
+    def explain(
+        self, concepts: Sequence[Concept], top_k: int = 5
+    ) -> tuple[list[Suggestion], list[Evidence]]:
+        """What `rank` gives, each first suggestion with reasons, and the evidence of each concept.
+
+        The evidence is about the parents, whether or not a merge stands before them.
+        """
+        suggestions, ranking, vectors = self._rank(concepts, max(top_k, 2))
+        if not suggestions:
+            return [], []
+        mentions, archive = self._mentions_of(concepts), self._fitted()
+        found = explain(
+            archive.network.to(self.device),
+            self.placement.anchors,
+            concepts,
+            vectors,
+            ranking,
+            mentions,
+        )
+        why = {(each.query.id, each.first.parent.id): in_words(each) for each in found}
+        told = [
+            replace(s, why="" if s.kind == MERGE else why.get((s.query.id, s.parent.id), ""))
+            for s in suggestions
+        ]
+        return [s for s in told if s.rank <= top_k], found
+
+    def _rank(
+        self, concepts: Sequence[Concept], top_k: int
+    ) -> tuple[list[Suggestion], Ranking, Tensor]:
+        """The ranked proposals, and what they were made from."""
         if not isinstance(top_k, int) or top_k < 1:
             raise ConfigurationError(f"top_k is {top_k!r}; it must be a whole number, at least 1")
-        if not concepts:
-            return []
-        taxonomy = self.taxonomy
         vectors = self._embed(concepts)
+        if not concepts:
+            nothing = np.zeros((0, 0))
+            return [], Ranking(nothing.astype(np.int64), *[nothing.astype(np.float32)] * 2), vectors
+        taxonomy, trust = self.taxonomy, self.trust
         warn_of_unknown(vectors.cpu().numpy(), concepts)
-        ranking = self.placement.rank(vectors, top_k, self._mentions_of(concepts))
+        mentions, calibration = self._mentions_of(concepts), trust.calibration
+        heat = calibration.temperature if calibration else 1.0
+        ranking = self.placement.rank(vectors, top_k, mentions, heat)
+        sure = calibration.confidence(ranking.tempered).tolist() if calibration else None
+        homeless = self._without_place(vectors, mentions)
         offered = np.unique(ranking.anchors).tolist()
         parents = {i: (taxonomy.concept_at(i), taxonomy.path(taxonomy.ids[i])) for i in offered}
-        return [
-            Suggestion(
-                query=concept,
-                rank=rank,
-                parent=parents[anchor][0],
-                path=parents[anchor][1],
-                score=score,
-            )
-            for concept, anchors, scores in zip(
-                concepts, ranking.anchors.tolist(), ranking.scores.tolist(), strict=True
-            )
-            for rank, (anchor, score) in enumerate(zip(anchors, scores, strict=True), start=1)
-        ]
+        doubles = self._doubles_of(concepts, vectors)
+        suggestions = []
+        for row, concept in enumerate(concepts):
+            ranked = [
+                Suggestion(
+                    query=concept,
+                    rank=rank,
+                    parent=parents[anchor][0],
+                    path=parents[anchor][1],
+                    score=score,
+                    confidence=sure[row][rank - 1] if sure else None,
+                    place=NO_PLACE if homeless[row] else "",
+                )
+                for rank, (anchor, score) in enumerate(
+                    zip(ranking.anchors[row].tolist(), ranking.scores[row].tolist(), strict=True),
+                    start=1,
+                )
+            ]
+            ranked = with_further_parents(taxonomy, ranked)
+            if doubles is not None:
+                known, odds = int(doubles.indices[row]), float(doubles.log_odds[row])
+                ranked = with_merge(taxonomy, ranked, known, odds)
+            suggestions += ranked
+        return suggestions, ranking, vectors
+
+    def _doubles_of(self, concepts: Sequence[Concept], vectors: Tensor) -> Doubles | None:
+        """What each concept may be another name of, if the taxonomy's synonyms taught that."""
+        weights = self.trust.synonymy
+        if weights is None:
+            return None
+        judge = Synonymy(self.taxonomy, self._fitted().vectors.cpu().numpy(), weights)
+        return judge.doubles(concepts, vectors.cpu().numpy())
+
+    def _without_place(self, vectors: Tensor, mentions: Mentions | None) -> NDArray[np.bool_]:
+        """Which concepts have no good place anywhere, as far as that could be learned."""
+        belonging = self.trust.belonging
+        if belonging is None:
+            return np.zeros(vectors.shape[1], dtype=bool)
+        return ~belonging.belongs(signs_of(self.placement, vectors, mentions))
+
+    def scores(self, concepts: Sequence[Concept]) -> Iterator[tuple[int, Tensor]]:
+        """What orders all anchors for a few concepts at a time [N, Q], beside the first's place."""
+        yield from self.placement.blocks(self._embed(concepts), self._mentions_of(concepts))
 
     def expand(
-        self, concepts: Iterable[str | Concept], top_k: int = 1, min_score: float = 0.0
+        self,
+        concepts: Iterable[str | Concept],
+        top_k: int = 1,
+        min_score: float = 0.0,
+        min_confidence: float = 0.0,
     ) -> Taxonomy:
         """The taxonomy with the new concepts under their best parents, and all else as it was."""
-        if not isinstance(min_score, int | float) or not 0 <= min_score <= 1:
-            raise ConfigurationError(f"min_score is {min_score!r}; it must be from 0 to 1")
+        for name, least in (("min_score", min_score), ("min_confidence", min_confidence)):
+            if not isinstance(least, int | float) or not 0 <= least <= 1:
+                raise ConfigurationError(f"{name} is {least!r}; it must be from 0 to 1")
         suggestions = self.suggest(concepts, top_k)
-        return self.taxonomy.expanded(choose(suggestions, top_k, min_score))
+        return self.taxonomy.expanded(choose(suggestions, top_k, min_score, min_confidence))
 
     def evaluate(self, holdout: Holdout) -> Metrics:
         """How well the held-out concepts find their parents in what remains."""
@@ -234,6 +340,11 @@ class TaxoExpan:
     def training(self) -> dict[str, Any]:
         """The record of the training: figures, versions, seconds."""
         return self._fitted().training
+
+    @property
+    def trust(self) -> Trust:
+        """How far the model can be trusted, as it learned from what it held out."""
+        return self._fitted().trust
 
     @property
     def placement(self) -> Placement:
@@ -278,10 +389,12 @@ class TaxoExpan:
         return network.to(self.device)
 
     def _embed(self, concepts: Iterable[Concept]) -> Tensor:
+        return torch.from_numpy(self._as_array(concepts)).to(self.device)
+
+    def _as_array(self, concepts: Iterable[Concept]) -> Vectors:
         c = self.configuration
         joined = c.definitions == "joined"
-        both = embed_concepts(self.encoder, concepts, c.name_weight, c.definition_weight, joined)
-        return torch.from_numpy(both).to(self.device)
+        return embed_concepts(self.encoder, concepts, c.name_weight, c.definition_weight, joined)
 
 
 def as_concept(concept: str | Concept) -> Concept:

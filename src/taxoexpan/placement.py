@@ -73,10 +73,19 @@ def anchor_egonets(taxonomy: Taxonomy, anchors: Indices, siblings: int) -> Egone
 
 @dataclass(frozen=True)
 class Ranking:
-    """The best anchors of each query: their indices and scores, both [Q, k], best first."""
+    """The best anchors of each query: their indices and scores, both [Q, k], best first.
+
+    `tempered` are the scores at the temperature that was asked for.
+    """
 
     anchors: Indices
     scores: NDArray[np.float32]
+    tempered: NDArray[np.float32]
+
+    def between(self, start: int, stop: int) -> Ranking:
+        """Those of the queries from one place to before another."""
+        rows = slice(start, stop)
+        return Ranking(self.anchors[rows], self.scores[rows], self.tempered[rows])
 
 
 class Placement:
@@ -123,17 +132,29 @@ class Placement:
             own = None if mentions is None else mentions.between(start, stop)
             yield start, self.scores(queries[:, start:stop], own)
 
-    def rank(self, queries: Tensor, top_k: int, mentions: Mentions | None = None) -> Ranking:
+    def rank(
+        self,
+        queries: Tensor,
+        top_k: int,
+        mentions: Mentions | None = None,
+        temperature: float = 1.0,
+    ) -> Ranking:
         """The best anchors; a score is the anchor's share of the softmax over all anchors."""
         top_k = min(top_k, len(self.keys) - len(self.closed))
-        anchors, scores = [], []
+        anchors, scores, tempered = [], [], []
         for _, block in self.blocks(queries, mentions):
             best, places = best_of(block, top_k)
             anchors.append(places.T)
             best, belief = self.match.log_match(best), self.match.log_match(block)
-            total = belief.index_fill_(0, self.closed, -torch.inf).sub_(best[0]).exp_().sum(0)
-            scores.append(((best - best[0]).exp() / total).T)
-        return Ranking(torch.cat(anchors).cpu().numpy(), torch.cat(scores).cpu().numpy())
+            belief = belief.index_fill_(0, self.closed, -torch.inf).sub_(best[0])
+            best = best - best[0]
+            if temperature != 1:
+                heated = (best / temperature).exp() / (belief / temperature).exp_().sum(0)
+                tempered.append(heated.T)
+            scores.append((best.exp() / belief.exp_().sum(0)).T)
+        shares = torch.cat(scores).cpu().numpy()
+        heated_shares = torch.cat(tempered).cpu().numpy() if tempered else shares
+        return Ranking(torch.cat(anchors).cpu().numpy(), shares, heated_shares)
 
     def true_ranks(
         self,

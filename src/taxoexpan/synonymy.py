@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from taxoexpan.adjacency import Indices
 from taxoexpan.naming import fold_name
+from taxoexpan.regression import Floats, logistic
 from taxoexpan.taxonomy import Concept, Taxonomy
 
-Floats = NDArray[np.floating]
 Vectors = NDArray[np.float32]
 Embed = Callable[[Sequence[Concept]], Vectors]
 """What makes the two vectors of concepts, [2, N, D]; see `features.concepts`."""
@@ -31,7 +31,6 @@ MOST = 2000
 FEWEST = 20
 """Fewer concepts with several names teach nothing."""
 
-DECAY = 1e-5
 BLOCK = 1024
 
 
@@ -49,8 +48,8 @@ class Synonymy:
     The three weights are those of a logistic regression on both and on 1.
     """
 
-    def __init__(self, taxonomy: Taxonomy, vectors: Vectors, weights: Floats) -> None:
-        self.vectors, self.weights = vectors, weights
+    def __init__(self, taxonomy: Taxonomy, vectors: Vectors, weights: Sequence[float]) -> None:
+        self.vectors, self.weights = vectors, np.array(weights)
         self._names = [names_of(concept) for concept in taxonomy.concepts]
 
     @classmethod
@@ -65,7 +64,7 @@ class Synonymy:
         several = [i for i, concept in enumerate(concepts) if len(names_of(concept)) > 1]
         if len(several) < FEWEST or len(taxonomy) <= NEAREST:
             return None
-        judge = cls(taxonomy, vectors, np.zeros(3))
+        judge = cls(taxonomy, vectors, (0.0, 0.0, 0.0))
         own = dice.permutation(several)[:MOST]
         taken, left = zip(*(_torn(concepts[i], dice) for i in own.tolist()), strict=True)
         asked = embed(taken)
@@ -78,7 +77,7 @@ class Synonymy:
         wrong = judge._features([concepts[i] for i in leaves], vectors[:, leaves], near)
         table = np.concatenate([right, wrong.reshape(-1, 3)])
         truth = np.concatenate([np.ones(len(right)), np.zeros(len(table) - len(right))])
-        return cls(taxonomy, vectors, logistic(table, truth))
+        return cls(taxonomy, vectors, logistic(table, truth).tolist())
 
     def doubles(self, concepts: Sequence[Concept], vectors: Vectors) -> Doubles:
         """What each new concept, with vectors [2, Q, D], is most likely another name of."""
@@ -147,17 +146,3 @@ def _threes(name: str) -> set[str]:
     """All threes of neighbouring letters of a name, its ends among them."""
     text = f"  {fold_name(name)} "
     return {text[start : start + 3] for start in range(len(text) - 2)}
-
-
-def logistic(table: Floats, truth: Floats) -> Floats:
-    """The weights of a logistic regression, by Newton's steps: [P, F], [P] → [F]."""
-    weights = np.zeros(table.shape[1])
-    for _ in range(50):
-        likely = 1 / (1 + np.exp(-table @ weights))
-        slope = table.T @ (truth - likely) / len(table) - DECAY * weights
-        curve = (table.T * (likely * (1 - likely))) @ table / len(table)
-        step = np.linalg.solve(curve + DECAY * np.eye(len(weights)), slope)
-        weights += step
-        if np.abs(step).max() < 1e-8:
-            break
-    return weights

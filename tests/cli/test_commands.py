@@ -177,7 +177,7 @@ def test_min_score_leaves_doubtful_concepts_out(
     command = ["apply", str(pantry), str(decisions), "-o", str(out), "--min-score", "0.5"]
     assert main(command) == 0
     assert "gadget" not in Taxonomy.read(out)
-    assert "1 concepts have no parent with a score of 0.5 or more" in capsys.readouterr().err
+    assert "1 concept left out: no parent with a score of 0.5 or more" in capsys.readouterr().err
 
 
 def test_definitions_and_synonyms_travel_with_the_list(tmp_path: Path) -> None:

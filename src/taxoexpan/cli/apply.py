@@ -62,7 +62,8 @@ def write_choice(
 
     suggestions = with_query_ids(taxonomy, suggestions)
     refuse_other_labels(taxonomy, suggestions)
-    additions, present = keep_new(taxonomy, choose(suggestions, options.top_k, options.min_score))
+    chosen = choose(suggestions, options.top_k, options.min_score, options.min_confidence)
+    additions, present = keep_new(taxonomy, chosen)
     for concept, known in present:
         note(f"already present: {concept.label!r} is {known.label!r} ({known.id}); not added again")
     for parent, child in additions.relations:
@@ -71,7 +72,10 @@ def write_choice(
             note(f"note: {label!r}, the parent of {child}, is deprecated")
     left_out = len({s.query.id for s in suggestions}) - len(additions.concepts) - len(present)
     if left_out:
-        note(f"{left_out} concepts have no parent with a score of {options.min_score} or more")
+        least = f"a score of {options.min_score} or more"
+        if options.min_confidence:
+            least += f" and a confidence of {options.min_confidence:.3g} or more"
+        note(f"{counted(left_out, 'concept')} left out: no parent with {least}")
     additions = replace(additions, provenance=_provenance(suggestions))
     written = write_expanded(
         options.taxonomy,

@@ -14,12 +14,14 @@ from taxoexpan.cli.options import (
     add_taxonomy,
     add_training,
     fit_model,
+    least_confidence,
     make_model,
     note,
     read_taxonomy,
     reading_of,
     screen_concepts,
     settings_of,
+    share,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_new_concepts(parser)
     add_output(parser, "the file to write", required=True)
     add_choice(parser)
+    parser.add_argument(
+        "--accept-at-precision",
+        type=share,
+        metavar="SHARE",
+        help="accept parents from the confidence on at which this share of them is right",
+    )
     add_training(parser)
     parser.add_argument("--suggestions", type=Path, metavar="CSV", help="keep the ranked parents")
     parser.add_argument("--model", type=Path, metavar="DIR", help="keep the model")
@@ -69,6 +77,7 @@ def run(options: argparse.Namespace) -> int:
         model = make_model(options)
         fit_model(model, options, taxonomy, expected=screening.new)
         suggestions = model.rank(screening.new, max(RANKED, options.top_k))
+        options.min_confidence = least_confidence(options, model.trust)
     if options.model:
         model.save(options.model, options.force)
         note(f"model written to {options.model}")

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from taxoexpan.model import TaxoExpan
     from taxoexpan.screening import Screening
     from taxoexpan.taxonomy import Concept, Taxonomy
+    from taxoexpan.trust import Trust
 
 MOST_NOTES = 10
 FEW_QUERIES = 20
+PRECISIONS = (0.95, 0.9, 0.8)
+"""How many of the accepted parents are to be right, for which a user is told what that covers."""
 
 
 class Version(argparse.Action):
@@ -151,6 +154,12 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--min-score", type=share, default=0.0, help="leave out parents below this score (0 to 1)"
     )
+    parser.add_argument(
+        "--min-confidence",
+        type=share,
+        default=0.0,
+        help="leave out parents that are right with less than this probability (0 to 1)",
+    )
 
 
 def positive(text: str) -> int:
@@ -231,6 +240,9 @@ def fit_model(
         tensorboard=tensorboard,
         expected=expected,
     )
+    for line in trust_lines(model.trust):
+        if not options.quiet:
+            note(line)
     figures = model.training["validation"]
     if figures is None or figures["queries"] < FEW_QUERIES:
         count = 0 if figures is None else figures["queries"]
@@ -238,6 +250,41 @@ def fit_model(
     history = model.history
     if history is not None and history.interrupted:
         note(f"stopped by Ctrl-C; the best weights so far are kept (epoch {history.best})")
+
+
+def trust_lines(trust: Trust) -> list[str]:
+    """What held-out leaves tell of how far to trust the confidence, for a person to read."""
+    if trust.calibration is None:
+        return []
+    told = trust.calibration.reliability
+    lines = [f"confidence: expected calibration error {told.error:.3f} on leaves it was not set by"]
+    for precision in PRECISIONS:
+        threshold = told.threshold(precision)
+        if threshold is not None:
+            covered = sum(c >= threshold for c in told.confidence) / len(told.confidence)
+            lines.append(
+                f"confidence: {precision:.0%} of the parents are right from {threshold:.2f} on, "
+                f"which accepts {covered:.0%} of the leaves"
+            )
+    return lines
+
+
+def least_confidence(options: argparse.Namespace, trust: Trust) -> float:
+    """The confidence from which on suggestions are accepted, as the options say it."""
+    precision: float | None = options.accept_at_precision
+    if precision is None:
+        return float(options.min_confidence)
+    if options.min_confidence:
+        message = "--min-confidence and --accept-at-precision both say from where on to accept"
+        raise ConfigurationError(f"{message}; give one of them")
+    calibration = trust.calibration
+    threshold = calibration.reliability.threshold(precision) if calibration else None
+    if threshold is None:
+        message = f"no confidence is known from which on {precision:.0%} are right"
+        mend = "ask for less, or choose by --min-confidence"
+        raise ConfigurationError(f"{message}: the held-out leaves do not show it; {mend}")
+    note(f"accepting from a confidence of {threshold:.3f} on, where {precision:.0%} are right")
+    return threshold
 
 
 def screen_concepts(taxonomy: Taxonomy, concepts: list[Concept]) -> Screening:

@@ -12,20 +12,29 @@ if TYPE_CHECKING:
 
 
 def placements_table(suggestions: Sequence[Suggestion], runners_up: int = 2) -> str:
-    """A line a term: its best parent, the path there, the score, and the runners-up."""
-    rows: list[tuple[str, ...]] = [("TERM", "PARENT", "SCORE", "PATH", "RUNNERS-UP")]
+    """A line a term: its best parent, the path there, how sure that is, and the runners-up.
+
+    How sure is the confidence, or the score where there is none.
+    """
+    sure = any(suggestion.confidence is not None for suggestion in suggestions)
+    head = "SURE" if sure else "SCORE"
+    rows: list[tuple[str, ...]] = [("TERM", "PARENT", head, "PATH", "RUNNERS-UP")]
     for _, group in groupby(suggestions, key=lambda suggestion: suggestion.query.id):
         best, *others = group
         rows.append(
             (
                 best.query.label,
                 best.parent.label,
-                f"{best.score:.2f}",
+                f"{_sureness(best):.2f}",
                 " > ".join(best.path),
-                ", ".join(f"{o.parent.label} {o.score:.2f}" for o in others[:runners_up]),
+                ", ".join(f"{o.parent.label} {_sureness(o):.2f}" for o in others[:runners_up]),
             )
         )
     return "\n".join(_aligned(rows, shutil.get_terminal_size((160, 40)).columns))
+
+
+def _sureness(suggestion: Suggestion) -> float:
+    return suggestion.score if suggestion.confidence is None else suggestion.confidence
 
 
 def _aligned(rows: list[tuple[str, ...]], width: int) -> list[str]:

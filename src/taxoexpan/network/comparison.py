@@ -70,6 +70,45 @@ def compare_leaving_out(
     return compared
 
 
+def compare_pairs(
+    own: Tensor, siblings: Tensor, sibling_of: Tensor, chosen: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The features [8, P] of single pairs, and [8, V] of pairs whose anchor has lost a child.
+
+    `own` [2, P] and `siblings` [2, S] are the cosines, by whole names and by head words, with the
+    anchors and with all their children; child s stands in pair `sibling_of[s]`. `chosen` [V] are
+    the children that are left out, one at a time.
+    """
+    pairs, of = own.shape[1], sibling_of.index_select(0, chosen)
+    counts = own.new_zeros(pairs).index_add_(0, sibling_of, torch.ones_like(siblings[0]))
+    left = counts.index_select(0, of) - 1
+    compared, fewer = own.new_empty(FEATURES, pairs), own.new_empty(FEATURES, len(chosen))
+    for kind, cosines in enumerate(siblings):
+        total = own.new_zeros(pairs).index_add_(0, sibling_of, cosines)
+        nearest = _highest(cosines, sibling_of, pairs)
+        # Where several are the nearest, one of them is after the loss of another.
+        at_top = cosines == nearest.index_select(0, sibling_of)
+        alone = own.new_zeros(pairs).index_add_(0, sibling_of, at_top.to(own.dtype)) == 1
+        second = _highest(cosines.masked_fill(at_top, -1.0), sibling_of, pairs)
+        lost = cosines.index_select(0, chosen)
+        falls = (at_top & alone.index_select(0, sibling_of)).index_select(0, chosen)
+        remaining = torch.where(falls, second.index_select(0, of), nearest.index_select(0, of))
+        compared[kind] = own[kind]
+        compared[2 + kind] = nearest * counts.clamp(max=1)
+        compared[4 + kind] = total / counts.clamp(min=1)
+        fewer[kind] = own[kind].index_select(0, of)
+        fewer[2 + kind] = remaining * left.clamp(max=1)
+        fewer[4 + kind] = (total.index_select(0, of) - lost) / left.clamp(min=1)
+    compared[6], compared[7] = counts.log1p(), 1.0
+    fewer[6], fewer[7] = left.log1p(), 1.0
+    return compared, fewer
+
+
+def _highest(cosines: Tensor, of: Tensor, pairs: int) -> Tensor:
+    """The highest cosine of each pair [P], or -1."""
+    return cosines.new_full((pairs,), -1.0).scatter_reduce_(0, of, cosines, "amax")
+
+
 def _fill(
     into: Tensor,
     cosines: Cosines,

@@ -14,6 +14,7 @@ from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import MATCHES, FusionHead, MentionBonus
 from taxoexpan.network.propagation import PROPAGATIONS, Layer, Leave
 from taxoexpan.network.readout import READOUTS
+from taxoexpan.network.star import Messages
 from taxoexpan.network.vectors import ConceptVectors
 from taxoexpan.supervision import TrainingBatch
 
@@ -53,6 +54,18 @@ class MatchingNetwork(nn.Module):
     def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
         """The side of every anchor that is kept for queries: [C, D1] → keys [A, k]."""
         return self.match.keys(self._collect(names, egonets)[0], self.output.matrix())
+
+    def encode_leaving_out(
+        self, names: Tensor, egonets: Egonets, leave: Leave
+    ) -> tuple[Tensor, Tensor]:
+        """The keys [A, k], and those [B, k] of egonets that have lost a sibling."""
+        matrix = self.output.matrix()
+        means, fewer = self._collect(names, egonets, leave)
+        return self.match.keys(means, matrix), self.match.keys(fewer, matrix)
+
+    def heard(self, names: Tensor, egonets: Egonets) -> Messages:
+        """What every node hears in the last layer, and how much of it."""
+        return self.output.messages(self._features(names, egonets), None, egonets)
 
     def embed(self, names: Tensor, egonets: Egonets) -> Tensor:
         """Every anchor's embedding a (Eq. 6): [C, D1] → [A, D2]."""
@@ -121,6 +134,10 @@ class MatchingNetwork(nn.Module):
         self, names: Tensor, egonets: Egonets, leave: Leave | None = None
     ) -> tuple[Tensor, Tensor]:
         """All layers and the readout's means (`Layer.collect`): [C, D1] → [A, R * K'], [B, ..]."""
+        return self.output.collect(self._features(names, egonets), egonets, self.readout, leave)
+
+    def _features(self, names: Tensor, egonets: Egonets) -> Tensor:
+        """What the last layer is given: [C, D1] → [nodes, inputs]."""
         features = names
         rows: Tensor | None = egonets.nodes
         for layer in self.hidden:
@@ -128,8 +145,7 @@ class MatchingNetwork(nn.Module):
             features, rows = F.leaky_relu(features, 0.01), None
         if rows is not None:
             features = features.index_select(0, rows)
-        features = self._drop(features, self.dropout)
-        return self.output.collect(features, egonets, self.readout, leave)
+        return self._drop(features, self.dropout)
 
     def _drop(self, features: Tensor, share: float) -> Tensor:
         return drop(features, share) if self.training else features

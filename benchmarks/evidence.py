@@ -1,0 +1,148 @@
+"""Evidence for suggestions, many queries at a time, beside a plain loop of real removals.
+
+    python benchmarks/evidence.py
+
+Both sides take turns, on a made-up taxonomy of the size of the paper's MAG-CS. The plain loop takes
+one relation after another out of the taxonomy, and scores the two first suggestions again; it is
+spared the egonets of all other anchors.
+"""
+
+from __future__ import annotations
+
+import resource
+
+import numpy as np
+import torch
+from measuring import made_up_taxonomy, measure, steadily
+
+from taxoexpan import Taxonomy
+from taxoexpan.adjacency import Indices
+from taxoexpan.configuration import load_preset
+from taxoexpan.evidence import explain, in_words
+from taxoexpan.evidence.removals import Removals, try_removals
+from taxoexpan.evidence.surroundings import Pairs, look_around
+from taxoexpan.network.comparison import Cosines, compare
+from taxoexpan.network.network import MatchingNetwork
+from taxoexpan.network.vectors import ConceptVectors
+from taxoexpan.placement import Anchors, Placement, Ranking, anchor_egonets
+from taxoexpan.taxonomy import Concept
+
+DIMENSION, QUERIES, SUGGESTIONS = 256, 1_000, 5
+BLOCK, PLAIN = 128, 30
+
+
+def main() -> None:
+    """Time all of the evidence, and its removals beside the plain loop."""
+    taxonomy = made_up_taxonomy()
+    network = MatchingNetwork(load_preset("best"), DIMENSION).eval()
+    drawn = torch.Generator().manual_seed(0)
+    network.reset(drawn)
+    vectors = unit(torch.randn(2, len(taxonomy), DIMENSION, generator=drawn))
+    anchors = Anchors(taxonomy, ConceptVectors.of(vectors), load_preset("best").siblings)
+    # Each is somewhat like a concept of the taxonomy, as a real one would be.
+    like = torch.randint(len(taxonomy), (QUERIES,), generator=drawn)
+    queries = unit(vectors[:, like] + 0.1 * torch.randn(2, QUERIES, DIMENSION, generator=drawn))
+    print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; {taxonomy!r}")
+    print_whole(network, anchors, queries)
+    print_removals(network, anchors, queries)
+    print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
+
+
+def print_whole(network: MatchingNetwork, anchors: Anchors, queries: torch.Tensor) -> None:
+    """All that is said, beside the ranking of the same queries."""
+    placement = Placement(network, anchors, anchors.encode(network))
+    concepts = [Concept("", f"new concept {i}") for i in range(QUERIES)]
+    offered = some_parents(anchors.taxonomy, SUGGESTIONS)
+
+    def explained() -> None:
+        for evidence in explain(network, anchors, concepts, queries, offered):
+            in_words(evidence)
+
+    def ranked() -> None:
+        placement.rank(queries, SUGGESTIONS)
+
+    ratio, seconds, steal = steadily(lambda: measure(explained, ranked))
+    print(
+        f"{QUERIES:,} queries with {SUGGESTIONS} suggestions: explained in {seconds:.1f} s, ",
+        end="",
+    )
+    print(f"{ratio:.2f} × their ranking (steal {steal:.1%})", flush=True)
+
+
+def print_removals(network: MatchingNetwork, anchors: Anchors, queries: torch.Tensor) -> None:
+    """Removals a second, ours of some queries and a plain loop over a sample of the same."""
+    best, some = some_parents(anchors.taxonomy, 2).anchors[:BLOCK], queries[:, :BLOCK]
+    around = look_around(anchors, Pairs(np.tile(np.arange(BLOCK), 2), best.T.ravel()), some)
+    scores, removals = try_removals(network, anchors, around, some)
+    rows = np.random.default_rng(0).choice(len(removals.query), PLAIN, replace=False)
+
+    def ours() -> None:
+        try_removals(network, anchors, around, some)
+
+    def plain() -> None:
+        for row in rows:
+            plain_margin(network, anchors, some, best[removals.query[row]], removals, row)
+
+    before = np.subtract(*scores.total.reshape(2, -1))
+    for row in rows:
+        two = best[removals.query[row]]
+        slow = plain_margin(network, anchors, some, two, removals, row)
+        quick = before[removals.query[row]] - removals.change[row]
+        # Where an egonet shows some children only, a real removal exchanges others too.
+        shown = anchors.taxonomy.children_of.degrees[two].max() <= anchors.siblings
+        assert not shown or abs(slow - quick) < 1e-3, (slow, quick)
+    ratio, seconds, steal = steadily(lambda: measure(plain, ours))
+    slowly, quickly = PLAIN / seconds, len(removals.query) / (seconds / ratio)
+    print(f"{quickly:,.0f} removals/s, in a plain loop {slowly:,.1f} removals/s: ", end="")
+    print(f"{quickly / slowly:,.0f} × (steal {steal:.1%})", flush=True)
+
+
+def some_parents(taxonomy: Taxonomy, count: int) -> Ranking:
+    """Parents as a trained network offers them: the more often the more children they have."""
+    parents, generator = taxonomy.relation_indices[0], np.random.default_rng(0)
+    offered = [np.unique(generator.choice(parents, 9 * count)) for _ in range(QUERIES)]
+    anchors = np.stack([generator.permutation(some)[:count] for some in offered])
+    scores = np.full(anchors.shape, 0.1, dtype=np.float32)
+    return Ranking(anchors, scores, scores)
+
+
+@torch.no_grad()
+def plain_margin(
+    network: MatchingNetwork,
+    anchors: Anchors,
+    queries: torch.Tensor,
+    two: Indices,
+    removals: Removals,
+    row: int,
+) -> float:
+    """How far the first of two suggestions is ahead once a relation is really removed."""
+    ends = removals.anchor[row], removals.neighbour[row]
+    parent, child = ends if removals.is_child[row] else ends[::-1]
+    taxonomy = without_relation(anchors.taxonomy, parent, child)
+    query = queries[:, [removals.query[row]]]
+    egonets = anchor_egonets(taxonomy, two, anchors.siblings)
+    keys = network.encode(anchors.vectors.names[egonets.concepts], egonets)
+    scores = network.match.grid(keys, network.match.asked(query[0]))
+    family = anchor_egonets(taxonomy, two, len(taxonomy))
+    near = anchors.vectors.select(family.concepts)
+    around = family.nodes[family.sizes[0] :]
+    by_head = Cosines(near.heads @ query[1].T, near.head_of[around])
+    assert network.fusion is not None
+    scores += network.fusion(compare(Cosines(near.names @ query[0].T, around), by_head, family))
+    return float(scores[0, 0] - scores[1, 0])
+
+
+def without_relation(taxonomy: Taxonomy, parent: int, child: int) -> Taxonomy:
+    """The taxonomy with one relation less."""
+    parents, children = taxonomy.relation_indices
+    kept = (parents != parent) | (children != child)
+    return Taxonomy.from_columns(taxonomy.ids, taxonomy.labels, parents[kept], children[kept])
+
+
+def unit(vectors: torch.Tensor) -> torch.Tensor:
+    """The vectors at unit length."""
+    return torch.nn.functional.normalize(vectors, dim=-1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""Evidence in a few plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from taxoexpan.evidence.parts import Child, Contest, Evidence, Removal, Support
+from taxoexpan.lint.similarity import singular
+from taxoexpan.mentions import END, FIRST, SAME, SECOND
+from taxoexpan.naming import fold_name
+
+LIKE = 0.4
+"""The cosine from which on two concepts are called alike."""
+
+NAMED = 2
+"""Children that are named."""
+
+MOST_WORDS = 3
+
+CLOSE, FAR = 1.25, 4.0
+"""How many times the runner-up's score the first has: less is close, no less is far."""
+
+UNSURE_SCORE, UNSURE_LEAD = 0.1, 3.0
+"""Below both, the first suggestion is one among many."""
+
+_STANDING = {"above": ", one level up", "below": ", one level down", "beside": ", beside it"}
+
+
+def in_words(evidence: Evidence) -> str:
+    """Two or three short sentences on the first suggestion; names are as they are."""
+    return " ".join(_sentences(evidence))
+
+
+def _sentences(evidence: Evidence) -> Iterator[str]:
+    first = evidence.first
+    named = [child for child in first.children[:NAMED] if _alike(child.cosine)]
+    if not evidence.known:
+        yield "Nothing is known of its words, so that this is a guess."
+    elif named:
+        verb = "is" if len(named) == 1 else "are"
+        yield f"Like {_listed(list(map(_with_number, named)))}, which {verb} already there."
+    else:
+        named = list(first.children[:1])
+        yield _nothing_alike(first)
+    yield _mentioned(evidence) or _shared_words(first, named)
+    if evidence.contest is not None and evidence.known:
+        yield _contested(evidence, evidence.contest, named)
+
+
+def _nothing_alike(first: Support) -> str:
+    """What there is to say where no child is much like the query."""
+    label, number = first.parent.label, _number(first.cosine)
+    if not first.child_count:
+        if _alike(first.cosine):
+            return f"Like {label} itself ({number}), which has nothing under it yet."
+        return f"There is nothing under {label} yet, and the two are not much alike ({number})."
+    nearest = _with_number(first.children[0])
+    if _alike(first.cosine):
+        return f"Like {label} itself ({number}) more than like {nearest}, the nearest there."
+    return f"Nothing there is much like it; {nearest} comes nearest."
+
+
+def _mentioned(evidence: Evidence) -> str:
+    """The mention that speaks for the parent most, if any does."""
+    said = [mention for mention in evidence.first.mentions if mention.bonus > 0]
+    if not said:
+        return ""
+    best, label = max(said, key=lambda mention: mention.bonus), evidence.first.parent.label
+    if best.kind == SAME:
+        return f"It has the very name of {label}."
+    likeliest = best.kind in (FIRST, SECOND, END)
+    kind = best.kind if likeliest else best.kind - 1
+    sense = "" if likeliest else ", though in a rarer sense"
+    if kind == END:
+        ends = _key(evidence.query.label).endswith(_key(label))
+        return f"Its name ends in {label if ends else f'another word for {label}'}{sense}."
+    place = "first" if kind == FIRST else "second"
+    return f"The {place} thing that its definition names is {label}{sense}."
+
+
+def _shared_words(first: Support, named: Sequence[Child]) -> str:
+    """The words shared with the parent and with the children that are named."""
+    others = (word for child in named for word in child.words)
+    words = list(dict.fromkeys([*first.words, *others]))[:MOST_WORDS]
+    if not words:
+        return "No word in common."
+    return f"Shares the {'word' if len(words) == 1 else 'words'} {_listed(words)}."
+
+
+def _contested(evidence: Evidence, contest: Contest, named: Sequence[Child]) -> str:
+    """The runner-up, how far behind it is, and without what it would not be."""
+    score, other = evidence.first.score, evidence.support[1].score
+    lead = "Next best"
+    if score < UNSURE_SCORE and score < UNSURE_LEAD * other:
+        lead = "Unsure: next best"
+    elif score < CLOSE * other:
+        lead = "Next best, close behind,"
+    elif score >= FAR * other:
+        lead = "Next best, far behind,"
+    told = f"{lead} was {_runner_up(evidence)}{_STANDING.get(contest.standing, '')}"
+    decisive = contest.decisive
+    if decisive is None or decisive.margin > contest.margin / 2:
+        return f"{told}."
+    verb = "been preferred" if decisive.reverses else "come closer"
+    ids = {child.concept.id for child in named}
+    return f"{told}, which would have {verb} {_without(evidence.first, contest, decisive, ids)}."
+
+
+def _without(first: Support, contest: Contest, removal: Removal, named: set[str]) -> str:
+    """The condition that a relation were not there, told from the runner-up, which is `it`."""
+    upper, lower, other = removal.upper, removal.lower, contest.runner_up
+    if upper == first.parent and lower.id in named and lower != other:
+        return f"without {lower.label}"
+    above = "it" if upper == other else upper.label
+    if lower in (first.parent, other):
+        return f"if {'it' if lower == other else lower.label} were not under {above}"
+    return f"without {lower.label} under {above}"
+
+
+def _runner_up(evidence: Evidence) -> str:
+    """Its label, or where it stands if the first one has the same."""
+    other = evidence.support[1]
+    if fold_name(other.parent.label) != fold_name(evidence.first.parent.label):
+        return other.parent.label
+    where = f"under {other.path[-2]}" if len(other.path) > 1 else "at the top"
+    return f"another {other.parent.label} ({where})"
+
+
+def _alike(cosine: float) -> bool:
+    return round(cosine, 2) >= LIKE  # as it is told
+
+
+def _with_number(child: Child) -> str:
+    return f"{child.concept.label} ({_number(child.cosine)})"
+
+
+def _number(value: float) -> str:
+    """Two decimals, and no zero before them."""
+    sign = "-" if round(value, 2) < 0 else ""
+    return sign + f"{abs(value):.2f}".removeprefix("0")
+
+
+def _listed(names: Sequence[str]) -> str:
+    """One, one and another, or several with commas."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _key(name: str) -> str:
+    """A name without case, and without the plural of its last word."""
+    *rest, last = fold_name(name).split() or [""]
+    return " ".join([*rest, singular(last)])

@@ -1,0 +1,52 @@
+"""What is proposed for new concepts, in one ranked list: parents, further parents, and merges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from taxoexpan.decisions import ALSO, ATTACH, MERGE, Suggestion
+from taxoexpan.regression import sigmoid
+from taxoexpan.taxonomy import Taxonomy
+
+SURE = 0.5
+"""What is proposed beside the first parent is more likely right than not."""
+
+
+def with_further_parents(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Suggestion]:
+    """Of one query mark as further parents what is right beside the first, likelier than not.
+
+    One above or below a parent that is proposed already says nothing new, and is not marked.
+    """
+    lines: set[str] = set()
+    marked: list[Suggestion] = []
+    for suggestion in ranked:
+        id, first = suggestion.parent.id, not marked
+        if (first or (suggestion.confidence or 0.0) > SURE) and id not in lines:
+            lines |= {id, *taxonomy.ancestors(id), *taxonomy.descendants(id)}
+            suggestion = replace(suggestion, kind=ATTACH if first else ALSO)
+        marked.append(suggestion)
+    return marked
+
+
+def with_merge(
+    taxonomy: Taxonomy, ranked: Sequence[Suggestion], index: int, log_odds: float
+) -> list[Suggestion]:
+    """One query's list with the proposal to merge it, if that is likelier right than not."""
+    likely = float(sigmoid(np.array(log_odds)))
+    if likely <= SURE:
+        return list(ranked)
+    known = taxonomy.concept_at(index)
+    path, first = taxonomy.path(known.id), ranked[0]
+    merge = Suggestion(first.query, 0, known, path, likely, likely, MERGE, first.place)
+    return _inserted(list(ranked), merge)
+
+
+def _inserted(group: list[Suggestion], merge: Suggestion) -> list[Suggestion]:
+    """A query's suggestions with one more, before the first that is less sure."""
+    sure = [s.score if s.confidence is None else s.confidence for s in group]
+    place = int(np.searchsorted(-np.array(sure), -(merge.confidence or 0.0)))
+    ranked = [*group[:place], merge, *group[place:]]
+    return [replace(s, rank=rank) for rank, s in enumerate(ranked, start=1)]

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+
+from taxoexpan.decisions import ALSO, ATTACH, MERGE, Suggestion, choose, merges
+from taxoexpan.proposals import with_further_parents, with_merge
+from taxoexpan.taxonomy import Concept, Taxonomy
+
+TREE = Taxonomy(
+    [Concept(id, id) for id in ("food", "drink", "milk", "nut", "almond")],
+    [("food", "drink"), ("drink", "milk"), ("food", "nut"), ("nut", "almond")],
+)
+
+
+def ranked(*parents: tuple[str, float | None]) -> list[Suggestion]:
+    """Suggestions for almond milk, in this order and of this confidence."""
+    query = Concept("q", "almond milk")
+    return [
+        Suggestion(query, rank, TREE.concept(id), TREE.path(id), 0.5 / rank, confidence)
+        for rank, (id, confidence) in enumerate(parents, start=1)
+    ]
+
+
+def kinds(suggestions: list[Suggestion]) -> list[tuple[str, str]]:
+    return [(s.parent.id, s.kind) for s in suggestions]
+
+
+def test_a_further_parent_is_likelier_right_than_not() -> None:
+    marked = with_further_parents(TREE, ranked(("milk", 0.9), ("almond", 0.6), ("nut", 0.5)))
+    assert kinds(marked) == [("milk", ATTACH), ("almond", ALSO), ("nut", ATTACH)]
+
+
+@pytest.mark.parametrize("other", ["drink", "food"])
+def test_what_is_above_a_parent_is_no_further_one(other: str) -> None:
+    marked = with_further_parents(TREE, ranked(("milk", 0.9), (other, 0.8)))
+    assert kinds(marked)[1] == (other, ATTACH)
+    turned = with_further_parents(TREE, ranked((other, 0.9), ("milk", 0.8)))
+    assert kinds(turned)[1] == ("milk", ATTACH)
+
+
+def test_without_confidence_there_is_one_parent() -> None:
+    assert kinds(with_further_parents(TREE, ranked(("milk", None), ("nut", None)))) == [
+        ("milk", ATTACH),
+        ("nut", ATTACH),
+    ]
+
+
+def test_a_likely_merge_stands_where_its_confidence_puts_it() -> None:
+    parents = ranked(("milk", 0.9), ("nut", 0.4))
+    odds = 1.0  # a probability of .73
+    merged = with_merge(TREE, parents, TREE.index("almond"), odds)
+    assert kinds(merged) == [("milk", ATTACH), ("almond", MERGE), ("nut", ATTACH)]
+    assert [s.rank for s in merged] == [1, 2, 3]
+    assert merged[1].confidence == pytest.approx(0.731, abs=1e-3)
+    assert with_merge(TREE, parents, 0, -0.1) == parents
+
+
+def test_a_query_that_is_another_name_is_not_attached() -> None:
+    merged = with_merge(TREE, ranked(("milk", 0.4)), TREE.index("almond"), 2.0)
+    assert merged[0].kind == MERGE
+    assert choose(merged).concepts == ()
+    assert [s.parent.id for s in merges(merged)] == ["almond"]
+    # It is less sure than what is asked for, and so it is no merge, nor is milk a parent.
+    assert merges(merged, min_confidence=0.95) == []
+    assert choose(merged, min_confidence=0.95).concepts == ()
+    later = with_merge(TREE, ranked(("milk", 0.95)), TREE.index("almond"), 2.0)
+    assert [parent for parent, _ in choose(later).relations] == ["milk"]
