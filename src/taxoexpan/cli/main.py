@@ -13,6 +13,7 @@ from io import TextIOWrapper
 from taxoexpan.cli import (
     apply,
     check,
+    clean,
     convert,
     demo,
     diff,
@@ -30,6 +31,7 @@ from taxoexpan.errors import TaxoExpanError, is_out_of_memory
 
 COMMANDS = (
     check,
+    clean,
     info,
     discover,
     embed,

@@ -1,0 +1,107 @@
+"""Find relations that look wrong: mask leaves in turn, and see where a model would put them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from taxoexpan.cli.options import (
+    add_output,
+    add_taxonomy,
+    add_training,
+    as_json,
+    note,
+    positive,
+    read_taxonomy,
+    settings_of,
+)
+from taxoexpan.errors import FormatError
+
+if TYPE_CHECKING:
+    from taxoexpan.cleaning import Doubt
+
+ENDINGS = (".csv", ".json")
+"""How an output may end, which says what is written."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's options."""
+    add_taxonomy(parser)
+    add_output(parser, "the file to write, .csv or .json", required=True)
+    parser.add_argument(
+        "--folds", type=positive, default=5, help="groups that are masked in turn (default 5)"
+    )
+    parser.add_argument(
+        "--top", type=positive, default=100, help="relations to write (default 100)"
+    )
+    parser.add_argument(
+        "--inner", action="store_true", help="doubt the parents of inner concepts too"
+    )
+    parser.add_argument(
+        "--jobs",
+        type=positive,
+        default=1,
+        help="folds computed at a time (default 1); each takes its share of the cores, so up to as "
+        "many as there are folds go faster, and find the same",
+    )
+    parser.add_argument(
+        "--work",
+        type=Path,
+        metavar="DIR",
+        help="the folder for folds that are done, from which a run that was stopped goes on "
+        "(default OUT.folds)",
+    )
+    add_training(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Judge all leaves, and write the most doubtful relations."""
+    from taxoexpan.files import preflight, write_whole
+
+    _refuse_ending(options.output)
+    preflight([options.output], [options.taxonomy], options.force)
+    settings = settings_of(options)
+    taxonomy = read_taxonomy(options.taxonomy, options)
+
+    from taxoexpan.cleaning import Training, clean
+    from taxoexpan.cleaning.keeping import remove_folds
+
+    work = options.work or options.output.with_name(f"{options.output.name}.folds")
+    try:
+        doubts = clean(
+            taxonomy,
+            Training(options.preset, options.seed, options.device, settings),
+            options.folds,
+            options.inner,
+            options.jobs,
+            work,
+            None if options.quiet else note,
+        )
+    except KeyboardInterrupt:
+        if work.exists():
+            note(
+                f"\nthe folds that are done are kept in {work}; the same command goes on from them"
+            )
+        raise
+    most = doubts[: options.top]
+    write_whole({options.output: spelled(most, options.output.suffix).encode()}, options.force)
+    remove_folds(work)
+    note(f"{len(doubts):,} relations judged; the {len(most):,} most doubtful in {options.output}")
+    return 0
+
+
+def spelled(doubts: Sequence[Doubt], ending: str) -> str:
+    """The doubts as a file with this ending holds them."""
+    from taxoexpan.cleaning import doubts_csv
+
+    if ending == ".json":
+        return as_json({"doubts": [doubt.as_dict() for doubt in doubts]})
+    return doubts_csv(doubts)
+
+
+def _refuse_ending(output: Path) -> None:
+    if output.suffix not in ENDINGS:
+        message = f"cannot tell what to write; the name must end in {' or '.join(ENDINGS)}"
+        raise FormatError(output, message)

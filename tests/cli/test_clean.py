@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import SMALL
+
+from taxoexpan.cleaning.doubts import COLUMNS
+from taxoexpan.cli.main import main
+
+CHANGES = [text for name, value in SMALL.items() for text in ("--set", f"{name}={value}")]
+QUICK = [*CHANGES, "--device", "cpu", "--folds", "3", "--seed", "1"]
+
+
+@pytest.fixture(scope="module")
+def messy(pantry: Path) -> Path:
+    """The pantry with oat milk among the teas."""
+    path = pantry.with_name("messy.csv")
+    text = pantry.read_text(encoding="utf-8").replace("\noat milk,milk", "\noat milk,tea")
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_most_doubtful_relations_are_written(
+    messy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, out = messy.read_bytes(), tmp_path / "doubtful.csv"
+    assert main(["clean", str(messy), "-o", str(out), "--top", "7", *QUICK]) == 0
+    assert f"80 relations judged; the 7 most doubtful in {out}" in capsys.readouterr().err
+    with out.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 7
+    assert tuple(rows[0]) == COLUMNS
+    assert (rows[0]["concept"], rows[0]["parent_label"]) == ("oat milk", "tea")
+    assert (rows[0]["better_label"], rows[0]["better_path"]) == ("milk", "food > milk")
+    assert messy.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_json_is_written_where_the_name_says_so(messy: Path, tmp_path: Path) -> None:
+    out = tmp_path / "doubtful.json"
+    options = ["--inner", "--quiet", "--work", str(tmp_path / "work")]
+    assert main(["clean", str(messy), "-o", str(out), *options, *QUICK]) == 0
+    doubts = json.loads(out.read_text(encoding="utf-8"))["doubts"]
+    assert len(doubts) == 88
+    assert list(doubts[0]) == list(COLUMNS)
+    assert "food" in {doubt["parent_id"] for doubt in doubts}
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("doubtful.txt", [], "the name must end in .csv or .json"),
+        ("there.csv", [], "is already there; choose another name, or give --force"),
+        ("doubtful.csv", ["--set", "hiden=3"], "no setting is called 'hiden'"),
+        ("doubtful.csv", ["--folds", "1"], "folds is 1; it must be a whole number, at least 2"),
+        ("doubtful.csv", ["--work", "there.csv"], "is a file; choose another folder with --work"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_any_training(
+    messy: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    options: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("there.csv").write_text("mine", encoding="utf-8")
+    assert main(["clean", str(messy), "-o", name, *options]) == 2
+    assert message in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["there.csv"]
+
+
+def test_ctrl_c_keeps_the_folds_that_are_done_and_the_same_command_goes_on(
+    messy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "doubtful.csv"
+    command = ["clean", str(messy), "-o", str(out), "--jobs", "2", *QUICK]
+    with subprocess.Popen(
+        [sys.executable, "-m", "taxoexpan.cli.main", *command], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        messages = ""
+        for line in process.stderr:
+            messages += line
+            if "1 of 3 folds are done" in line:
+                process.send_signal(signal.SIGINT)
+                break
+        messages += process.stderr.read()
+        assert process.wait(60) == 130, messages
+    work = out.with_name("doubtful.csv.folds")
+    assert f"kept in {work}; the same command goes on from them" in messages
+    assert "Traceback" not in messages
+    assert "Warning" not in messages
+    done = len(list(work.iterdir()))
+    assert 1 <= done < 3
+    assert main([*command, "--jobs", "1"]) == 0
+    assert f"{done} of 3 folds are kept from before" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [out]
