@@ -24,7 +24,7 @@ lint: .venv/installed-dev
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/pytest -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/pytest -m "not slow" -n 2 --dist worksteal
 
 test-slow: .venv/installed-dev
 	$(BIN)/pytest -m slow

@@ -322,10 +322,12 @@ def test_two_processes_may_encode_the_same_texts_at_once(tmp_path: Path) -> None
         # What one of them still wrote into the damaged file is lost.
         assert again == [] or before == "damage"
         assert is_right(folder, texts) == []
-        assert len(list(folder.iterdir())) == 1
     for one in both:
         one.communicate()
         assert one.returncode == 0
+    # While they run, SQLite's own journals may stand beside the one file that is in use.
+    for before in ("nothing", "some", "damage"):
+        assert len(list((tmp_path / before).iterdir())) == 1
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.035])

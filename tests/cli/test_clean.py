@@ -84,7 +84,7 @@ def test_ctrl_c_keeps_the_folds_that_are_done_and_the_same_command_goes_on(
 ) -> None:
     out = tmp_path / "doubtful.csv"
     # Of so many folds some are left, however late the signal comes on a busy machine.
-    command = ["clean", str(messy), "-o", str(out), "--jobs", "2", *QUICK, "--folds", "6"]
+    command = ["clean", str(messy), "-o", str(out), "--jobs", "2", *QUICK, "--folds", "4"]
     with subprocess.Popen(
         [sys.executable, "-m", "taxoexpan.cli.main", *command], stderr=subprocess.PIPE, text=True
     ) as process:
@@ -92,7 +92,7 @@ def test_ctrl_c_keeps_the_folds_that_are_done_and_the_same_command_goes_on(
         messages = ""
         for line in process.stderr:
             messages += line
-            if "1 of 6 folds are done" in line:
+            if "1 of 4 folds are done" in line:
                 process.send_signal(signal.SIGINT)
                 break
         messages += process.stderr.read()
@@ -102,7 +102,7 @@ def test_ctrl_c_keeps_the_folds_that_are_done_and_the_same_command_goes_on(
     assert "Traceback" not in messages
     assert "Warning" not in messages
     done = len(list(work.iterdir()))
-    assert 1 <= done < 6
+    assert 1 <= done < 4
     assert main([*command, "--jobs", "1"]) == 0
-    assert f"{done} of 6 folds are kept from before" in capsys.readouterr().err
+    assert f"{done} of 4 folds are kept from before" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [out]

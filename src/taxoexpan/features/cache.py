@@ -262,9 +262,12 @@ class _Store:
         must not be taken for the new one's. Whoever else finds the damage begins the same file.
         """
         self._path(self._number(damaged) + 1).touch()
+        self._remove(damaged)
+
+    def _remove(self, path: Path) -> None:
         for leftover in ("", "-journal", "-wal", "-shm"):
             with suppress(OSError):
-                Path(f"{damaged}{leftover}").unlink()
+                Path(f"{path}{leftover}").unlink()
 
     def _path(self, number: int) -> Path:
         return self.folder / f"{self._stem}-{number}.sqlite"
@@ -292,6 +295,8 @@ class _Store:
         try:
             with closing(self._connected(path)) as connection:
                 yield connection, path
+            if path != self._newest():  # removed as damaged meanwhile, and made anew by connecting
+                self._remove(path)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             # A code's lowest byte is its kind; an error without a code is about the content, as
             # where SQLite's message quotes damaged names.
