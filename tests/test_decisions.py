@@ -73,8 +73,8 @@ def test_a_table_of_suggestions_can_be_read_by_a_person() -> None:
     path = ("food", "fruit, fresh")
     told = Suggestion(Concept("k1", 'the "kiwi"'), 1, Concept("f", "fruit, fresh"), path, 1 / 3)
     assert suggestions_csv([told]) == (
-        HEADER.replace("score", "score,confidence,kind,place,why")
-        + '"the ""kiwi""",k1,1,f,"fruit, fresh","food > fruit, fresh",0.333333,,attach,,\n'
+        HEADER.replace("score", "score,confidence,kind,place,moves,why")
+        + '"the ""kiwi""",k1,1,f,"fruit, fresh","food > fruit, fresh",0.333333,,attach,,,\n'
     )
 
 
@@ -249,8 +249,10 @@ def test_only_what_is_sure_enough_is_chosen() -> None:
 
 def test_confidence_is_kept_in_the_table(tmp_path: Path) -> None:
     path = tmp_path / "suggestions.csv"
-    told = [replace(suggestion("kiwi", 1, "f", 0.5), confidence=0.25), suggestion("fig", 1, "f", 1)]
+    moved = replace(suggestion("kiwi", 1, "f", 0.5), confidence=0.25, moves=("a", "b"))
+    told = [moved, suggestion("fig", 1, "f", 1)]
     path.write_text(suggestions_csv(told), encoding="utf-8")
+    assert [s.moves for s in read_suggestions(path)] == [("a", "b"), ()]
     assert [s.confidence for s in read_suggestions(path)] == [0.25, None]
     path.write_text(path.read_text().replace("0.25", "1.25"), encoding="utf-8")
     with pytest.raises(FormatError, match="confidence from 0 to 1"):

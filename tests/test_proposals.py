@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from taxoexpan.decisions import ALSO, ATTACH, MERGE, Suggestion, choose, merges
-from taxoexpan.proposals import with_further_parents, with_merge
+from taxoexpan.decisions import ALSO, ATTACH, INSERT, MERGE, Suggestion, choose, merges
+from taxoexpan.proposals import with_further_parents, with_merge, with_moves
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 TREE = Taxonomy(
@@ -65,3 +65,20 @@ def test_a_query_that_is_another_name_is_not_attached() -> None:
     assert choose(merged, min_confidence=0.95).concepts == ()
     later = with_merge(TREE, ranked(("milk", 0.95)), TREE.index("almond"), 2.0)
     assert [parent for parent, _ in choose(later).relations] == ["milk"]
+
+
+def test_children_that_are_named_after_the_query_might_move_below_it() -> None:
+    names = {"f": "food", "o": "oat milk", "g": "Goat-milks", "b": "buttermilk", "t": "tea"}
+    taxonomy = Taxonomy(
+        [Concept(id, label) for id, label in names.items()],
+        [("f", child) for child in names if child != "f"],
+    )
+    query, food = Concept("q", "milk"), taxonomy.concept("f")
+    parents = [Suggestion(query, 1, food, ("food",), 0.9), Suggestion(query, 2, food, (), 0.1)]
+    first, second = with_moves(taxonomy, parents)
+    assert (first.kind, first.moves) == (INSERT, ("o", "g"))
+    assert second == parents[1]
+    tea = [Suggestion(Concept("q", "coffee"), 1, food, ("food",), 0.9)]
+    assert with_moves(taxonomy, tea) == tea
+    # The relations that are there stay: an insert is applied as an attach.
+    assert choose([first]).relations == (("f", "q"),)

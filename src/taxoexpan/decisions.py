@@ -26,13 +26,14 @@ COLUMNS = (
     "confidence",
     "kind",
     "place",
+    "moves",
     "why",
 )
 
-ATTACH, ALSO, MERGE = "attach", "also", "merge"
-KINDS = (ATTACH, ALSO, MERGE)
-"""What a suggestion proposes: a parent, a further parent beside it, or that the query is another
-name of the concept."""
+ATTACH, ALSO, INSERT, MERGE = "attach", "also", "insert", "merge"
+KINDS = (ATTACH, ALSO, INSERT, MERGE)
+"""What a suggestion proposes: a parent; a further parent beside it; a parent some of whose children
+might move below the query; or that the query is another name of the concept."""
 
 NO_PLACE = "none"
 """What is said of a query that has no good place anywhere."""
@@ -43,7 +44,8 @@ class Suggestion:
     """One possible parent of a query, or what it may be another name of.
 
     `score` is its share of the belief over all parents, `confidence` the probability that it is
-    right, where that could be learned. `place` says whether the query has a good one at all.
+    right, where that could be learned. `place` says whether the query has a good one at all,
+    `moves` which children of the parent might belong below the query.
     """
 
     query: Concept
@@ -54,6 +56,7 @@ class Suggestion:
     confidence: float | None = None
     kind: str = ATTACH
     place: str = ""
+    moves: tuple[str, ...] = ()
     why: str = ""
 
     def as_dict(self) -> dict[str, str | int | float | None]:
@@ -69,6 +72,7 @@ class Suggestion:
             "confidence": None if self.confidence is None else round(self.confidence, 4),
             "kind": self.kind,
             "place": self.place,
+            "moves": "|".join(self.moves),
             "why": self.why,
         }
 
@@ -242,6 +246,7 @@ def _suggestion(path: Path, line: int, cell: dict[str, str]) -> Suggestion:
         confidence=confidence,
         kind=kind,
         place=cell.get("place", ""),
+        moves=tuple(filter(None, cell.get("moves", "").split("|"))),
         why=cell.get("why", ""),
     )
 

@@ -46,11 +46,11 @@ class Lexicon:
         for index, concept in enumerate(taxonomy.concepts):
             for place, name in enumerate((concept.label, *concept.synonyms)):
                 rank = (min(place, 1), -degrees[index])
-                found.setdefault(_key(name), {}).setdefault(index, rank)
+                found.setdefault(name_key(name), {}).setdefault(index, rank)
         senses = {key: sorted(ranks, key=ranks.__getitem__) for key, ranks in found.items()}
         for name, ids in (order or {}).items():
             first = [taxonomy.index(id) for id in ids if id in taxonomy]
-            senses[_key(name)] = list(dict.fromkeys([*first, *senses.get(_key(name), ())]))
+            senses[name_key(name)] = list(dict.fromkeys([*first, *senses.get(name_key(name), ())]))
         return cls(senses)
 
     def mentions(self, concepts: Iterable[Concept], known: bool = False) -> Mentions:
@@ -110,8 +110,8 @@ class Lexicon:
         return 1, ()
 
 
-def _key(name: str) -> str:
-    """A name without case, and without the plural of its last word."""
+def name_key(name: str) -> str:
+    """What names are found by: without case, and without the plural of the last word."""
     return _joined(fold_name(name).split())
 
 

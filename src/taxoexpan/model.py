@@ -46,7 +46,7 @@ from taxoexpan.metrics import Metrics, metrics_of
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.network.vectors import ConceptVectors
 from taxoexpan.placement import Anchors, Placement, Ranking
-from taxoexpan.proposals import with_further_parents, with_merge
+from taxoexpan.proposals import with_further_parents, with_merge, with_moves
 from taxoexpan.screening import screen
 from taxoexpan.supervision import Holdout, Supervision, mask_leaves
 from taxoexpan.synonymy import Doubles, Synonymy
@@ -260,7 +260,7 @@ class TaxoExpan:
                     start=1,
                 )
             ]
-            ranked = with_further_parents(taxonomy, ranked)
+            ranked = with_moves(taxonomy, with_further_parents(taxonomy, ranked))
             if doubles is not None:
                 known, odds = int(doubles.indices[row]), float(doubles.log_odds[row])
                 ranked = with_merge(taxonomy, ranked, known, odds)

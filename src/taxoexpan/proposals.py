@@ -1,4 +1,4 @@
-"""What is proposed for new concepts, in one ranked list: parents, further parents, and merges."""
+"""What is proposed for new concepts, in one ranked list: parents, further ones, inserts, merges."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from taxoexpan.decisions import ALSO, ATTACH, MERGE, Suggestion
+from taxoexpan.decisions import ALSO, ATTACH, INSERT, MERGE, Suggestion
+from taxoexpan.lexicon import name_key
 from taxoexpan.regression import sigmoid
 from taxoexpan.taxonomy import Taxonomy
 
@@ -29,6 +30,22 @@ def with_further_parents(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> li
             suggestion = replace(suggestion, kind=ATTACH if first else ALSO)
         marked.append(suggestion)
     return marked
+
+
+def with_moves(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Suggestion]:
+    """One query's list; where it might come between its first parent and some children, these too.
+
+    They are the children whose name ends in the query's: oat milk might move below milk. Of inner
+    concepts that were taken out, nine in ten children named so were theirs (`docs/trust.md`).
+    """
+    first, *others = ranked
+    own = {f" {name_key(name)}" for name in (first.query.label, *first.query.synonyms)}
+    moves = [
+        child
+        for child in taxonomy.children(first.parent.id)
+        if any(name_key(taxonomy.concept(child).label).endswith(name) for name in own)
+    ]
+    return [replace(first, kind=INSERT, moves=tuple(moves)), *others] if moves else list(ranked)
 
 
 def with_merge(
