@@ -9,6 +9,7 @@ from builders import pantry_csv
 from conftest import SMALL
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
+from taxoexpan.decisions import choose
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.supervision import mask_leaves
 
@@ -246,3 +247,21 @@ def test_a_definition_that_names_its_genus_is_heeded(tmp_path: Path) -> None:
             for concept in (told, untold)
         ]
         assert scores[0] > 1.5 * scores[1]
+
+
+def test_a_batch_is_placed_together_in_any_order(model: TaxoExpan) -> None:
+    names = ["nut milk", "hazel nut milk", "white tea", "plum sauce"]
+    concepts = [Concept(f"new-{place}", name) for place, name in enumerate(names)]
+    placed = {s.query.id: s for s in model.rank_together(concepts)}
+    again = {s.query.id: s for s in model.rank_together(concepts[::-1])}
+    assert placed == again
+    known = {*model.taxonomy, *placed}
+    assert all(s.parent.id in known for s in placed.values())
+    for start in placed:
+        line = [start]
+        while line[-1] in placed:
+            line.append(placed[line[-1]].parent.id)
+            assert len(line) <= len(placed) + 1
+    additions = choose(list(placed.values()))
+    assert len(model.taxonomy.expanded(additions)) == len(model.taxonomy) + len(names)
+    assert model.rank_together([]) == []

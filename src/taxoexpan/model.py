@@ -40,13 +40,17 @@ from taxoexpan.features.concepts import (
 from taxoexpan.features.encoder import Vectors
 from taxoexpan.features.encoders import make_encoder
 from taxoexpan.files import refuse_overwriting
+from taxoexpan.jointly import Newcomers, mentions_among, place_jointly
 from taxoexpan.lexicon import Lexicon
 from taxoexpan.mentions import Mentions
 from taxoexpan.metrics import Metrics, metrics_of
+from taxoexpan.naming import with_ids
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.network.vectors import ConceptVectors
+from taxoexpan.newness import Newness
 from taxoexpan.placement import Anchors, Placement, Ranking
 from taxoexpan.proposals import with_further_parents, with_merge, with_moves
+from taxoexpan.rehearsal import learn_newness
 from taxoexpan.screening import screen
 from taxoexpan.supervision import Holdout, Supervision, mask_leaves
 from taxoexpan.synonymy import Doubles, Synonymy
@@ -78,6 +82,7 @@ class TaxoExpan:
         self._archive: Archive | None = None
         self._placement: Placement | None = None
         self._lexicon: Lexicon | None = None
+        self._newness: tuple[Newness, ...] | None = None
 
     def fit(
         self,
@@ -153,7 +158,7 @@ class TaxoExpan:
         self._archive = Archive(
             c, self.preset, self.seed, taxonomy, self.encoder, network, vectors, keys, record, trust
         )
-        self._placement, self._lexicon = None, None
+        self._placement, self._lexicon, self._newness = None, None, None
         return self
 
     def _learn_trust(
@@ -286,6 +291,37 @@ class TaxoExpan:
         """What orders all anchors for a few concepts at a time [N, Q], beside the first's place."""
         yield from self.placement.blocks(self._embed(concepts), self._mentions_of(concepts))
 
+    def rank_together(self, concepts: Sequence[Concept]) -> list[Suggestion]:
+        """One parent for each of a batch in which new concepts may be parents of new ones.
+
+        All are placed at once: their order does not matter, and no cycle can come of it. What a new
+        parent gains is learned first, from subtrees of the taxonomy itself.
+        """
+        if not concepts:
+            return []
+        named = with_ids(self.taxonomy, list(concepts))
+        network, vectors = self._fitted().network.to(self.device), self._embed(named)
+        warn_of_unknown(vectors.cpu().numpy(), named)
+        if self._newness is None:
+            self._newness = learn_newness(network, self.placement, self.seed)
+        heeded = self.configuration.mentions == "yes"
+        mentions = mentions_among(self.taxonomy, named) if heeded else None
+        new = Newcomers(named, vectors, mentions)
+        placed = place_jointly(network, self.placement, new, self._newness)
+        wider = self.taxonomy.expanded(placed.additions(self.taxonomy, named))
+        return [
+            Suggestion(
+                query=concept,
+                rank=1,
+                parent=wider.concept_at(parent),
+                path=wider.path(wider.ids[parent]),
+                score=score,
+            )
+            for concept, parent, score in zip(
+                named, placed.parents.tolist(), placed.scores.tolist(), strict=True
+            )
+        ]
+
     def expand(
         self,
         concepts: Iterable[str | Concept],
@@ -328,7 +364,7 @@ class TaxoExpan:
         model.configuration = archive.configuration
         model.encoder = archive.encoder
         model.history, model._archive = None, archive
-        model._placement, model._lexicon = None, None
+        model._placement, model._lexicon, model._newness = None, None, None
         return model
 
     @property

@@ -31,13 +31,20 @@ GROUP = 64
 
 
 class Anchors:
-    """Every concept of a taxonomy as an anchor, with the vectors of all of them.
+    """Every concept of a taxonomy as an anchor, or those `chosen`, with the vectors of all of them.
 
     Its egonets are built once, with at most so many siblings, and always the same ones.
     """
 
-    def __init__(self, taxonomy: Taxonomy, vectors: ConceptVectors, siblings: int) -> None:
+    def __init__(
+        self,
+        taxonomy: Taxonomy,
+        vectors: ConceptVectors,
+        siblings: int,
+        chosen: Indices | None = None,
+    ) -> None:
         self.taxonomy, self.vectors, self.siblings = taxonomy, vectors, siblings
+        self.chosen = np.arange(len(taxonomy)) if chosen is None else chosen
 
     @torch.no_grad()
     def encode(self, network: MatchingNetwork) -> Tensor:
@@ -59,10 +66,9 @@ class Anchors:
         return self._blocks(ENCODED, self.siblings)
 
     def _blocks(self, size: int, siblings: int) -> list[Egonets]:
-        everyone = np.arange(len(self.taxonomy))
         return [
             anchor_egonets(self.taxonomy, anchors, siblings).to(self.vectors.device)
-            for anchors in np.split(everyone, range(size, len(everyone), size))
+            for anchors in np.split(self.chosen, range(size, len(self.chosen), size))
         ]
 
 
@@ -97,8 +103,9 @@ class Placement:
     def __init__(self, network: MatchingNetwork, anchors: Anchors, keys: Tensor) -> None:
         self.anchors, self.keys = anchors, keys
         self.match, self.fusion, self.mentions = network.match, network.fusion, network.mentions
-        deprecated = sorted(anchors.taxonomy.deprecated)
-        self.closed = torch.tensor(deprecated, dtype=torch.long).to(keys.device)
+        deprecated = np.array(sorted(anchors.taxonomy.deprecated), dtype=np.int64)
+        closed = np.flatnonzero(np.isin(anchors.chosen, deprecated))
+        self.closed = torch.from_numpy(closed).to(keys.device)
 
     @torch.no_grad()
     def scores(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:
