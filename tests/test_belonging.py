@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.belonging import LARGEST, MISTAKEN, SIGNS, branches_of, learn_belonging, signs_of
+from taxoexpan.belonging import (
+    LARGEST,
+    MISTAKEN,
+    SIGNS,
+    branches_of,
+    learn_belonging,
+    nearest_region,
+    signs_of,
+)
 from taxoexpan.supervision import hold_out, mask_leaves
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
@@ -27,6 +35,32 @@ def test_the_branch_to_close_is_the_largest_that_is_small_enough(seed: int) -> N
         sizes = [len(taxonomy.descendants(taxonomy.ids[place])) for place in line]
         small = [place for place, size in zip(line, sizes, strict=True) if size < LARGEST * 40]
         assert branch == (small[-1] if small else -1)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
+def test_the_nearest_region_is_the_deepest_that_holds_most(seed: int, count: int) -> None:
+    taxonomy = random_taxonomy(seed, 30, 2)
+    dice = np.random.default_rng(seed)
+    anchors = [taxonomy.ids[i] for i in dice.choice(30, count, replace=False)]
+    held = {
+        id: sum(id in (anchor, *taxonomy.ancestors(anchor)) for anchor in anchors)
+        for id in taxonomy
+    }
+    most = [id for id in taxonomy if held[id] > count / 2]
+    found = nearest_region(taxonomy, anchors)
+    if not most:
+        assert found is None
+        return
+    assert found in most
+    rank = {id: (taxonomy.levels[taxonomy.index(id)], held[id]) for id in most}
+    assert rank[found] == max(rank.values())
+
+
+def test_a_region_is_named_where_most_suggestions_agree(model: TaxoExpan) -> None:
+    anchors = ["milk", "oat milk", "goat milk", "tea"]
+    assert nearest_region(model.taxonomy, anchors) == "milk"
+    assert nearest_region(model.taxonomy, ["milk", "tea", "cheese"]) == "food"
+    assert nearest_region(model.taxonomy, ["oat milk"]) == "oat milk"
 
 
 @settings(max_examples=10, deadline=None)

@@ -145,6 +145,21 @@ def branches_of(taxonomy: Taxonomy, parents: Sequence[Indices]) -> Indices:
     return found
 
 
+def nearest_region(taxonomy: Taxonomy, anchors: Sequence[str]) -> str | None:
+    """The deepest concept that most of the anchors are, or lie below; none where there is none.
+
+    Most are more than half. Of several at one depth it is the one of the most anchors.
+    """
+    indices = np.array([taxonomy.index(id) for id in anchors], dtype=np.int64)
+    _, above = taxonomy.parents_of.reach_of_many(indices)
+    found, counts = np.unique(np.concatenate([indices, above]), return_counts=True)
+    common = np.flatnonzero(2 * counts > len(indices))
+    if not len(common):
+        return None
+    deepest = np.lexsort((-counts[common], -taxonomy.levels[found[common]]))[0]
+    return taxonomy.ids[int(found[common[deepest]])]
+
+
 def _inside(taxonomy: Taxonomy, branches: Indices) -> Tensor:
     """Which anchors lie in the branch of each query: [Q] → [N, Q]."""
     inside = np.zeros((len(taxonomy), len(branches)), dtype=bool)

@@ -152,10 +152,21 @@ def choose(
 
 def merges(suggestions: Sequence[Suggestion], min_confidence: float = 0.0) -> list[Suggestion]:
     """Those that say first of all that a query is another name of what is there."""
+    first = _first_of_each(suggestions)
+    return [s for s in first if s.kind == MERGE and _is_sure(s, min_confidence)]
+
+
+def without_place(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """The first of those queries that have no good place, and are no other names either."""
+    return [s for s in _first_of_each(suggestions) if s.place == NO_PLACE and s.kind != MERGE]
+
+
+def _first_of_each(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """Each query's suggestion of the lowest rank."""
     first: dict[str, Suggestion] = {}
     for suggestion in sorted(suggestions, key=lambda s: s.rank):
         first.setdefault(suggestion.query.id, suggestion)
-    return [s for s in first.values() if s.kind == MERGE and _is_sure(s, min_confidence)]
+    return list(first.values())
 
 
 def _is_sure(suggestion: Suggestion, least: float) -> bool:

@@ -209,7 +209,7 @@ class TaxoExpan:
 
         The evidence is about the parents, whether or not a merge stands before them.
         """
-        suggestions, ranking, vectors = self._rank(concepts, max(top_k, 2))
+        suggestions, ranking, vectors = self._rank(concepts, top_k, least=2)
         if not suggestions:
             return [], []
         mentions, archive = self._mentions_of(concepts), self._fitted()
@@ -226,12 +226,12 @@ class TaxoExpan:
             replace(s, why="" if s.kind == MERGE else why.get((s.query.id, s.parent.id), ""))
             for s in suggestions
         ]
-        return [s for s in told if s.rank <= top_k], found
+        return told, found
 
     def _rank(
-        self, concepts: Sequence[Concept], top_k: int
+        self, concepts: Sequence[Concept], top_k: int, least: int = 1
     ) -> tuple[list[Suggestion], Ranking, Tensor]:
-        """The ranked proposals, and what they were made from."""
+        """The ranked proposals, and what they were made from: a ranking of at least so many."""
         if not isinstance(top_k, int) or top_k < 1:
             raise ConfigurationError(f"top_k is {top_k!r}; it must be a whole number, at least 1")
         vectors = self._embed(concepts)
@@ -242,7 +242,7 @@ class TaxoExpan:
         warn_of_unknown(vectors.cpu().numpy(), concepts)
         mentions, calibration = self._mentions_of(concepts), trust.calibration
         heat = calibration.temperature if calibration else 1.0
-        ranking = self.placement.rank(vectors, top_k, mentions, heat)
+        ranking = self.placement.rank(vectors, max(top_k, least), mentions, heat)
         sure = calibration.confidence(ranking.tempered).tolist() if calibration else None
         homeless = self._without_place(vectors, mentions)
         offered = np.unique(ranking.anchors).tolist()
@@ -261,7 +261,11 @@ class TaxoExpan:
                     place=NO_PLACE if homeless[row] else "",
                 )
                 for rank, (anchor, score) in enumerate(
-                    zip(ranking.anchors[row].tolist(), ranking.scores[row].tolist(), strict=True),
+                    zip(
+                        ranking.anchors[row, :top_k].tolist(),
+                        ranking.scores[row, :top_k].tolist(),
+                        strict=True,
+                    ),
                     start=1,
                 )
             ]

@@ -60,7 +60,7 @@ def test_the_threshold_lies_where_it_says() -> None:
     chart = coverage([(0.1, 1.0), (1.0, 0.6)], Threshold(0.62, 0.5, 0.75))
     assert centres(chart, "marked") == [((LEFT + RIGHT) / 2, (TOP + BOTTOM) / 2)]
     assert chart.caption == (
-        "Accepting scores from 0.62 on takes 50\u00a0% of the concepts, "
+        "Accepting a score of 0.62 or more takes 50\u00a0% of the concepts, "
         "and 75\u00a0% of these are right."
     )
 

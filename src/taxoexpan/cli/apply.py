@@ -16,6 +16,7 @@ from taxoexpan.cli.options import (
     read_taxonomy,
     reading_of,
 )
+from taxoexpan.cli.reporting import note_merges
 
 if TYPE_CHECKING:
     from taxoexpan.decisions import Suggestion
@@ -56,7 +57,13 @@ def write_choice(
     options: argparse.Namespace, taxonomy: Taxonomy, suggestions: list[Suggestion]
 ) -> None:
     """Choose, check against the taxonomy, and write the expanded file."""
-    from taxoexpan.decisions import choose, keep_new, refuse_other_labels, with_query_ids
+    from taxoexpan.decisions import (
+        choose,
+        keep_new,
+        merges,
+        refuse_other_labels,
+        with_query_ids,
+    )
     from taxoexpan.formats.catalogue import write_expanded
     from taxoexpan.naming import counted
 
@@ -70,12 +77,16 @@ def write_choice(
         if parent in taxonomy and taxonomy.concept(parent).deprecated:
             label = taxonomy.concept(parent).label
             note(f"note: {label!r}, the parent of {child}, is deprecated")
-    left_out = len({s.query.id for s in suggestions}) - len(additions.concepts) - len(present)
+    merged = merges(suggestions, options.min_confidence)
+    note_merges(merged, "; not added")
+    asked = len({s.query.id for s in suggestions})
+    left_out = asked - len(additions.concepts) - len(present) - len(merged)
     if left_out:
-        least = f"a score of {options.min_score} or more"
+        least = [f"a score of {options.min_score} or more"] if options.min_score else []
         if options.min_confidence:
-            least += f" and a confidence of {options.min_confidence:.3g} or more"
-        note(f"{counted(left_out, 'concept')} left out: no parent with {least}")
+            least.append(f"a confidence of {options.min_confidence:.3g} or more")
+        told = f": no parent with {' and '.join(least)}" if least else ""
+        note(f"{counted(left_out, 'concept')} left out{told}")
     additions = replace(additions, provenance=_provenance(suggestions))
     written = write_expanded(
         options.taxonomy,

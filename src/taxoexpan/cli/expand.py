@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,9 +24,14 @@ from taxoexpan.cli.options import (
     settings_of,
     share,
 )
+from taxoexpan.cli.reporting import add_report, note_homeless, refuse_inside, write_report
 
 if TYPE_CHECKING:
     from taxoexpan.decisions import Suggestion
+    from taxoexpan.evidence import Evidence
+    from taxoexpan.screening import Screening
+    from taxoexpan.taxonomy import Taxonomy
+    from taxoexpan.trust import Trust
 
 RANKED = 5
 
@@ -45,21 +51,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_training(parser)
     parser.add_argument("--suggestions", type=Path, metavar="CSV", help="keep the ranked parents")
     parser.add_argument("--model", type=Path, metavar="DIR", help="keep the model")
+    add_report(parser, "a report to read in a browser: each new concept, where it went and why")
 
 
 def run(options: argparse.Namespace) -> int:
     """Do all three steps."""
-    from taxoexpan.archive import OWN as MODEL_PARTS
     from taxoexpan.decisions import suggestions_csv
-    from taxoexpan.files import preflight, refuse_replacing, write_whole
+    from taxoexpan.files import write_whole
     from taxoexpan.formats.catalogue import rehearse
     from taxoexpan.formats.concepts import read_concepts
+    from taxoexpan.trust import Trust
 
-    beside = list(filter(None, (options.suggestions, options.model)))
-    preflight([options.output, *beside], [options.new], options.force)
-    preflight(beside, [options.taxonomy], options.force)
-    if options.model:
-        refuse_replacing(options.model, MODEL_PARTS, options.force)
+    _refuse_outputs(options)
     settings_of(options)
     taxonomy = read_taxonomy(options.taxonomy, options)
     screening = screen_concepts(taxonomy, read_concepts(options.new))
@@ -73,16 +76,68 @@ def run(options: argparse.Namespace) -> int:
         reading_of(options),
     )
     suggestions: list[Suggestion] = []
+    evidence: list[Evidence] = []
+    trust = Trust()
     if screening.new or options.model:
         model = make_model(options)
         fit_model(model, options, taxonomy, expected=screening.new)
-        suggestions = model.rank(screening.new, max(RANKED, options.top_k))
-        options.min_confidence = least_confidence(options, model.trust)
+        most = max(RANKED, options.top_k)
+        if options.report:
+            suggestions, evidence = model.explain(screening.new, most)
+        else:
+            suggestions = model.rank(screening.new, most)
+        trust = model.trust
+        options.min_confidence = least_confidence(options, trust)
     if options.model:
         model.save(options.model, options.force)
         note(f"model written to {options.model}")
     if options.suggestions:
         write_whole({options.suggestions: suggestions_csv(suggestions).encode()}, options.force)
         note(f"suggestions in {options.suggestions}")
+    note_homeless(suggestions)
     write_choice(options, taxonomy, suggestions)
+    if options.report:
+        # Last, since it tells what was added.
+        _write_report(options, taxonomy, screening, suggestions, evidence, trust)
     return 0
+
+
+def _refuse_outputs(options: argparse.Namespace) -> None:
+    """Say before any work that something would be lost."""
+    from taxoexpan.archive import OWN as MODEL_PARTS
+    from taxoexpan.files import preflight, refuse_replacing
+
+    if options.report and options.model:
+        refuse_inside(options.report, options.model)
+    beside = list(filter(None, (options.suggestions, options.report, options.model)))
+    preflight([options.output, *beside], [options.new], options.force)
+    preflight(beside, [options.taxonomy], options.force)
+    if options.model:
+        refuse_replacing(options.model, MODEL_PARTS, options.force)
+    if options.report:
+        refuse_inside(options.report, options.taxonomy, "is an input")
+
+
+def _write_report(
+    options: argparse.Namespace,
+    taxonomy: Taxonomy,
+    screening: Screening,
+    suggestions: list[Suggestion],
+    evidence: list[Evidence],
+    trust: Trust,
+) -> None:
+    """The report on what was added, and on what was not."""
+    from taxoexpan.decisions import choose
+    from taxoexpan.pages import suggestions_page
+
+    page = suggestions_page(
+        taxonomy,
+        suggestions,
+        evidence,
+        trust,
+        f"{options.new.name} in {options.taxonomy.name}",
+        datetime.now(UTC),
+        screening.present,
+        choose(suggestions, options.top_k, options.min_score, options.min_confidence),
+    )
+    write_report(options, page)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from taxoexpan.cli.options import (
     add_device,
@@ -14,6 +17,18 @@ from taxoexpan.cli.options import (
     positive,
     screen_concepts,
 )
+from taxoexpan.cli.reporting import (
+    add_report,
+    note_homeless,
+    note_merges,
+    refuse_inside,
+    write_report,
+)
+
+if TYPE_CHECKING:
+    from taxoexpan.decisions import Suggestion
+    from taxoexpan.evidence import Evidence
+    from taxoexpan.screening import Screening
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where the model's vectors are now, if they have moved since the training",
     )
     add_device(parser)
+    parser.add_argument(
+        "--evidence",
+        action="store_true",
+        help="say why each first parent was chosen; with --json also in figures",
+    )
+    add_report(parser, "a report to read in a browser, with the evidence")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="JSON instead of CSV")
     how.add_argument("--table", action="store_true", help="a table to read instead of CSV")
@@ -37,36 +58,62 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the ranked parents."""
-    from taxoexpan.cli.table import placements_table
-    from taxoexpan.decisions import suggestions_csv
+    from taxoexpan.decisions import merges
     from taxoexpan.files import preflight, write_whole
     from taxoexpan.formats.concepts import read_concepts
 
-    if options.output:
-        preflight([options.output], [options.new, options.model], options.force)
+    outputs = list(filter(None, (options.output, options.report)))
+    preflight(outputs, [options.new, options.model], options.force)
+    if options.report:
+        refuse_inside(options.report, options.model)
     concepts = read_concepts(options.new)
     from taxoexpan.model import TaxoExpan
 
     model = TaxoExpan.load(options.model, options.device, options.features)
     screening = screen_concepts(model.taxonomy, concepts)
-    suggestions = model.rank(screening.new, options.top_k)
-    if options.json:
-        text = as_json(
-            {
-                "suggestions": [suggestion.as_dict() for suggestion in suggestions],
-                "already_present": [
-                    {"query": concept.label, "id": known.id, "label": known.label}
-                    for concept, known in screening.present
-                ],
-            }
-        )
-    elif options.table:
-        text = placements_table(suggestions) + "\n"
+    evidence: list[Evidence] | None = None
+    if options.evidence or options.report:
+        suggestions, evidence = model.explain(screening.new, options.top_k)
     else:
-        text = suggestions_csv(suggestions)
+        suggestions = model.rank(screening.new, options.top_k)
+    text = _as_text(options, suggestions, evidence, screening)
     if options.output:
         write_whole({options.output: text.encode()}, options.force)
+    if options.report:
+        from taxoexpan.pages import suggestions_page
+
+        found = (model.taxonomy, suggestions, evidence or [], model.trust)
+        title = f"Places for {options.new.name}"
+        page = suggestions_page(*found, title, datetime.now(UTC), screening.present)
+        write_report(options, page)
+    note_merges(merges(suggestions))
+    note_homeless(suggestions)
+    if options.output:
         note(f"{len(screening.new)} new concepts ranked; suggestions in {options.output}")
     else:
         print(text, end="")
     return 0
+
+
+def _as_text(
+    options: argparse.Namespace,
+    suggestions: Sequence[Suggestion],
+    evidence: Sequence[Evidence] | None,
+    screening: Screening,
+) -> str:
+    """The suggestions in the form that was asked for."""
+    from taxoexpan.cli.table import placements_table
+    from taxoexpan.decisions import suggestions_csv
+
+    if options.table:
+        return placements_table(suggestions) + "\n"
+    if not options.json:
+        return suggestions_csv(suggestions)
+    told: dict[str, object] = {"suggestions": [each.as_dict() for each in suggestions]}
+    if evidence is not None:
+        told["evidence"] = [each.as_dict() for each in evidence]
+    told["already_present"] = [
+        {"query": concept.label, "id": known.id, "label": known.label}
+        for concept, known in screening.present
+    ]
+    return as_json(told)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import textwrap
 from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -14,23 +15,37 @@ if TYPE_CHECKING:
 def placements_table(suggestions: Sequence[Suggestion], runners_up: int = 2) -> str:
     """A line a term: its best parent, the path there, how sure that is, and the runners-up.
 
-    How sure is the confidence, or the score where there is none.
+    How sure is the confidence, or the score where there is none. A term that is likely another
+    name has = before what it is the same as; reasons, where there are any, follow below its line.
     """
     sure = any(suggestion.confidence is not None for suggestion in suggestions)
     head = "SURE" if sure else "SCORE"
     rows: list[tuple[str, ...]] = [("TERM", "PARENT", head, "PATH", "RUNNERS-UP")]
+    reasons = [""]
     for _, group in groupby(suggestions, key=lambda suggestion: suggestion.query.id):
         best, *others = group
         rows.append(
             (
                 best.query.label,
-                best.parent.label,
+                _named(best),
                 f"{_sureness(best):.2f}",
                 " > ".join(best.path),
-                ", ".join(f"{o.parent.label} {_sureness(o):.2f}" for o in others[:runners_up]),
+                ", ".join(f"{_named(o)} {_sureness(o):.2f}" for o in others[:runners_up]),
             )
         )
-    return "\n".join(_aligned(rows, shutil.get_terminal_size((160, 40)).columns))
+        reasons.append(next((each.why for each in (best, *others) if each.why), ""))
+    width = shutil.get_terminal_size((160, 40)).columns
+    lines = []
+    for line, why in zip(_aligned(rows, width), reasons, strict=True):
+        lines += [line, *textwrap.wrap(why, width, initial_indent="    ", subsequent_indent="    ")]
+    return "\n".join(lines)
+
+
+def _named(suggestion: Suggestion) -> str:
+    from taxoexpan.decisions import MERGE
+
+    label = suggestion.parent.label
+    return f"= {label}" if suggestion.kind == MERGE else label
 
 
 def _sureness(suggestion: Suggestion) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from datetime import UTC, datetime
 from pathlib import Path
 
 from taxoexpan.cli.options import (
@@ -15,6 +16,7 @@ from taxoexpan.cli.options import (
     print_json,
     read_taxonomy,
 )
+from taxoexpan.cli.reporting import add_report, refuse_inside, write_report
 from taxoexpan.errors import FormatError
 
 
@@ -42,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="write the curves of the training for TensorBoard, which must be installed",
     )
+    add_report(parser, "a report to read in a browser: what was learned, and how well")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -57,10 +60,10 @@ def run(options: argparse.Namespace) -> int:
         from taxoexpan.board import refuse_board
 
         refuse_board(options.tensorboard)
-    for path in filter(None, (options.log, options.tensorboard)):
-        if path.resolve().is_relative_to(options.output.resolve()):
-            message = f"lies in {options.output}, which is written whole; choose another place"
-            raise FormatError(path, message)
+    for path in filter(None, (options.log, options.tensorboard, options.report)):
+        refuse_inside(path, options.output)
+    if options.report:
+        _refuse_report(options)
     expected = read_concepts(options.expect) if options.expect else []
     model = make_model(options)
     checkpoint = _checkpoint(options)
@@ -72,14 +75,33 @@ def run(options: argparse.Namespace) -> int:
         note(f"--resume --force goes on with the training, from {checkpoint}")
     else:
         checkpoint.unlink(missing_ok=True)
+    if options.report:
+        from taxoexpan.pages import training_page
+
+        title = f"A model of {options.taxonomy.name}"
+        write_report(options, training_page(model, title, datetime.now(UTC)))
     if options.json:
         print_json(model.training)
     return 0
 
 
+def _refuse_report(options: argparse.Namespace) -> None:
+    """A report must not replace what is read, or what is written beside it."""
+    from taxoexpan.files import preflight
+
+    others = (options.expect, options.log, options.tensorboard, _checkpoint_path(options))
+    preflight([options.report], [options.taxonomy, *filter(None, others)], options.force)
+    refuse_inside(options.report, options.taxonomy, "is an input")
+
+
+def _checkpoint_path(options: argparse.Namespace) -> Path:
+    path: Path = options.output.with_name(f"{options.output.name}.checkpoint")
+    return path
+
+
 def _checkpoint(options: argparse.Namespace) -> Path:
     """The file beside the model that keeps an unfinished training."""
-    path: Path = options.output.with_name(f"{options.output.name}.checkpoint")
+    path = _checkpoint_path(options)
     if options.resume and not path.exists():
         note(f"note: there is no {path}; the training begins anew")
     elif path.exists() and not options.resume:

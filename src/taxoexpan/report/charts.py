@@ -92,10 +92,13 @@ def reliability(bins: Sequence[Bin]) -> Chart:
     return Chart("Reliability diagram", "; ".join(told), caption, axes.bottom + BELOW, parts)
 
 
-def coverage(points: Sequence[Point], threshold: Threshold | None = None) -> Chart:
+def coverage(
+    points: Sequence[Point], threshold: Threshold | None = None, by: str = "score"
+) -> Chart:
     """How right the accepted placements are, the more of the concepts are accepted.
 
-    A point is the share of concepts accepted and the share of these that is right.
+    A point is the share of concepts accepted and the share of these that is right; `by` is what
+    they are accepted by.
     """
     points = _finite(points)
     marked = [] if threshold is None else [(threshold.coverage, threshold.precision)]
@@ -107,16 +110,16 @@ def coverage(points: Sequence[Point], threshold: Threshold | None = None) -> Cha
     told = ""
     if threshold is not None:
         told = (
-            f"Accepting scores from {threshold.score:.2f} on takes "
+            f"Accepting a {by} of {threshold.score:.2f} or more takes "
             f"{_percent(threshold.coverage)} of the concepts, and "
             f"{_percent(threshold.precision)} of these are right."
         )
         parts.append(axes.upright(threshold.coverage, "threshold"))
         parts.append(axes.dot((threshold.coverage, threshold.precision), 5, "marked", told))
-        parts.append(axes.beside(threshold.coverage, f"score ≥ {threshold.score:.2f}"))
+        parts.append(axes.beside(threshold.coverage, f"{by} ≥ {threshold.score:.2f}"))
     ends = [f"{right:.2f} right at {share:.2f} accepted" for share, right in points]
     description = "; ".join([told] * bool(told) + ends[:1] + ends[-1:])
-    caption = told or "Each point is a least score that could be asked for."
+    caption = told or f"Each point is a least {by} that could be asked for."
     return Chart("Coverage and precision", description, caption, axes.bottom + BELOW, parts)
 
 

@@ -36,7 +36,8 @@ class Details:
     """What opens below a row."""
 
     paragraphs: Sequence[str] = ()
-    facts: Sequence[tuple[str, str]] = ()
+    facts: Sequence[tuple[str, str | Sequence[str]]] = ()
+    """What is known, by its name: a text, or a path from the root."""
     tree: Tree | None = None
 
 
@@ -163,8 +164,13 @@ def _content(column: Column, cell: Cell) -> list[Node]:
         return []
     if isinstance(cell, (str, int, float)):
         return [name(str(cell))]
+    return _path(cell)
+
+
+def _path(labels: Sequence[str]) -> list[Node]:
+    """A path from the root downwards."""
     content: list[Node] = []
-    for place, label in enumerate(cell):
+    for place, label in enumerate(labels):
         content += [*([" › "] if place else []), name(label)]
     return content
 
@@ -177,11 +183,16 @@ def _number(cell: Cell) -> float | None:
 def _details(details: Details) -> Element:
     parts: list[Node] = [element("p", each, dir="auto") for each in details.paragraphs]
     if details.facts:
-        facts = [
-            element("div", element("dt", name), element("dd", value, dir="auto"))
-            for name, value in details.facts
-        ]
-        parts.append(element("dl", *facts))
+        parts.append(element("dl", *(_fact(*fact) for fact in details.facts)))
     if details.tree:
         parts.append(tree_element(details.tree))
     return element("div", *parts, class_="inside")
+
+
+def _fact(known_as: str, value: str | Sequence[str]) -> Element:
+    """A name and its value; of a path the last concept counts."""
+    if isinstance(value, str):
+        told = element("dd", value, dir="auto")
+    else:
+        told = element("dd", *_path(value), dir="auto", class_="path")
+    return element("div", element("dt", known_as), told)

@@ -1,0 +1,65 @@
+"""What the commands that write a report share, and what they say of doubtful suggestions."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from taxoexpan.cli.options import MOST_NOTES, note
+from taxoexpan.errors import FormatError
+
+if TYPE_CHECKING:
+    from taxoexpan.decisions import Suggestion
+    from taxoexpan.report import Page
+
+NAMED = 5
+"""Concepts without a good place that are named."""
+
+
+def add_report(parser: argparse.ArgumentParser, help: str) -> None:
+    """Where the report goes."""
+    parser.add_argument("--report", type=Path, metavar="HTML", help=help)
+
+
+def refuse_inside(path: Path, directory: Path, which: str = "is written whole") -> None:
+    """Nothing is put into a model, nor among the files of a taxonomy."""
+    if path.resolve().is_relative_to(directory.resolve()):
+        raise FormatError(path, f"lies in {directory}, which {which}; choose another place")
+
+
+def write_report(options: argparse.Namespace, page: Page) -> None:
+    """Write the page where the options say."""
+    from taxoexpan.files import write_whole
+    from taxoexpan.report import html
+
+    write_whole({options.report: html(page).encode()}, options.force)
+    note(f"report in {options.report}")
+
+
+def note_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
+    """Say which new concepts are likely other names of what is there, and what became of them."""
+    for suggestion in merged[:MOST_NOTES]:
+        query, known = suggestion.query.label, suggestion.parent.label
+        sure = suggestion.score if suggestion.confidence is None else suggestion.confidence
+        note(f"{query!r} is likely another name of {known!r} ({sure:.2f}){outcome}")
+    if len(merged) > MOST_NOTES:
+        note(f"… and {len(merged) - MOST_NOTES:,} more are likely other names{outcome}")
+
+
+def note_homeless(suggestions: Sequence[Suggestion]) -> None:
+    """Say how many new concepts have no good place, and name some."""
+    from taxoexpan.decisions import without_place
+
+    homeless = without_place(suggestions)
+    if not homeless:
+        return
+    count = len({suggestion.query.id for suggestion in suggestions})
+    names = ", ".join(repr(each.query.label) for each in homeless[:NAMED])
+    rest = ", …" if len(homeless) > NAMED else ""
+    verb = "has" if len(homeless) == 1 else "have"
+    note(
+        f"note: {len(homeless):,} of {count:,} new concepts {verb} no good place in the taxonomy: "
+        f"{names}{rest}"
+    )

@@ -1,0 +1,131 @@
+"""What opens below a new concept: the reasons in words and figures, and the places as a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+from taxoexpan.belonging import nearest_region
+from taxoexpan.decisions import ALSO, MERGE
+from taxoexpan.evidence import Evidence, in_words
+from taxoexpan.evidence.parts import Parts, Support
+from taxoexpan.pages.proposal import Proposal, sureness
+from taxoexpan.pages.words import listed, percent, signed
+from taxoexpan.report import Details, Neighbour, Place, Tree
+from taxoexpan.taxonomy import Concept, Taxonomy
+
+Fact: TypeAlias = tuple[str, str | Sequence[str]]
+
+BESIDE = 2
+"""Siblings that are shown at the runner-up's place."""
+
+
+def details_of(taxonomy: Taxonomy, proposal: Proposal) -> Details:
+    """The reasons, some facts, all other suggestions, and the small tree."""
+    evidence = proposal.evidence
+    if evidence is None:
+        facts = [*_about(proposal), *_others(proposal)]
+        return Details(list(_paragraphs(taxonomy, proposal)), facts)
+    facts = [*_about(proposal), *_likeness(evidence), *_others(proposal), *_inside(evidence)]
+    tree = tree_of(proposal, evidence)
+    return Details(list(_paragraphs(taxonomy, proposal)), facts, tree)
+
+
+def _paragraphs(taxonomy: Taxonomy, proposal: Proposal) -> Iterator[str]:
+    first, parents = proposal.first, proposal.parents
+    if proposal.is_merge:
+        told = f"Likely another name of {first.parent.label} ({sureness(first):.2f})"
+        other = f"; as a concept of its own it would go under {parents[0].parent.label}"
+        yield f"{told}{other if parents else ''}."
+    if proposal.evidence is not None:
+        yield in_words(proposal.evidence)
+    if proposal.further:
+        names = [f"{each.parent.label} ({sureness(each):.2f})" for each in proposal.further]
+        yield f"It belongs under {listed(names)} as well."
+    if proposal.is_homeless:
+        yield region_in_words(taxonomy, [each.parent.id for each in parents])
+
+
+def region_in_words(taxonomy: Taxonomy, anchors: Sequence[str]) -> str:
+    """Where a concept without a good place comes nearest."""
+    told, found = "Nothing in the taxonomy is a good place for it", None
+    if len(anchors) > 1:
+        found = nearest_region(taxonomy, anchors)
+    if found is None or found in taxonomy.roots:
+        return f"{told}, and its suggestions are of no one region."
+    inside = sum(found in (id, *taxonomy.ancestors(id)) for id in anchors)
+    where = " › ".join(taxonomy.path(found))
+    return f"{told}; {inside} of its {len(anchors)} suggestions lie in the region {where}."
+
+
+def _about(proposal: Proposal) -> Iterator[Fact]:
+    """What the list of new concepts says of it."""
+    if proposal.query.definition:
+        yield "definition", proposal.query.definition
+    if proposal.query.synonyms:
+        yield "synonyms", ", ".join(proposal.query.synonyms)
+
+
+def _likeness(evidence: Evidence) -> Iterator[Fact]:
+    """What the new concept and the first parent have in common."""
+    first = evidence.first
+    names, heads = signed(first.cosine), signed(first.head_cosine)
+    yield "cosine", f"{names} with {first.parent.label}; last words alone {heads}"
+    yield "shared words", ", ".join(first.words) or "none"
+    for mention in first.mentions:
+        yield "mentioned", mention.how
+
+
+def _others(proposal: Proposal) -> Iterator[Fact]:
+    """Every suggestion after the first, with its path."""
+    kinds = {MERGE: "other name", ALSO: "also under"}
+    for suggestion in proposal.ranked[1:]:
+        name = kinds.get(suggestion.kind, f"no. {suggestion.rank}")
+        yield f"{name}, {sureness(suggestion):.2f}", suggestion.path
+
+
+def _inside(evidence: Evidence) -> Iterator[Fact]:
+    """What the network made of it: whom the readout heeds, and what the raw score adds up to."""
+    weighing, contest = evidence.weighing, evidence.contest
+    shares = {
+        "siblings": weighing.siblings,
+        "parent": weighing.anchor,
+        "above": weighing.grandparents,
+    }
+    heeded = [f"{name} {percent(share)}" for name, share in shares.items() if share >= 0.005]
+    yield "looked at", ", ".join(heeded)
+    yield "raw score", _added_up(evidence.first.parent, evidence.parts)
+    if contest is not None:
+        yield "runner-up's", _added_up(contest.runner_up, contest.parts)
+
+
+def _added_up(parent: Concept, parts: Parts) -> str:
+    """A parent's raw score and what it adds up to."""
+    terms = {"neighbours": parts.match, "likeness": parts.fusion, "mentions": parts.mentions}
+    told = [f"{name} {signed(value)}" for name, value in terms.items() if round(value, 2)]
+    return f"{signed(parts.total)} for {parent.label}: {', '.join(told)}"
+
+
+def tree_of(proposal: Proposal, evidence: Evidence) -> Tree:
+    """The first parent's place and the runner-up's, each with the siblings that are nearest."""
+    sure = {each.parent.id: sureness(each) for each in proposal.parents}
+    first, second = evidence.first, evidence.support[1] if len(evidence.support) > 1 else None
+    above = second.path if second is not None else ()
+    place = _place(first, sure.get(first.parent.id), above)
+    if second is None:
+        return Tree(proposal.query.label, place)
+    other = _place(second, sure.get(second.parent.id), first.path, BESIDE)
+    return Tree(proposal.query.label, place, other)
+
+
+def _place(
+    support: Support, figure: float | None, other: Sequence[str], most: int | None = None
+) -> Place:
+    """A parent with its nearest children, but without one that leads on to the other place."""
+    path = support.path
+    leads_on = len(other) > len(path) and tuple(other[: len(path)]) == path
+    onward = other[len(path)] if leads_on else None
+    near = [each for each in support.children if each.concept.label != onward][:most]
+    siblings = [Neighbour(each.concept.label, each.cosine) for each in near]
+    more = support.child_count - len(siblings) - leads_on
+    return Place(path, siblings, more, figure=figure)

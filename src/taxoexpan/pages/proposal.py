@@ -1,0 +1,73 @@
+"""All that is proposed for one new concept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from taxoexpan.decisions import ALSO, MERGE, NO_PLACE, Suggestion
+from taxoexpan.evidence import Evidence
+from taxoexpan.naming import fold_name
+from taxoexpan.taxonomy import Concept
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The suggestions for one new concept, best first, and why its parents are among them."""
+
+    ranked: tuple[Suggestion, ...]
+    evidence: Evidence | None
+
+    @property
+    def query(self) -> Concept:
+        """The new concept."""
+        return self.ranked[0].query
+
+    @property
+    def first(self) -> Suggestion:
+        """What is proposed first of all."""
+        return self.ranked[0]
+
+    @property
+    def is_merge(self) -> bool:
+        """Whether it is first of all another name of a concept that is there."""
+        return self.first.kind == MERGE
+
+    @property
+    def is_homeless(self) -> bool:
+        """Whether it has no good place, and is no other name either."""
+        return self.first.place == NO_PLACE and not self.is_merge
+
+    @property
+    def parents(self) -> list[Suggestion]:
+        """The suggestions that are parents."""
+        return [each for each in self.ranked if each.kind != MERGE]
+
+    @property
+    def further(self) -> list[Suggestion]:
+        """The parents that it should have beside the first."""
+        return [each for each in self.ranked if each.kind == ALSO]
+
+
+def proposals_of(suggestions: Iterable[Suggestion], evidence: Sequence[Evidence]) -> list[Proposal]:
+    """A proposal for each query, in the order of the queries."""
+    ranked: dict[str, list[Suggestion]] = {}
+    for suggestion in suggestions:
+        ranked.setdefault(suggestion.query.id, []).append(suggestion)
+    reasons = {each.query.id: each for each in evidence}
+    return [Proposal(tuple(group), reasons.get(id)) for id, group in ranked.items()]
+
+
+def sureness(suggestion: Suggestion) -> float:
+    """The confidence, or the score where there is none."""
+    return suggestion.score if suggestion.confidence is None else suggestion.confidence
+
+
+def told_apart(suggestion: Suggestion, other: Suggestion) -> str:
+    """A suggestion's label, with where it stands if another has the same."""
+    label, path = suggestion.parent.label, suggestion.path
+    if suggestion.kind == MERGE:
+        return f"another name of {label}"
+    if fold_name(label) != fold_name(other.parent.label) or other.kind == MERGE:
+        return label
+    return f"{label} (under {path[-2]})" if len(path) > 1 else f"{label} (at the top)"

@@ -1,0 +1,237 @@
+"""Reports and reasons from the command line, on real files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from builders import KINDS, SORTS
+
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.cli.main import main
+from taxoexpan.cli.reporting import note_homeless, note_merges
+from taxoexpan.decisions import MERGE, NO_PLACE, Suggestion
+from taxoexpan.evidence import in_words
+from taxoexpan.taxonomy import Concept
+
+QUICK = ["--epochs", "8", "--quiet", "--device", "cpu"]
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Path:
+    path = tmp_path / "new.csv"
+    path.write_text("label\ncashew milk\nwhite <b>tea\nOat-Milk\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def synonyms(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pantry, where every second food has its plural as a synonym."""
+    lines = [
+        "id,label,parents,synonyms",
+        "food,food,,",
+        *(f"{kind},{kind},food," for kind in KINDS),
+    ]
+    for place, (kind, sort) in enumerate((kind, sort) for kind in KINDS for sort in SORTS):
+        plural = f"{sort} {kind}s" if place % 2 else ""
+        lines.append(f"{sort} {kind},{sort} {kind},{kind},{plural}")
+    path = tmp_path_factory.mktemp("synonyms") / "pantry.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_suggest_writes_a_report_and_the_reasons(
+    model_directory: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, report = tmp_path / "out.csv", tmp_path / "report.html"
+    command = ["suggest", str(model_directory), str(new), "-o", str(out), "--report", str(report)]
+    assert main(command) == 0
+    assert f"report in {report}" in capsys.readouterr().err
+    text = report.read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>")
+    assert text.endswith("</html>\n")
+    assert "Places for new.csv" in text
+    assert "white &lt;b&gt;tea" in text
+    assert "1 more was there already" in text
+    first, second, *_ = rows_of(out)
+    assert first["why"]
+    assert first["why"] in text.replace("&amp;", "&")
+    assert second["why"] == ""
+
+
+@pytest.mark.parametrize("top_k", ["1", "3"])
+def test_evidence_adds_reasons_and_changes_nothing_else(
+    model_directory: Path, new: Path, capsys: pytest.CaptureFixture[str], top_k: str
+) -> None:
+    command = ["suggest", str(model_directory), str(new), "--json", "--top-k", top_k]
+    assert main(command) == 0
+    bare = json.loads(capsys.readouterr().out)
+    assert main([*command, "--evidence"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert "evidence" not in bare
+    assert [{**row, "why": ""} for row in told["suggestions"]] == bare["suggestions"]
+    assert [each["query"]["label"] for each in told["evidence"]] == ["cashew milk", "white <b>tea"]
+    ranked = [row for row in told["suggestions"] if row["rank"] == 1]
+    for row, each in zip(ranked, told["evidence"], strict=True):
+        assert row["why"]
+        assert each["suggestions"][0]["parent"]["id"] == row["parent_id"]
+        assert each["contest"] is not None
+
+
+def test_the_table_has_each_reason_below_its_line(
+    model: TaxoExpan, model_directory: Path, new: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["suggest", str(model_directory), str(new), "--table"]
+    assert main(command) == 0
+    bare = capsys.readouterr().out.splitlines()
+    assert main([*command, "--evidence"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if not line.startswith("    ")] == bare
+    _, (first, _) = model.explain([Concept("1", "cashew milk"), Concept("2", "tea, white")])
+    told = " ".join(line.strip() for line in lines[2 : lines.index(bare[2])])
+    assert told == in_words(first)
+
+
+@pytest.fixture
+def copied(model_directory: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(model_directory, tmp_path / "model"))
+
+
+def files_of(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    return ((path, path.read_bytes()) for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("suggest model new.csv --report old.html", "old.html: is already there; choose another"),
+        ("suggest model new.csv --report new.csv --force", "new.csv: would be overwritten by"),
+        ("suggest model new.csv -o x --report x", "x: would be overwritten by another output"),
+        ("suggest model new.csv --report model/r.html", "lies in model, which is written whole"),
+        ("suggest model new.csv --report no/r.html", "the folder no is not there; make it first"),
+        ("train old.csv -o m --report old.html", "old.html: is already there"),
+        ("train old.csv -o m --report old.csv --force", "old.csv: would be overwritten by"),
+        ("train old.csv -o m --report m/r.html", "lies in m, which is written whole"),
+        ("train old.csv -o m --report m", "m: lies in m, which is written whole"),
+        ("train old.csv -o m --report m.checkpoint", "m.checkpoint: would be overwritten by"),
+        ("train old.csv -o m --log l --report l", "l: would be overwritten by another output"),
+        ("expand old.csv new.csv -o o.csv --report old.html", "old.html: is already there"),
+        ("expand old.csv new.csv -o o.csv --report o.csv", "o.csv: would be overwritten by"),
+        ("expand old.csv new.csv -o o.csv --report old.csv --force", "old.csv: would be overwri"),
+        ("expand old.csv new.csv -o o --model m --report m/r", "lies in m, which is written whole"),
+    ],
+)
+def test_a_report_never_replaces_what_is_not_its_own(
+    copied: Path,
+    new: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    message: str,
+) -> None:
+    folder = new.parent
+    assert copied.parent == folder
+    monkeypatch.chdir(folder)
+    (folder / "old.html").write_text("precious")
+    (folder / "old.csv").write_text("child,parent\na,b\nc,b\nd,b\n")
+    before = list(files_of(folder))
+    assert main(command.split()) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert list(files_of(folder)) == before
+
+
+def test_with_force_an_old_report_is_replaced(
+    model_directory: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report.html"
+    report.write_text("old")
+    command = ["suggest", str(model_directory), str(new), "--report", str(report), "--force"]
+    assert main(command) == 0
+    assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert capsys.readouterr().out.startswith("query,query_id,rank")
+
+
+def test_train_reports_what_it_learned(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report.html"
+    command = ["train", str(pantry), "-o", str(tmp_path / "model"), "--report", str(report)]
+    assert main([*command, *QUICK]) == 0
+    assert f"report in {report}" in capsys.readouterr().err
+    text = report.read_text(encoding="utf-8")
+    assert "A model of pantry.csv" in text
+    assert "Learned from 89 concepts and 88 relations" in text
+    assert "What could not be learned" in text
+    assert TaxoExpan.load(tmp_path / "model", device="cpu").taxonomy == Taxonomy.read(pantry)
+
+
+def test_expand_tells_of_other_names_and_leaves_them_out(
+    synonyms: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new, out, kept = tmp_path / "new.csv", tmp_path / "out.csv", tmp_path / "kept.csv"
+    new.write_text("label\ncashew milk\nOat-Milk\nred breads\n", encoding="utf-8")
+    report = tmp_path / "report.html"
+    command = ["expand", str(synonyms), str(new), "-o", str(out), "--suggestions", str(kept)]
+    assert main([*command, "--report", str(report), *QUICK]) == 0
+    messages = capsys.readouterr().err
+    (merge,) = (row for row in rows_of(kept) if row["kind"] == MERGE)
+    sure = float(merge["confidence"])
+    told = f"'red breads' is likely another name of 'red bread' ({sure:.2f}); not added"
+    assert told in messages
+    assert "left out" not in messages
+    assert "1 concept and 1 relation added" in messages
+    assert set(Taxonomy.read(out)) - set(Taxonomy.read(synonyms)) == {"cashew milk"}
+    text = report.read_text(encoding="utf-8")
+    assert "new.csv in pantry.csv" in text
+    assert "1 of them added; 1 more was there already" in text
+    assert "Likely another name of red bread" in text
+    assert main(["apply", str(synonyms), str(kept), "-o", str(tmp_path / "again.csv")]) == 0
+    assert told in capsys.readouterr().err
+
+
+def test_a_report_on_known_names_needs_no_training(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new, report = tmp_path / "new.txt", tmp_path / "report.html"
+    new.write_text("Oat Milk\n")
+    command = ["expand", str(pantry), str(new), "-o", str(tmp_path / "out.csv")]
+    assert main([*command, "--report", str(report)]) == 0
+    assert "training" not in capsys.readouterr().err
+    assert "Already there" in report.read_text(encoding="utf-8")
+
+
+def suggestion(label: str, rank: int = 1, **more: str) -> Suggestion:
+    milk = Concept("milk", "milk")
+    return Suggestion(Concept(label, label), rank, milk, ("food", "milk"), 0.87, None, **more)
+
+
+def test_who_has_no_good_place_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    lost = [suggestion(f"thing {i}", place=NO_PLACE) for i in range(6)]
+    same = suggestion("soy milk", kind=MERGE, place=NO_PLACE)
+    note_homeless([suggestion("oat milk"), lost[0], suggestion("thing 0", 2), same])
+    told = "note: 1 of 3 new concepts has no good place in the taxonomy: 'thing 0'\n"
+    assert capsys.readouterr().err == told
+    note_homeless(lost)
+    named = ", ".join(f"'thing {i}'" for i in range(5))
+    told = f"note: 6 of 6 new concepts have no good place in the taxonomy: {named}, …\n"
+    assert capsys.readouterr().err == told
+    note_homeless([suggestion("oat milk")])
+    assert capsys.readouterr().err == ""
+
+
+def test_of_many_other_names_ten_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    note_merges([suggestion(f"milk {i}", kind=MERGE) for i in range(12)], "; not added")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "'milk 0' is likely another name of 'milk' (0.87); not added"
+    assert lines[10:] == ["… and 2 more are likely other names; not added"]
