@@ -53,10 +53,20 @@ def test_json_is_written_where_the_name_says_so(messy: Path, tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == [out]
 
 
+def test_a_report_is_written_where_the_name_says_so(messy: Path, tmp_path: Path) -> None:
+    out = tmp_path / "doubtful.html"
+    assert main(["clean", str(messy), "-o", str(out), "--top", "7", *QUICK]) == 0
+    page = out.read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert f"Doubtful relations of {messy.name}" in page
+    assert "7 of" in page or ">7<" in page
+    assert list(tmp_path.iterdir()) == [out]
+
+
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("doubtful.txt", [], "the name must end in .csv or .json"),
+        ("doubtful.txt", [], "the name must end in .csv, .json, .html"),
         ("there.csv", [], "is already there; choose another name, or give --force"),
         ("doubtful.csv", ["--set", "hiden=3"], "no setting is called 'hiden'"),
         ("doubtful.csv", ["--folds", "1"], "folds is 1; it must be a whole number, at least 2"),

@@ -14,7 +14,7 @@ import pytest
 
 from taxoexpan import Taxonomy
 from taxoexpan.cli.main import main
-from taxoexpan.decisions import COLUMNS
+from taxoexpan.decisions import COLUMNS, read_suggestions
 
 QUICK = ["--epochs", "8", "--quiet", "--device", "cpu"]
 
@@ -448,3 +448,21 @@ def test_a_reader_that_stops_early_is_no_error(pantry: Path) -> None:
     done = subprocess.run(["bash", "-c", bad], capture_output=True, text=True, check=True)
     assert "concepts" in done.stdout
     assert done.stderr == ""
+
+
+def test_new_concepts_may_be_parents_of_new_concepts(
+    model_directory: Path, pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new, out = tmp_path / "new.txt", tmp_path / "suggestions.csv"
+    new.write_text("nut milk\nhazel nut milk\nwhite tea\n", encoding="utf-8")
+    given = ["suggest", str(model_directory), str(new), "-o", str(out), "--together"]
+    assert main(given) == 0
+    suggestions = read_suggestions(out)
+    assert [s.query.label for s in suggestions] == ["nut milk", "hazel nut milk", "white tea"]
+    assert {s.rank for s in suggestions} == {1}
+    larger = tmp_path / "larger.csv"
+    assert main(["apply", str(pantry), str(out), "-o", str(larger)]) == 0
+    assert len(Taxonomy.read(larger)) == len(Taxonomy.read(pantry)) + 3
+    capsys.readouterr()
+    assert main([*given, "--force", "--evidence"]) == 2
+    assert "--together places all at once" in capsys.readouterr().err

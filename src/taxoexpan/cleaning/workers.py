@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from threading import RLock
+from threading import RLock, current_thread, main_thread
 from typing import Any
 
 import torch
@@ -130,15 +130,24 @@ def _serve(columns: dict[str, Any], task: Task, pipe: Connection) -> None:
 
 @contextmanager
 def _interrupts_wait() -> Iterator[None]:
-    """Let Ctrl-C wait, so that a new process meets none before it is ready for it."""
-    if sys.platform == "win32":
+    """Let Ctrl-C wait, so that a new process meets none before it is ready for it.
+
+    The process begins with the signal blocked, as it is here. That would not keep it from this
+    process too, where another thread may get it, so that the handler waits as well.
+    """
+    if sys.platform == "win32" or current_thread() is not main_thread():
         yield
         return
+    came: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _columns(taxonomy: Taxonomy) -> dict[str, Any]:

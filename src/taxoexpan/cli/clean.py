@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,15 +22,16 @@ from taxoexpan.errors import FormatError
 
 if TYPE_CHECKING:
     from taxoexpan.cleaning import Doubt
+    from taxoexpan.taxonomy import Taxonomy
 
-ENDINGS = (".csv", ".json")
+ENDINGS = (".csv", ".json", ".html")
 """How an output may end, which says what is written."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     add_taxonomy(parser)
-    add_output(parser, "the file to write, .csv or .json", required=True)
+    add_output(parser, "the file to write: .csv, .json, or .html to read", required=True)
     parser.add_argument(
         "--folds", type=positive, default=5, help="groups that are masked in turn (default 5)"
     )
@@ -86,10 +88,25 @@ def run(options: argparse.Namespace) -> int:
             )
         raise
     most = doubts[: options.top]
-    write_whole({options.output: spelled(most, options.output.suffix).encode()}, options.force)
+    if options.output.suffix == ".html":
+        text = _as_page(options, taxonomy, most, len(doubts))
+    else:
+        text = spelled(most, options.output.suffix)
+    write_whole({options.output: text.encode()}, options.force)
     remove_folds(work)
     note(f"{len(doubts):,} relations judged; the {len(most):,} most doubtful in {options.output}")
     return 0
+
+
+def _as_page(
+    options: argparse.Namespace, taxonomy: Taxonomy, doubts: Sequence[Doubt], judged: int
+) -> str:
+    """The doubts as a report."""
+    from taxoexpan.pages.cleaning import doubts_page
+    from taxoexpan.report import html
+
+    title = f"Doubtful relations of {options.taxonomy.name}"
+    return html(doubts_page(taxonomy, doubts, judged, title, datetime.now(UTC)))
 
 
 def spelled(doubts: Sequence[Doubt], ending: str) -> str:
@@ -103,5 +120,5 @@ def spelled(doubts: Sequence[Doubt], ending: str) -> str:
 
 def _refuse_ending(output: Path) -> None:
     if output.suffix not in ENDINGS:
-        message = f"cannot tell what to write; the name must end in {' or '.join(ENDINGS)}"
+        message = f"cannot tell what to write; the name must end in {', '.join(ENDINGS)}"
         raise FormatError(output, message)

@@ -13,6 +13,7 @@ from taxoexpan.cli.options import (
     add_new_concepts,
     add_output,
     add_taxonomy,
+    add_together,
     add_training,
     fit_model,
     least_confidence,
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_training(parser)
     parser.add_argument("--suggestions", type=Path, metavar="CSV", help="keep the ranked parents")
     parser.add_argument("--model", type=Path, metavar="DIR", help="keep the model")
+    add_together(parser)
     add_report(parser, "a report to read in a browser: each new concept, where it went and why")
 
 
@@ -82,7 +84,9 @@ def run(options: argparse.Namespace) -> int:
         model = make_model(options)
         fit_model(model, options, taxonomy, expected=screening.new)
         most = max(RANKED, options.top_k)
-        if options.report:
+        if options.together:
+            suggestions = model.rank_together(screening.new)
+        elif options.report:
             suggestions, evidence = model.explain(screening.new, most)
         else:
             suggestions = model.rank(screening.new, most)

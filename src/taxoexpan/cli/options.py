@@ -162,6 +162,16 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_together(parser: argparse.ArgumentParser) -> None:
+    """Whether new concepts may be parents of new concepts."""
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="place all at once, so that new concepts may be parents of new concepts; for lists "
+        "that hang together, each concept under one parent and without a confidence",
+    )
+
+
 def positive(text: str) -> int:
     """A whole number above zero."""
     if not (text.isascii() and text.isdigit()) or int(text) < 1:

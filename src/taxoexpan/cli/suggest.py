@@ -12,6 +12,7 @@ from taxoexpan.cli.options import (
     add_device,
     add_new_concepts,
     add_output,
+    add_together,
     as_json,
     note,
     positive,
@@ -24,6 +25,7 @@ from taxoexpan.cli.reporting import (
     refuse_inside,
     write_report,
 )
+from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from taxoexpan.decisions import Suggestion
@@ -50,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="say why each first parent was chosen; with --json also in figures",
     )
+    add_together(parser)
     add_report(parser, "a report to read in a browser, with the evidence")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="JSON instead of CSV")
@@ -62,6 +65,9 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.files import preflight, write_whole
     from taxoexpan.formats.concepts import read_concepts
 
+    if options.together and options.evidence:
+        message = "--together places all at once, and has no evidence for each"
+        raise ConfigurationError(f"{message}; leave out one of the two")
     outputs = list(filter(None, (options.output, options.report)))
     preflight(outputs, [options.new, options.model], options.force)
     if options.report:
@@ -72,7 +78,9 @@ def run(options: argparse.Namespace) -> int:
     model = TaxoExpan.load(options.model, options.device, options.features)
     screening = screen_concepts(model.taxonomy, concepts)
     evidence: list[Evidence] | None = None
-    if options.evidence or options.report:
+    if options.together:
+        suggestions = model.rank_together(screening.new)
+    elif options.evidence or options.report:
         suggestions, evidence = model.explain(screening.new, options.top_k)
     else:
         suggestions = model.rank(screening.new, options.top_k)

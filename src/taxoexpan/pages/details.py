@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from taxoexpan.belonging import nearest_region
@@ -18,6 +19,8 @@ Fact: TypeAlias = tuple[str, str | Sequence[str]]
 
 BESIDE = 2
 """Siblings that are shown at the runner-up's place."""
+MOVED = 5
+"""Children that might move of which the names are told."""
 
 
 def details_of(taxonomy: Taxonomy, proposal: Proposal) -> Details:
@@ -27,7 +30,7 @@ def details_of(taxonomy: Taxonomy, proposal: Proposal) -> Details:
         facts = [*_about(proposal), *_others(proposal)]
         return Details(list(_paragraphs(taxonomy, proposal)), facts)
     facts = [*_about(proposal), *_likeness(evidence), *_others(proposal), *_inside(evidence)]
-    tree = tree_of(proposal, evidence)
+    tree = tree_of(taxonomy, proposal, evidence)
     return Details(list(_paragraphs(taxonomy, proposal)), facts, tree)
 
 
@@ -42,6 +45,10 @@ def _paragraphs(taxonomy: Taxonomy, proposal: Proposal) -> Iterator[str]:
     if proposal.further:
         names = [f"{each.parent.label} ({sureness(each):.2f})" for each in proposal.further]
         yield f"It belongs under {listed(names)} as well."
+    if proposal.moves:
+        names = [taxonomy.concept(id).label for id in proposal.moves]
+        told = listed(names[:MOVED]) + (f" and {len(names) - MOVED:,} more" * (len(names) > MOVED))
+        yield f"Named after it, and perhaps to be moved below it: {told}. Nothing is moved."
     if proposal.is_homeless:
         yield region_in_words(taxonomy, [each.parent.id for each in parents])
 
@@ -106,12 +113,14 @@ def _added_up(parent: Concept, parts: Parts) -> str:
     return f"{signed(parts.total)} for {parent.label}: {', '.join(told)}"
 
 
-def tree_of(proposal: Proposal, evidence: Evidence) -> Tree:
+def tree_of(taxonomy: Taxonomy, proposal: Proposal, evidence: Evidence) -> Tree:
     """The first parent's place and the runner-up's, each with the siblings that are nearest."""
     sure = {each.parent.id: sureness(each) for each in proposal.parents}
     first, second = evidence.first, evidence.support[1] if len(evidence.support) > 1 else None
     above = second.path if second is not None else ()
     place = _place(first, sure.get(first.parent.id), above)
+    if proposal.moves:
+        place = _with_moves(place, [taxonomy.concept(id).label for id in proposal.moves])
     if second is None:
         return Tree(proposal.query.label, place)
     other = _place(second, sure.get(second.parent.id), first.path, BESIDE)
@@ -129,3 +138,11 @@ def _place(
     siblings = [Neighbour(each.concept.label, each.cosine) for each in near]
     more = support.child_count - len(siblings) - leads_on
     return Place(path, siblings, more, figure=figure)
+
+
+def _with_moves(place: Place, moved: Sequence[str]) -> Place:
+    """The place with some of its children drawn below the new concept, where they might go."""
+    siblings = [each for each in place.siblings if each.label not in moved]
+    shown = [Neighbour(label) for label in moved[:MOVED]]
+    more = place.more + len(place.siblings) - len(siblings) - len(moved)
+    return replace(place, siblings=siblings, more=max(more, 0), children=shown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from taxoexpan.decisions import ALSO, MERGE, NO_PLACE, Suggestion
+from taxoexpan.decisions import ALSO, INSERT, MERGE, NO_PLACE, Suggestion
 from taxoexpan.evidence import Evidence
 from taxoexpan.naming import fold_name
 from taxoexpan.taxonomy import Concept
@@ -42,6 +42,11 @@ class Proposal:
     def parents(self) -> list[Suggestion]:
         """The suggestions that are parents."""
         return [each for each in self.ranked if each.kind != MERGE]
+
+    @property
+    def moves(self) -> tuple[str, ...]:
+        """The ids of its parent's children that might move below it."""
+        return next((each.moves for each in self.ranked if each.kind == INSERT), ())
 
     @property
     def further(self) -> list[Suggestion]:

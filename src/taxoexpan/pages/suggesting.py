@@ -160,6 +160,8 @@ def _in_words(proposal: Proposal) -> str:
         return "another name of"
     if proposal.is_homeless:
         return "no good place"
+    if proposal.moves:
+        return "add between"
     if proposal.further:
         return f"add under, and under {len(proposal.further)} more"
     return "add under"
