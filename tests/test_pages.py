@@ -14,14 +14,16 @@ import pytest
 from report.demoreport import HOSTILE
 
 from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.cleaning import Doubt
 from taxoexpan.confidence import AS_IT_IS, Calibration, Reliability
-from taxoexpan.decisions import ALSO, NO_PLACE, Suggestion
+from taxoexpan.decisions import ALSO, INSERT, NO_PLACE, Suggestion
 from taxoexpan.evidence import Evidence
 from taxoexpan.pages import suggestions_page, training_page
-from taxoexpan.pages.details import region_in_words
+from taxoexpan.pages.cleaning import doubts_page
+from taxoexpan.pages.details import region_in_words, with_moves
 from taxoexpan.pages.trusting import PRECISIONS, threshold_at, trust_pictures
 from taxoexpan.proposals import with_merge
-from taxoexpan.report import Figures, Page, Picture, Table, Text, Tree, html
+from taxoexpan.report import Figures, Neighbour, Page, Picture, Place, Table, Text, Tree, html
 from taxoexpan.taxonomy import Additions, Concept
 from taxoexpan.trust import Trust
 
@@ -386,3 +388,33 @@ def test_hostile_names_stay_text_among_reasons(model: TaxoExpan, name: str) -> N
 def test_the_same_suggestions_make_the_same_page(model: TaxoExpan) -> None:
     one, other = (html(page_of(model, *model.explain(NEW, 4))) for _ in range(2))
     assert one == other
+
+
+def test_a_doubtful_relation_stands_at_both_places() -> None:
+    concepts = [Concept(id, id) for id in ("food", "milk", "tea", "oat milk", "green tea")]
+    relations = [("food", "milk"), ("food", "tea"), ("tea", "oat milk"), ("tea", "green tea")]
+    taxonomy = Taxonomy(concepts, relations)
+    oat, tea, milk = (taxonomy.concept(id) for id in ("oat milk", "tea", "milk"))
+    doubt = Doubt(oat, tea, ("food", "tea"), 3, 2e-5, milk, ("food", "milk"), 0.81, 10.6)
+    page = html(doubts_page(taxonomy, [doubt], 2, "Doubtful", datetime(2020, 1, 1, tzinfo=UTC)))
+    told = (
+        "Of the model\u0027s belief 81\u00a0% is in milk, and 1 in 50,000 in tea, where it is now."
+    )
+    assert told in page.replace("&#x27;", "'").replace("&#39;", "'")
+    assert page.index(">better<") < page.index(">now<")
+
+
+def test_children_that_might_move_are_drawn_below_the_new_concept() -> None:
+    concepts = [Concept(id, id) for id in ("food", "tea", "oat milk", "goat milk")]
+    taxonomy = Taxonomy(concepts, [("food", child.id) for child in concepts[1:]])
+    moves = ("oat milk", "goat milk")
+    food = taxonomy.concept("food")
+    first = Suggestion(Concept("q", "milk"), 1, food, ("food",), 0.9, kind=INSERT, moves=moves)
+    page = html(suggestions_page(taxonomy, [first], [], Trust(), "Milk", datetime.now(UTC)))
+    assert "add between" in page
+    assert "perhaps to be moved below it: oat milk and goat milk. Nothing is moved." in page
+    place = Place(("food",), [Neighbour("tea", 0.2), Neighbour("oat milk", 0.9)], 1)
+    drawn = with_moves(place, moves)
+    assert [each.label for each in drawn.siblings] == ["tea"]
+    assert [each.label for each in drawn.children] == ["oat milk", "goat milk"]
+    assert drawn.more == 0

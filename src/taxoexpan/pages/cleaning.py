@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from taxoexpan.cleaning import Doubt
-from taxoexpan.pages.words import colophon
+from taxoexpan.pages.words import colophon, percent
 from taxoexpan.report import (
     Column,
     Details,
@@ -24,6 +24,9 @@ from taxoexpan.taxonomy import Taxonomy
 
 BESIDE = 3
 """Children of a place that are shown beside the concept."""
+
+LEAST = 0.005
+"""A share that is less than one percent."""
 
 COLUMNS = (
     Column("Concept"),
@@ -73,16 +76,22 @@ def _row(taxonomy: Taxonomy, doubt: Doubt) -> Row:
         doubt.rank,
     )
     told = (
-        f"Under {doubt.parent.label} with {doubt.share:.1e} of the belief, "
-        f"under {doubt.better.label} with {doubt.better_share:.2f}."
+        f"Of the model's belief {_part(doubt.better_share)} is in {doubt.better.label}, and "
+        f"{_part(doubt.share)} in {doubt.parent.label}, where it is now."
     )
     tree = Tree(
         doubt.concept.label,
         _place(taxonomy, doubt.better.id, doubt.better_path, doubt.concept.id),
         _place(taxonomy, doubt.parent.id, doubt.path, doubt.concept.id),
+        marks=("better", "now"),
     )
     facts = [("definition", doubt.concept.definition)] if doubt.concept.definition else []
     return Row(cells, Details([told], facts, tree))
+
+
+def _part(share: float) -> str:
+    """A share in percent, or where it is small as one in so many."""
+    return percent(share) if share >= LEAST else f"1 in {1 / max(share, 1e-12):,.0f}"
 
 
 def _place(taxonomy: Taxonomy, id: str, path: Sequence[str], concept: str) -> Place:

@@ -120,7 +120,7 @@ def tree_of(taxonomy: Taxonomy, proposal: Proposal, evidence: Evidence) -> Tree:
     above = second.path if second is not None else ()
     place = _place(first, sure.get(first.parent.id), above)
     if proposal.moves:
-        place = _with_moves(place, [taxonomy.concept(id).label for id in proposal.moves])
+        place = with_moves(place, [taxonomy.concept(id).label for id in proposal.moves])
     if second is None:
         return Tree(proposal.query.label, place)
     other = _place(second, sure.get(second.parent.id), first.path, BESIDE)
@@ -140,7 +140,7 @@ def _place(
     return Place(path, siblings, more, figure=figure)
 
 
-def _with_moves(place: Place, moved: Sequence[str]) -> Place:
+def with_moves(place: Place, moved: Sequence[str]) -> Place:
     """The place with some of its children drawn below the new concept, where they might go."""
     siblings = [each for each in place.siblings if each.label not in moved]
     shown = [Neighbour(label) for label in moved[:MOVED]]

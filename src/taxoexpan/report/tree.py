@@ -41,6 +41,8 @@ class Tree:
     runner_up: Place | None = None
     figure: str = "cosine"
     """What the figures of neighbours are."""
+    marks: tuple[str, str] = ("new", "or here")
+    """What is said of the concept at either place."""
 
 
 def tree_element(tree: Tree) -> Element:
@@ -85,7 +87,7 @@ def _left_out(length: int) -> Element:
 
 def _around(tree: Tree, place: Place, kind: str) -> list[Element]:
     """The new concept, with what might move below it, and its siblings to be."""
-    mark = "new" if kind == "new" else "or here"
+    mark = tree.marks[kind != "new"]
     if place.figure is not None:
         mark += f", {place.figure:.2f}"
     inside: list[Node] = [name(tree.concept), " ", element("span", mark, class_="mark")]
