@@ -94,7 +94,7 @@ def test_a_needed_column_that_is_missing_is_named(tmp_path: Path, missing: str) 
     header = ",".join(name for name in COLUMNS if name != missing)
     path = written(tmp_path / "s.csv", header + "\n")
     assert refusal(path) == (
-        f"{path}, line 1: no column {missing}; a table of suggestions has {COLUMNS}"
+        f"{path}, line 1: no column {missing}; a table of suggestions has {', '.join(COLUMNS)}"
     )
 
 
@@ -243,7 +243,7 @@ def test_only_what_is_sure_enough_is_chosen() -> None:
     own = suggestion("plum", 0, "f", 1.0)
     chosen = choose([sure, unsure, own], min_confidence=0.5)
     assert [concept.label for concept in chosen.concepts] == ["kiwi", "plum"]
-    with pytest.raises(ConfigurationError, match="do not tell how sure they are"):
+    with pytest.raises(ConfigurationError, match="not all of these suggestions tell how sure"):
         choose([suggestion("kiwi", 1, "f", 0.5)], min_confidence=0.5)
 
 

@@ -265,3 +265,15 @@ def test_a_batch_is_placed_together_in_any_order(model: TaxoExpan) -> None:
     additions = choose(list(placed.values()))
     assert len(model.taxonomy.expanded(additions)) == len(model.taxonomy) + len(names)
     assert model.rank_together([]) == []
+
+
+def test_names_serve_wherever_concepts_do(model: TaxoExpan) -> None:
+    by_name, by_concept = model.rank(["nut milk"], 1), model.rank([Concept("", "nut milk")], 1)
+    assert [s.parent.id for s in by_name] == [s.parent.id for s in by_concept]
+    assert model.explain(["nut milk"], 1)[1][0].query.label == "nut milk"
+    assert model.rank_together(["nut milk"])[0].query.label == "nut milk"
+    for ask in (model.rank, model.explain, model.rank_together, model.suggest):
+        with pytest.raises(ConfigurationError, match="a list is wanted"):
+            ask("nut milk")
+        with pytest.raises(ConfigurationError, match="no name of a concept"):
+            ask([" "])

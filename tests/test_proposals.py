@@ -82,3 +82,11 @@ def test_children_that_are_named_after_the_query_might_move_below_it() -> None:
     assert with_moves(taxonomy, tea) == tea
     # The relations that are there stay: an insert is applied as an attach.
     assert choose([first]).relations == (("f", "q"),)
+
+
+def test_nothing_is_merged_with_what_is_deprecated() -> None:
+    taxonomy = Taxonomy(
+        [Concept("food", "food"), Concept("old", "old milk", deprecated=True)], [("food", "old")]
+    )
+    parents = [Suggestion(Concept("q", "milk"), 1, taxonomy.concept("food"), ("food",), 0.9)]
+    assert with_merge(taxonomy, parents, taxonomy.index("old"), 5.0) == parents

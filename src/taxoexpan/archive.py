@@ -278,12 +278,19 @@ def _card(archive: Archive) -> str:
         if figures
         else "The taxonomy is too small to mask leaves, so nothing was validated."
     )
+    told = archive.trust.calibration
+    sure = (
+        f"Confidence: expected calibration error {told.reliability.error:.3f} on the same leaves."
+        if told
+        else "There were too few leaves to learn a confidence from."
+    )
     return f"""# A taxoexpan model
 
 Places new concepts in a taxonomy of {record["concepts"]:,} concepts and
 {record["relations"]:,} relations (sha256 {record["taxonomy_sha256"][:16]}…).
 
 {measured}
+{sure}
 
 Preset `{archive.preset}`, seed {archive.seed}, features `{archive.configuration.features}`;
 trained in {record["seconds"]:,} s on {record["machine"]} with torch {record["versions"]["torch"]}.

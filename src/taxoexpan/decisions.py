@@ -96,9 +96,10 @@ def read_suggestions(path: Path) -> list[Suggestion]:
     cells = read_cells(source, guess_delimiter(path, source.lines[0]))
     _, header = next(cells, (1, []))
     places = {name: header.index(name) for name in COLUMNS if name in header}
+    known = f"a table of suggestions has {', '.join(COLUMNS)}"
     for name in ("query", "parent_id"):
         if name not in places:
-            raise FormatError(path, f"no column {name}; a table of suggestions has {COLUMNS}", 1)
+            raise FormatError(path, f"no column {name}; {known}", 1)
     suggestions = []
     named: dict[str, tuple[str, int]] = {}
     for line, row in cells:
@@ -128,9 +129,9 @@ def choose(
     with a blank rank (0 here) are a person's own: all of them come first.
     """
     if min_confidence and any(s.rank and s.confidence is None for s in suggestions):
-        message = "these suggestions do not tell how sure they are"
-        mend = "the taxonomy has too few leaves to learn that from; choose by the score"
-        raise ConfigurationError(f"{message}; {mend}")
+        message = "not all of these suggestions tell how sure they are"
+        cause = "the model could not learn it, or they were placed together"
+        raise ConfigurationError(f"{message}: {cause}; choose by the score")
     merged = {s.query.id for s in merges(suggestions, min_confidence)}
     good = [
         s

@@ -184,39 +184,39 @@ class TaxoExpan:
 
         A name that the taxonomy already has is left out, with a warning.
         """
-        if isinstance(concepts, str | Concept):
-            raise ConfigurationError(f"one concept was given; a list is wanted: [{concepts!r}]")
-        screening = screen(self.taxonomy, [as_concept(concept) for concept in concepts])
+        screening = screen(self.taxonomy, as_concepts(concepts))
         for concept, known in screening.present:
             message = f"{concept.label!r} is already in the taxonomy ({known.id}); not placed again"
             warnings.warn(message, stacklevel=2)
         return self.rank(screening.new, top_k)
 
     def rank(
-        self, concepts: Sequence[Concept], top_k: int = 5, evidence: bool = False
+        self, concepts: Iterable[str | Concept], top_k: int = 5, evidence: bool = False
     ) -> list[Suggestion]:
         """The best parents of each concept, known or not, with reasons where `evidence` is asked.
 
         Where synonyms taught it, a concept that is likely another name of one that is there has
         a proposal to merge them among its parents.
         """
-        return self.explain(concepts, top_k)[0] if evidence else self._rank(concepts, top_k)[0]
+        known = as_concepts(concepts)
+        return self.explain(known, top_k)[0] if evidence else self._rank(known, top_k)[0]
 
     def explain(
-        self, concepts: Sequence[Concept], top_k: int = 5
+        self, concepts: Iterable[str | Concept], top_k: int = 5
     ) -> tuple[list[Suggestion], list[Evidence]]:
         """What `rank` gives, each first suggestion with reasons, and the evidence of each concept.
 
         The evidence is about the parents, whether or not a merge stands before them.
         """
-        suggestions, ranking, vectors = self._rank(concepts, top_k, least=2)
+        asked = as_concepts(concepts)
+        suggestions, ranking, vectors = self._rank(asked, top_k, least=2)
         if not suggestions:
             return [], []
-        mentions, archive = self._mentions_of(concepts), self._fitted()
+        mentions, archive = self._mentions_of(asked), self._fitted()
         found = explain(
             archive.network.to(self.device),
             self.placement.anchors,
-            concepts,
+            asked,
             vectors,
             ranking,
             mentions,
@@ -295,15 +295,15 @@ class TaxoExpan:
         """What orders all anchors for a few concepts at a time [N, Q], beside the first's place."""
         yield from self.placement.blocks(self._embed(concepts), self._mentions_of(concepts))
 
-    def rank_together(self, concepts: Sequence[Concept]) -> list[Suggestion]:
+    def rank_together(self, concepts: Iterable[str | Concept]) -> list[Suggestion]:
         """One parent for each of a batch in which new concepts may be parents of new ones.
 
         All are placed at once: their order does not matter, and no cycle can come of it. What a new
         parent gains is learned first, from subtrees of the taxonomy itself.
         """
-        if not concepts:
+        named = with_ids(self.taxonomy, as_concepts(concepts))
+        if not named:
             return []
-        named = with_ids(self.taxonomy, list(concepts))
         network, vectors = self._fitted().network.to(self.device), self._embed(named)
         warn_of_unknown(vectors.cpu().numpy(), named)
         if self._newness is None:
@@ -435,6 +435,13 @@ class TaxoExpan:
         c = self.configuration
         joined = c.definitions == "joined"
         return embed_concepts(self.encoder, concepts, c.name_weight, c.definition_weight, joined)
+
+
+def as_concepts(concepts: Iterable[str | Concept]) -> list[Concept]:
+    """A list of concepts, some of them perhaps bare names."""
+    if isinstance(concepts, str | Concept) or not isinstance(concepts, Iterable):
+        raise ConfigurationError(f"{concepts!r} was given, and a list is wanted: [{concepts!r}]")
+    return [as_concept(concept) for concept in concepts]
 
 
 def as_concept(concept: str | Concept) -> Concept:

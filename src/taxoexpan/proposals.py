@@ -52,10 +52,9 @@ def with_merge(
     taxonomy: Taxonomy, ranked: Sequence[Suggestion], index: int, log_odds: float
 ) -> list[Suggestion]:
     """One query's list with the proposal to merge it, if that is likelier right than not."""
-    likely = float(sigmoid(np.array(log_odds)))
-    if likely <= SURE:
+    likely, known = float(sigmoid(np.array(log_odds))), taxonomy.concept_at(index)
+    if likely <= SURE or known.deprecated:
         return list(ranked)
-    known = taxonomy.concept_at(index)
     path, first = taxonomy.path(known.id), ranked[0]
     merge = Suggestion(first.query, 0, known, path, likely, likely, MERGE, first.place)
     return _inserted(list(ranked), merge)

@@ -464,5 +464,52 @@ def test_new_concepts_may_be_parents_of_new_concepts(
     assert main(["apply", str(pantry), str(out), "-o", str(larger)]) == 0
     assert len(Taxonomy.read(larger)) == len(Taxonomy.read(pantry)) + 3
     capsys.readouterr()
-    assert main([*given, "--force", "--evidence"]) == 2
-    assert "--together places all at once" in capsys.readouterr().err
+    for more in (["--evidence"], ["--report", str(tmp_path / "report.html")]):
+        assert main([*given, "--force", *more]) == 2
+        assert "--together places all at once" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--accept-at-precision", "0.9", "--min-confidence", "0.5"], "give one of them"),
+        (["--together", "--min-confidence", "0.5"], "leave out one of the two"),
+        (["--together", "--accept-at-precision", "0.5"], "leave out one of the two"),
+    ],
+)
+def test_options_that_contradict_are_refused_before_any_training(
+    pantry: Path,
+    tmp_path: Path,
+    options: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    new, out = tmp_path / "new.txt", tmp_path / "out.csv"
+    new.write_text("nut milk\n", encoding="utf-8")
+    assert main(["expand", str(pantry), str(new), "-o", str(out), *options]) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert "training on" not in error
+
+
+def test_the_model_is_kept_where_no_confidence_is_known(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new, out, model = tmp_path / "new.txt", tmp_path / "out.csv", tmp_path / "model"
+    new.write_text("nut milk\n", encoding="utf-8")
+    given = ["expand", str(pantry), str(new), "-o", str(out), "--model", str(model)]
+    more = ["--epochs", "1", "--device", "cpu", "--accept-at-precision", "0.9"]
+    assert main([*given, *more]) == 2
+    assert "too few leaves to learn from how sure to be" in capsys.readouterr().err
+    assert (model / "config.json").exists()
+    assert not out.exists()
+
+
+def test_nothing_is_written_into_the_model_that_is_read(
+    model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = tmp_path / "new.txt"
+    new.write_text("nut milk\n", encoding="utf-8")
+    inside = str(model_directory / "calibration.json")
+    assert main(["suggest", str(model_directory), str(new), "-o", inside, "--force"]) == 2
+    assert "is written whole; choose another place" in capsys.readouterr().err

@@ -26,6 +26,7 @@ from taxoexpan.cli.options import (
     share,
 )
 from taxoexpan.cli.reporting import add_report, note_homeless, refuse_inside, write_report
+from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from taxoexpan.decisions import Suggestion
@@ -64,6 +65,7 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.formats.concepts import read_concepts
     from taxoexpan.trust import Trust
 
+    _refuse_contradictions(options)
     _refuse_outputs(options)
     settings_of(options)
     taxonomy = read_taxonomy(options.taxonomy, options)
@@ -91,7 +93,6 @@ def run(options: argparse.Namespace) -> int:
         else:
             suggestions = model.rank(screening.new, most)
         trust = model.trust
-        options.min_confidence = least_confidence(options, trust)
     if options.model:
         model.save(options.model, options.force)
         note(f"model written to {options.model}")
@@ -99,11 +100,24 @@ def run(options: argparse.Namespace) -> int:
         write_whole({options.suggestions: suggestions_csv(suggestions).encode()}, options.force)
         note(f"suggestions in {options.suggestions}")
     note_homeless(suggestions)
+    # After the model is safe: there may be no such confidence, and another can be asked for then.
+    options.min_confidence = least_confidence(options, trust) if suggestions else 0.0
     write_choice(options, taxonomy, suggestions)
     if options.report:
         # Last, since it tells what was added.
         _write_report(options, taxonomy, screening, suggestions, evidence, trust)
     return 0
+
+
+def _refuse_contradictions(options: argparse.Namespace) -> None:
+    """Say before any work which options do not go together."""
+    if options.accept_at_precision is not None and options.min_confidence:
+        message = "--min-confidence and --accept-at-precision both say from where on to accept"
+        raise ConfigurationError(f"{message}; give one of them")
+    thresholds = options.accept_at_precision is not None or options.min_confidence
+    if options.together and (thresholds or options.report):
+        message = "--together places all at once, and has no confidence for each, nor a report"
+        raise ConfigurationError(f"{message}; leave out one of the two")
 
 
 def _refuse_outputs(options: argparse.Namespace) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_NOTES = 10
 FEW_QUERIES = 20
+FEW_LEAVES = "at least 50 must be held out"
 PRECISIONS = (0.95, 0.9, 0.8)
 """How many of the accepted parents are to be right, for which a user is told what that covers."""
 
@@ -265,7 +266,7 @@ def fit_model(
 def trust_lines(trust: Trust) -> list[str]:
     """What held-out leaves tell of how far to trust the confidence, for a person to read."""
     if trust.calibration is None:
-        return []
+        return [f"confidence: too few leaves to learn one from ({FEW_LEAVES})"]
     told = trust.calibration.reliability
     lines = [f"confidence: expected calibration error {told.error:.3f} on leaves it was not set by"]
     for precision in PRECISIONS:
@@ -276,6 +277,8 @@ def trust_lines(trust: Trust) -> list[str]:
                 f"confidence: {precision:.0%} of the parents are right from {threshold:.2f} on, "
                 f"which accepts {covered:.0%} of the leaves"
             )
+    if len(lines) == 1:
+        lines.append(f"confidence: there is none from which on {PRECISIONS[-1]:.0%} are right")
     return lines
 
 
@@ -284,11 +287,10 @@ def least_confidence(options: argparse.Namespace, trust: Trust) -> float:
     precision: float | None = options.accept_at_precision
     if precision is None:
         return float(options.min_confidence)
-    if options.min_confidence:
-        message = "--min-confidence and --accept-at-precision both say from where on to accept"
-        raise ConfigurationError(f"{message}; give one of them")
-    calibration = trust.calibration
-    threshold = calibration.reliability.threshold(precision) if calibration else None
+    if trust.calibration is None:
+        message = f"the taxonomy has too few leaves to learn from how sure to be ({FEW_LEAVES})"
+        raise ConfigurationError(f"{message}; choose by --min-score")
+    threshold = trust.calibration.reliability.threshold(precision)
     if threshold is None:
         message = f"no confidence is known from which on {precision:.0%} are right"
         mend = "ask for less, or choose by --min-confidence"

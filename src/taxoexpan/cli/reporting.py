@@ -41,7 +41,7 @@ def write_report(options: argparse.Namespace, page: Page) -> None:
 def note_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
     """Say which new concepts are likely other names of what is there, and what became of them."""
     for suggestion in merged[:MOST_NOTES]:
-        query, known = suggestion.query.label, suggestion.parent.label
+        query, known = suggestion.query.label, suggestion.parent.label or suggestion.parent.id
         sure = suggestion.score if suggestion.confidence is None else suggestion.confidence
         note(f"{query!r} is likely another name of {known!r} ({sure:.2f}){outcome}")
     if len(merged) > MOST_NOTES:

@@ -65,13 +65,13 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.files import preflight, write_whole
     from taxoexpan.formats.concepts import read_concepts
 
-    if options.together and options.evidence:
-        message = "--together places all at once, and has no evidence for each"
+    if options.together and (options.evidence or options.report):
+        message = "--together places all at once, and has no evidence for each, nor a report"
         raise ConfigurationError(f"{message}; leave out one of the two")
     outputs = list(filter(None, (options.output, options.report)))
     preflight(outputs, [options.new, options.model], options.force)
-    if options.report:
-        refuse_inside(options.report, options.model)
+    for path in outputs:
+        refuse_inside(path, options.model)
     concepts = read_concepts(options.new)
     from taxoexpan.model import TaxoExpan
 

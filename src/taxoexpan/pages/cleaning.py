@@ -51,7 +51,7 @@ def doubts_page(
     reading = Text(
         "How to read this",
         [
-            "The leaves were hidden in groups; each time a model learned from the rest, and said "
+            "Concepts were hidden in groups; each time a model learned from the rest, and said "
             "where it would put them. The doubt is how much more it believes in the better place "
             "than in the one that the taxonomy has, as a logarithm: at 2.3 ten times as much.",
             "This is a list to look through. A word with several meanings is often here for "
