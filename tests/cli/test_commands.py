@@ -513,3 +513,15 @@ def test_nothing_is_written_into_the_model_that_is_read(
     inside = str(model_directory / "calibration.json")
     assert main(["suggest", str(model_directory), str(new), "-o", inside, "--force"]) == 2
     assert "is written whole; choose another place" in capsys.readouterr().err
+
+
+def test_plurals_of_known_names_are_told_and_placed(
+    model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = tmp_path / "new.txt"
+    new.write_text("Oat Milks\nnut milk\n", encoding="utf-8")
+    assert main(["suggest", str(model_directory), str(new)]) == 0
+    told = capsys.readouterr()
+    assert "'Oat Milks' and 'oat milk' differ only in singular and plural" in told.err
+    assert "'nut milk'" not in told.err
+    assert "Oat Milks" in told.out

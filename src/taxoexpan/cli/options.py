@@ -310,4 +310,17 @@ def screen_concepts(taxonomy: Taxonomy, concepts: list[Concept]) -> Screening:
         note(f"already present: {message}")
     for concept in screening.repeated:
         note(f"repeated: {concept.label!r} is in the list more than once; placed once")
+    _note_plurals(taxonomy, screening.new)
     return screening
+
+
+def _note_plurals(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> None:
+    """Say which new names differ from known ones in singular and plural alone; all are placed."""
+    from taxoexpan.lexicon import name_key
+
+    known = {name_key(name): name for c in taxonomy.concepts for name in (c.label, *c.synonyms)}
+    alike = [(c.label, known[key]) for c in concepts if (key := name_key(c.label)) in known]
+    for label, other in alike[:MOST_NOTES]:
+        note(f"note: {label!r} and {other!r} differ only in singular and plural; are they one?")
+    if len(alike) > MOST_NOTES:
+        note(f"note: … and {len(alike) - MOST_NOTES:,} more differ only so")
