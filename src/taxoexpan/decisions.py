@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from taxoexpan.errors import ConfigurationError, FormatError, TaxonomyError
 from taxoexpan.formats.source import Source
-from taxoexpan.formats.tabular import guess_delimiter, read_cells
+from taxoexpan.formats.tabular import csv_of, guess_delimiter, read_cells
 from taxoexpan.naming import fold_name, with_ids
 from taxoexpan.screening import known_names
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
@@ -79,11 +77,7 @@ class Suggestion:
 
 def suggestions_csv(suggestions: Iterable[Suggestion]) -> str:
     """The suggestions as a table."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(suggestion.as_dict() for suggestion in suggestions)
-    return text.getvalue()
+    return csv_of(COLUMNS, (suggestion.as_dict() for suggestion in suggestions))
 
 
 def read_suggestions(path: Path) -> list[Suggestion]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from taxoexpan.cleaning.judging import Floats, Judgements
+from taxoexpan.formats.tabular import csv_of
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 COLUMNS = (
@@ -90,11 +89,7 @@ def doubts_of(taxonomy: Taxonomy, judgements: Judgements, top: int | None = None
 
 def doubts_csv(doubts: Iterable[Doubt]) -> str:
     """The doubts as a table."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(doubt.as_dict() for doubt in doubts)
-    return text.getvalue()
+    return csv_of(COLUMNS, (doubt.as_dict() for doubt in doubts))
 
 
 def _short(number: float) -> float:

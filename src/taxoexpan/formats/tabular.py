@@ -29,6 +29,15 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 
 
+def csv_of(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
+    """A table of our own, with a header."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
 @dataclass(frozen=True)
 class Table:
     """A table with a header."""
