@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from taxoexpan.features.concepts import embed_concepts
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.naming import fold_name
-from taxoexpan.synonymy import FEWEST, Synonymy, likeness, names_of
+from taxoexpan.synonymy import FEWEST, Synonymy, distinct_names, likeness
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
@@ -23,7 +23,7 @@ FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
 def food() -> tuple[Taxonomy, list[tuple[int, Concept]]]:
     """The foods without one synonym of every third that has some, and these as new concepts."""
     whole = Taxonomy.read(FOOD)
-    several = [i for i, c in enumerate(whole.concepts) if len(names_of(c)) > 1][::3]
+    several = [i for i, c in enumerate(whole.concepts) if len(distinct_names(c)) > 1][::3]
     concepts, taken = list(whole.concepts), []
     for index in several:
         concept = concepts[index]
@@ -48,7 +48,7 @@ def test_taken_names_are_found_and_likelier_than_what_has_no_synonym(
     )
     # Names alone tell little: that a marrow is a courgette nobody could guess.
     assert np.mean(right) > 0.35
-    known = {fold_name(name) for c in smaller.concepts for name in names_of(c)}
+    known = {fold_name(name) for c in smaller.concepts for name in distinct_names(c)}
     leaves = [taxonomy.concept(id) for id in taxonomy.leaves[::5]]
     new = [leaf for leaf in leaves if fold_name(leaf.label) not in known]
     others = judge.doubles(new, embed(new)).log_odds
@@ -91,4 +91,7 @@ def test_likeness_of_two_spellings() -> None:
 
 
 def test_names_of_a_concept_differ() -> None:
-    assert names_of(Concept("1", "Red Wine", synonyms=("red-wine", "vino"))) == ("Red Wine", "vino")
+    assert distinct_names(Concept("1", "Red Wine", synonyms=("red-wine", "vino"))) == (
+        "Red Wine",
+        "vino",
+    )

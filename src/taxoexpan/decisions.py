@@ -57,6 +57,11 @@ class Suggestion:
     moves: tuple[str, ...] = ()
     why: str = ""
 
+    @property
+    def sureness(self) -> float:
+        """The confidence, or the score where there is none."""
+        return self.score if self.confidence is None else self.confidence
+
     def as_dict(self) -> dict[str, str | int | float | None]:
         """The suggestion as a row of `COLUMNS`."""
         return {

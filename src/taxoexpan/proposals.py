@@ -62,7 +62,7 @@ def with_merge(
 
 def _inserted(group: list[Suggestion], merge: Suggestion) -> list[Suggestion]:
     """A query's suggestions with one more, before the first that is less sure."""
-    sure = [s.score if s.confidence is None else s.confidence for s in group]
-    place = int(np.searchsorted(-np.array(sure), -(merge.confidence or 0.0)))
+    sure = np.array([s.sureness for s in group])
+    place = int(np.searchsorted(-sure, -merge.sureness))
     ranked = [*group[:place], merge, *group[place:]]
     return [replace(s, rank=rank) for rank, s in enumerate(ranked, start=1)]

@@ -50,7 +50,7 @@ class Synonymy:
 
     def __init__(self, taxonomy: Taxonomy, vectors: Vectors, weights: Sequence[float]) -> None:
         self.vectors, self.weights = vectors, np.array(weights)
-        self._names = [names_of(concept) for concept in taxonomy.concepts]
+        self._names = [distinct_names(concept) for concept in taxonomy.concepts]
 
     @classmethod
     def learn(
@@ -61,14 +61,14 @@ class Synonymy:
         Half as many names are taken as leaves are asked for: most of what is new has no synonym.
         """
         dice, concepts = np.random.default_rng(seed), list(taxonomy.concepts)
-        several = [i for i, concept in enumerate(concepts) if len(names_of(concept)) > 1]
+        several = [i for i, concept in enumerate(concepts) if len(distinct_names(concept)) > 1]
         if len(several) < FEWEST or len(taxonomy) <= NEAREST:
             return None
         judge = cls(taxonomy, vectors, (0.0, 0.0, 0.0))
         own = dice.permutation(several)[:MOST]
         taken, left = zip(*(_torn(concepts[i], dice) for i in own.tolist()), strict=True)
         asked = embed(taken)
-        right = pair_features(taken, asked, [names_of(c) for c in left], embed(left))
+        right = pair_features(taken, asked, [distinct_names(c) for c in left], embed(left))
         # What is not near is never judged; learned from, it would make nearness count against.
         others = judge._features(taken, asked, judge._near(asked[0], but=own))
         right = right[right[:, 0] >= others[:, :, 0].min(axis=1)]
@@ -129,7 +129,7 @@ def likeness(one: str, other: str) -> float:
     return 2 * len(mine & theirs) / (len(mine) + len(theirs))
 
 
-def names_of(concept: Concept) -> tuple[str, ...]:
+def distinct_names(concept: Concept) -> tuple[str, ...]:
     """The names of a concept that differ in more than case, spaces and hyphens."""
     names = (concept.label, *concept.synonyms)
     return tuple({fold_name(name): name for name in reversed(names)}.values())[::-1]
@@ -137,7 +137,9 @@ def names_of(concept: Concept) -> tuple[str, ...]:
 
 def _torn(concept: Concept, dice: np.random.Generator) -> tuple[Concept, Concept]:
     """A concept with several names as two: one name, and the others; both with its definition."""
-    first, second, *rest = dice.permutation(np.array(names_of(concept), dtype=object)).tolist()
+    first, second, *rest = dice.permutation(
+        np.array(distinct_names(concept), dtype=object)
+    ).tolist()
     taken = Concept("", first, definition=concept.definition)
     return taken, Concept("", second, synonyms=tuple(rest), definition=concept.definition)
 

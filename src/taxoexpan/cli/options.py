@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 MOST_NOTES = 10
 FEW_QUERIES = 20
-FEW_LEAVES = "at least 50 must be held out"
 PRECISIONS = (0.95, 0.9, 0.8)
 """How many of the accepted parents are to be right, for which a user is told what that covers."""
 
@@ -265,8 +264,10 @@ def fit_model(
 
 def trust_lines(trust: Trust) -> list[str]:
     """What held-out leaves tell of how far to trust the confidence, for a person to read."""
+    from taxoexpan.confidence import FEWEST
+
     if trust.calibration is None:
-        return [f"confidence: too few leaves to learn one from ({FEW_LEAVES})"]
+        return [f"confidence: too few leaves to learn one from, of which {FEWEST} must be held out"]
     told = trust.calibration.reliability
     lines = [f"confidence: expected calibration error {told.error:.3f} on leaves it was not set by"]
     for precision in PRECISIONS:
@@ -288,7 +289,7 @@ def least_confidence(options: argparse.Namespace, trust: Trust) -> float:
     if precision is None:
         return float(options.min_confidence)
     if trust.calibration is None:
-        message = f"the taxonomy has too few leaves to learn from how sure to be ({FEW_LEAVES})"
+        message = "the taxonomy has too few leaves to learn from how sure to be"
         raise ConfigurationError(f"{message}; choose by --min-score")
     threshold = trust.calibration.reliability.threshold(precision)
     if threshold is None:

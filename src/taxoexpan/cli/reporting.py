@@ -42,8 +42,8 @@ def note_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
     """Say which new concepts are likely other names of what is there, and what became of them."""
     for suggestion in merged[:MOST_NOTES]:
         query, known = suggestion.query.label, suggestion.parent.label or suggestion.parent.id
-        sure = suggestion.score if suggestion.confidence is None else suggestion.confidence
-        note(f"{query!r} is likely another name of {known!r} ({sure:.2f}){outcome}")
+        sure = f"{suggestion.sureness:.2f}"
+        note(f"{query!r} is likely another name of {known!r} ({sure}){outcome}")
     if len(merged) > MOST_NOTES:
         note(f"… and {len(merged) - MOST_NOTES:,} more are likely other names{outcome}")
 

@@ -28,9 +28,9 @@ def placements_table(suggestions: Sequence[Suggestion], runners_up: int = 2) -> 
             (
                 best.query.label,
                 _named(best),
-                f"{_sureness(best):.2f}",
+                f"{best.sureness:.2f}",
                 " > ".join(best.path),
-                ", ".join(f"{_named(o)} {_sureness(o):.2f}" for o in others[:runners_up]),
+                ", ".join(f"{_named(o)} {o.sureness:.2f}" for o in others[:runners_up]),
             )
         )
         reasons.append(next((each.why for each in (best, *others) if each.why), ""))
@@ -46,10 +46,6 @@ def _named(suggestion: Suggestion) -> str:
 
     label = suggestion.parent.label
     return f"= {label}" if suggestion.kind == MERGE else label
-
-
-def _sureness(suggestion: Suggestion) -> float:
-    return suggestion.score if suggestion.confidence is None else suggestion.confidence
 
 
 def _aligned(rows: list[tuple[str, ...]], width: int) -> list[str]:

@@ -10,7 +10,7 @@ from taxoexpan.belonging import nearest_region
 from taxoexpan.decisions import ALSO, MERGE
 from taxoexpan.evidence import Evidence, in_words
 from taxoexpan.evidence.parts import Parts, Support
-from taxoexpan.pages.proposal import Proposal, sureness
+from taxoexpan.pages.proposal import Proposal
 from taxoexpan.pages.words import listed, percent, signed
 from taxoexpan.report import Details, Neighbour, Place, Tree
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -37,13 +37,13 @@ def details_of(taxonomy: Taxonomy, proposal: Proposal) -> Details:
 def _paragraphs(taxonomy: Taxonomy, proposal: Proposal) -> Iterator[str]:
     first, parents = proposal.first, proposal.parents
     if proposal.is_merge:
-        told = f"Likely another name of {first.parent.label} ({sureness(first):.2f})"
+        told = f"Likely another name of {first.parent.label} ({first.sureness:.2f})"
         other = f"; as a concept of its own it would go under {parents[0].parent.label}"
         yield f"{told}{other if parents else ''}."
     if proposal.evidence is not None:
         yield in_words(proposal.evidence)
     if proposal.further:
-        names = [f"{each.parent.label} ({sureness(each):.2f})" for each in proposal.further]
+        names = [f"{each.parent.label} ({each.sureness:.2f})" for each in proposal.further]
         yield f"It belongs under {listed(names)} as well."
     if proposal.moves:
         names = [taxonomy.concept(id).label for id in proposal.moves]
@@ -88,7 +88,7 @@ def _others(proposal: Proposal) -> Iterator[Fact]:
     kinds = {MERGE: "other name", ALSO: "also under"}
     for suggestion in proposal.ranked[1:]:
         name = kinds.get(suggestion.kind, f"no. {suggestion.rank}")
-        yield f"{name}, {sureness(suggestion):.2f}", suggestion.path
+        yield f"{name}, {suggestion.sureness:.2f}", suggestion.path
 
 
 def _inside(evidence: Evidence) -> Iterator[Fact]:
@@ -115,7 +115,7 @@ def _added_up(parent: Concept, parts: Parts) -> str:
 
 def tree_of(taxonomy: Taxonomy, proposal: Proposal, evidence: Evidence) -> Tree:
     """The first parent's place and the runner-up's, each with the siblings that are nearest."""
-    sure = {each.parent.id: sureness(each) for each in proposal.parents}
+    sure = {each.parent.id: each.sureness for each in proposal.parents}
     first, second = evidence.first, evidence.support[1] if len(evidence.support) > 1 else None
     above = second.path if second is not None else ()
     place = _place(first, sure.get(first.parent.id), above)

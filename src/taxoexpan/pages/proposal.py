@@ -63,11 +63,6 @@ def proposals_of(suggestions: Iterable[Suggestion], evidence: Sequence[Evidence]
     return [Proposal(tuple(group), reasons.get(id)) for id, group in ranked.items()]
 
 
-def sureness(suggestion: Suggestion) -> float:
-    """The confidence, or the score where there is none."""
-    return suggestion.score if suggestion.confidence is None else suggestion.confidence
-
-
 def told_apart(suggestion: Suggestion, other: Suggestion) -> str:
     """A suggestion's label, with where it stands if another has the same."""
     label, path = suggestion.parent.label, suggestion.path

@@ -9,7 +9,7 @@ from taxoexpan.decisions import Suggestion
 from taxoexpan.evidence import Evidence
 from taxoexpan.naming import counted
 from taxoexpan.pages.details import details_of
-from taxoexpan.pages.proposal import Proposal, proposals_of, sureness, told_apart
+from taxoexpan.pages.proposal import Proposal, proposals_of, told_apart
 from taxoexpan.pages.trusting import trust_pictures
 from taxoexpan.pages.words import colophon, percent
 from taxoexpan.report import (
@@ -81,9 +81,7 @@ def _key_figures(
     shown = [Figure("New concepts", len(proposals), "; ".join(remarks))]
     if not proposals:
         return Figures("", shown)
-    even, high = (
-        sum(sureness(each.first) >= least for each in proposals) for least in (EVEN, HIGH)
-    )
+    even, high = (sum(each.first.sureness >= least for each in proposals) for least in (EVEN, HIGH))
     name = f"{_measure(trust).capitalize()} of {EVEN} or more"
     share = percent(even / len(proposals))
     shown.append(Figure(name, even, f"{share}; {high:,} of {HIGH} or more"))
@@ -143,7 +141,7 @@ def _table(
             each.query.label,
             _in_words(each),
             each.first.path,
-            sureness(each.first),
+            each.first.sureness,
             told_apart(each.ranked[1], each.first) if len(each.ranked) > 1 else None,
         ]
         if taken is not None:
@@ -171,7 +169,7 @@ def _histogram(proposals: Sequence[Proposal], trust: Trust) -> Picture:
     """How sure the first suggestions are."""
     counts = [0] * BARS
     for each in proposals:
-        counts[min(int(sureness(each.first) * BARS), BARS - 1)] += 1
+        counts[min(int(each.first.sureness * BARS), BARS - 1)] += 1
     edges = [bar / BARS for bar in range(BARS + 1)]
     measure = _measure(trust)
     return Picture(
