@@ -248,12 +248,41 @@ def test_ids_that_make_no_query_are_told(tmp_path: Path) -> None:
     terms = write_split(tmp_path)
     with listed(terms, "test").open("a", encoding="utf-8") as file:
         file.write("0\n")
-    message = r"terms\.test: no query is made of 1 id without a parent in what remains, such as '0'"
+    message = r"terms\.test: no query is made of 1 id, such as '0': .* without a parent in what"
     with pytest.warns(UserWarning, match=message) as told:
         validation, test = read_split(terms)
     assert [each.filename for each in told] == [__file__]
     assert (len(validation.concepts), len(test.concepts)) == (8, 8)
     assert "0" not in test.taxonomy
+
+
+def test_lists_may_lie_elsewhere_and_the_taxonomy_be_of_any_format(tmp_path: Path) -> None:
+    terms = write_split(tmp_path)
+    table = tmp_path / "table.csv"
+    assert main(["convert", str(terms), str(table)]) == 0
+    lists = [listed(terms, part).rename(tmp_path / part) for part in ("validation", "test")]
+    found = read_split(table, *lists)
+    assert len(found[1].concepts) == 8
+    for one, other in zip(found, read_split(terms, *lists), strict=True):
+        assert one.taxonomy == other.taxonomy
+        assert one.concepts == other.concepts
+        assert [[one.taxonomy.ids[i] for i in own] for own in one.parents] == [
+            [other.taxonomy.ids[i] for i in own] for own in other.parents
+        ]
+
+
+def test_nothing_deprecated_is_asked_for_or_learned_from(tmp_path: Path) -> None:
+    rows = ("1,tea,,", "2,herb tea,,true", "3,green tea,1,", "4,mint tea,1|2,", "5,sage tea,2,")
+    table = "\n".join(["id,label,parents,deprecated", *rows, "6,old tea,1,true", ""])
+    taxonomy, validation, test = (tmp_path / name for name in ("t.csv", "validation", "test"))
+    taxonomy.write_text(table, encoding="utf-8")
+    validation.write_text("3\n", encoding="utf-8")
+    test.write_text("4\n5\n6\n", encoding="utf-8")
+    with pytest.warns(UserWarning, match="no query is made of 2 ids, such as '5': deprecated, or"):
+        _, held = read_split(taxonomy, validation, test)
+    assert [concept.id for concept in held.concepts] == ["4"]
+    assert [held.taxonomy.ids[i] for i in held.parents[0]] == ["1"]
+    assert held.taxonomy.ids == ("1",)
 
 
 def test_a_list_has_an_id_a_line_however_it_is_saved(tmp_path: Path) -> None:

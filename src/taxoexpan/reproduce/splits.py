@@ -1,4 +1,4 @@
-"""The paper's protocol: a taxonomy as `.terms` and `.taxo`, and which leaves are held out of it."""
+"""The paper's protocol: a taxonomy, and two lists of the leaves that are held out of it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,25 @@ from taxoexpan.supervision import Holdout, hold_out
 from taxoexpan.taxonomy import Taxonomy
 
 
-def read_split(terms: Path) -> tuple[Holdout, Holdout]:
-    """What a `.terms` file has besides its `.terms.validation` and `.terms.test`, and both."""
-    whole = _read_whole(terms)
-    paths = [terms.with_name(f"{terms.name}.{part}") for part in ("validation", "test")]
-    validation, test = (_held_lines(path, whole) for path in paths)
-    _refuse_shared(paths[1], test, validation)
-    training = whole.without([*validation, *test])
+def read_split(
+    taxonomy: Path, validation: Path | None = None, test: Path | None = None
+) -> tuple[Holdout, Holdout]:
+    """What a taxonomy has besides two lists of ids, and both; what is deprecated is left out.
+
+    The lists of a `.terms` file are its `.terms.validation` and `.terms.test`, unless others are
+    given; with both of them, the taxonomy may be in any format.
+    """
+    given = (validation, test)
+    whole = _read_whole(taxonomy) if None in given else Taxonomy.read(taxonomy)
+    beside = (taxonomy.with_name(f"{taxonomy.name}.{part}") for part in ("validation", "test"))
+    paths = [path or other for path, other in zip(given, beside, strict=True)]
+    validated, tested = (_held_lines(path, whole) for path in paths)
+    _refuse_shared(paths[1], tested, validated)
+    known = whole.in_force
+    training = known.without(id for id in (*validated, *tested) if id in known)
     return (
-        _holdout_of(paths[0], validation, whole, training),
-        _holdout_of(paths[1], test, whole, training),
+        _holdout_of(paths[0], validated, known, training),
+        _holdout_of(paths[1], tested, known, training),
     )
 
 
@@ -68,13 +77,14 @@ def _refuse_shared(path: Path, test: dict[str, int], validation: Collection[str]
 
 def _holdout_of(path: Path, ids: Collection[str], whole: Taxonomy, training: Taxonomy) -> Holdout:
     """The queries that a list makes; none is an error, and fewer than it names are told."""
-    held = hold_out(whole, list(ids), training)
+    held = hold_out(whole, [id for id in ids if id in whole], training)
     if not held.concepts:
         message = "names no concept whose parent is in neither list; name some that have one"
         raise FormatError(path, message)
     made = {concept.id for concept in held.concepts}
     lost = [id for id in ids if id not in made]
     if lost:
-        message = f"no query is made of {counted(len(lost), 'id')} without a parent in what remains"
-        warnings.warn(f"{path}: {message}, such as {lost[0]!r}", stacklevel=3)
+        message = f"no query is made of {counted(len(lost), 'id')}, such as {lost[0]!r}"
+        why = "deprecated, or without a parent in what remains"
+        warnings.warn(f"{path}: {message}: {why}", stacklevel=3)
     return held
