@@ -54,6 +54,12 @@ def main() -> None:
         }
         wrong = is_wrong(planted, doubts)
         print(f"seed {seed}: {wrong.sum()} of {len(wrong)} relations are wrong", flush=True)
+        for among, those in {
+            "wrong relations": wrong,
+            f"first {FIRST}": np.arange(len(wrong)) < FIRST,
+        }.items():
+            right, sure = better_places(whole, doubts, those)
+            print(f"  better places of the {among}: {right:.3f} right, mean confidence {sure:.3f}")
         for name, measure in measures.items():
             both = precision_at(FIRST, measure, wrong), average_precision(measure, wrong)
             figures.setdefault(name, []).append(both)
@@ -142,6 +148,18 @@ def distances(taxonomy: Taxonomy, doubts: Sequence[Doubt], training: Training) -
 def is_wrong(planted: Planted, doubts: Sequence[Doubt]) -> NDArray[np.bool_]:
     """Which relations were planted."""
     return np.array([(doubt.parent.id, doubt.concept.id) in planted.wrong for doubt in doubts])
+
+
+def better_places(
+    whole: Taxonomy, doubts: Sequence[Doubt], those: NDArray[np.bool_]
+) -> tuple[float, float]:
+    """How many of some better places were right before errors were planted, and how sure they are.
+
+    Where no confidence could be learned, it is NaN.
+    """
+    right = [doubt.better.id in whole.parents(doubt.concept.id) for doubt in doubts]
+    sure = np.array([doubt.confidence for doubt in doubts], np.float64)
+    return float(np.mean(np.array(right)[those])), float(sure[those].mean())
 
 
 def precision_at(first: int, measure: Floats, wrong: NDArray[np.bool_]) -> float:

@@ -2,26 +2,34 @@ from __future__ import annotations
 
 import csv
 import io
+import math
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from builders import pantry_csv, random_taxonomy, star
+from builders import KINDS, SORTS, pantry_csv, random_taxonomy, star
 from conftest import SMALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxoexpan import Concept, Taxonomy
+from taxoexpan import Concept, TaxoExpan, Taxonomy
+from taxoexpan.adjacency import Indices
 from taxoexpan.cleaning import Doubt, Training, clean, doubts_csv
 from taxoexpan.cleaning.doubts import COLUMNS
 from taxoexpan.cleaning.folds import asked_for, groups_of, masked
-from taxoexpan.cleaning.judging import Judgements, judge
+from taxoexpan.cleaning.judgements import Judgements
+from taxoexpan.cleaning.judging import judge
 from taxoexpan.cleaning.keeping import FoldFiles, remove_folds
-from taxoexpan.cleaning.running import _identity
+from taxoexpan.cleaning.reasons import Fold
+from taxoexpan.cleaning.running import EXPLAINED, _identity
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError
+from taxoexpan.evidence import moved_in_words, read_evidence
 
 TRAINING = Training(seed=1, device="cpu", settings=SMALL)
 QUICK = Training(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
+# More than half of the leaves are held out, so that there are enough to learn how sure to be.
+SURE = Training(seed=1, device="cpu", settings={**SMALL, "epochs": 3, "validation_share": 0.6})
 MISPLACED = {"oat milk": "tea", "rye bread": "berry", "goat cheese": "soup", "red apple": "sauce"}
 
 
@@ -34,6 +42,19 @@ def messy(tmp_path_factory: pytest.TempPathFactory) -> Taxonomy:
     path = tmp_path_factory.mktemp("messy") / "messy.csv"
     path.write_text(text, encoding="utf-8")
     return Taxonomy.read(path)
+
+
+@pytest.fixture(scope="module")
+def larder() -> Taxonomy:
+    """The pantry with more sorts of food, some of them deeper down, and one in two places."""
+    sorts = [*SORTS, "white", "dark", "cold", "hot", "sweet", "sour", "fresh", "dry", "old"]
+    foods = [(f"{sort} {kind}", kind) for kind in KINDS for sort in sorts]
+    deeper = [
+        (f"{size} {sort} apple", f"{sort} apple") for sort in SORTS for size in ("big", "ripe")
+    ]
+    pairs = [("food", kind) for kind in KINDS] + [(up, down) for down, up in foods + deeper]
+    names = dict.fromkeys(name for pair in pairs for name in pair)
+    return Taxonomy([Concept(name, name) for name in names], [*pairs, ("soup", "green tea")])
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +138,7 @@ def test_relations_are_judged_as_the_models_own_ranking_says(messy: Taxonomy, in
     deep = [*messy.relations, ("milk", "tea"), ("rye bread", "blue berry")]
     taxonomy = Taxonomy(messy.concepts, deep)
     queries = groups_of(asked_for(taxonomy, inner), 3, seed=5)[1]
-    judged = judge(taxonomy, queries, QUICK)
+    judged = judge(taxonomy, queries, QUICK).judgements
     slow = slowly_judged(taxonomy, queries.tolist(), QUICK)
     assert len(judged.ranks) == len(slow)
     for row in range(len(judged.ranks)):
@@ -128,6 +149,106 @@ def test_relations_are_judged_as_the_models_own_ranking_says(messy: Taxonomy, in
         assert taxonomy.ids[judged.others[row]] == other
         assert np.exp(judged.other_shares[row]) == pytest.approx(other_share, rel=1e-3)
     assert not slow
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A fold of the larder, the queries that were masked, and the same model outside it."""
+
+    queries: Indices
+    fold: Fold
+    model: TaxoExpan
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["leaves", "inner"])
+def tried(request: pytest.FixtureRequest, larder: Taxonomy) -> Tried:
+    queries = groups_of(asked_for(larder, request.param), 3, seed=5)[1]
+    fold = judge(larder, queries, SURE, explained=40)
+    return Tried(queries, fold, SURE.model().fit(masked(larder, queries)))
+
+
+def test_confidences_are_what_the_models_own_calibration_makes_of_all_places(
+    larder: Taxonomy, tried: Tried
+) -> None:
+    judged, model = tried.fold.judgements, tried.model
+    calibration = model.trust.calibration
+    assert calibration is not None
+    firsts = 0
+    for row, concept in enumerate(judged.concepts.tolist()):
+        id = larder.ids[concept]
+        closed = {id, *larder.descendants(id)}
+        places = model.rank([larder.concept(id)], top_k=len(larder))
+        shares = {p.parent.id: p.score for p in places if p.parent.id not in closed}
+        tempered = np.array(list(shares.values()), np.float64) ** (1 / calibration.temperature)
+        sure = calibration.confidence((tempered / tempered.sum())[None])[0]
+        by_place = dict(zip(shares, sure.tolist(), strict=True))
+        parent, other = (larder.ids[each[row]] for each in (judged.parents, judged.others))
+        assert judged.confidences[row] == pytest.approx(by_place[parent], rel=1e-3)
+        assert judged.other_confidences[row] == pytest.approx(by_place[other], rel=1e-3)
+        if larder.children(id):
+            continue
+        # Where nothing is closed, it is what a suggestion would say.
+        said = {place.parent.id: place.confidence for place in places}
+        assert judged.confidences[row] == pytest.approx(said[parent], rel=1e-3)
+        firsts += next(iter(shares)) in (parent, other)
+    assert 0 < firsts < 2 * len(judged.concepts)  # the curves of first and of later places
+
+
+def test_where_too_few_leaves_are_left_no_confidence_is_told(
+    kept: tuple[list[Doubt], Path],
+) -> None:
+    for doubt in kept[0]:
+        assert doubt.confidence is None
+        assert doubt.parent_confidence is None
+    rows = list(csv.DictReader(io.StringIO(doubts_csv(kept[0]))))
+    assert {(row["confidence"], row["parent_confidence"]) for row in rows} == {("", "")}
+
+
+def test_reasons_compare_the_better_place_with_the_present_one(
+    larder: Taxonomy, tried: Tried
+) -> None:
+    fold, judged, remaining = tried.fold, tried.fold.judgements, tried.model.taxonomy
+    vectors = tried.model._embed(larder.concepts)[0].cpu().numpy()
+    assert [(reason.concept, reason.parent) for reason in fold.reasons] == [
+        (judged.concepts[row], judged.parents[row]) for row in judged.order[:40]
+    ]
+    for row, reason in zip(judged.order.tolist(), fold.reasons, strict=False):
+        evidence = read_evidence(reason.evidence)
+        assert evidence.as_dict() == reason.evidence
+        assert evidence.query.id == larder.ids[reason.concept]
+        places = judged.others[row], judged.parents[row]
+        shares = judged.other_shares[row], judged.shares[row]
+        for place, share, told in zip(places, shares, evidence.support, strict=True):
+            id = larder.ids[place]
+            assert told.parent.id == id
+            assert told.path == larder.path(id)
+            assert told.score == pytest.approx(math.exp(share), rel=1e-4)
+            others = set(larder.children(id)) - {evidence.query.id}
+            assert told.child_count == len(others)
+            near = {
+                child: vectors[larder.index(child)] @ vectors[reason.concept]
+                for child in remaining.children(id)
+            }
+            best = sorted(near.values(), reverse=True)[:3]
+            assert [child.cosine for child in told.children] == pytest.approx(best, abs=1e-3)
+            for child in told.children:
+                assert child.cosine == pytest.approx(near[child.concept.id], abs=1e-3)
+        assert evidence.contest is not None
+        suspicion = judged.suspicions[row]
+        assert evidence.contest.margin == pytest.approx(suspicion, abs=2e-3)
+        why = moved_in_words(evidence)
+        assert ("still preferred" in why) == (evidence.contest.margin < 0)
+        assert f" under {evidence.support[1].parent.label}" in why
+
+
+def test_as_many_are_explained_as_were_asked_for(messy: Taxonomy) -> None:
+    doubts = clean(messy, QUICK, folds=2, explained=5)
+    assert sum(doubt.evidence is not None for doubt in doubts) == 10
+    assert all(doubt.why for doubt in doubts[:5])  # whichever folds they are of
+    for doubt in doubts:
+        assert bool(doubt.why) == (doubt.evidence is not None)
+    plain = clean(messy, QUICK, folds=2, explained=0)
+    assert plain == [replace(doubt, evidence=None) for doubt in doubts]
 
 
 def test_an_inner_concept_is_never_put_under_its_own_descendants(messy: Taxonomy) -> None:
@@ -159,7 +280,9 @@ def test_deprecated_concepts_take_no_part(messy: Taxonomy) -> None:
 
 def test_where_there_is_no_other_place_there_is_no_doubt() -> None:
     chain = Taxonomy.from_columns("abcde", "abcde", np.arange(4), np.arange(1, 5))
-    assert not len(judge(chain, np.array([2]), QUICK).ranks)
+    fold = judge(chain, np.array([2]), QUICK, explained=3)
+    assert not len(fold.judgements.ranks)
+    assert fold.reasons == ()
 
 
 def test_a_fold_that_is_kept_is_not_computed_again(
@@ -170,12 +293,44 @@ def test_a_fold_that_is_kept_is_not_computed_again(
     lines: list[str] = []
     assert clean(messy, QUICK, folds=2, work=work, tell=lines.append) == doubts
     assert lines == ["2 of 2 folds are kept from before"]
-    files = FoldFiles(work, _identity(QUICK.model(), messy, 2, inner=False))
+    files = FoldFiles(work, _identity(QUICK.model(), messy, 2, False, EXPLAINED))
     before = files.load()[1]
-    files.save(1, Judgements(**{**before.columns(), "ranks": before.ranks + 1000}))
+    columns = before.judgements.columns()
+    changed = {"ranks": columns["ranks"] + 1000, "confidences": columns["shares"] * 0 + 0.25}
+    reasons = tuple(
+        replace(reason, evidence={**reason.evidence, "known": False}) for reason in before.reasons
+    )
+    files.save(1, Fold(Judgements(**{**columns, **changed}), reasons))
     again = clean(messy, QUICK, folds=2, work=work)
     files.save(1, before)
-    assert sum(doubt.rank > 1000 for doubt in again) == len(before.ranks)
+    for doubt in again:
+        assert doubt.why.startswith("Nothing is known of its words") == (doubt.rank > 1000)
+        assert doubt.parent_confidence == (0.25 if doubt.rank > 1000 else None)
+    assert sum(doubt.rank > 1000 for doubt in again) == len(columns["ranks"])
+
+
+def test_confidences_and_reasons_are_kept_as_they_were(tried: Tried, tmp_path: Path) -> None:
+    fold, files = tried.fold, FoldFiles(tmp_path, "x")
+    files.save(1, fold)
+    read = files.load()[1]
+    assert read.reasons == fold.reasons
+    assert len(read.reasons) == 40
+    assert np.isfinite(read.judgements.other_confidences).all()
+    for name, column in fold.judgements.columns().items():
+        assert np.array_equal(read.judgements.columns()[name], column)
+
+
+@pytest.mark.parametrize("missing", ["other_confidences", "reasons"])
+def test_a_fold_of_an_earlier_layout_is_refused_with_the_mend(
+    kept: tuple[list[Doubt], Path], messy: Taxonomy, tmp_path: Path, missing: str
+) -> None:
+    for path in kept[1].iterdir():
+        with np.load(path) as columns:
+            earlier = {name: columns[name] for name in columns.files if name != missing}
+        np.savez(tmp_path / path.name, **earlier)
+    message = f"fold-1.npz.*{missing}.*remove it, and it is computed again"
+    with pytest.raises(FormatError, match=message):
+        clean(messy, QUICK, folds=2, work=tmp_path)
 
 
 def test_a_run_that_was_stopped_goes_on(
@@ -198,6 +353,7 @@ def test_a_run_that_was_stopped_goes_on(
     [
         {"folds": 3},
         {"inner": True},
+        {"explained": EXPLAINED + 1},
         {"training": Training(seed=2, device="cpu", settings=QUICK.settings)},
         {"training": TRAINING},
     ],
@@ -240,12 +396,14 @@ def test_a_damaged_fold_is_refused_or_read_as_it_was(
         assert "fold-2.npz" in str(error)  # noqa: PT017
         assert "remove" in str(error)  # noqa: PT017
     else:
-        assert np.array_equal(read[2].ranks, ranks)
+        assert np.array_equal(read[2].judgements.ranks, ranks)
 
 
 def test_a_fold_with_columns_of_unlike_length_is_refused(tmp_path: Path) -> None:
-    ends = np.arange(3)
-    FoldFiles(tmp_path, "x").save(1, Judgements(ends, ends, ends[:2], ends * 0.1, ends, ends * 0.1))
+    ends, part = np.arange(3), np.arange(3) * 0.1
+    FoldFiles(tmp_path, "x").save(
+        1, Fold(Judgements(ends, ends, ends[:2], part, ends, part, part, part))
+    )
     with pytest.raises(FormatError, match="ranks is not as long"):
         FoldFiles(tmp_path, "x").load()
 
@@ -263,6 +421,7 @@ def test_what_cannot_be_cleaned_is_refused(messy: Taxonomy) -> None:
         ({"folds": 1}, "folds is 1; it must be a whole number, at least 2"),
         ({"folds": 81}, "80 concepts to ask for cannot make 81 folds"),
         ({"jobs": 0}, "jobs is 0"),
+        ({"explained": -1}, "explained is -1; it must be a whole number, at least 0"),
     ):
         with pytest.raises(ConfigurationError, match=message):
             clean(messy, QUICK, **changes)
@@ -279,3 +438,13 @@ def test_the_table_has_a_row_for_each_doubt(kept: tuple[list[Doubt], Path]) -> N
         assert row["path"].split(" > ") == list(doubt.path)
         assert float(row["share"]) == pytest.approx(doubt.share, rel=1e-5)
         assert float(row["suspicion"]) == pytest.approx(doubt.suspicion, rel=1e-5)
+        assert row["why"] == doubt.why
+
+
+def test_a_row_tells_how_sure_it_is_of_both_places(kept: tuple[list[Doubt], Path]) -> None:
+    doubt = replace(kept[0][0], confidence=0.123456, parent_confidence=1e-7)
+    (row,) = csv.DictReader(io.StringIO(doubts_csv([doubt])))
+    assert (row["confidence"], row["parent_confidence"]) == ("0.1235", "0.0")
+    assert doubt.evidence is not None
+    assert doubt.as_json() == {**doubt.as_dict(), "evidence": doubt.evidence.as_dict()}
+    assert replace(doubt, evidence=None).as_json()["evidence"] is None

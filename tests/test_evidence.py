@@ -16,12 +16,20 @@ from numpy.typing import NDArray
 from taxoexpan import TaxoExpan
 from taxoexpan.configuration import load_preset
 from taxoexpan.egonets import Siblings, build_egonets, spread_siblings
-from taxoexpan.evidence import Evidence, explain, explaining, in_words
+from taxoexpan.evidence import (
+    Evidence,
+    explain,
+    explaining,
+    in_words,
+    moved_in_words,
+    read_evidence,
+)
 from taxoexpan.evidence.parts import Child, Contest, Mention, Parts, Removal, Support, Weighing
 from taxoexpan.evidence.removals import MOST, try_removals
+from taxoexpan.evidence.support import how
 from taxoexpan.evidence.surroundings import Pairs, look_around
 from taxoexpan.evidence.words import name_words, shared, words_of
-from taxoexpan.mentions import END, FIRST, SAME, Mentions
+from taxoexpan.mentions import END, FIRST, KINDS, SAME, Mentions
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.network.vectors import ConceptVectors
 from taxoexpan.placement import Anchors, Placement, Ranking
@@ -499,3 +507,103 @@ def test_of_an_unknown_query_nothing_is_claimed() -> None:
     assert in_words(told(unknown=True, first={"words": (), "children": ()})) == (
         "Nothing is known of its words, so that this is a guess. No word in common."
     )
+
+
+def test_a_better_place_is_told_beside_the_present_one() -> None:
+    contest = {"standing": "beside"}
+    second = {"children": (Child(Concept("t", "green tea"), 0.21, ()),), "words": ()}
+    assert moved_in_words(told(second=second, contest=contest)) == (
+        "Like almond milk (.82) and soy milk (.80), which are already there. Shares the word milk. "
+        "Now it is under beverage (beside it), where green tea (.21) comes nearest. "
+        "The present place would have been preferred without soy milk."
+    )
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (
+            {"children": (Child(SOY, 0.3, ("milk",)),), "words": ("oat",)},
+            ", where soy milk (.30) comes nearest; the shared words are oat and milk.",
+        ),
+        (
+            {"children": (), "child_count": 4, "words": ("oat",), "cosine": 0.5},
+            ", whose other children were hidden too; the two are alike (.50); "
+            "the shared word is oat.",
+        ),
+    ],
+)
+def test_what_is_like_the_concept_where_it_is_now_is_told(
+    second: dict[str, object], said: str
+) -> None:
+    evidence = told(second=second, contest={"decisive": None, "standing": "elsewhere"})
+    assert moved_in_words(evidence) == f"{LIKE}{MILK}Now it is under beverage{said}"
+
+
+def test_a_concept_may_be_alone_where_it_is() -> None:
+    second = {"children": (), "child_count": 0, "words": (), "cosine": 0.1}
+    contest = {"decisive": None, "standing": "above"}
+    assert moved_in_words(told(second=second, contest=contest)) == (
+        f"{LIKE}{MILK}Now it is alone under beverage (one level up); the two are not much alike "
+        "(.10)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("cosine", "said"),
+    [
+        (0.7, "Like plant milk itself (.70); what is under it was hidden. "),
+        (
+            0.3,
+            "Hidden with it was what is under plant milk, and the two are not much alike (.30). ",
+        ),
+    ],
+)
+def test_children_that_were_hidden_too_are_not_said_to_be_missing(cosine: float, said: str) -> None:
+    first = {"children": (), "child_count": 2, "cosine": cosine}
+    assert moved_in_words(told(first=first)).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("score", "margin", "said"),
+    [
+        (0.1, 0.7, ""),
+        (0.55, 0.7, " The two places are about as likely."),
+        (0.9, -0.4, " The present place is still preferred."),
+    ],
+)
+def test_it_is_told_where_the_better_place_is_hardly_better(
+    score: float, margin: float, said: str
+) -> None:
+    contest = {"decisive": Removal(PLANT, SOY, True, 0.4), "margin": margin}
+    second = {"score": score, "words": ()}
+    evidence = told(second=second, contest=contest)
+    assert moved_in_words(evidence).partition("milk (.82) comes nearest; ")[2] == (
+        f"the shared word is milk.{said}"
+    )
+
+
+def test_of_an_unknown_concept_no_move_is_argued() -> None:
+    assert moved_in_words(told(unknown=True, first={"words": (), "children": ()})) == (
+        "Nothing is known of its words, so that this is a guess. No word in common."
+    )
+
+
+@given(seed=st.integers(0, 10_000), most=st.integers(1, 3))
+@settings(max_examples=15, deadline=None)
+def test_evidence_is_read_as_it_was_written(seed: int, most: int) -> None:
+    taxonomy = random_taxonomy(seed, count=5 + seed % 12)
+    both, queries = random_vectors(seed, len(taxonomy)), random_vectors(seed + 1, QUERIES)
+    network = random_network(seed, propagation="pgat")
+    anchors = Anchors(taxonomy, ConceptVectors.of(both), 3)
+    ranking = Placement(network, anchors, anchors.encode(network)).rank(queries, most)
+    asked = [Concept(f"q{i}", f"new {i}") for i in range(QUERIES)]
+    for evidence in explain(network, anchors, asked, queries, ranking):
+        said = tuple(Mention(kind, how(kind), 0.25) for kind in range(len(KINDS)))
+        first = replace(evidence.first, mentions=said)
+        evidence = replace(evidence, support=(first, *evidence.support[1:]))
+        written = json.loads(json.dumps(evidence.as_dict()))
+        read = read_evidence(written)
+        assert read.as_dict() == written
+        assert read.first.mentions == said
+        assert [each.parent for each in read.support] == [each.parent for each in evidence.support]

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import SMALL
 from report.demoreport import HOSTILE
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.cleaning import Doubt
+from taxoexpan.cleaning import Doubt, Training, clean
 from taxoexpan.confidence import AS_IT_IS, Calibration, Reliability
 from taxoexpan.decisions import ALSO, INSERT, NO_PLACE, Suggestion
 from taxoexpan.evidence import Evidence
@@ -402,6 +403,66 @@ def test_a_doubtful_relation_stands_at_both_places() -> None:
     )
     assert told in page.replace("&#x27;", "'").replace("&#39;", "'")
     assert page.index(">better<") < page.index(">now<")
+
+
+@pytest.fixture(scope="module")
+def doubts(pantry: Path) -> tuple[Taxonomy, list[Doubt]]:
+    """What a short cleaning of the pantry finds, explained for a half of it."""
+    taxonomy = Taxonomy.read(pantry)
+    training = Training(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
+    return taxonomy, clean(taxonomy, training, folds=2, explained=20)
+
+
+def test_a_doubtful_relation_opens_to_the_evidence(doubts: tuple[Taxonomy, list[Doubt]]) -> None:
+    taxonomy, found = doubts
+    page = doubts_page(taxonomy, found, len(found), "Doubtful", MADE)
+    rows = table_of(page, "Doubtful relations").rows
+    for row, doubt in zip(rows, found, strict=True):
+        assert row.details is not None
+        assert row.details.tree is not None
+        tree, facts = row.details.tree, dict(row.details.facts)
+        assert tree.runner_up is not None
+        assert (tree.place.path, tree.runner_up.path) == (doubt.better_path, doubt.path)
+        assert tree.marks == ("better", "now")
+        others = len(taxonomy.children(doubt.parent.id)) - 1
+        shown = len(tree.runner_up.siblings) + tree.runner_up.more
+        assert shown in (others, others - 1)  # one may lead on to the better place
+        if doubt.evidence is None:
+            assert len(row.details.paragraphs) == 1
+            assert not facts
+            continue
+        better, parent = doubt.evidence.support
+        assert row.details.paragraphs[1] == doubt.why
+        assert f"with {better.parent.label};" in str(facts["cosine"])
+        assert f"with {parent.parent.label};" in str(facts["cosine now"])
+        assert facts["shared words now"] == (", ".join(parent.words) or "none")
+        assert f"for {parent.parent.label}: " in str(facts["raw score now"])
+        near = {child.concept.label: child.cosine for child in better.children}
+        assert all(near[each.label] == each.figure for each in tree.place.siblings)
+    assert sum(doubt.evidence is not None for doubt in found) == 40
+
+
+def test_confidences_of_both_places_stand_in_columns_or_are_said_to_be_missing(
+    doubts: tuple[Taxonomy, list[Doubt]],
+) -> None:
+    taxonomy, found = doubts
+    page = doubts_page(taxonomy, found, len(found), "Doubtful", MADE)
+    table = table_of(page, "Doubtful relations")
+    kinds = {column.name: column.kind for column in table.columns}
+    assert (kinds["Confidence"], kinds["Confidence now"]) == ("share", "number")
+    places = [[*kinds].index(name) for name in ("Confidence", "Confidence now")]
+    assert {row.cells[place] for row in table.rows for place in places} == {None}
+    assert "too few leaves" in texts_of(page, "How to read this")
+    sure = [replace(each, confidence=0.64, parent_confidence=0.01) for each in found]
+    page = doubts_page(taxonomy, sure, len(found), "Doubtful", MADE)
+    row = table_of(page, "Doubtful relations").rows[0]
+    assert [row.cells[place] for place in places] == [0.64, 0.01]
+    assert "too few leaves" not in texts_of(page, "How to read this")
+    assert row.details is not None
+    assert row.details.tree is not None
+    assert row.details.tree.runner_up is not None
+    assert (row.details.tree.place.figure, row.details.tree.runner_up.figure) == (0.64, 0.01)
+    assert "better, 0.64" in html(page)
 
 
 def test_children_that_might_move_are_drawn_below_the_new_concept() -> None:

@@ -212,21 +212,24 @@ class TaxoExpan:
         suggestions, ranking, vectors = self._rank(asked, top_k, least=2)
         if not suggestions:
             return [], []
-        mentions, archive = self._mentions_of(asked), self._fitted()
-        found = explain(
-            archive.network.to(self.device),
-            self.placement.anchors,
-            asked,
-            vectors,
-            ranking,
-            mentions,
-        )
+        found = self._explain(asked, vectors, ranking)
         why = {(each.query.id, each.first.parent.id): in_words(each) for each in found}
         told = [
             replace(s, why="" if s.kind == MERGE else why.get((s.query.id, s.parent.id), ""))
             for s in suggestions
         ]
         return told, found
+
+    def contrast(self, concepts: Sequence[Concept], ranking: Ranking) -> list[Evidence]:
+        """Why each concept would stand under its first anchor of a ranking and not its second."""
+        return self._explain(concepts, self._embed(concepts), ranking)
+
+    def _explain(
+        self, concepts: Sequence[Concept], vectors: Tensor, ranking: Ranking
+    ) -> list[Evidence]:
+        """The evidence of each concept, given its vectors [2, Q, D]."""
+        network, mentions = self._fitted().network.to(self.device), self._mentions_of(concepts)
+        return explain(network, self.placement.anchors, concepts, vectors, ranking, mentions)
 
     def _rank(
         self, concepts: Sequence[Concept], top_k: int, least: int = 1

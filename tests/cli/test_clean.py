@@ -38,6 +38,9 @@ def test_the_most_doubtful_relations_are_written(
     assert tuple(rows[0]) == COLUMNS
     assert (rows[0]["concept"], rows[0]["parent_label"]) == ("oat milk", "tea")
     assert (rows[0]["better_label"], rows[0]["better_path"]) == ("milk", "food > milk")
+    assert all(row["why"] for row in rows)
+    assert "Now it is under tea (beside it), where " in rows[0]["why"]
+    assert {row["confidence"] for row in rows} == {""}  # too few leaves to learn it from
     assert messy.read_bytes() == before
     assert list(tmp_path.iterdir()) == [out]
 
@@ -48,7 +51,14 @@ def test_json_is_written_where_the_name_says_so(messy: Path, tmp_path: Path) -> 
     assert main(["clean", str(messy), "-o", str(out), *options, *QUICK]) == 0
     doubts = json.loads(out.read_text(encoding="utf-8"))["doubts"]
     assert len(doubts) == 88
-    assert list(doubts[0]) == list(COLUMNS)
+    assert list(doubts[0]) == [*COLUMNS, "evidence"]
+    for doubt in doubts:
+        better, parent = doubt["evidence"]["suggestions"]
+        assert better["parent"]["id"] == doubt["better_id"]
+        assert parent["parent"]["id"] == doubt["parent_id"]
+        assert " > ".join(better["path"]) == doubt["better_path"]
+        assert " > ".join(parent["path"]) == doubt["path"]
+        assert doubt["confidence"] is None
     assert "food" in {doubt["parent_id"] for doubt in doubts}
     assert list(tmp_path.iterdir()) == [out]
 
@@ -63,6 +73,21 @@ def test_a_report_is_written_where_the_name_says_so(messy: Path, tmp_path: Path)
     assert list(tmp_path.iterdir()) == [out]
 
 
+def test_a_report_can_be_written_beside_the_table(
+    messy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, report = tmp_path / "doubtful.csv", tmp_path / "doubtful.html"
+    command = ["clean", str(messy), "-o", str(out), "--report", str(report), "--top", "7"]
+    assert main([*command, *QUICK]) == 0
+    assert f"the 7 most doubtful in {out} and {report}" in capsys.readouterr().err
+    assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    with out.open(encoding="utf-8", newline="") as file:
+        whys = [row["why"] for row in csv.DictReader(file)]
+    assert len(whys) == 7
+    assert all(why in report.read_text(encoding="utf-8") for why in whys)
+    assert sorted(tmp_path.iterdir()) == [out, report]
+
+
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
@@ -70,6 +95,8 @@ def test_a_report_is_written_where_the_name_says_so(messy: Path, tmp_path: Path)
         ("there.csv", [], "is already there; choose another name, or give --force"),
         ("doubtful.csv", ["--set", "hiden=3"], "no setting is called 'hiden'"),
         ("doubtful.csv", ["--folds", "1"], "folds is 1; it must be a whole number, at least 2"),
+        ("doubtful.csv", ["--report", "doubtful.csv"], "give each a name of its own"),
+        ("doubtful.csv", ["--report", "there.csv"], "is already there; choose another name"),
         ("doubtful.csv", ["--work", "there.csv"], "is a file; choose another folder with --work"),
     ],
 )

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.adjacency import Indices
 from taxoexpan.cleaning.folds import masked
+from taxoexpan.cleaning.judgements import Floats, Judgements
+from taxoexpan.cleaning.reasons import Fold, reasons_for
+from taxoexpan.confidence import Calibration
 from taxoexpan.metrics import ranks_in
 from taxoexpan.model import TaxoExpan
+from taxoexpan.placement import best_of
 from taxoexpan.supervision import hold_out
 from taxoexpan.taxonomy import Taxonomy
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -35,45 +36,17 @@ class Training:
         return TaxoExpan(self.preset, self.seed, self.device, **self.settings)
 
 
-@dataclass(frozen=True, eq=False)
-class Judgements:
-    """What models think of relations, a row each; concepts are places in the whole taxonomy.
-
-    `ranks` are those of the parents among all anchors, the concept's other parents left out;
-    `others` the best anchors that are not above the concept now. Shares are logarithms, since the
-    smallest of them are what matters.
-    """
-
-    concepts: Indices
-    parents: Indices
-    ranks: Indices
-    shares: Floats
-    others: Indices
-    other_shares: Floats
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """The columns by name."""
-        return {column.name: getattr(self, column.name) for column in fields(self)}
-
-    def where(self, wanted: NDArray[np.bool_]) -> Judgements:
-        """Only some of the rows."""
-        return Judgements(**{name: column[wanted] for name, column in self.columns().items()})
-
-    @classmethod
-    def together(cls, parts: Sequence[Judgements]) -> Judgements:
-        """The rows of all parts, one after another."""
-        columns = [part.columns() for part in parts]
-        return cls(
-            **{name: np.concatenate([each[name] for each in columns]) for name in columns[0]}
-        )
-
-
 def judge(
-    taxonomy: Taxonomy, queries: Indices, training: Training, progress: bool = False
-) -> Judgements:
+    taxonomy: Taxonomy,
+    queries: Indices,
+    training: Training,
+    explained: int = 0,
+    progress: bool = False,
+) -> Fold:
     """Train on a taxonomy without these concepts' relations upwards, and judge those relations.
 
-    A relation is left out where no other place is left to compare its parent with.
+    So many of the most doubtful are `explained`. A relation is left out where no other place is
+    left to compare its parent with.
     """
     remaining = masked(taxonomy, queries)
     holdout = hold_out(taxonomy, [taxonomy.ids[i] for i in queries.tolist()], remaining)
@@ -82,23 +55,29 @@ def judge(
     if model.history is not None and model.history.interrupted:
         raise KeyboardInterrupt  # a training that was cut short judges no relation
     kept = np.array([taxonomy.index(id) for id in remaining.ids])
-    log_match = model.placement.match.log_match
+    log_match, calibration = model.placement.match.log_match, model.trust.calibration
     parts = []
     for start, scores in model.scores(holdout.concepts):
         stop = start + scores.shape[1]
-        block = _Block(taxonomy, kept, queries[start:stop], holdout.parents[start:stop])
+        asked, parents = queries[start:stop], holdout.parents[start:stop]
+        block = _Block(taxonomy, kept, asked, parents, calibration)
         parts.append(block.judged(scores, log_match(scores)))
-    return Judgements.together(parts)
+    judgements = Judgements.together(parts)
+    return Fold(judgements, reasons_for(model, taxonomy, kept, judgements, explained))
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Some queries, the parents of each among the anchors, and the anchors' places: `kept` [N]."""
+    """Some queries, the parents of each among the anchors, and the anchors' places: `kept` [N].
+
+    The calibration is that of the fold's own model, if it could learn one.
+    """
 
     taxonomy: Taxonomy
     kept: Indices
     queries: Indices
     parents: tuple[Indices, ...]
+    calibration: Calibration | None
 
     def judged(self, scores: Tensor, belief: Tensor) -> Judgements:
         """Judge by the scores that order the anchors, and by log f, both [N, Q] and used up."""
@@ -109,6 +88,7 @@ class _Block:
         for closed in (below, itself):
             scores, belief = scores.index_put(closed, lowest), belief.index_put(closed, lowest)
         ranks = np.concatenate(ranks_in(scores, self.parents)).astype(np.int64)
+        ahead = best_of(scores, min(2, len(scores)))[1].cpu().numpy()
         # What is above a concept is no other place: the concept is there already, and a model that
         # would rather have it higher up only doubts how precise the relation is. Below its parent
         # is one: there the relation would be too coarse.
@@ -117,6 +97,7 @@ class _Block:
         rows = np.concatenate(self.parents)
         columns = np.repeat(np.arange(len(self.queries)), [len(each) for each in self.parents])
         shares, places = _log_shares(belief), others.cpu().numpy()[columns]
+        sure = self._confidences(belief, ahead, columns, np.stack([rows, places]))
         judgements = Judgements(
             concepts=self.queries[columns],
             parents=self.kept[rows],
@@ -124,8 +105,30 @@ class _Block:
             shares=_at(shares, rows, columns),
             others=self.kept[places],
             other_shares=_at(shares, places, columns),
+            confidences=sure[0],
+            other_confidences=sure[1],
         )
         return judgements.where((best > lowest).cpu().numpy()[columns])
+
+    def _confidences(
+        self, belief: Tensor, ahead: Indices, columns: Indices, rows: Indices
+    ) -> Floats:
+        """How likely anchors are right that stand in the `rows` [P, R] of these columns [R].
+
+        `ahead` [2, Q] are the first and the second anchor of each query.
+        """
+        if self.calibration is None:
+            return np.full(rows.shape, np.nan)
+        tempered = _log_shares(belief / self.calibration.temperature)
+        # No anchor is surer than one before it. The curve of later ones rises, or falls where it
+        # has learned little, so that of those the first tells for all that are left out here.
+        before = [_at(tempered, own, columns) for own in ahead[:, columns]]
+        confidences = []
+        for own in rows:
+            shares = np.stack([*before, _at(tempered, own, columns)], axis=1)
+            sure = self.calibration.confidence(np.exp(shares))
+            confidences.append(np.where(own == ahead[0, columns], sure[:, 0], sure[:, -1]))
+        return np.stack(confidences)
 
     def _pairs(self, columns: Indices, concepts: Indices) -> tuple[Tensor, Tensor]:
         """Concepts of the whole taxonomy as rows, as far as they remain, each with its column."""

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import struct
 import zipfile
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from taxoexpan.cleaning.judging import Judgements
+from taxoexpan.cleaning.judgements import Judgements
+from taxoexpan.cleaning.reasons import Fold, Reason
 from taxoexpan.errors import FormatError
 from taxoexpan.files import write_whole
 
 _NAME = re.compile(r"fold-(\d+)\.npz")
-_KINDS = {"shares": np.float64, "other_shares": np.float64}
+_NUMBERS = ("shares", "other_shares", "confidences", "other_confidences")
 _DAMAGE = (
-    OSError, ValueError, KeyError, EOFError, RuntimeError, struct.error, zlib.error,
+    OSError, ValueError, KeyError, TypeError, EOFError, RuntimeError, struct.error, zlib.error,
     zipfile.BadZipFile,
 )  # fmt: skip
-"""What reading a damaged zip can come to; NotImplementedError is a RuntimeError."""
+"""What reading a damaged file can come to; NotImplementedError is a RuntimeError."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +36,19 @@ class FoldFiles:
     folder: Path
     identity: str
 
-    def load(self) -> dict[int, Judgements]:
+    def load(self) -> dict[int, Fold]:
         """All folds that are there by their number; a damaged one, or another run's, is refused."""
         return {number: self._read(path) for number, path in sorted(_files_in(self.folder))}
 
-    def save(self, number: int, judgements: Judgements) -> None:
-        """Keep a fold that is done."""
+    def save(self, number: int, fold: Fold) -> None:
+        """Keep a fold that is done: the columns, and the reasons as JSON."""
         content = io.BytesIO()
-        columns: dict[str, Any] = {"identity": np.array(self.identity), **judgements.columns()}
+        reasons = json.dumps([asdict(reason) for reason in fold.reasons]).encode()
+        columns: dict[str, Any] = {
+            "identity": np.array(self.identity),
+            "reasons": np.frombuffer(reasons, np.uint8),
+            **fold.judgements.columns(),
+        }
         np.savez(content, **columns)
         try:
             self.folder.mkdir(exist_ok=True)
@@ -50,7 +57,7 @@ class FoldFiles:
             raise FormatError(self.folder, message) from None
         write_whole({self.folder / f"fold-{number}.npz": content.getvalue()}, force=True)
 
-    def _read(self, path: Path) -> Judgements:
+    def _read(self, path: Path) -> Fold:
         try:
             content = path.read_bytes()
             with zipfile.ZipFile(io.BytesIO(content)) as parts:
@@ -58,22 +65,24 @@ class FoldFiles:
                     raise ValueError("a checksum is wrong")
             with np.load(io.BytesIO(content), allow_pickle=False) as columns:
                 identity = str(columns["identity"])
+                told = json.loads(columns["reasons"].tobytes())
                 read = {column.name: columns[column.name] for column in fields(Judgements)}
             for name, column in read.items():
                 if column.shape != read["concepts"].shape or column.ndim != 1:
                     raise ValueError(f"{name} is not as long as the others")
-                if column.dtype != _KINDS.get(name, np.int64):
+                if column.dtype != (np.float64 if name in _NUMBERS else np.int64):
                     raise ValueError(f"{name} is of another kind")
+            reasons = tuple(Reason(**each) for each in told)
         except _DAMAGE as error:
             message = f"this fold cannot be read ({error}); remove it, and it is computed again"
             raise FormatError(path, message) from None
         if identity != self.identity:
             raise FormatError(
                 path,
-                "this fold is of another run, with another taxonomy, settings, seed or folds; give "
-                f"the same again, remove {self.folder}, or choose another folder with --work",
+                "this fold is of another run, with another taxonomy, settings, seed, folds or top; "
+                f"give the same again, remove {self.folder}, or choose another folder with --work",
             )
-        return Judgements(**read)
+        return Fold(Judgements(**read), reasons)
 
 
 def remove_folds(folder: Path) -> None:

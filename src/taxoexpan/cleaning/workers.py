@@ -19,32 +19,37 @@ import torch
 from tqdm import tqdm
 
 from taxoexpan.adjacency import Indices
-from taxoexpan.cleaning.judging import Judgements, Training, judge
+from taxoexpan.cleaning.judging import Training, judge
+from taxoexpan.cleaning.reasons import Fold
 from taxoexpan.errors import ModelError, TaxoExpanError
 from taxoexpan.taxonomy import Taxonomy
 
 
 @dataclass(frozen=True)
 class Task:
-    """One fold: its number, the concepts that are asked for, and how a model is trained."""
+    """One fold: its number, the concepts that are asked for, and how a model is trained.
+
+    So many of its relations are `explained`.
+    """
 
     number: int
     queries: Indices
     training: Training
     threads: int
+    explained: int
 
 
 def judged(
     taxonomy: Taxonomy, tasks: Sequence[Task], jobs: int, progress: bool
-) -> Iterator[tuple[int, Judgements]]:
-    """The judgements of each fold with its number, as soon as it is done."""
+) -> Iterator[tuple[int, Fold]]:
+    """Each fold with its number, as soon as it is done."""
     if jobs > 1 and len(tasks) > 1:
         yield from _in_processes(taxonomy, tasks, jobs)
         return
     for task in tasks:
         with _threads(task.threads):
-            judgements = judge(taxonomy, task.queries, task.training, progress)
-        yield task.number, judgements
+            fold = judge(taxonomy, task.queries, task.training, task.explained, progress)
+        yield task.number, fold
 
 
 @contextmanager
@@ -60,7 +65,7 @@ def _threads(count: int) -> Iterator[None]:
 
 def _in_processes(
     taxonomy: Taxonomy, tasks: Sequence[Task], jobs: int
-) -> Iterator[tuple[int, Judgements]]:
+) -> Iterator[tuple[int, Fold]]:
     """Start a process for each fold, so many at a time; whatever happens, none is left behind."""
     columns, waiting = _columns(taxonomy), iter(tasks)
     running: dict[Connection, tuple[int, BaseProcess]] = {}
@@ -73,11 +78,11 @@ def _in_processes(
                 return
             for pipe in [pipe for pipe in wait(list(running)) if isinstance(pipe, Connection)]:
                 number, process = running[pipe]
-                judgements = _received(pipe, number)
+                fold = _received(pipe, number)
                 process.join()
                 pipe.close()
                 del running[pipe]
-                yield number, judgements
+                yield number, fold
     finally:
         for pipe, (_, process) in running.items():
             process.terminate()
@@ -96,7 +101,7 @@ def _start(columns: dict[str, Any], task: Task) -> tuple[BaseProcess, Connection
     return process, here
 
 
-def _received(pipe: Connection, number: int) -> Judgements:
+def _received(pipe: Connection, number: int) -> Fold:
     """What the process of a fold has found; its warnings are passed on, and so is its error."""
     try:
         answer, noticed = pipe.recv()
@@ -106,7 +111,7 @@ def _received(pipe: Connection, number: int) -> Judgements:
         raise ModelError(f"{message}; {mend}") from None
     for message in noticed:
         warnings.warn(message, stacklevel=2)
-    if not isinstance(answer, Judgements):
+    if not isinstance(answer, Fold):
         raise ModelError(f"fold {number}: {answer}")
     return answer
 
@@ -119,10 +124,11 @@ def _serve(columns: dict[str, Any], task: Task, pipe: Connection) -> None:
     # tqdm's own lock is one between processes, which one that is stopped would leave behind.
     tqdm.set_lock(RLock())
     torch.set_num_threads(task.threads)
-    answer: Judgements | str
+    answer: Fold | str
     with warnings.catch_warnings(record=True) as noticed:
         try:
-            answer = judge(Taxonomy.from_columns(**columns), task.queries, task.training)
+            taxonomy = Taxonomy.from_columns(**columns)
+            answer = judge(taxonomy, task.queries, task.training, task.explained)
         except TaxoExpanError as error:
             answer = str(error)
     pipe.send((answer, [str(warning.message) for warning in noticed]))

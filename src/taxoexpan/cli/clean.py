@@ -18,6 +18,7 @@ from taxoexpan.cli.options import (
     read_taxonomy,
     settings_of,
 )
+from taxoexpan.cli.reporting import add_report
 from taxoexpan.errors import FormatError
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the folder for folds that are done, from which a run that was stopped goes on "
         "(default OUT.folds)",
     )
+    add_report(parser, "the same as a report to read in a browser, beside a .csv or .json")
     add_training(parser)
 
 
@@ -63,12 +65,14 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.files import preflight, write_whole
 
     _refuse_ending(options.output)
-    preflight([options.output], [options.taxonomy], options.force)
+    outputs = list(filter(None, (options.output, options.report)))
+    preflight(outputs, [options.taxonomy], options.force)
     settings = settings_of(options)
     taxonomy = read_taxonomy(options.taxonomy, options)
 
     from taxoexpan.cleaning import Training, clean
     from taxoexpan.cleaning.keeping import remove_folds
+    from taxoexpan.cleaning.running import EXPLAINED
 
     work = options.work or options.output.with_name(f"{options.output.name}.folds")
     try:
@@ -80,6 +84,7 @@ def run(options: argparse.Namespace) -> int:
             options.jobs,
             work,
             None if options.quiet else note,
+            max(options.top, EXPLAINED),
         )
     except KeyboardInterrupt:
         if work.exists():
@@ -88,13 +93,16 @@ def run(options: argparse.Namespace) -> int:
             )
         raise
     most = doubts[: options.top]
-    if options.output.suffix == ".html":
-        text = _as_page(options, taxonomy, most, len(doubts))
-    else:
-        text = spelled(most, options.output.suffix)
-    write_whole({options.output: text.encode()}, options.force)
+    ending = options.output.suffix
+    asked = options.report or ending == ".html"
+    page = _as_page(options, taxonomy, most, len(doubts)) if asked else ""
+    texts = {options.output: page if ending == ".html" else spelled(most, ending)}
+    if options.report:
+        texts[options.report] = page
+    write_whole({path: text.encode() for path, text in texts.items()}, options.force)
     remove_folds(work)
-    note(f"{len(doubts):,} relations judged; the {len(most):,} most doubtful in {options.output}")
+    where = " and ".join(map(str, outputs))
+    note(f"{len(doubts):,} relations judged; the {len(most):,} most doubtful in {where}")
     return 0
 
 
@@ -114,7 +122,7 @@ def spelled(doubts: Sequence[Doubt], ending: str) -> str:
     from taxoexpan.cleaning import doubts_csv
 
     if ending == ".json":
-        return as_json({"doubts": [doubt.as_dict() for doubt in doubts]})
+        return as_json({"doubts": [doubt.as_json() for doubt in doubts]})
     return doubts_csv(doubts)
 
 

@@ -68,12 +68,12 @@ def mentions_of_pairs(
     said: dict[tuple[int, int], list[Mention]] = {}
     of, targets, kinds = mentions.of_many(np.arange(len(mentions)))
     for query, target, kind in zip(of.tolist(), targets.tolist(), kinds.tolist(), strict=True):
-        said.setdefault((query, target), []).append(Mention(kind, _how(kind), gains[kind]))
+        said.setdefault((query, target), []).append(Mention(kind, how(kind), gains[kind]))
     keys = zip(pairs.query.tolist(), pairs.anchor.tolist(), strict=True)
     return [tuple(said.get(key, ())) for key in keys]
 
 
-def _how(kind: int) -> str:
+def how(kind: int) -> str:
     """The kind in words that stand alone; another sense stands behind the likeliest one."""
     likeliest = kind in (FIRST, SECOND, END, SAME)
     return KINDS[kind] if likeliest else f"{KINDS[kind - 1]}, in another sense"

@@ -32,30 +32,45 @@ def in_words(evidence: Evidence) -> str:
 
 
 def _sentences(evidence: Evidence) -> Iterator[str]:
-    first = evidence.first
-    named = [child for child in first.children[:NAMED] if _alike(child.cosine)]
+    yield from speaking_for(evidence)
+    if evidence.contest is not None and evidence.known:
+        yield _contested(evidence, evidence.contest)
+
+
+def speaking_for(evidence: Evidence) -> Iterator[str]:
+    """A sentence on what is like the query at the first suggestion, and one on what they share."""
+    first, named = evidence.first, named_children(evidence)
     if not evidence.known:
         yield "Nothing is known of its words, so that this is a guess."
-    elif named:
+    elif named and alike(named[0].cosine):
         verb = "is" if len(named) == 1 else "are"
-        yield f"Like {_listed(list(map(_with_number, named)))}, which {verb} already there."
+        yield f"Like {listed(list(map(with_number, named)))}, which {verb} already there."
     else:
-        named = list(first.children[:1])
         yield _nothing_alike(first)
     yield _mentioned(evidence) or _shared_words(first, named)
-    if evidence.contest is not None and evidence.known:
-        yield _contested(evidence, evidence.contest, named)
+
+
+def named_children(evidence: Evidence) -> list[Child]:
+    """The first suggestion's children that are named: those alike, or else the nearest."""
+    children = evidence.first.children
+    near = [child for child in children[:NAMED] if alike(child.cosine)]
+    return near or list(children[:1] if evidence.known else ())
 
 
 def _nothing_alike(first: Support) -> str:
     """What there is to say where no child is much like the query."""
-    label, number = first.parent.label, _number(first.cosine)
-    if not first.child_count:
-        if _alike(first.cosine):
-            return f"Like {label} itself ({number}), which has nothing under it yet."
-        return f"There is nothing under {label} yet, and the two are not much alike ({number})."
-    nearest = _with_number(first.children[0])
-    if _alike(first.cosine):
+    label, number = first.parent.label, in_short(first.cosine)
+    if not first.children:
+        # Cleaning hides concepts in groups: what is there may have been hidden with the query.
+        empty = not first.child_count
+        if alike(first.cosine):
+            state = ", which has nothing under it yet" if empty else "; what is under it was hidden"
+            return f"Like {label} itself ({number}){state}."
+        state = "There is nothing" if empty else "Hidden with it was what is"
+        yet = " yet" if empty else ""
+        return f"{state} under {label}{yet}, and the two are not much alike ({number})."
+    nearest = with_number(first.children[0])
+    if alike(first.cosine):
         return f"Like {label} itself ({number}) more than like {nearest}, the nearest there."
     return f"Nothing there is much like it; {nearest} comes nearest."
 
@@ -84,10 +99,10 @@ def _shared_words(first: Support, named: Sequence[Child]) -> str:
     words = list(dict.fromkeys([*first.words, *others]))[:MOST_WORDS]
     if not words:
         return "No word in common."
-    return f"Shares the {'word' if len(words) == 1 else 'words'} {_listed(words)}."
+    return f"Shares the {'word' if len(words) == 1 else 'words'} {listed(words)}."
 
 
-def _contested(evidence: Evidence, contest: Contest, named: Sequence[Child]) -> str:
+def _contested(evidence: Evidence, contest: Contest) -> str:
     """The runner-up, how far behind it is, and without what it would not be."""
     score, other = evidence.first.score, evidence.support[1].score
     lead = "Next best"
@@ -97,19 +112,19 @@ def _contested(evidence: Evidence, contest: Contest, named: Sequence[Child]) -> 
         lead = "Next best, close behind,"
     elif score >= FAR * other:
         lead = "Next best, far behind,"
-    told = f"{lead} was {_runner_up(evidence)}{_STANDING.get(contest.standing, '')}"
+    told = f"{lead} was {runner_up(evidence)}{_STANDING.get(contest.standing, '')}"
     decisive = contest.decisive
     if decisive is None or decisive.margin > contest.margin / 2:
         return f"{told}."
     verb = "been preferred" if decisive.reverses else "come closer"
-    ids = {child.concept.id for child in named}
-    return f"{told}, which would have {verb} {_without(evidence.first, contest, decisive, ids)}."
+    return f"{told}, which would have {verb} {without(evidence, contest, decisive)}."
 
 
-def _without(first: Support, contest: Contest, removal: Removal, named: set[str]) -> str:
+def without(evidence: Evidence, contest: Contest, removal: Removal) -> str:
     """The condition that a relation were not there, told from the runner-up, which is `it`."""
     upper, lower, other = removal.upper, removal.lower, contest.runner_up
-    if upper == first.parent and lower.id in named and lower != other:
+    first, named = evidence.first, [child.concept for child in named_children(evidence)]
+    if upper == first.parent and lower in named and lower != other:
         return f"without {lower.label}"
     above = "it" if upper == other else upper.label
     if lower in (first.parent, other):
@@ -117,7 +132,7 @@ def _without(first: Support, contest: Contest, removal: Removal, named: set[str]
     return f"without {lower.label} under {above}"
 
 
-def _runner_up(evidence: Evidence) -> str:
+def runner_up(evidence: Evidence) -> str:
     """Its label, or where it stands if the first one has the same."""
     other = evidence.support[1]
     if fold_name(other.parent.label) != fold_name(evidence.first.parent.label):
@@ -126,21 +141,23 @@ def _runner_up(evidence: Evidence) -> str:
     return f"another {other.parent.label} ({where})"
 
 
-def _alike(cosine: float) -> bool:
+def alike(cosine: float) -> bool:
+    """Whether two concepts are called alike."""
     return round(cosine, 2) >= LIKE  # as it is told
 
 
-def _with_number(child: Child) -> str:
-    return f"{child.concept.label} ({_number(child.cosine)})"
+def with_number(child: Child) -> str:
+    """A child's label and its cosine."""
+    return f"{child.concept.label} ({in_short(child.cosine)})"
 
 
-def _number(value: float) -> str:
+def in_short(value: float) -> str:
     """Two decimals, and no zero before them."""
     sign = "-" if round(value, 2) < 0 else ""
     return sign + f"{abs(value):.2f}".removeprefix("0")
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """One, one and another, or several with commas."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 

@@ -29,7 +29,7 @@ def details_of(taxonomy: Taxonomy, proposal: Proposal) -> Details:
     if evidence is None:
         facts = [*_about(proposal), *_others(proposal)]
         return Details(list(_paragraphs(taxonomy, proposal)), facts)
-    facts = [*_about(proposal), *_likeness(evidence), *_others(proposal), *_inside(evidence)]
+    facts = [*_about(proposal), *likeness(evidence.first), *_others(proposal), *inside(evidence)]
     tree = tree_of(taxonomy, proposal, evidence)
     return Details(list(_paragraphs(taxonomy, proposal)), facts, tree)
 
@@ -73,13 +73,12 @@ def _about(proposal: Proposal) -> Iterator[Fact]:
         yield "synonyms", ", ".join(proposal.query.synonyms)
 
 
-def _likeness(evidence: Evidence) -> Iterator[Fact]:
-    """What the new concept and the first parent have in common."""
-    first = evidence.first
-    names, heads = signed(first.cosine), signed(first.head_cosine)
-    yield "cosine", f"{names} with {first.parent.label}; last words alone {heads}"
-    yield "shared words", ", ".join(first.words) or "none"
-    for mention in first.mentions:
+def likeness(support: Support) -> Iterator[Fact]:
+    """What a concept and a suggested parent have in common."""
+    names, heads = signed(support.cosine), signed(support.head_cosine)
+    yield "cosine", f"{names} with {support.parent.label}; last words alone {heads}"
+    yield "shared words", ", ".join(support.words) or "none"
+    for mention in support.mentions:
         yield "mentioned", mention.how
 
 
@@ -91,7 +90,7 @@ def _others(proposal: Proposal) -> Iterator[Fact]:
         yield f"{name}, {suggestion.sureness:.2f}", suggestion.path
 
 
-def _inside(evidence: Evidence) -> Iterator[Fact]:
+def inside(evidence: Evidence, other: str = "runner-up's") -> Iterator[Fact]:
     """What the network made of it: whom the readout heeds, and what the raw score adds up to."""
     weighing, contest = evidence.weighing, evidence.contest
     shares = {
@@ -103,7 +102,7 @@ def _inside(evidence: Evidence) -> Iterator[Fact]:
     yield "looked at", ", ".join(heeded)
     yield "raw score", _added_up(evidence.first.parent, evidence.parts)
     if contest is not None:
-        yield "runner-up's", _added_up(contest.runner_up, contest.parts)
+        yield other, _added_up(contest.runner_up, contest.parts)
 
 
 def _added_up(parent: Concept, parts: Parts) -> str:
@@ -118,16 +117,16 @@ def tree_of(taxonomy: Taxonomy, proposal: Proposal, evidence: Evidence) -> Tree:
     sure = {each.parent.id: each.sureness for each in proposal.parents}
     first, second = evidence.first, evidence.support[1] if len(evidence.support) > 1 else None
     above = second.path if second is not None else ()
-    place = _place(first, sure.get(first.parent.id), above)
+    place = place_of(first, sure.get(first.parent.id), above)
     if proposal.moves:
         place = with_moves(place, [taxonomy.concept(id).label for id in proposal.moves])
     if second is None:
         return Tree(proposal.query.label, place)
-    other = _place(second, sure.get(second.parent.id), first.path, BESIDE)
+    other = place_of(second, sure.get(second.parent.id), first.path, BESIDE)
     return Tree(proposal.query.label, place, other)
 
 
-def _place(
+def place_of(
     support: Support, figure: float | None, other: Sequence[str], most: int | None = None
 ) -> Place:
     """A parent with its nearest children, but without one that leads on to the other place."""
