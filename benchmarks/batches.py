@@ -43,6 +43,11 @@ def main() -> None:
     parser.add_argument("--features", default="static")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="changes")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="none one after another, which encodes all anchors anew for every concept",
+    )
     options = parser.parse_args()
     settings = dict(map(parse_setting, options.changes))
     taxonomy = Taxonomy.read(options.taxonomy).in_force
@@ -62,6 +67,8 @@ def main() -> None:
         "together, nothing gained": lambda batch: jointly(model, batch, ()),
         "together": lambda batch: jointly(model, batch, newness),
     }
+    if options.quick:
+        del ways["one after another"]
     kinds = {
         "a subtree": subtrees.batches,
         f"{MIXED} subtrees": together(subtrees.batches, MIXED, options.seed),

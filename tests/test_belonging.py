@@ -14,6 +14,7 @@ from taxoexpan.belonging import (
     LARGEST,
     MISTAKEN,
     SIGNS,
+    agreement,
     branches_of,
     learn_belonging,
     nearest_region,
@@ -54,6 +55,17 @@ def test_the_nearest_region_is_the_deepest_that_holds_most(seed: int, count: int
     assert found in most
     rank = {id: (taxonomy.levels[taxonomy.index(id)], held[id]) for id in most}
     assert rank[found] == max(rank.values())
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
+def test_anchors_agree_by_what_they_have_above_them_in_common(seed: int, most: int) -> None:
+    taxonomy = random_taxonomy(seed, 30, 2)
+    anchors = np.random.default_rng(seed).choice(30, (4, most))
+    for told, row in zip(agreement(taxonomy, anchors), anchors.tolist(), strict=True):
+        lines = [{taxonomy.ids[i], *taxonomy.ancestors(taxonomy.ids[i])} for i in row]
+        shared = sum(len(a & b) for i, a in enumerate(lines) for j, b in enumerate(lines) if i != j)
+        whole = sum(map(len, lines)) * (most - 1)
+        assert told == pytest.approx(shared / whole if whole else 0.0)
 
 
 def test_a_region_is_named_where_most_suggestions_agree(model: TaxoExpan) -> None:

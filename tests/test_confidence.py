@@ -1,16 +1,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from builders import random_taxonomy
+from conftest import SMALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxoexpan import TaxoExpan
+from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.confidence import (
     FEWEST,
+    GAINS,
     TEMPERATURES,
     TOP,
     Calibration,
@@ -18,8 +22,13 @@ from taxoexpan.confidence import (
     Measured,
     Reliability,
     calibrate,
+    learn_gain,
     measure,
 )
+from taxoexpan.configuration import load_preset
+from taxoexpan.network.network import MatchingNetwork
+from taxoexpan.network.vectors import ConceptVectors
+from taxoexpan.placement import Anchors, Placement
 from taxoexpan.regression import sigmoid
 
 shares = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=40)
@@ -173,3 +182,45 @@ def test_few_that_are_right_are_not_enough() -> None:
     three, sixty = (Reliability.of(np.full(n, 0.99), np.ones(n, dtype=bool)) for n in (3, 60))
     assert three.threshold(0.9) is None
     assert sixty.threshold(0.9) == 0.99
+
+
+@pytest.mark.parametrize("matching", ["bilinear", "mlp"])
+def test_what_childless_anchors_gain_makes_the_true_parents_likeliest(matching: str) -> None:
+    dice = torch.Generator().manual_seed(3)
+    taxonomy = random_taxonomy(5, count=60)
+    vectors = torch.nn.functional.normalize(torch.randn(2, 60, 8, generator=dice), dim=2)
+    configuration = load_preset("best", matching=matching, fusion=0, hidden=8, output=8)
+    network = MatchingNetwork(configuration, 8)
+    network.reset(dice)
+    anchors = Anchors(taxonomy, ConceptVectors.of(vectors), 50)
+    placement = Placement(network, anchors, anchors.encode(network))
+    queries = torch.randn(2, FEWEST, 8, generator=dice)
+    draws = np.random.default_rng(4)
+    parents = [draws.choice(60, 1 + i % 2, replace=False) for i in range(FEWEST)]
+
+    def likelihood(gain: float) -> float:
+        raw = placement.scores(queries, childless=gain)
+        shares = network.match.log_match(raw).softmax(0)
+        return sum(float(shares[own, q].sum().log()) for q, own in enumerate(parents))
+
+    likely = [likelihood(gain) for gain in GAINS]
+    assert learn_gain(placement, queries, parents) == GAINS[int(np.argmax(likely))]
+    assert learn_gain(placement, queries[:, 1:], parents[1:]) == 0.0
+
+
+def test_a_model_that_rehearsed_growth_ranks_with_what_it_learned(pantry: Path) -> None:
+    taxonomy = Taxonomy.read(pantry)
+    many = SMALL | {"validation_share": 0.9}  # of ninety foods
+    grown = TaxoExpan(device="cpu", **many).fit(taxonomy)
+    calibration = grown.trust.calibration
+    assert calibration is not None
+    assert calibration.childless in GAINS
+    loose = TaxoExpan(device="cpu", validation="leaves", **many).fit(taxonomy)
+    assert loose.trust.childless == 0.0
+    first = grown.rank(["cold brew", "oat milk"], 1)
+    queries = grown._embed([s.query for s in first])
+    plain, gained = (
+        grown.placement.scores(queries, childless=g) for g in (0, calibration.childless)
+    )
+    assert [s.score for s in first] == pytest.approx(gained.softmax(0).amax(0).tolist(), rel=1e-4)
+    assert calibration.childless == 0 or not torch.allclose(plain, gained)

@@ -36,6 +36,8 @@ from taxoexpan.placement import Anchors, Placement, Ranking
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 SIZE, QUERIES = 6, 4
+GAIN = 0.75
+"""What anchors without children gain."""
 VARIANTS = [
     {"propagation": propagation, "fusion": fusion, "readout": readout, "matching": matching}
     for propagation, readout, matching in (
@@ -106,10 +108,11 @@ def agrees_with_real_removals(seed: int, siblings: int, variant: dict[str, objec
         vectors = ConceptVectors.of(both)
         anchors = Anchors(taxonomy, vectors, siblings)
         placement = Placement(network, anchors, anchors.encode(network))
-        ranking, whole = placement.rank(queries, 2), placement.scores(queries).numpy()
+        ranking, plain = placement.rank(queries, 2), placement.scores(queries).numpy()
         around = look_around(anchors, two_each(ranking), queries)
-        scores, removals = try_removals(network, anchors, around, queries)
-        assert np.allclose(scores.total, whole[around.pairs.anchor, around.pairs.query])
+        scores, removals = try_removals(network, anchors, around, queries, GAIN)
+        whole = placement.scores(queries, childless=GAIN).numpy()
+        assert np.allclose(scores.total, plain[around.pairs.anchor, around.pairs.query])
 
         @cache
         def after(parent: int, child: int) -> NDArray[np.float64]:
@@ -118,8 +121,8 @@ def agrees_with_real_removals(seed: int, siblings: int, variant: dict[str, objec
             keys = left.encode(network)
             if siblings < len(taxonomy):
                 keys = fixed_keys(network, taxonomy, fewer, both[0], siblings)
-            scores: NDArray[np.float64] = Placement(network, left, keys).scores(queries).numpy()
-            return scores
+            then = Placement(network, left, keys).scores(queries, childless=GAIN)
+            return then.numpy()
 
         tried = set()
         for query, anchor, neighbour, is_child, change in zip(
@@ -174,9 +177,9 @@ def small_case(
 def test_the_parts_add_up_to_the_score_that_ranks() -> None:
     network, anchors, placement, queries, concepts = small_case(mentions="yes")
     said = Mentions.from_rows([[(i, FIRST), (i + 1, END), (i, SAME)] for i in range(11)])
-    ranking = placement.rank(queries, 3, said)
-    scores = placement.scores(queries, said)
-    found = explain(network, anchors, concepts, queries, ranking, said)
+    ranking = placement.rank(queries, 3, said, childless=GAIN)
+    scores = placement.scores(queries, said, GAIN)
+    found = explain(network, anchors, concepts, queries, ranking, said, GAIN)
     for query, evidence in enumerate(found):
         first, second, _ = ranking.anchors[query].tolist()
         assert evidence.contest is not None
@@ -187,6 +190,7 @@ def test_the_parts_add_up_to_the_score_that_ranks() -> None:
         gained = sum(mention.bonus for mention in evidence.first.mentions)
         assert evidence.parts.mentions == pytest.approx(gained)
     assert any(evidence.parts.mentions for evidence in found)
+    assert {evidence.parts.childless for evidence in found} == {0.0, GAIN}
 
 
 def test_the_nearest_children_and_their_cosines_are_told_of_every_suggestion() -> None:

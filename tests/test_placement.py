@@ -67,6 +67,25 @@ def test_a_deprecated_concept_is_never_offered() -> None:
     assert abs(ranking.scores.sum() - 1) < 1e-6
 
 
+def test_anchors_without_children_gain_what_they_are_given() -> None:
+    taxonomy = Taxonomy.from_columns(
+        list("abcd"), list("abcd"), np.array([0, 1]), np.array([1, 2]), deprecated=(3,)
+    )
+    keys = torch.tensor([[3.0], [2.0], [1.0], [9.0]])
+    network = MatchingNetwork(load_preset("best", fusion=0), 1)
+    anchors = Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50)
+    placement = Placement(network, anchors, keys)
+    assert placement.childless.tolist() == [2, 3]
+    plain = placement.rank(torch.ones(2, 1, 1), 4)
+    assert plain.anchors.tolist() == [[0, 1, 2]]
+    gained = placement.rank(torch.ones(2, 1, 1), 4, temperature=2.0, childless=1.5)
+    assert gained.anchors.tolist() == [[0, 2, 1]]
+    told = np.exp([3.0, 2.5, 2.0])
+    assert np.allclose(gained.scores, told / told.sum())
+    heated = np.exp([1.5, 1.25, 1.0])
+    assert np.allclose(gained.tempered, heated / heated.sum())
+
+
 @given(st.integers(0, 10_000), st.integers(1, 400), st.integers(1, 6))
 @settings(max_examples=60, deadline=None)
 def test_the_best_of_groups_are_the_best_of_all(seed: int, anchors: int, top_k: int) -> None:

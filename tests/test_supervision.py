@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from taxoexpan.configuration import load_preset
 from taxoexpan.mentions import Mentions
-from taxoexpan.supervision import Supervision, TrainingBatch, hold_out, mask_leaves
+from taxoexpan.supervision import (
+    Supervision,
+    TrainingBatch,
+    hold_out,
+    mask_growth,
+    mask_leaves,
+)
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 
@@ -109,6 +115,43 @@ def test_masked_leaves_leave_the_graph_with_their_relations() -> None:
 def test_the_same_seed_masks_the_same_leaves() -> None:
     taxonomy = random_taxonomy(2, count=200)
     one, same, other = (mask_leaves(taxonomy, 0.3, 20, seed) for seed in (1, 1, 2))
+    assert one.concepts == same.concepts
+    assert one.concepts != other.concepts
+    assert len(one.concepts) <= 20
+
+
+@given(st.integers(0, 10_000), st.floats(0.05, 0.6))
+@settings(max_examples=40, deadline=None)
+def test_half_of_what_is_masked_as_growth_comes_in_whole_families(seed: int, share: float) -> None:
+    taxonomy = random_taxonomy(seed, count=200)
+    holdout = mask_growth(taxonomy, share, 1000, seed)
+    loose = mask_leaves(taxonomy, share, 1000, seed)
+    assert len(holdout.concepts) == len(loose.concepts)
+    gone = {concept.id for concept in holdout.concepts}
+    assert not any(taxonomy.children(id) for id in gone)
+    families = [
+        taxonomy.children(id)
+        for id in taxonomy
+        if taxonomy.children(id) and not any(map(taxonomy.children, taxonomy.children(id)))
+    ]
+    emptied = sum(len(family) for family in families if gone.issuperset(family))
+    untouched = [len(family) for family in families if gone.isdisjoint(family)]
+    if untouched:  # the smallest of them did not fit any more
+        assert emptied > len(gone) // 2 - min(untouched)
+
+
+def test_a_family_that_is_too_large_is_not_masked() -> None:
+    flat = Taxonomy(
+        [Concept(str(i), str(i)) for i in range(101)], [("0", str(i)) for i in range(1, 101)]
+    )
+    holdout = mask_growth(flat, 0.3, 1000, seed=0)
+    assert len(holdout.concepts) == 30
+    assert len(holdout.taxonomy) == 71
+
+
+def test_the_same_seed_masks_the_same_growth() -> None:
+    taxonomy = random_taxonomy(2, count=200)
+    one, same, other = (mask_growth(taxonomy, 0.3, 20, seed) for seed in (1, 1, 2))
     assert one.concepts == same.concepts
     assert one.concepts != other.concepts
     assert len(one.concepts) <= 20

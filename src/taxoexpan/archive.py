@@ -27,7 +27,7 @@ from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training import History
 from taxoexpan.trust import Trust
 
-KIND, VERSION = "taxoexpan-model", 5
+KIND, VERSION = "taxoexpan-model", 6
 CONFIG, WEIGHTS, ANCHORS, TAXONOMY, FEATURES, TRUST = (
     "config.json",
     "weights.safetensors",

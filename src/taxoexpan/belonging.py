@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from taxoexpan.adjacency import Indices
+from taxoexpan.adjacency import Adjacency, Indices
 from taxoexpan.mentions import Mentions
-from taxoexpan.placement import Placement
+from taxoexpan.placement import Placement, best_of
 from taxoexpan.regression import Floats, logistic, sigmoid
 from taxoexpan.taxonomy import Taxonomy
 
@@ -34,6 +34,7 @@ SIGNS = (
     "cosine of the nearest",
     "cosine of the tenth",
     "of a head word",
+    "agreement of the ten best",
 )
 """What is looked at."""
 
@@ -57,7 +58,7 @@ class Belonging:
         return cls(centre, scale, weights, float(kept["least"]))
 
     def odds(self, signs: Floats) -> Floats:
-        """The log-odds that each query has a good place: [Q, 5] → [Q]."""
+        """The log-odds that each query has a good place: [Q, S] → [Q]."""
         table = _table(signs, np.array(self.centre), np.array(self.scale))
         return np.asarray(table @ np.array(self.weights))
 
@@ -116,9 +117,30 @@ def signs_of(
                 each.masked_fill_(shut, -torch.inf)
         best = scores.amax(0)
         near = names.topk(count, dim=0).values
+        ten = best_of(scores, count)[1].T.cpu().numpy()
         rows = (best, best - scores.logsumexp(0), near[0], near[-1], heads.amax(0))
-        signs.append(torch.stack(rows, dim=1).cpu().numpy())
+        told = torch.stack(rows, dim=1).cpu().numpy()
+        signs.append(np.column_stack([told, agreement(taxonomy, ten)]))
     return np.asarray(np.nan_to_num(np.concatenate(signs), neginf=-1.0))
+
+
+def agreement(taxonomy: Taxonomy, anchors: Indices) -> Floats:
+    """How near the anchors of each query stand to each other: [Q, K] → [Q].
+
+    It is the share of what an anchor is or lies below that another of them is or lies below too:
+    1 where all are the same, 0 where they have nothing in common.
+    """
+    count, most = anchors.shape
+    distinct, rows = np.unique(anchors, return_inverse=True)
+    owners, above = taxonomy.parents_of.reach_of_many(distinct)
+    owners = np.concatenate([np.arange(len(distinct)), owners])
+    lines = Adjacency.from_pairs(owners, np.concatenate([distinct, above]), len(distinct))
+    places, found = lines.of_many(rows.reshape(-1))
+    pairs, shared = np.unique(places // most * len(taxonomy) + found, return_counts=True)
+    queries = pairs // len(taxonomy)
+    common = np.bincount(queries, shared * (shared - 1), minlength=count)
+    total = np.bincount(queries, shared, minlength=count)
+    return np.asarray(common / np.maximum(total * (most - 1), 1))
 
 
 def branches_of(taxonomy: Taxonomy, parents: Sequence[Indices]) -> Indices:

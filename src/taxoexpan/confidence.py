@@ -1,8 +1,10 @@
 """How sure: scores of held-out leaves become the probability that a parent is right.
 
-The scores are softened by a temperature (of the softmax over all anchors), and what comes out is
-mapped to the share of held-out leaves for which it was right: as it is, by a logistic curve
-(Platt), or by rising steps (isotonic), whichever foretells leaves best that it was not fitted to.
+Where these were held out as taxonomies grow, what anchors without children should gain is learned
+first: a network that sees each family with most of its members thinks little of them. The scores
+are softened by a temperature (of the softmax over all anchors), and what comes out is mapped to the
+share of held-out leaves for which it was right: as it is, by a logistic curve (Platt), or by rising
+steps (isotonic), whichever foretells leaves best that it was not fitted to.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from taxoexpan.placement import Placement, best_of
 from taxoexpan.regression import Floats, isotonic, logistic, logit, sigmoid
 
 TEMPERATURES = tuple(np.geomspace(0.25, 4, 17).round(4).tolist())
+GAINS = tuple(np.linspace(-3, 3, 13).tolist())
+"""What anchors without children may gain."""
 TOP = 5
 """Of every leaf's suggestions so many are learned from."""
 FEWEST = 50
@@ -35,13 +39,15 @@ class Measured:
     """What Q held-out queries scored: the best raw scores [Q, K], and which were right [Q, K].
 
     `totals` [Q, T] are the logarithms of the softmax's divisors at every temperature, and
-    `likelihood` [T] the mean logarithm of the true parents' shares.
+    `likelihood` [T] the mean logarithm of the true parents' shares. `childless` is what anchors
+    without children gained.
     """
 
     scores: Floats
     right: NDArray[np.bool_]
     totals: Floats
     likelihood: Floats
+    childless: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -140,12 +146,16 @@ def _at_least(right: float, count: float) -> float:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The temperature, the curve of first suggestions and that of all others, and how they do."""
+    """The temperature, the curve of first suggestions and that of all others, and how they do.
+
+    `childless` is what anchors without children gain when all are ranked.
+    """
 
     temperature: float
     first: Curve
     later: Curve
     reliability: Reliability
+    childless: float = 0.0
 
     def confidence(self, shares: Floats) -> Floats:
         """How likely each suggestion is right, by its share of the tempered softmax: [Q, K]."""
@@ -168,7 +178,8 @@ class Calibration:
         )
         told = kept["reliability"]
         reliability = Reliability(tuple(told["confidence"]), tuple(told["right"]))
-        return cls(float(kept["temperature"]), first, later, reliability)
+        temperature, childless = float(kept["temperature"]), float(kept["childless"])
+        return cls(temperature, first, later, reliability, childless)
 
 
 def measure(
@@ -176,10 +187,11 @@ def measure(
     queries: Tensor,
     parents: Sequence[Indices],
     mentions: Mentions | None = None,
+    childless: float = 0.0,
 ) -> Measured:
     """Score held-out queries, vectors [2, Q, D1], whose true parents are known."""
     parts: list[list[NDArray[Any]]] = [[], [], [], []]
-    for start, raw in placement.blocks(queries, mentions):
+    for start, raw in placement.blocks(queries, mentions, childless):
         block = placement.match.log_match(raw)
         best, rows = best_of(block, min(TOP, len(block)))
         own = _padded(parents[start : start + block.shape[1]]).to(block.device)
@@ -190,7 +202,36 @@ def measure(
         for part, tensor in zip(parts, made, strict=True):
             part.append(tensor.T.cpu().numpy())
     scores, right, divisors, own_shares = (np.concatenate(part) for part in parts)
-    return Measured(scores, right, divisors, own_shares.mean(axis=0))
+    return Measured(scores, right, divisors, own_shares.mean(axis=0), childless)
+
+
+def learn_gain(
+    placement: Placement,
+    queries: Tensor,
+    parents: Sequence[Indices],
+    mentions: Mentions | None = None,
+) -> float:
+    """What anchors without children should gain, so that the true parents are likeliest.
+
+    Nothing, where the held-out queries are too few to tell.
+    """
+    if len(parents) < FEWEST:
+        return 0.0
+    likely = np.zeros(len(GAINS))
+    alone = placement.childless
+    is_alone = torch.zeros(len(placement.keys), 1, dtype=torch.bool, device=alone.device)
+    is_alone[alone] = True
+    for start, raw in placement.blocks(queries, mentions):
+        own = _padded(parents[start : start + raw.shape[1]]).to(raw.device)
+        others = placement.match.log_match(raw).masked_fill(is_alone, -torch.inf).logsumexp(0)
+        own_raw, own_alone = raw.gather(0, own.relu()), is_alone[:, 0][own.relu()]
+        childless = raw[alone]
+        for place, gain in enumerate(GAINS):
+            told = placement.match.log_match(own_raw + gain * own_alone)
+            told = told.masked_fill(own < 0, -torch.inf).logsumexp(0)
+            total = placement.match.log_match(childless + gain).logsumexp(0).logaddexp(others)
+            likely[place] += float((told - total).sum())
+    return float(GAINS[int(likely.argmax())])
 
 
 def _padded(parents: Sequence[Indices]) -> Tensor:
@@ -216,7 +257,7 @@ def calibrate(measured: Measured, seed: int = 0) -> Calibration | None:
     first, sure = _best_curve(odds[:, :1], right[:, :1], folds)
     later, _ = _best_curve(odds[:, 1:], right[:, 1:], folds)
     reliability = Reliability.of(sure[:, 0], right[:, 0])
-    return Calibration(temperature, first, later, reliability)
+    return Calibration(temperature, first, later, reliability, measured.childless)
 
 
 def _best_curve(odds: Floats, right: NDArray[np.bool_], folds: Indices) -> tuple[Curve, Floats]:

@@ -88,6 +88,9 @@ class Configuration:
     """Epochs without a better validation before training stops."""
     monitor: str
     """The validation figure that decides: mr, or reciprocal_rank."""
+    validation: str
+    """What is masked for validation, to see when to stop and how sure to be: leaves, loose ones; or
+    growth, as taxonomies grow: half of them whole families, whose parents have no child left."""
     validation_share: float
     """Share of the leaves that is masked for validation."""
     validation_most: int
@@ -138,6 +141,7 @@ CHOICES = {
     "mentions": ("yes", "no"),
     "definitions": ("apart", "joined"),
     "monitor": ("mr", "reciprocal_rank"),
+    "validation": ("leaves", "growth"),
 }
 """What a setting that is a word may be; known here, so that no network is needed to refuse it."""
 

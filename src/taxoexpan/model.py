@@ -22,10 +22,10 @@ from taxoexpan.archive import (
     taxonomy_digest,
     training_record,
 )
-from taxoexpan.belonging import learn_belonging, signs_of
+from taxoexpan.belonging import Belonging, learn_belonging, signs_of
 from taxoexpan.board import Board, refuse_board
 from taxoexpan.checkpoint import Checkpoint, identity_of
-from taxoexpan.confidence import calibrate, measure
+from taxoexpan.confidence import Calibration, calibrate, learn_gain, measure
 from taxoexpan.configuration import load_preset
 from taxoexpan.decisions import MERGE, NO_PLACE, Suggestion, choose
 from taxoexpan.devices import choose_device
@@ -52,7 +52,7 @@ from taxoexpan.placement import Anchors, Placement, Ranking
 from taxoexpan.proposals import with_further_parents, with_merge, with_moves
 from taxoexpan.rehearsal import learn_newness
 from taxoexpan.screening import screen
-from taxoexpan.supervision import Holdout, Supervision, mask_leaves
+from taxoexpan.supervision import MASKS, Holdout, Supervision
 from taxoexpan.synonymy import Doubles, Synonymy
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training import History, Report, train
@@ -112,7 +112,10 @@ class TaxoExpan:
         if tensorboard:
             refuse_board(Path(tensorboard))
         began, c = time.monotonic(), self.configuration
-        holdout = holdout or mask_leaves(known, c.validation_share, c.validation_most, self.seed)
+        as_it_grows = holdout is None and c.validation == "growth"
+        if holdout is None:
+            mask = MASKS[c.validation]
+            holdout = mask(known, c.validation_share, c.validation_most, self.seed)
         self.encoder.show_progress(progress)
         known_later = [as_concept(concept) for concept in expected]
         self.encoder.learn(names_of([*taxonomy.concepts, *holdout.concepts, *known_later]))
@@ -151,7 +154,8 @@ class TaxoExpan:
                 self._checkpoint(checkpoint, taxonomy, holdout),
             )
         held = Placement(network, anchors, anchors.encode(network))
-        trust = self._learn_trust(held, queries, holdout, asked, taxonomy, vectors)
+        judged = self._judge(held, queries, holdout, asked, as_it_grows)
+        trust = Trust(*judged, self._learn_synonymy(taxonomy, vectors))
         seconds = time.monotonic() - began
         record = training_record(taxonomy, self.encoder, self.history, seconds)
         keys = Anchors(taxonomy, ConceptVectors.of(vectors), c.siblings).encode(network)
@@ -161,23 +165,28 @@ class TaxoExpan:
         self._placement, self._lexicon, self._newness = None, None, None
         return self
 
-    def _learn_trust(
+    def _judge(
         self,
         held: Placement,
         queries: Tensor,
         holdout: Holdout,
         mentions: Mentions | None,
-        taxonomy: Taxonomy,
-        vectors: Tensor,
-    ) -> Trust:
-        """How far to trust the model: from the held-out leaves, and from the synonyms there are."""
-        synonymy = Synonymy.learn(taxonomy, vectors.cpu().numpy(), self._as_array, self.seed)
-        weights = None if synonymy is None else tuple(synonymy.weights.tolist())
+        as_it_grows: bool,
+    ) -> tuple[Calibration | None, Belonging | None]:
+        """How sure to be of a parent and of there being one, from what was held out."""
         if not holdout.concepts:
-            return Trust(synonymy=weights)
-        measured = measure(held, queries, holdout.parents, mentions)
-        belonging = learn_belonging(held, queries, holdout.parents, mentions)
-        return Trust(calibrate(measured, self.seed), belonging, weights)
+            return None, None
+        parents = holdout.parents
+        # Loose leaves know next to nothing of anchors without children.
+        gain = learn_gain(held, queries, parents, mentions) if as_it_grows else 0.0
+        measured = measure(held, queries, parents, mentions, gain)
+        belonging = learn_belonging(held, queries, parents, mentions)
+        return calibrate(measured, self.seed), belonging
+
+    def _learn_synonymy(self, taxonomy: Taxonomy, vectors: Tensor) -> tuple[float, ...] | None:
+        """What makes a synonym, from those that there are."""
+        learned = Synonymy.learn(taxonomy, vectors.cpu().numpy(), self._as_array, self.seed)
+        return None if learned is None else tuple(learned.weights.tolist())
 
     def suggest(self, concepts: Iterable[str | Concept], top_k: int = 5) -> list[Suggestion]:
         """The best parents of each new concept, best first.
@@ -229,7 +238,8 @@ class TaxoExpan:
     ) -> list[Evidence]:
         """The evidence of each concept, given its vectors [2, Q, D]."""
         network, mentions = self._fitted().network.to(self.device), self._mentions_of(concepts)
-        return explain(network, self.placement.anchors, concepts, vectors, ranking, mentions)
+        anchors, gain = self.placement.anchors, self.trust.childless
+        return explain(network, anchors, concepts, vectors, ranking, mentions, gain)
 
     def _rank(
         self, concepts: Sequence[Concept], top_k: int, least: int = 1
@@ -245,7 +255,8 @@ class TaxoExpan:
         warn_of_unknown(vectors.cpu().numpy(), concepts)
         mentions, calibration = self._mentions_of(concepts), trust.calibration
         heat = calibration.temperature if calibration else 1.0
-        ranking = self.placement.rank(vectors, max(top_k, least), mentions, heat)
+        most = max(top_k, least)
+        ranking = self.placement.rank(vectors, most, mentions, heat, trust.childless)
         sure = calibration.confidence(ranking.tempered).tolist() if calibration else None
         homeless = self._without_place(vectors, mentions)
         offered = np.unique(ranking.anchors).tolist()
@@ -354,8 +365,8 @@ class TaxoExpan:
         placement = Placement(network, anchors, anchors.encode(network))
         lexicon = self._lexicon_of(holdout.taxonomy)
         mentions = None if lexicon is None else lexicon.mentions(holdout.concepts)
-        queries = self._embed(holdout.concepts)
-        return metrics_of(placement.true_ranks(queries, holdout.parents, mentions=mentions))
+        queries, gain = self._embed(holdout.concepts), self.trust.childless
+        return metrics_of(placement.true_ranks(queries, holdout.parents, 0.0, mentions, gain))
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the model as a directory."""

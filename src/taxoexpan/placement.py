@@ -107,11 +107,20 @@ class Placement:
         closed = np.flatnonzero(np.isin(anchors.chosen, deprecated))
         self.closed = torch.from_numpy(closed).to(keys.device)
 
+    @cached_property
+    def childless(self) -> Tensor:
+        """The rows of the anchors that have no child."""
+        degrees = self.anchors.taxonomy.children_of.degrees[self.anchors.chosen]
+        return torch.from_numpy(np.flatnonzero(degrees == 0)).to(self.keys.device)
+
     @torch.no_grad()
-    def scores(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:
+    def scores(
+        self, queries: Tensor, mentions: Mentions | None = None, childless: float = 0.0
+    ) -> Tensor:
         """What orders every anchor for every query, higher is better: [2, Q, D1] → [N, Q].
 
-        `mentions` are those of the queries, for a network that heeds them.
+        `mentions` are those of the queries, for a network that heeds them; `childless` is what
+        anchors without children gain.
         """
         scores = self.match.grid(self.keys, self.match.asked(queries[0]))
         if self.fusion is not None:
@@ -127,17 +136,19 @@ class Placement:
             of, anchors, kinds = mentions.of_many(np.arange(len(mentions)))
             pairs = torch.from_numpy(np.stack([anchors, of, kinds])).to(scores.device)
             scores += self.mentions(pairs, *scores.shape)
+        if childless:
+            scores[self.childless] += childless
         return scores.index_fill_(0, self.closed, -torch.inf)
 
     def blocks(
-        self, queries: Tensor, mentions: Mentions | None = None
+        self, queries: Tensor, mentions: Mentions | None = None, childless: float = 0.0
     ) -> Iterator[tuple[int, Tensor]]:
         """The scores of a few queries at a time, each beside the first one's place."""
         size = min(256, max(1, CELLS // len(self.keys)))
         for start in range(0, queries.shape[1], size):
             stop = min(start + size, queries.shape[1])
             own = None if mentions is None else mentions.between(start, stop)
-            yield start, self.scores(queries[:, start:stop], own)
+            yield start, self.scores(queries[:, start:stop], own, childless)
 
     def rank(
         self,
@@ -145,11 +156,15 @@ class Placement:
         top_k: int,
         mentions: Mentions | None = None,
         temperature: float = 1.0,
+        childless: float = 0.0,
     ) -> Ranking:
-        """The best anchors; a score is the anchor's share of the softmax over all anchors."""
+        """The best anchors; a score is the anchor's share of the softmax over all anchors.
+
+        What anchors without children gain, `childless`, counts in all of it.
+        """
         top_k = min(top_k, len(self.keys) - len(self.closed))
         anchors, scores, tempered = [], [], []
-        for _, block in self.blocks(queries, mentions):
+        for _, block in self.blocks(queries, mentions, childless):
             best, places = best_of(block, top_k)
             anchors.append(places.T)
             best, belief = self.match.log_match(best), self.match.log_match(block)
@@ -169,6 +184,7 @@ class Placement:
         parents: Sequence[Indices],
         ties: float = 0.0,
         mentions: Mentions | None = None,
+        childless: float = 0.0,
     ) -> list[NDArray[np.floating]]:
         """The rank of each true parent of each query, its other true parents left out.
 
@@ -176,7 +192,7 @@ class Placement:
         with a half, a network that scores all alike ranks in the middle, and not first.
         """
         ranks: list[NDArray[np.floating]] = []
-        for start, block in self.blocks(queries, mentions):
+        for start, block in self.blocks(queries, mentions, childless):
             ranks += ranks_in(block, parents[start : start + block.shape[1]], ties)
         return ranks
 

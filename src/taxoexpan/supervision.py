@@ -49,6 +49,35 @@ def mask_leaves(taxonomy: Taxonomy, share: float, most: int, seed: int) -> Holdo
     return hold_out(taxonomy, [taxonomy.ids[i] for i in np.sort(chosen)])
 
 
+def mask_growth(taxonomy: Taxonomy, share: float, most: int, seed: int) -> Holdout:
+    """Hold out as many leaves as taxonomies grow: half of them loose, half in whole families.
+
+    A family is all children of a concept, where these are leaves. Of what real taxonomies add,
+    about half comes under concepts that had no child before, which loose leaves never tell of.
+    """
+    generator = np.random.default_rng(seed)
+    parents_of, children_of = taxonomy.parents_of, taxonomy.children_of
+    leaves = (children_of.degrees == 0) & (parents_of.degrees > 0)
+    count = min(int(leaves.sum() * share), most)
+    parents, children = taxonomy.relation_indices
+    own_leaves = np.bincount(parents[leaves[children]], minlength=len(taxonomy))
+    families = np.flatnonzero((own_leaves > 0) & (own_leaves == children_of.degrees))
+    chosen, room = [], count // 2
+    for parent in generator.permutation(families).tolist():
+        if own_leaves[parent] <= room:
+            chosen.append(parent)
+            room -= int(own_leaves[parent])
+    together = np.unique(children_of.of_many(np.array(chosen, dtype=np.int64))[1])
+    leaves[together] = False
+    loose = generator.permutation(np.flatnonzero(leaves))[: count - len(together)]
+    held = np.sort(np.concatenate([together, loose]))
+    return hold_out(taxonomy, [taxonomy.ids[i] for i in held])
+
+
+MASKS = {"leaves": mask_leaves, "growth": mask_growth}
+"""What is masked for validation, by the setting of that name."""
+
+
 @dataclass(frozen=True)
 class TrainingBatch:
     """B training instances over the egonets of A anchors.

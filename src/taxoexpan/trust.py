@@ -21,6 +21,11 @@ class Trust:
     belonging: Belonging | None = None
     synonymy: tuple[float, ...] | None = None
 
+    @property
+    def childless(self) -> float:
+        """What anchors without children gain when all are ranked."""
+        return self.calibration.childless if self.calibration else 0.0
+
     def as_dict(self) -> dict[str, Any]:
         """As it is kept in JSON."""
         return asdict(self)

@@ -127,7 +127,8 @@ def test_taxoexpan_ranks_as_the_product_does(
     model = TaxoExpan("best", 2, "cpu", **settings).fit(old.in_force)
     vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
     mentions = Lexicon.of(growth.taxonomy).mentions(growth.queries.concepts)
-    expected = model.placement.true_ranks(vectors, growth.queries.parents, 0.5, mentions)
+    gain = model.trust.childless
+    expected = model.placement.true_ranks(vectors, growth.queries.parents, 0.5, mentions, gain)
     assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]
 
 

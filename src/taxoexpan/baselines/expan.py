@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from taxoexpan.baselines.method import Method, Problem
+from taxoexpan.confidence import learn_gain
 from taxoexpan.configuration import load_preset
 from taxoexpan.mentions import Mentions
 from taxoexpan.metrics import Metrics, metrics_of
@@ -49,8 +50,11 @@ class NetworkMethod(Method):
             history = train(network, vectors, supervision, validate, c, report)
         if history.interrupted:
             raise KeyboardInterrupt
-        self.network = network
+        self.network, self.gain = network, 0.0
         self.place_in(problem.taxonomy, problem.vectors)
+        if problem.as_it_grows:
+            asked = problem.validation
+            self.gain = learn_gain(self.placement, asked.vectors, asked.parents, asked.mentions)
         return history
 
     def place_in(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
@@ -62,7 +66,7 @@ class NetworkMethod(Method):
 
     def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:
         """The raw score of every pair: [2, Q, D] → [N, Q]."""
-        return self.placement.scores(queries, mentions)
+        return self.placement.scores(queries, mentions, self.gain)
 
     @property
     def settings(self) -> dict[str, Any]:

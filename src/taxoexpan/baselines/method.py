@@ -44,13 +44,15 @@ class Problem:
 
     The first vectors are of names and definitions, the second of head words; see
     `features.concepts`. All tensors are on one device. `mentions` are those of the
-    taxonomy's concepts.
+    taxonomy's concepts. `as_it_grows` says that the queries were held out as taxonomies grow, so
+    that they tell how likely anchors without children are.
     """
 
     taxonomy: Taxonomy
     vectors: Tensor
     validation: Queries
     mentions: Mentions | None = None
+    as_it_grows: bool = False
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,9 @@ class Training:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def model(self) -> TaxoExpan:
-        """A model that has learned nothing yet."""
-        return TaxoExpan(self.preset, self.seed, self.device, **self.settings)
+        """A model that has learned nothing yet; how sure it is, loose leaves tell it, as asked."""
+        settings = {**self.settings, "validation": "leaves"}
+        return TaxoExpan(self.preset, self.seed, self.device, **settings)
 
 
 def judge(

@@ -13,7 +13,7 @@ from taxoexpan.evidence.parts import Contest, Evidence, Mention, Parts, Removal
 from taxoexpan.evidence.removals import Removals, try_removals
 from taxoexpan.evidence.rescoring import Scores
 from taxoexpan.evidence.support import mentions_of_pairs, support_of_pairs
-from taxoexpan.evidence.surroundings import Pairs, look_around
+from taxoexpan.evidence.surroundings import Floats, Pairs, look_around
 from taxoexpan.evidence.weighing import weigh
 from taxoexpan.mentions import Mentions
 from taxoexpan.network.network import MatchingNetwork
@@ -31,11 +31,12 @@ def explain(
     queries: Tensor,
     ranking: Ranking,
     mentions: Mentions | None = None,
+    childless: float = 0.0,
 ) -> list[Evidence]:
     """Why each query was given its anchors in the ranking; queries are vectors [2, Q, D].
 
     Where the ranking has one anchor a query there is no contest. `mentions` are those of the
-    queries, for a network that heeds them.
+    queries, for a network that heeds them; `childless` what anchors without children gained.
     """
     known = Lookup(anchors.taxonomy)
     found: list[Evidence] = []
@@ -43,7 +44,7 @@ def explain(
         some = ranking.between(start, stop)
         own = None if mentions is None else mentions.between(start, stop)
         asked, block = concepts[start:stop], queries[:, start:stop]
-        found += _explain_block(network, anchors, known, asked, block, some, own)
+        found += _explain_block(network, anchors, known, asked, block, some, own, childless)
     return found
 
 
@@ -68,6 +69,7 @@ def _explain_block(
     queries: Tensor,
     ranking: Ranking,
     mentions: Mentions | None,
+    childless: float,
 ) -> list[Evidence]:
     """The evidence for some queries."""
     count, most = ranking.anchors.shape
@@ -77,8 +79,9 @@ def _explain_block(
     said = mentions_of_pairs(pairs, mentions, network.mentions)
     support = support_of_pairs(known, concepts, around, ranking.scores.T.ravel(), said)
     two = around.of_first(count * min(most, 2))
-    scores, removals = try_removals(network, anchors, two, queries)
-    parts = _parts(scores, said)
+    scores, removals = try_removals(network, anchors, two, queries, childless)
+    degrees = anchors.taxonomy.children_of.degrees[two.pairs.anchor]
+    parts = _parts(scores, said, np.where(degrees == 0, childless, 0.0))
     distinct, rows = np.unique(ranking.anchors[:, 0], return_inverse=True)
     weighed = weigh(network, anchors, distinct)
     contests: Sequence[Contest | None] = [None] * count
@@ -98,11 +101,11 @@ def _explain_block(
     ]
 
 
-def _parts(scores: Scores, said: Sequence[tuple[Mention, ...]]) -> list[Parts]:
+def _parts(scores: Scores, said: Sequence[tuple[Mention, ...]], gains: Floats) -> list[Parts]:
     """What each pair's score adds up to."""
     bonuses = [sum(mention.bonus for mention in mentions) for mentions in said]
-    numbers = zip(scores.match.tolist(), scores.fusion.tolist(), bonuses, strict=False)
-    return [Parts(*three) for three in numbers]
+    columns = (scores.match.tolist(), scores.fusion.tolist(), bonuses, gains.tolist())
+    return [Parts(*four) for four in zip(*columns, strict=False)]
 
 
 def _contests(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from taxoexpan.taxonomy import Concept
@@ -86,21 +86,24 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a raw score adds up to: the egonet's match, the fusion head, the mentions."""
+    """What a raw score adds up to: the egonet's match, the fusion head, the mentions.
+
+    `childless` is what an anchor without children gains besides.
+    """
 
     match: float
     fusion: float
     mentions: float
+    childless: float = 0.0
 
     @property
     def total(self) -> float:
         """The raw score, which orders the anchors."""
-        return self.match + self.fusion + self.mentions
+        return self.match + self.fusion + self.mentions + self.childless
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
-        parts = {"match": self.match, "fusion": self.fusion, "mentions": self.mentions}
-        return {name: round(value, DIGITS) for name, value in parts.items()}
+        return {name: round(value, DIGITS) for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,12 +41,16 @@ class Removals:
 
 
 def try_removals(
-    network: MatchingNetwork, anchors: Anchors, around: Surroundings, queries: Tensor
+    network: MatchingNetwork,
+    anchors: Anchors,
+    around: Surroundings,
+    queries: Tensor,
+    childless: float = 0.0,
 ) -> tuple[Scores, Removals]:
     """The scores of the pairs, and what every removal changes.
 
     The pairs are the first suggestions of all queries [2, Q, D], then the runners-up; without
-    these nothing is tried.
+    these nothing is tried. An anchor that loses its only child gains `childless`.
     """
     pairs, count = around.pairs, queries.shape[1]
     rival = np.roll(pairs.anchor, count)
@@ -56,11 +60,12 @@ def try_removals(
     whole, left = rescore(network, anchors, around, queries, Tried(parents, children))
     pair = np.concatenate([around.parents.pair[parents], around.children.pair[children]])
     neighbour = np.concatenate([around.parents.concept[parents], around.children.concept[children]])
-    lost = whole.total[pair] - left.total
+    is_child = np.arange(len(pair)) >= len(parents)
+    only = is_child & (anchors.taxonomy.children_of.degrees[pairs.anchor[pair]] == 1)
+    lost = whole.total[pair] - left.total - np.where(only, childless, 0.0)
     change = np.where(pair < count, lost, -lost)
     between = np.flatnonzero(neighbour == rival[pair])
     change[between] = _summed(change[between], pairs.query[pair[between]])
-    is_child = np.arange(len(pair)) >= len(parents)
     return whole, Removals(pairs.query[pair], pairs.anchor[pair], neighbour, is_child, change)
 
 

@@ -107,7 +107,12 @@ def inside(evidence: Evidence, other: str = "runner-up's") -> Iterator[Fact]:
 
 def _added_up(parent: Concept, parts: Parts) -> str:
     """A parent's raw score and what it adds up to."""
-    terms = {"neighbours": parts.match, "likeness": parts.fusion, "mentions": parts.mentions}
+    terms = {
+        "neighbours": parts.match,
+        "likeness": parts.fusion,
+        "mentions": parts.mentions,
+        "no child yet": parts.childless,
+    }
     told = [f"{name} {signed(value)}" for name, value in terms.items() if round(value, 2)]
     return f"{signed(parts.total)} for {parent.label}: {', '.join(told)}"
 

@@ -23,7 +23,7 @@ from taxoexpan.features.encoder import Encoder
 from taxoexpan.lexicon import Lexicon
 from taxoexpan.naming import counted, fold_name
 from taxoexpan.screening import known_names
-from taxoexpan.supervision import Holdout, mask_leaves
+from taxoexpan.supervision import MASKS, Holdout
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training import SILENT, Report
 
@@ -87,23 +87,23 @@ def evaluate_growth(
 ) -> dict[str, Ranks]:
     """Each method's ranks of all true parents, by its name, with which `begin` is told of it.
 
-    Every method learns on the old version without some leaves, which it validates on, as
-    `TaxoExpan.fit` does; then all concepts of the old version are its anchors.
+    Every method learns on the old version without some leaves, which it validates on, held out as
+    its settings say and `TaxoExpan.fit` does it; then all concepts of the old version are its
+    anchors.
     """
-    problem, vectors, queries = _embedded(growth, encoder, seed, device or torch.device("cpu"))
+    vectors, queries = _embedded(growth, encoder, device or torch.device("cpu"))
     taxonomy, ranks = growth.taxonomy, {}
     for name, method in methods.items():
         begin(name)
-        method.fit(problem, seed, report)
+        held_out = method.settings.get("validation", "leaves")
+        method.fit(_problem(taxonomy, vectors, held_out, seed), seed, report)
         method.place_in(taxonomy, vectors)
         ranks[name] = ranks_by(method, queries, len(taxonomy), TIES)
     return ranks
 
 
-def _embedded(
-    growth: Growth, encoder: Encoder, seed: int, device: torch.device
-) -> tuple[Problem, Tensor, Queries]:
-    """What is learned from, the vectors of all anchors [2, N, D], and the queries."""
+def _embedded(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tensor, Queries]:
+    """The vectors of all anchors [2, N, D], and the queries."""
     taxonomy, new = growth.taxonomy, growth.queries
     if taxonomy.relation_count < 2:
         message = f"the old version has {counted(taxonomy.relation_count, 'relation')} in force"
@@ -114,13 +114,13 @@ def _embedded(
     asked = embed_concepts(encoder, new.concepts)
     vectors, queries = (torch.from_numpy(both).to(device) for both in (known, asked))
     mentions = Lexicon.of(taxonomy).mentions(new.concepts)
-    return _problem(taxonomy, vectors, seed), vectors, Queries(queries, new.parents, mentions)
+    return vectors, Queries(queries, new.parents, mentions)
 
 
-def _problem(taxonomy: Taxonomy, vectors: Tensor, seed: int) -> Problem:
+def _problem(taxonomy: Taxonomy, vectors: Tensor, held_out: str, seed: int) -> Problem:
     """The taxonomy without some leaves, which are the validation queries."""
     c = load_preset("best")
-    masked = mask_leaves(taxonomy, c.validation_share, c.validation_most, seed)
+    masked = MASKS[held_out](taxonomy, c.validation_share, c.validation_most, seed)
 
     def of(ids: Iterable[str]) -> Tensor:
         rows = torch.tensor([taxonomy.index(id) for id in ids], dtype=torch.long)
@@ -130,4 +130,4 @@ def _problem(taxonomy: Taxonomy, vectors: Tensor, seed: int) -> Problem:
     asked = of(concept.id for concept in masked.concepts)
     validation = Queries(asked, masked.parents, lexicon.mentions(masked.concepts))
     mentions = lexicon.mentions(masked.taxonomy.concepts, known=True)
-    return Problem(masked.taxonomy, of(masked.taxonomy), validation, mentions)
+    return Problem(masked.taxonomy, of(masked.taxonomy), validation, mentions, held_out == "growth")
