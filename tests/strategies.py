@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Shift, Taxonomy
 
 quickly = settings(max_examples=40, deadline=None)
 
@@ -67,6 +67,34 @@ def growths(
             tuple(r for r in relations if r[1] in own[split:]),
         ),
     )
+
+
+@st.composite
+def insertions(
+    draw: st.DrawFn, growths: st.SearchStrategy[Growth], most_parents: int = 3
+) -> Growth:
+    """The same with claims of new concepts on their parents' children, in any order.
+
+    Most often leaves become new, and come under what has children.
+    """
+    growth = draw(growths)
+    whole = growth.old.expanded(growth.additions)
+    if draw(st.integers(0, 3)) and whole.relation_count > 1:
+        new = draw(st.lists(st.sampled_from(whole.leaves), min_size=1, max_size=3, unique=True))
+        old = whole.without(new)
+        above = [id for id in old if old.children(id)] or list(old.ids)
+        few = st.lists(st.sampled_from(above), min_size=1, max_size=most_parents, unique=True)
+        relations = [(parent, id) for id in new for parent in draw(few)] if above else []
+        growth = Growth(old, Additions(tuple(map(whole.concept, new)), tuple(relations)))
+    claims = [
+        Shift(child, parent, new)
+        for parent, new in growth.additions.relations
+        if parent in growth.old
+        for child in growth.old.children(parent)
+        if draw(st.booleans())
+    ]
+    moves = tuple(draw(st.permutations(claims)))
+    return Growth(growth.old, replace(growth.additions, moves=moves))
 
 
 def taxonomies() -> st.SearchStrategy[Taxonomy]:

@@ -20,7 +20,7 @@ from taxoexpan.decisions import (
     with_query_ids,
 )
 from taxoexpan.errors import ConfigurationError, FormatError, TaxonomyError
-from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Shift, Taxonomy
 
 FOOD = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
 HEADER = "query,query_id,rank,parent_id,parent_label,path,score\n"
@@ -227,6 +227,35 @@ def test_a_name_that_the_taxonomy_has_under_another_id_is_not_added_again() -> N
     additions, present = keep_new(taxonomy, Additions([Concept("9", "husky-dog")], [("1", "9")]))
     assert additions == Additions((), ())
     assert [(concept.id, known.id) for concept, known in present] == [("9", "2")]
+
+
+def test_moves_that_are_of_no_taxonomy_are_refused_with_their_line(tmp_path: Path) -> None:
+    told = [
+        replace(suggestion("kiwi", 1, "f", 0.5), kind="insert", moves=("a",)),
+        replace(suggestion("fig", 1, "f", 0.5), kind="attach", moves=("gone",)),
+        replace(suggestion("plum", 1, "f", 0.5), kind="insert", moves=("a", "gone")),
+    ]
+    path = written(tmp_path / "s.csv", suggestions_csv(told))
+    assert len(read_suggestions(path)) == 3
+    with pytest.raises(FormatError) as caught:
+        read_suggestions(path, FOOD)
+    assert str(caught.value) == (
+        f"{path}, line 4: moves names 'gone', and no concept of the taxonomy has that id; "
+        "take it out of the cell, or suggest again"
+    )
+    path = written(tmp_path / "s.csv", suggestions_csv(told[:2]))
+    assert len(read_suggestions(path, FOOD)) == 2
+
+
+def test_a_concept_that_is_present_moves_nothing() -> None:
+    additions = Additions(
+        (Concept("a", "apple"),),
+        (("f", "a"),),
+        moves=(Shift("a", "f", "a"),),
+        synonyms=(("f", "x"),),
+    )
+    kept, _ = keep_new(FOOD, additions)
+    assert kept == Additions((), (), synonyms=(("f", "x"),))
 
 
 def test_rows_that_a_person_added_without_a_rank_come_first() -> None:

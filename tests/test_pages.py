@@ -17,7 +17,7 @@ from report.demoreport import HOSTILE
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cleaning import Doubt, Training, clean
 from taxoexpan.confidence import AS_IT_IS, Calibration, Reliability
-from taxoexpan.decisions import ALSO, INSERT, NO_PLACE, Suggestion
+from taxoexpan.decisions import ALSO, INSERT, MERGE, NO_PLACE, Suggestion
 from taxoexpan.evidence import Evidence
 from taxoexpan.pages import suggestions_page, training_page
 from taxoexpan.pages.cleaning import doubts_page
@@ -25,7 +25,7 @@ from taxoexpan.pages.details import region_in_words, with_moves
 from taxoexpan.pages.trusting import PRECISIONS, threshold_at, trust_pictures
 from taxoexpan.proposals import with_merge
 from taxoexpan.report import Figures, Neighbour, Page, Picture, Place, Table, Text, Tree, html
-from taxoexpan.taxonomy import Additions, Concept
+from taxoexpan.taxonomy import Additions, Concept, Shift
 from taxoexpan.trust import Trust
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
@@ -479,3 +479,32 @@ def test_children_that_might_move_are_drawn_below_the_new_concept() -> None:
     assert [each.label for each in drawn.siblings] == ["tea"]
     assert [each.label for each in drawn.children] == ["oat milk", "goat milk"]
     assert drawn.more == 0
+
+
+def test_what_was_moved_and_merged_is_told_as_done() -> None:
+    concepts = [Concept(id, id) for id in ("food", "tea", "oat milk", "goat milk")]
+    taxonomy = Taxonomy(concepts, [("food", child.id) for child in concepts[1:]])
+    food, tea = taxonomy.concept("food"), taxonomy.concept("tea")
+    milk, chai = Concept("q", "milk"), Concept("c", "chai")
+    moves = ("oat milk", "goat milk")
+    told = [
+        Suggestion(milk, 1, food, ("food",), 0.9, kind=INSERT, moves=moves),
+        Suggestion(chai, 1, tea, ("food", "tea"), 0.9, kind=MERGE),
+    ]
+    added = Additions(
+        (milk,),
+        (("food", "q"),),
+        moves=(Shift("oat milk", "food", "q"),),
+        synonyms=(("tea", "chai"),),
+    )
+    page = suggestions_page(taxonomy, told, [], Trust(), "Milk", datetime.now(UTC), added=added)
+    text = html(page)
+    assert "Named after it, and moved below it: oat milk." in text
+    assert "perhaps to be moved below it: goat milk. These were not moved." in text
+    assert (
+        figures_of(page)["New concepts"][1] == "1 of them added; 1 known concept moved below them"
+    )
+    assert "merged" in text
+    assert "left out" not in text
+    place = with_moves(Place(("food",), [], 3), moves, {"oat milk"})
+    assert [each.moved for each in place.children] == [True, False]

@@ -11,7 +11,7 @@ from taxoexpan.formats.source import Source
 from taxoexpan.formats.tabular import csv_of, guess_delimiter, read_cells
 from taxoexpan.naming import fold_name, with_ids
 from taxoexpan.screening import known_names
-from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Shift, Taxonomy
 
 COLUMNS = (
     "query",
@@ -85,10 +85,10 @@ def suggestions_csv(suggestions: Iterable[Suggestion]) -> str:
     return csv_of(COLUMNS, (suggestion.as_dict() for suggestion in suggestions))
 
 
-def read_suggestions(path: Path) -> list[Suggestion]:
+def read_suggestions(path: Path, movable: Taxonomy | None = None) -> list[Suggestion]:
     """Read a table of suggestions, as it was written or as a person has pruned it.
 
-    A query that a person has added may have a blank id.
+    A query that a person has added may have a blank id. What is to move must be `movable`.
     """
     source = Source.load(path)
     # A spreadsheet may have saved it with semicolons, and numbers with a comma.
@@ -107,6 +107,8 @@ def read_suggestions(path: Path) -> list[Suggestion]:
             raise FormatError(path, message, line)
         cell = {name: row[place].strip() for name, place in places.items()}
         suggestion = _suggestion(path, line, cell)
+        if movable is not None:
+            _refuse_unmovable(path, line, movable, suggestion)
         query = suggestion.query
         label, first = named.setdefault(query.id, (query.label, line))
         if query.id and label != query.label:
@@ -121,17 +123,22 @@ def choose(
     top_k: int = 1,
     min_score: float = 0.0,
     min_confidence: float = 0.0,
+    allow_moves: bool = False,
+    allow_merges: bool = False,
 ) -> Additions:
     """The relations to add: for each query its first `top_k`, none below either minimum.
 
     Where a person has removed the first rank, the next that is there counts as the first. Rows
-    with a blank rank (0 here) are a person's own: all of them come first.
+    with a blank rank (0 here) are a person's own: all of them come first. What the chosen inserts
+    would move, and what merges would add to the names that are there, is told only if allowed, and
+    is to be settled with the taxonomy (`settle`) before it is applied.
     """
     if min_confidence and any(s.rank and s.confidence is None for s in suggestions):
         message = "not all of these suggestions tell how sure they are"
         cause = "the model could not learn it, or they were placed together"
         raise ConfigurationError(f"{message}: {cause}; choose by the score")
-    merged = {s.query.id for s in merges(suggestions, min_confidence)}
+    alike = merges(suggestions, min_confidence)
+    merged = {s.query.id for s in alike}
     good = [
         s
         for s in suggestions
@@ -147,7 +154,36 @@ def choose(
     chosen = [s for s in good if s.rank in first[s.query.id]]
     concepts = {s.query.id: s.query for s in chosen}
     relations = dict.fromkeys((s.parent.id, s.query.id) for s in chosen)
-    return Additions(tuple(concepts.values()), tuple(relations))
+    return Additions(
+        tuple(concepts.values()),
+        tuple(relations),
+        moves=_moves_of(chosen) if allow_moves else (),
+        synonyms=_names_of(alike) if allow_merges else (),
+    )
+
+
+def _moves_of(chosen: Sequence[Suggestion]) -> tuple[Shift, ...]:
+    """What the inserts would move, in the order in which it is to be considered.
+
+    Where two claim one child, a person's own comes first, then the longer name, since it says
+    more (of oat milk and milk the former has organic oat milk), then what is surer.
+    """
+
+    def urgency(insert: Suggestion) -> tuple[object, ...]:
+        name = fold_name(insert.query.label)
+        ids = (name, insert.query.id, insert.parent.id)
+        return (bool(insert.rank), -len(name.split()), -len(name), -insert.sureness, *ids)
+
+    inserts = sorted((s for s in chosen if s.kind == INSERT), key=urgency)
+    shifts = (Shift(id, s.parent.id, s.query.id) for s in inserts for id in sorted(s.moves))
+    return tuple(dict.fromkeys(shifts))
+
+
+def _names_of(alike: Sequence[Suggestion]) -> tuple[tuple[str, str], ...]:
+    """The names of what is merged, each with the id of what it is another name of."""
+    ordered = sorted(alike, key=lambda s: (fold_name(s.query.label), s.query.id))
+    names = ((s.parent.id, n) for s in ordered for n in (s.query.label, *s.query.synonyms))
+    return tuple(dict.fromkeys(names))
 
 
 def merges(suggestions: Sequence[Suggestion], min_confidence: float = 0.0) -> list[Suggestion]:
@@ -215,7 +251,9 @@ def keep_new(
                 "were the suggestions made for another one?"
             )
     relations = [(parent, child) for parent, child in additions.relations if child in ids]
-    return Additions(tuple(new), tuple(relations)), present
+    moves = [shift for shift in additions.moves if shift.joined in ids]
+    kept = replace(additions, concepts=tuple(new), relations=tuple(relations), moves=tuple(moves))
+    return kept, present
 
 
 def refuse_other_labels(taxonomy: Taxonomy, suggestions: Iterable[Suggestion]) -> None:
@@ -228,6 +266,15 @@ def refuse_other_labels(taxonomy: Taxonomy, suggestions: Iterable[Suggestion]) -
                 f"the parent {id!r} of {suggestion.query.label!r} is {label!r} in the taxonomy "
                 f"and {told!r} in the suggestions; to choose another parent change the parent_id"
             )
+
+
+def _refuse_unmovable(path: Path, line: int, taxonomy: Taxonomy, suggestion: Suggestion) -> None:
+    """What an insert moves must be in the taxonomy."""
+    moved = suggestion.moves if suggestion.kind == INSERT else ()
+    unknown = next((id for id in moved if id not in taxonomy), None)
+    if unknown is not None:
+        message = f"moves names {unknown!r}, and no concept of the taxonomy has that id"
+        raise FormatError(path, f"{message}; take it out of the cell, or suggest again", line)
 
 
 def _suggestion(path: Path, line: int, cell: dict[str, str]) -> Suggestion:

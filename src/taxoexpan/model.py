@@ -52,6 +52,7 @@ from taxoexpan.placement import Anchors, Placement, Ranking
 from taxoexpan.proposals import with_further_parents, with_merge, with_moves
 from taxoexpan.rehearsal import learn_newness
 from taxoexpan.screening import screen
+from taxoexpan.settling import settle
 from taxoexpan.supervision import MASKS, Holdout, Supervision
 from taxoexpan.synonymy import Doubles, Synonymy
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -346,13 +347,21 @@ class TaxoExpan:
         top_k: int = 1,
         min_score: float = 0.0,
         min_confidence: float = 0.0,
+        allow_moves: bool = False,
+        allow_merges: bool = False,
     ) -> Taxonomy:
-        """The taxonomy with the new concepts under their best parents, and all else as it was."""
+        """The taxonomy with the new concepts under their best parents, and all else as it was.
+
+        `allow_moves` lets children named after a new concept move below it, `allow_merges` makes
+        what is likely another name of a known concept a synonym of it.
+        """
         for name, least in (("min_score", min_score), ("min_confidence", min_confidence)):
             if not isinstance(least, int | float) or not 0 <= least <= 1:
                 raise ConfigurationError(f"{name} is {least!r}; it must be from 0 to 1")
         suggestions = self.suggest(concepts, top_k)
-        return self.taxonomy.expanded(choose(suggestions, top_k, min_score, min_confidence))
+        allowed = (allow_moves, allow_merges)
+        chosen = choose(suggestions, top_k, min_score, min_confidence, *allowed)
+        return self.taxonomy.expanded(settle(self.taxonomy, chosen).additions)
 
     def evaluate(self, holdout: Holdout) -> Metrics:
         """How well the held-out concepts find their parents in what remains."""

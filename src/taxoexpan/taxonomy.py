@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,13 +38,35 @@ class Provenance:
     scores: Mapping[tuple[str, str], float]
 
 
+class Shift(NamedTuple):
+    """A child that leaves a parent for a new concept below it, by their ids; others stay."""
+
+    child: str
+    left: str
+    joined: str
+
+
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """New concepts, and the (parent id, child id) relations that place them."""
+    """New concepts, and the (parent id, child id) relations that place them.
+
+    By `moves` new concepts come between old ones and their parents, `synonyms` are further names
+    as (concept id, name); without them all that is old stays as it is.
+    """
 
     concepts: Sequence[Concept]
     relations: Sequence[tuple[str, str]]
     provenance: Provenance | None = None
+    moves: Sequence[Shift] = ()
+    synonyms: Sequence[tuple[str, str]] = ()
+
+    @property
+    def names(self) -> dict[str, list[str]]:
+        """The further names of each old concept that gets some."""
+        names: dict[str, list[str]] = {}
+        for id, name in self.synonyms:
+            names.setdefault(id, []).append(name)
+        return names
 
 
 class Taxonomy:
@@ -317,10 +340,27 @@ class Taxonomy:
         return self.without([self.ids[i] for i in self.deprecated]) if self.deprecated else self
 
     def expanded(self, additions: Additions) -> Taxonomy:
-        """A larger taxonomy with everything of this one and the additions."""
-        larger = Taxonomy(
-            [*self.concepts, *additions.concepts], [*self.relations, *additions.relations]
-        )
+        """A larger taxonomy with everything of this one and the additions.
+
+        Where a child moves, its new parent takes the place of the old one.
+        """
+        moved = {(shift.left, shift.child): shift.joined for shift in additions.moves}
+        placed = set(additions.relations)
+        for child, left, joined in additions.moves:
+            if left not in self.parents(child) or (left, joined) not in placed:
+                place = f"{joined!r} does not come between {left!r} and {child!r}"
+                raise TaxonomyError(f"{place}; put it under the one, and the other is under it")
+        names = additions.names
+        for id in names:
+            self.index(id)
+        concepts = [
+            replace(c, synonyms=(*c.synonyms, *names[c.id])) if c.id in names else c
+            for c in self.concepts
+        ]
+        relations = [
+            (moved.get((parent, child), parent), child) for parent, child in self.relations
+        ]
+        larger = Taxonomy([*concepts, *additions.concepts], [*relations, *additions.relations])
         larger.foreign_names, larger.reserved = self.foreign_names, self.reserved
         return larger
 

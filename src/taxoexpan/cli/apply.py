@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.options import (
+    add_changes,
     add_choice,
     add_output,
     add_taxonomy,
     note,
     read_taxonomy,
     reading_of,
+    refuse_unchangeable_file,
 )
-from taxoexpan.cli.reporting import note_merges
+from taxoexpan.cli.reporting import note_left_out, note_merges
 
 if TYPE_CHECKING:
     from taxoexpan.decisions import Suggestion
-    from taxoexpan.taxonomy import Provenance, Taxonomy
+    from taxoexpan.taxonomy import Additions, Provenance, Taxonomy
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("decisions", type=Path, metavar="DECISIONS", help="a CSV from suggest")
     add_output(parser, "the file to write", required=True)
     add_choice(parser)
+    add_changes(parser)
     parser.add_argument(
         "--concepts",
         type=Path,
@@ -46,7 +50,8 @@ def run(options: argparse.Namespace) -> int:
         [options.output], [options.decisions, *filter(None, [options.concepts])], options.force
     )
     taxonomy = read_taxonomy(options.taxonomy, options)
-    suggestions = read_suggestions(options.decisions)
+    refuse_unchangeable_file(options)
+    suggestions = read_suggestions(options.decisions, taxonomy if options.allow_moves else None)
     if options.concepts:
         suggestions = _with_details(suggestions, options.concepts)
     write_choice(options, taxonomy, suggestions)
@@ -55,8 +60,8 @@ def run(options: argparse.Namespace) -> int:
 
 def write_choice(
     options: argparse.Namespace, taxonomy: Taxonomy, suggestions: list[Suggestion]
-) -> None:
-    """Choose, check against the taxonomy, and write the expanded file."""
+) -> Additions:
+    """Choose, check against the taxonomy, write the expanded file, and give what was added."""
     from taxoexpan.decisions import (
         choose,
         keep_new,
@@ -65,12 +70,16 @@ def write_choice(
         with_query_ids,
     )
     from taxoexpan.formats.catalogue import write_expanded
-    from taxoexpan.naming import counted
+    from taxoexpan.settling import settle
 
     suggestions = with_query_ids(taxonomy, suggestions)
     refuse_other_labels(taxonomy, suggestions)
-    chosen = choose(suggestions, options.top_k, options.min_score, options.min_confidence)
+    allowed = (options.allow_moves, options.allow_merges)
+    least = (options.min_score, options.min_confidence)
+    chosen = choose(suggestions, options.top_k, *least, *allowed)
     additions, present = keep_new(taxonomy, chosen)
+    settled = settle(taxonomy, additions)
+    additions = settled.additions
     for concept, known in present:
         note(f"already present: {concept.label!r} is {known.label!r} ({known.id}); not added again")
     for parent, child in additions.relations:
@@ -78,15 +87,12 @@ def write_choice(
             label = taxonomy.concept(parent).label
             note(f"note: {label!r}, the parent of {child}, is deprecated")
     merged = merges(suggestions, options.min_confidence)
-    note_merges(merged, "; not added")
+    note_merges(merged, "" if options.allow_merges else "; not added")
+    note_left_out(settled.left_out)
     asked = len({s.query.id for s in suggestions})
     left_out = asked - len(additions.concepts) - len(present) - len(merged)
     if left_out:
-        least = [f"a score of {options.min_score} or more"] if options.min_score else []
-        if options.min_confidence:
-            least.append(f"a confidence of {options.min_confidence:.3g} or more")
-        told = f": no parent with {' and '.join(least)}" if least else ""
-        note(f"{counted(left_out, 'concept')} left out{told}")
+        _note_unsure(options, left_out)
     additions = replace(additions, provenance=_provenance(suggestions))
     written = write_expanded(
         options.taxonomy,
@@ -99,11 +105,36 @@ def write_choice(
     if written.lost:
         lost = " and ".join(written.lost)
         note(f"note: this format has no place for {lost}; they were not written")
-    note(
-        f"{counted(len(additions.concepts), 'concept')} and "
-        f"{counted(len(additions.relations), 'relation')} added; "
-        f"expanded taxonomy in {' and '.join(map(str, written.files))}"
-    )
+    note(f"{_in_numbers(options, additions)}; expanded taxonomy in {_named(written.files)}")
+    return additions
+
+
+def _note_unsure(options: argparse.Namespace, count: int) -> None:
+    """Say how many concepts have no parent that was good enough."""
+    from taxoexpan.naming import counted
+
+    least = [f"a score of {options.min_score} or more"] if options.min_score else []
+    if options.min_confidence:
+        least.append(f"a confidence of {options.min_confidence:.3g} or more")
+    told = f": no parent with {' and '.join(least)}" if least else ""
+    note(f"{counted(count, 'concept')} left out{told}")
+
+
+def _in_numbers(options: argparse.Namespace, additions: Additions) -> str:
+    """How much was added, moved and merged; the last two where they are allowed."""
+    from taxoexpan.naming import counted
+
+    concepts = counted(len(additions.concepts), "concept")
+    told = [f"{concepts} and {counted(len(additions.relations), 'relation')} added"]
+    if options.allow_moves:
+        told.append(f"{counted(len(additions.moves), 'relation')} moved below new concepts")
+    if options.allow_merges:
+        told.append(f"{counted(len(additions.synonyms), 'further name')} of known concepts added")
+    return ", ".join(told)
+
+
+def _named(files: Sequence[Path]) -> str:
+    return " and ".join(map(str, files))
 
 
 def _provenance(suggestions: list[Suggestion]) -> Provenance:

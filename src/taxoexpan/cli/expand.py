@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from taxoexpan.cli.apply import write_choice
 from taxoexpan.cli.options import (
+    add_changes,
     add_choice,
     add_new_concepts,
     add_output,
@@ -21,6 +22,7 @@ from taxoexpan.cli.options import (
     note,
     read_taxonomy,
     reading_of,
+    refuse_unchangeable_file,
     screen_concepts,
     settings_of,
     share,
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from taxoexpan.decisions import Suggestion
     from taxoexpan.evidence import Evidence
     from taxoexpan.screening import Screening
-    from taxoexpan.taxonomy import Taxonomy
+    from taxoexpan.taxonomy import Additions, Taxonomy
     from taxoexpan.trust import Trust
 
 RANKED = 5
@@ -44,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_new_concepts(parser)
     add_output(parser, "the file to write", required=True)
     add_choice(parser)
+    add_changes(parser)
     parser.add_argument(
         "--accept-at-precision",
         type=share,
@@ -69,6 +72,7 @@ def run(options: argparse.Namespace) -> int:
     _refuse_outputs(options)
     settings_of(options)
     taxonomy = read_taxonomy(options.taxonomy, options)
+    refuse_unchangeable_file(options)
     screening = screen_concepts(taxonomy, read_concepts(options.new))
     rehearse(
         options.taxonomy,
@@ -102,10 +106,10 @@ def run(options: argparse.Namespace) -> int:
     note_homeless(suggestions)
     # After the model is safe: there may be no such confidence, and another can be asked for then.
     options.min_confidence = least_confidence(options, trust) if suggestions else 0.0
-    write_choice(options, taxonomy, suggestions)
+    added = write_choice(options, taxonomy, suggestions)
     if options.report:
         # Last, since it tells what was added.
-        _write_report(options, taxonomy, screening, suggestions, evidence, trust)
+        _write_report(options, taxonomy, screening, suggestions, evidence, trust, added)
     return 0
 
 
@@ -114,6 +118,10 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
     if options.accept_at_precision is not None and options.min_confidence:
         message = "--min-confidence and --accept-at-precision both say from where on to accept"
         raise ConfigurationError(f"{message}; give one of them")
+    if options.together and (options.allow_moves or options.allow_merges):
+        message = "--together finds new concepts a place among each other, and proposes no moves"
+        mend = "leave it out, or --allow-moves and --allow-merges"
+        raise ConfigurationError(f"{message} and no merges; {mend}")
     thresholds = options.accept_at_precision is not None or options.min_confidence
     if options.together and (thresholds or options.report):
         message = "--together places all at once, and has no confidence for each, nor a report"
@@ -143,9 +151,9 @@ def _write_report(
     suggestions: list[Suggestion],
     evidence: list[Evidence],
     trust: Trust,
+    added: Additions,
 ) -> None:
     """The report on what was added, and on what was not."""
-    from taxoexpan.decisions import choose
     from taxoexpan.pages import suggestions_page
 
     page = suggestions_page(
@@ -156,6 +164,6 @@ def _write_report(
         f"{options.new.name} in {options.taxonomy.name}",
         datetime.now(UTC),
         screening.present,
-        choose(suggestions, options.top_k, options.min_score, options.min_confidence),
+        added,
     )
     write_report(options, page)

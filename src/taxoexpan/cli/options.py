@@ -162,6 +162,31 @@ def add_choice(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_changes(parser: argparse.ArgumentParser) -> None:
+    """Whether what is there may change too."""
+    parser.add_argument(
+        "--allow-moves",
+        action="store_true",
+        help="let children of a parent that are named after a new concept move below it",
+    )
+    parser.add_argument(
+        "--allow-merges",
+        action="store_true",
+        help="write what is likely another name of a known concept as a synonym of it",
+    )
+
+
+def refuse_unchangeable_file(options: argparse.Namespace) -> None:
+    """Say before any work that the taxonomy's file has no place for what is allowed."""
+    from taxoexpan.formats.catalogue import refuse_unchangeable
+
+    allowed = {"moves": options.allow_moves, "synonyms": options.allow_merges}
+    names = {"moves": "--allow-moves", "synonyms": "--allow-merges"}
+    wanted = {what: names[what] for what, given in allowed.items() if given}
+    if wanted:
+        refuse_unchangeable(options.taxonomy, wanted, options.format, reading_of(options))
+
+
 def add_together(parser: argparse.ArgumentParser) -> None:
     """Whether new concepts may be parents of new concepts."""
     parser.add_argument(

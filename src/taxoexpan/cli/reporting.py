@@ -48,6 +48,14 @@ def note_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
         note(f"… and {len(merged) - MOST_NOTES:,} more are likely other names{outcome}")
 
 
+def note_left_out(reasons: Sequence[str]) -> None:
+    """Say which moves and further names were left out, and why."""
+    for reason in reasons[:MOST_NOTES]:
+        note(f"note: {reason}")
+    if len(reasons) > MOST_NOTES:
+        note(f"note: … and {len(reasons) - MOST_NOTES:,} more moves and names were left out")
+
+
 def note_homeless(suggestions: Sequence[Suggestion]) -> None:
     """Say how many new concepts have no good place, and name some."""
     from taxoexpan.decisions import without_place

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from taxoexpan.errors import ConfigurationError, FormatError
@@ -39,6 +40,9 @@ class Format(Protocol):
     def holds(self, source: Source) -> frozenset[str]:
         """Which of ids, labels, synonyms and definitions the file has a place for."""
 
+    def changeable(self, source: Source) -> frozenset[str]:
+        """Which of moves and synonyms old concepts can have without any other change."""
+
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """The taxonomy written anew; what the format cannot hold is made to fit."""
 
@@ -49,6 +53,8 @@ FORMATS: dict[str, Format] = {
 """In the order in which they are asked: the more telling first."""
 
 SUFFIXES = frozenset(suffix for format in FORMATS.values() for suffix in format.SUFFIXES)
+_CHANGEABLE = {skos.NAME: ".ttl", jsonfile.NAME: ".tsv"}
+"""Names of files that hold all that these do, and moves besides; others become JSON."""
 PLAIN_SUFFIXES = frozenset({".csv", ".txt", ""})
 """Names of tables and lines, which do not say how these are to be read."""
 
@@ -104,7 +110,8 @@ def write_expanded(
 ) -> Written:
     """Write the taxonomy of `path` with the additions to `output`, every old byte kept.
 
-    The new concepts are put in in the style of the file.
+    The new concepts are put in in the style of the file. Only where an old one moves, the place
+    that told its parent changes; then the whole is read again before it is written.
     """
     source = open_source(path, reading)
     chosen = find_format(source, format)
@@ -145,6 +152,17 @@ def rehearse(
         refuse_overwriting(target, force)
 
 
+def refuse_unchangeable(
+    path: Path,
+    wanted: Mapping[str, str],
+    format: str | None = None,
+    reading: Reading = AS_IT_IS,
+) -> None:
+    """Refuse changes of old concepts that a file has no place for; each with its option's name."""
+    source = open_source(path, reading)
+    _refuse_changes(source, find_format(source, format), wanted)
+
+
 def open_source(path: Path, reading: Reading = AS_IT_IS) -> Source:
     """A file with its text, or a directory."""
     return Source(path, "", reading) if path.is_dir() else Source.load(path, reading)
@@ -173,6 +191,10 @@ def _contents(
         if concept.id in old.reserved:
             message = f"the id {concept.id!r} is used for something else here"
             raise FormatError(source.path, f"{message}; give {concept.label!r} another")
+    changes = {"moves": additions.moves, "synonyms": additions.synonyms}
+    wanted = {what: f"the {what}" for what, changed in changes.items() if changed}
+    if wanted:
+        _refuse_changes(source, format, wanted)
     expanded = old.expanded(additions)
     parts = format.extend(source, expanded, additions)
     contents = {}
@@ -181,7 +203,53 @@ def _contents(
         if part != source.path:
             file = Source.load(part, may_be_blank=True) if part.exists() else Source(part, "")
         contents[target] = file.grown(parts[part])
+    if wanted:
+        grown = dict(zip((part.name for part in parts), contents.values(), strict=True))
+        _refuse_unlike(source, format, old, expanded, grown)
     return contents
+
+
+def _refuse_changes(source: Source, format: Format, wanted: Mapping[str, str]) -> None:
+    for what in sorted(wanted.keys() - format.changeable(source)):
+        name, suffix = source.path.name, _CHANGEABLE.get(format.NAME, ".json")
+        message = f"no place for {what} of what is there, short of writing it anew ({format.NAME})"
+        other = source.path.with_suffix(suffix).name
+        mend = f"leave out {wanted[what]}, or first taxoexpan convert {name} {other}"
+        raise FormatError(source.path, f"{message}; {mend}")
+
+
+def _refuse_unlike(
+    source: Source,
+    format: Format,
+    old: Taxonomy,
+    expanded: Taxonomy,
+    grown: Mapping[str, bytes],
+) -> None:
+    """What would not be read back as it should be: a move or a name too few, or anything more."""
+    with TemporaryDirectory() as folder:
+        for name, content in grown.items():
+            (Path(folder) / name).write_bytes(content)
+        try:
+            copy = Source.load(Path(folder) / source.path.name, source.reading)
+            found = format.read(copy).taxonomy
+        except FormatError as error:
+            raise FormatError(source.path, f"with these changes: {error.message}") from None
+    told, wanted = _outline(old, found), _outline(old, expanded)
+    if told != wanted:
+        message = f"would not be read back as it should be ({min(told ^ wanted, key=str)})"
+        mend = "leave that one out of the moves and merges, or rename the new concept"
+        raise FormatError(source.path, f"{message}; {mend}")
+
+
+def _outline(old: Taxonomy, grown: Taxonomy) -> set[tuple[object, ...]]:
+    """Relations and old concepts, what is new known by its label: its id may become another."""
+    known = {id for id in grown if id in old}
+    names = {id: id if id in known else (grown.concept(id).label,) for id in grown}
+    words = {
+        (c.id, c.label, c.definition, c.deprecated, *sorted(c.synonyms))
+        for c in map(grown.concept, known)
+    }
+    return words | {(names[parent], names[child]) for parent, child in grown.relations}
 
 
 def _targets(path: Path, output: Path, parts: Sequence[Path]) -> list[Path]:

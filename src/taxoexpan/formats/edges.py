@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.cells import placed_rows
 from taxoexpan.formats.copying import Copy, Insertions, Target
 from taxoexpan.formats.draft import Document, Draft
-from taxoexpan.formats.source import Source
+from taxoexpan.formats.source import Insertion, Source
 from taxoexpan.formats.tabular import Table, names_as_ids, open_if_table, table_text
 from taxoexpan.naming import apart
-from taxoexpan.taxonomy import Additions, Taxonomy
+from taxoexpan.taxonomy import Additions, Shift, Taxonomy
 
 NAME = "edges"
 ABOUT = "a table child,parent; a name is its own id; a root has a blank parent"
@@ -50,7 +52,8 @@ def read(source: Source) -> Document:
 
 
 def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
-    """A row for each new relation."""
+    """A row for each new relation; where a child moves, its row names another parent."""
+    table = Table.open(source)
     names = names_as_ids(source, expanded, additions)
     placed = {child for _, child in additions.relations}
     roots = [("", concept.id) for concept in additions.concepts if concept.id not in placed]
@@ -58,7 +61,8 @@ def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertio
         {"child": names.get(child, child), "parent": names.get(parent, parent)}
         for parent, child in [*additions.relations, *roots]
     ]
-    return {source.path: source.appended(Table.open(source).written(rows))}
+    moved = _moved(table, additions.moves, names) if additions.moves else ()
+    return {source.path: [*moved, *source.appended(table.written(rows))]}
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
@@ -80,3 +84,17 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
 def holds(source: Source) -> frozenset[str]:
     """A name alone."""
     return frozenset({"labels"})
+
+
+def changeable(source: Source) -> frozenset[str]:
+    """A relation is a row of its own."""
+    return frozenset({"moves"})
+
+
+def _moved(table: Table, moves: Sequence[Shift], names: Mapping[str, str]) -> Iterator[Insertion]:
+    joined = {(shift.left, shift.child): names.get(shift.joined, shift.joined) for shift in moves}
+    place = table.columns["parent"]
+    for row, cells in placed_rows(table):
+        new = joined.get((row["parent"], row["child"]))
+        if new is not None and place is not None:
+            yield cells[place].rewritten(table, new)

@@ -51,13 +51,21 @@ def read(source: Source) -> Document:
 def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
     """New objects at the ends of the file's lists, after the pattern of those that are there."""
     shape = Shape(source, parse(source))
-    return {source.path: grow(shape, expanded, additions) if additions.concepts else []}
+    anything = additions.concepts or additions.synonyms
+    return {source.path: grow(shape, expanded, additions) if anything else []}
 
 
 def holds(source: Source) -> frozenset[str]:
     """Everything; ids where the file has them."""
     ids = {"ids"} if Shape(source, load(source)).has_ids else set()
     return frozenset({"labels", "synonyms", "definitions"} | ids)
+
+
+def changeable(source: Source) -> frozenset[str]:
+    """Synonyms; moves where a child names its parents, and does not stand inside of one."""
+    shape = Shape(source, load(source))
+    from_above = any(shape.children(entry) for entry in shape.objects)
+    return frozenset({"synonyms"} if from_above else {"moves", "synonyms"})
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:

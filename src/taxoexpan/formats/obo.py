@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC
 from typing import Any
@@ -22,7 +22,7 @@ from taxoexpan.formats.copying import Copy, Insertions, Target
 from taxoexpan.formats.draft import Document, Draft, Note
 from taxoexpan.formats.source import Insertion, Source
 from taxoexpan.naming import slug
-from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Provenance, Shift, Taxonomy
 
 NAME = "obo"
 ABOUT = "[Term] stanzas with id, name, def, synonym and is_a, as in OBO ontologies"
@@ -32,6 +32,9 @@ LACKS: tuple[str, ...] = ()
 _TERM = re.compile(r"^\[Term\]\s*$", re.MULTILINE)
 _HEAD = re.compile(r"\[(\w+)\]\s*(?:!.*)?")
 _TAGS = frozenset({"id", "name", "namespace", "def", "synonym", "is_a", "is_obsolete"})
+_BEFORE_SYNONYMS = frozenset(
+    {"id", "is_anonymous", "name", "namespace", "alt_id", "def", "comment", "subset", "synonym"}
+)
 _CLAUSE = re.compile(r"^([\w-]+):", re.MULTILINE)
 _OTHER_ID = re.compile(r"^(?:alt_id|consider|replaced_by|id):\s*(\S+)", re.MULTILINE)
 _SCOPE = re.compile(r'^synonym:.*" (?:BROAD|NARROW|RELATED)\b', re.MULTILINE)
@@ -98,10 +101,19 @@ def read(source: Source) -> Document:
 
 
 def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
-    """A stanza for each new concept after the last [Term], in its parent's namespace."""
-    if not additions.concepts:
-        return {source.path: []}
+    """A stanza for each new concept after the last [Term], in its parent's namespace.
+
+    Where an old one moves, its `is_a` line changes; a further name is a line of its own.
+    """
     stanzas = list(_stanzas(source))
+    changed = [
+        *_moved(source, stanzas, expanded, additions.moves),
+        *_named(source, stanzas, additions.names),
+    ]
+    own = {_stanza_id(source, stanza) for stanza in stanzas} if additions.names else set()
+    strangers = [expanded.concept(id) for id in additions.names if id not in own]
+    if not additions.concepts and not strangers:
+        return {source.path: changed}
     namespaces = _namespaces(source, stanzas, expanded, additions)
     added = [
         _written(
@@ -113,17 +125,24 @@ def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertio
         for concept in additions.concepts
     ]
     _refuse_unlike(source, additions, added)
-    end = sum(len(line) + 1 for line in source.text.split("\n")[: stanzas[-1].last])
+    # What is only named as a parent has no stanza in which another name could stand.
+    added += [_written(concept, []) for concept in strangers]
+    end = source.starts[stanzas[-1].last]
     before, behind = source.text[:end], source.text[end:]
     pieces = ["" if before.endswith("\n") else source.newline]
     pieces += [source.newline + "".join(line + source.newline for line in one) for one in added]
     pieces += [source.newline] if behind and behind.split("\n")[0].strip() else []
-    return {source.path: [Insertion(len(before), "".join(pieces))]}
+    return {source.path: [*changed, Insertion(len(before), "".join(pieces))]}
 
 
 def holds(source: Source) -> frozenset[str]:
     """A term has a place for everything."""
     return frozenset({"ids", "labels", "synonyms", "definitions"})
+
+
+def changeable(source: Source) -> frozenset[str]:
+    """A relation is a line of its own, and so is a synonym."""
+    return frozenset({"moves", "synonyms"})
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
@@ -275,6 +294,40 @@ def _parsed(source: Source, line: int, tag: str, value: str) -> Any:
     raise FormatError(source.path, f"{message}; {mend}", line)
 
 
+def _moved(
+    source: Source, stanzas: Sequence[Stanza], expanded: Taxonomy, moves: Sequence[Shift]
+) -> Iterator[Insertion]:
+    """The new parent in every `is_a` that gives way; what else the line told was of the old one."""
+    joined = {(shift.left, shift.child): shift.joined for shift in moves}
+    for stanza in stanzas if joined else ():
+        id = _stanza_id(source, stanza)
+        for line, tag, value in stanza.clauses:
+            new = joined.get((_id(source, line, value), id)) if tag == "is_a" else None
+            if new is not None:
+                whole = source.lines[line - 1]
+                offset = source.starts[line - 1] + len(whole) - len(value)
+                label = " ".join(expanded.concept(new).label.split())
+                behind = f" ! {label}" if "!" in value else ""
+                yield Insertion(offset, _spelled(new) + behind, value.rstrip())
+
+
+def _named(
+    source: Source, stanzas: Sequence[Stanza], names: Mapping[str, Sequence[str]]
+) -> Iterator[Insertion]:
+    """A line for each further name in a concept's first stanza, where OBO 1.4 has synonyms."""
+    waiting = dict(names)
+    for stanza in stanzas if waiting else ():
+        further = waiting.pop(_stanza_id(source, stanza), ())
+        if further:
+            inside = range(stanza.line, stanza.last + 1)
+            tags = {n: source.lines[n - 1].lstrip().partition(":")[0] for n in inside}
+            last = max(number for number, tag in tags.items() if tag in _BEFORE_SYNONYMS)
+            lines = [f"{_synonym(name)}{source.newline}" for name in further]
+            offset = source.starts[last]
+            start = "" if offset <= len(source.text) else source.newline
+            yield Insertion(min(offset, len(source.text)), start + "".join(lines))
+
+
 def _namespaces(
     source: Source, stanzas: Sequence[Stanza], expanded: Taxonomy, additions: Additions
 ) -> dict[str, str]:
@@ -304,14 +357,17 @@ def _written(
     if concept.definition.strip():
         lines.append(str(fastobo.term.DefClause(_closable(concept.definition))))
     for name in filter(str.strip, concept.synonyms):
-        synonym = fastobo.syn.Synonym(_closable(name), "EXACT")
-        lines.append(str(fastobo.term.SynonymClause(synonym)))
+        lines.append(_synonym(name))
     lines += [f"is_a: {_spelled(id)} ! {' '.join(label.split())}" for id, label in parents]
     if provenance is not None:
         when = provenance.when.astimezone(UTC)
         lines.append(str(fastobo.term.CreatedByClause(provenance.agent)))
         lines.append(f"creation_date: {when:%Y-%m-%dT%H:%M:%SZ}")
     return [*lines, "is_obsolete: true"] if concept.deprecated else lines
+
+
+def _synonym(name: str) -> str:
+    return str(fastobo.term.SynonymClause(fastobo.syn.Synonym(_closable(name), "EXACT")))
 
 
 def _closable(text: str) -> str:
@@ -331,6 +387,8 @@ def _spelled(id: str) -> str:
 def _refuse_unlike(source: Source, additions: Additions, added: Sequence[list[str]]) -> None:
     """What would not be read back as it was given."""
     text = "\n".join(line for stanza in added for line in stanza)
+    if not text:
+        return
     copy = read(Source(source.path, text)).taxonomy
     for concept in additions.concepts:
         if copy.concept(concept.id) != concept:

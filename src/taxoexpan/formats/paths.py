@@ -7,17 +7,20 @@ parent is its path without the last part. Without ids, the path itself is the id
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from typing import TypeAlias
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.cells import placed_rows
 from taxoexpan.formats.copying import Copy, Insertions, Target, renamed
 from taxoexpan.formats.draft import Document, Draft, Note
-from taxoexpan.formats.source import Source
+from taxoexpan.formats.source import Insertion, Source
 from taxoexpan.formats.tabular import Table, guess_delimiter, open_if_table, table_text
 from taxoexpan.naming import apart
-from taxoexpan.taxonomy import Additions, Taxonomy
+from taxoexpan.taxonomy import Additions, Shift, Taxonomy
 
 NAME = "paths"
 ABOUT = "lines A > B > C, also after an id (`id : A > B`, `12 - A > B`), or a table's path column"
@@ -30,6 +33,9 @@ DEEPEST = 200
 """More parts than this in one path is a file read wrongly, not a category."""
 
 _SPLIT = re.compile(r"\s*>\s*")
+Further: TypeAlias = Callable[[tuple[str, ...]], list[tuple[int, str]]]
+"""Which names come before which parts of a path."""
+
 _UNHOLDABLE = re.compile(r"[>\n\r]")
 _INSTEAD = {">": "›", "\n": " ", "\r": " "}
 _GAPS = re.compile(r"\s+")
@@ -80,6 +86,17 @@ class PathLines:
             id, path = (match["id"], match["path"]) if match else ("", line)
             yield Category(number, id, split_path(self.source, number, path))
 
+    def lengthened(self, further: Further) -> Iterator[Insertion]:
+        """What puts further parts into the paths."""
+        form = self.form
+        for number, line in self.lines():
+            match = form.fullmatch(line) if form else None
+            start = match.start("path") if match else 0
+            told = further(split_path(self.source, number, line[start:]))
+            begin = self.source.starts[number - 1] + start
+            for offset, text in _put_between(line[start:], told):
+                yield Insertion(begin + offset, text)
+
     def written(self, added: Sequence[tuple[str, str]]) -> list[str]:
         """A line for each (id, path), the paths aligned as they are in the file."""
         form = self.form
@@ -120,6 +137,17 @@ class PathTable:
         for number, row in self.table.rows():
             parts = split_path(self.table.source, number, row["path"])
             yield Category(number, row["id"], parts)
+
+    def lengthened(self, further: Further) -> Iterator[Insertion]:
+        """The cells of paths into which further parts come."""
+        place = self.table.columns["path"] or 0
+        for number, (_, cells) in enumerate(placed_rows(self.table), start=2):
+            path = cells[place].text
+            told = further(split_path(self.table.source, number, path))
+            for offset, text in reversed(_put_between(path, told)):
+                path = path[:offset] + text + path[offset:]
+            if told:
+                yield cells[place].rewritten(self.table, path)
 
     def written(self, added: Sequence[tuple[str, str]]) -> list[str]:
         """A row for each (id, path)."""
@@ -165,11 +193,16 @@ def read(source: Source) -> Document:
 
 
 def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
-    """A line for each new concept, after the pattern of the lines that are there."""
+    """A line for each new concept, after the pattern of the lines that are there.
+
+    What comes between a category and its parent is put into all paths that lead through both.
+    """
     for concept in additions.concepts:
         _refuse_unholdable(source, expanded, concept.id)
     added = [(c.id, SEPARATOR.join(expanded.path(c.id))) for c in additions.concepts]
-    return {source.path: source.appended(_layout(source).written(added))}
+    layout = _layout(source)
+    moved = _moved(layout, expanded, additions.moves)
+    return {source.path: [*moved, *source.appended(layout.written(added))]}
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
@@ -194,6 +227,14 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
 def holds(source: Source) -> frozenset[str]:
     """A name and its path, with an id where the file has them."""
     return frozenset({"labels", "ids"} if _layout(source).has_ids else {"labels"})
+
+
+def changeable(source: Source) -> frozenset[str]:
+    """Moves where every category has an id; where its path is the id, that would become another."""
+    categories = list(_layout(source).categories())
+    own = {(), *(category.parts for category in categories if category.id)}
+    named = all(c.parts in own and c.parts[:-1] in own for c in categories)
+    return frozenset({"moves"} if named else ())
 
 
 def split_path(source: Source, number: int, path: str) -> tuple[str, ...]:
@@ -241,6 +282,29 @@ def _written_paths(taxonomy: Taxonomy, path: Path) -> dict[str, tuple[str, ...]]
             message = f"the path of {taxonomy.ids[index]!r} would have more than {DEEPEST} parts"
             raise FormatError(path, f"{message}; choose another format")
     return {id: parts[index] for index, id in enumerate(taxonomy.ids)}
+
+
+def _moved(
+    layout: PathLines | PathTable, expanded: Taxonomy, moves: Sequence[Shift]
+) -> Iterator[Insertion]:
+    """New names in the paths of those that move, and of all below them."""
+    if not moves:
+        return iter(())
+    labels = {(s.left, s.child): expanded.concept(s.joined).label for s in moves}
+    ids = {category.parts: category.id for category in layout.categories()}
+
+    def further(parts: tuple[str, ...]) -> list[tuple[int, str]]:
+        known = [ids.get(parts[:depth], "") for depth in range(1, len(parts) + 1)]
+        steps = enumerate(pairwise(known), start=1)
+        return [(place, labels[step]) for place, step in steps if step in labels]
+
+    return layout.lengthened(further)
+
+
+def _put_between(path: str, further: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The offsets in a path at which further parts go in, and their text."""
+    starts = [found.end() for found in _SPLIT.finditer(path)]
+    return [(starts[place - 1], name + SEPARATOR) for place, name in further]
 
 
 def _layout(source: Source) -> PathLines | PathTable:

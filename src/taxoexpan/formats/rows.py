@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.cells import placed_rows
 from taxoexpan.formats.copying import Copy, Insertions, Target, renamed
 from taxoexpan.formats.draft import Document, Draft
-from taxoexpan.formats.source import Source
+from taxoexpan.formats.source import Insertion, Source
 from taxoexpan.formats.tabular import MANY, Row, Table, names_as_ids, open_if_table, table_text
-from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Shift, Taxonomy
 
 NAME = "rows"
 ABOUT = "a table id,label,parents,definition,synonyms; several values in a cell: a|b"
@@ -59,14 +62,15 @@ def read(source: Source) -> Document:
 
 
 def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
-    """A row for each new concept, with its parents in one cell."""
+    """A row for each new concept; of an old one that changes, the cells that tell so."""
     table = Table.open(source)
     names = {} if table.has("id") else names_as_ids(source, expanded, additions)
     parents: dict[str, list[str]] = {}
     for parent, child in additions.relations:
         parents.setdefault(child, []).append(names.get(parent, parent))
     rows = [_row(source, expanded, c, parents.get(c.id, [])) for c in additions.concepts]
-    return {source.path: source.appended(table.written(rows))}
+    changed = _changed(table, expanded, additions, names)
+    return {source.path: [*changed, *source.appended(table.written(rows))]}
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
@@ -93,6 +97,42 @@ def holds(source: Source) -> frozenset[str]:
     """What the header has a column for; a table without labels shows ids alone."""
     table = Table.open(source)
     return frozenset(name for name, column in _COLUMNS.items() if table.has(column))
+
+
+def changeable(source: Source) -> frozenset[str]:
+    """Parents are in a cell of their own; so are synonyms, if there is a column for them."""
+    return frozenset({"moves", "synonyms"} if Table.open(source).has("synonyms") else {"moves"})
+
+
+def _changed(
+    table: Table, expanded: Taxonomy, additions: Additions, names: Mapping[str, str]
+) -> Iterator[Insertion]:
+    """The cells of old concepts that move, or that get further names."""
+    moves: dict[str, list[Shift]] = {}
+    for shift in additions.moves:
+        moves.setdefault(shift.child, []).append(shift)
+    further = additions.names
+    parents, synonyms = table.columns["parents"], table.columns["synonyms"]
+    for row, cells in placed_rows(table) if moves or further else ():
+        id = row["id"] or row["label"]
+        if id in moves and parents is not None:
+            above = [names.get(parent, parent) for parent in expanded.parents(id)]
+            _refuse_mistakable(table.source, expanded, expanded.concept(id).label, above)
+            told = cells[parents].text
+            for _, left, joined in moves[id]:
+                told = _with_parent(told, left, names.get(joined, joined))
+            yield cells[parents].rewritten(table, told)
+        if id in further and synonyms is not None:
+            known = [cells[synonyms].text.strip(), *further[id]]
+            yield cells[synonyms].rewritten(table, MANY.join(filter(None, known)))
+
+
+def _with_parent(cell: str, left: str, joined: str) -> str:
+    """A cell of parents, one of them another."""
+    if cell.strip() == left:
+        return joined
+    parts = cell.split(MANY)
+    return MANY.join(p.replace(left, joined) if p.strip() == left else p for p in parts)
 
 
 def _complete(table: Table) -> bool:
@@ -122,16 +162,21 @@ def _relate(draft: Draft, rows: list[tuple[int, Row]]) -> None:
 def _row(
     source: Source, expanded: Taxonomy, concept: Concept, parents: list[str]
 ) -> dict[str, str]:
+    _refuse_mistakable(source, expanded, concept.label, parents)
+    return {
+        "id": concept.id,
+        "label": concept.label,
+        "parents": MANY.join(parents),
+        "definition": concept.definition,
+        "synonyms": MANY.join(concept.synonyms),
+    }
+
+
+def _refuse_mistakable(source: Source, expanded: Taxonomy, label: str, parents: list[str]) -> None:
+    """Several parents in one cell must be told apart by what stands between them."""
     together = MANY.join(parents)
     clash = together if together in expanded else None
     apart = len(parents) > 1 and next((id for id in parents if MANY in id), clash)
     if apart:
         message = f"the id {apart!r} holds {MANY!r}, which stands between several parents"
-        raise FormatError(source.path, f"{message}; choose one parent for {concept.label!r}")
-    return {
-        "id": concept.id,
-        "label": concept.label,
-        "parents": together,
-        "definition": concept.definition,
-        "synonyms": MANY.join(concept.synonyms),
-    }
+        raise FormatError(source.path, f"{message}; choose one parent for {label!r}")

@@ -1,13 +1,14 @@
 """SKOS: concepts with labels in many languages, `broader` and `narrower`, in any RDF syntax.
 
-Writing adds triples and touches none. Collections, mappings and whatever else a vocabulary holds
-are left alone; `owl:deprecated` concepts are marked as such.
+Writing adds triples and touches none, but those that link a child that moves with its parent.
+Collections, mappings and whatever else a vocabulary holds are left alone; `owl:deprecated` concepts
+are marked as such.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from urllib.parse import quote
 
@@ -20,6 +21,7 @@ from taxoexpan.formats.rdf import statements
 from taxoexpan.formats.rdf import vocabulary as v
 from taxoexpan.formats.rdf.languages import Languages, Text
 from taxoexpan.formats.rdf.statements import (
+    N_TRIPLES,
     SYNTAXES,
     TURTLE,
     Statements,
@@ -29,10 +31,11 @@ from taxoexpan.formats.rdf.statements import (
     syntax_of,
 )
 from taxoexpan.formats.rdf.thesaurus import Thesaurus
+from taxoexpan.formats.rdf.turtle import Turtle
 from taxoexpan.formats.rdf.vocabulary import Triple, link
-from taxoexpan.formats.source import Source
+from taxoexpan.formats.source import Insertion, Source
 from taxoexpan.naming import numbered
-from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Provenance, Shift, Taxonomy
 
 NAME = "skos"
 ABOUT = "SKOS in Turtle (.ttl), RDF/XML (.rdf, .owl, .xml), JSON-LD (.jsonld) or N-Triples (.nt)"
@@ -79,13 +82,23 @@ def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertio
     language = Languages.choose(source, thesaurus.preferred.values()).tag
     for concept in additions.concepts:
         _refuse_unusable(source, concept)
-    triples = list(_added(thesaurus, language, expanded, additions))
-    return {source.path: grow(told, triples)}
+    moved, linked = _moved(source, additions.moves)
+    triples = [
+        *_added(thesaurus, language, expanded, additions, linked),
+        *(_words(id, v.ALT_LABEL, name, language) for id, name in additions.synonyms),
+    ]
+    return {source.path: [*moved, *grow(told, triples)]}
 
 
 def holds(source: Source) -> frozenset[str]:
     """Everything that we know of a concept."""
     return frozenset({"ids", "labels", "synonyms", "definitions"})
+
+
+def changeable(source: Source) -> frozenset[str]:
+    """Synonyms; moves where links stand in the text for themselves, so not in XML and JSON."""
+    plain = syntax_of(source) in (TURTLE, N_TRIPLES)
+    return frozenset({"moves", "synonyms"} if plain else {"synonyms"})
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
@@ -196,10 +209,51 @@ def _refuse_unusable(source: Source, concept: Concept) -> None:
         raise FormatError(source.path, message)
 
 
+def _moved(source: Source, moves: Sequence[Shift]) -> tuple[list[Insertion], set[tuple[str, str]]]:
+    """The links that give way, and the pairs that are linked by `narrower` instead.
+
+    `child broader parent` becomes `child broader new`, and `parent narrower child` becomes
+    `parent narrower new`; in a list of objects the new one is told once.
+    """
+    joined = {(shift.left, shift.child): shift.joined for shift in moves}
+    insertions, linked, found = [], set[tuple[str, str]](), set[tuple[str, str]]()
+    rows: set[tuple[int, str]] = set()
+    turtle, text = Turtle(source), source.text
+    for told in turtle.links() if joined else ():
+        pair = (told.object, told.subject)
+        if told.predicate == v.NARROWER:
+            pair = (told.subject, told.object)
+        if told.predicate not in (v.BROADER, v.NARROWER) or pair not in joined:
+            continue
+        new = joined[pair]
+        found.add(pair)
+        if told.predicate == v.NARROWER:
+            linked.add((told.subject, new))
+        again, behind = (told.row, new) in rows, told.behind
+        rows.add((told.row, new))
+        if again and behind is not None and "#" not in text[behind : told.start]:
+            insertions.append(Insertion(behind, "", text[behind : told.end]))
+        else:
+            old = text[told.start : told.end]
+            insertions.append(Insertion(told.start, turtle.spelled(new, old), old))
+    for parent, child in joined.keys() - found:
+        message = f"the link of {child!r} with {parent!r} was not found in the text"
+        mend = "convert the file to .json first, or leave out --allow-moves"
+        raise FormatError(source.path, f"{message}; {mend}")
+    return insertions, linked
+
+
 def _added(
-    thesaurus: Thesaurus, language: str, expanded: Taxonomy, additions: Additions
+    thesaurus: Thesaurus,
+    language: str,
+    expanded: Taxonomy,
+    additions: Additions,
+    linked: Set[tuple[str, str]],
 ) -> Iterator[Triple]:
-    """Every triple that the additions bring, those about a new concept together."""
+    """Every triple that the additions bring, those about a new concept together.
+
+    What is `linked` by `narrower` already is not told again.
+    """
     new = {concept.id for concept in additions.concepts}
     schemes = _schemes(thesaurus, expanded, additions)
     for concept in additions.concepts:
@@ -208,15 +262,15 @@ def _added(
         for parent in parents:
             yield link(id, v.BROADER, parent)
         if thesaurus.used[v.NARROWER]:
-            children = (child for child in expanded.children(id) if child in new)
-            yield from (link(id, v.NARROWER, child) for child in children)
+            yield from (link(id, v.NARROWER, child) for child in expanded.children(id))
         if not parents and thesaurus.used[v.TOP_CONCEPT_OF]:
             yield from (link(id, v.TOP_CONCEPT_OF, scheme) for scheme in schemes[id])
         if additions.provenance is not None:
             note = _change_note(expanded, id, additions.provenance)
             yield Triple(id, v.CHANGE_NOTE, note)
     for parent, child in additions.relations:
-        if parent not in new and thesaurus.used[v.NARROWER]:
+        known = parent in new or (parent, child) in linked
+        if not known and thesaurus.used[v.NARROWER]:
             yield link(parent, v.NARROWER, child)
     if thesaurus.used[v.HAS_TOP_CONCEPT]:
         for concept in additions.concepts:
@@ -239,20 +293,21 @@ def _schemes(
 
 def _description(id: str, concept: Concept, language: str, schemes: list[str]) -> list[Triple]:
     """What a concept is, and the words for it."""
-
-    def words(predicate: str, text: str) -> Triple:
-        literal = ox.Literal(text, language=language) if language else ox.Literal(text)
-        return Triple(id, predicate, literal)
-
     triples = [link(id, v.TYPE, v.CONCEPT), *(link(id, v.IN_SCHEME, scheme) for scheme in schemes)]
-    triples.append(words(v.PREF_LABEL, concept.label))
-    triples += [words(v.ALT_LABEL, name) for name in concept.synonyms]
+    triples.append(_words(id, v.PREF_LABEL, concept.label, language))
+    triples += [_words(id, v.ALT_LABEL, name, language) for name in concept.synonyms]
     if concept.definition:
-        triples.append(words(v.DEFINITION, concept.definition))
+        triples.append(_words(id, v.DEFINITION, concept.definition, language))
     if concept.deprecated:
         true = ox.Literal("true", datatype=ox.NamedNode(v.BOOLEAN))
         triples.append(Triple(id, v.DEPRECATED, true))
     return triples
+
+
+def _words(id: str, predicate: str, text: str, language: str) -> Triple:
+    """A text about a concept, in a language if there is one."""
+    literal = ox.Literal(text, language=language) if language else ox.Literal(text)
+    return Triple(id, predicate, literal)
 
 
 def _change_note(expanded: Taxonomy, id: str, provenance: Provenance) -> ox.Literal:

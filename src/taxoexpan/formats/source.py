@@ -6,6 +6,7 @@ import codecs
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
@@ -32,10 +33,15 @@ AS_IT_IS = Reading()
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """Text to put in before the character at `offset`; nothing old is ever taken out."""
+    """Text to put in before the character at `offset`.
+
+    Nothing old is taken out, but where a relation changes its parent: then what stands there,
+    and gives way, is told.
+    """
 
     offset: int
     text: str
+    instead_of: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,10 +88,17 @@ class Source:
     def grown(self, insertions: Iterable[Insertion]) -> bytes:
         """The file's bytes with every insertion in its place."""
         pieces, done = [], 0
-        for insertion in sorted(insertions, key=lambda insertion: insertion.offset):
-            pieces += [self.text[done : insertion.offset], insertion.text]
-            done = insertion.offset
+        for one in sorted(insertions, key=lambda one: (one.offset, len(one.instead_of))):
+            if one.offset < done or not self.text.startswith(one.instead_of, one.offset):
+                raise ValueError(f"{one.instead_of!r} does not stand at {one.offset} any more")
+            pieces += [self.text[done : one.offset], one.text]
+            done = one.offset + len(one.instead_of)
         return self.mark + "".join([*pieces, self.text[done:]]).encode("utf-8")
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The offset at which each line begins, and that behind the last one."""
+        return list(accumulate((len(line) + 1 for line in self.text.split("\n")), initial=0))
 
     def line_at(self, offset: int) -> int:
         """The number of the line that holds the character at `offset`."""

@@ -69,6 +69,11 @@ class Table:
         """Whether the header holds all these columns."""
         return all(self.column(name) is not None for name in names)
 
+    @property
+    def columns(self) -> dict[str, int | None]:
+        """The place of every column that we know."""
+        return {name: self.column(name) for name in COLUMN_NAMES}
+
     def beside(self, *names: str) -> dict[str, int]:
         """The columns that are none of these, and how many rows they have."""
         places = {self.column(name) for name in names}
@@ -77,7 +82,7 @@ class Table:
 
     def rows(self) -> Iterator[tuple[int, Row]]:
         """Every row below the header, with the line it begins on; blank rows are passed over."""
-        columns = {name: self.column(name) for name in COLUMN_NAMES}
+        columns = self.columns
         cells = read_cells(self.source, self.delimiter)
         next(cells)
         for line, row in cells:
@@ -87,7 +92,7 @@ class Table:
 
     def written(self, values: Sequence[Mapping[str, str]]) -> list[str]:
         """New rows as lines; a column that the values do not name stays blank."""
-        places = {name: self.column(name) for name in COLUMN_NAMES}
+        places = self.columns
         lines = []
         for value in values:
             cells = [""] * len(self.header)

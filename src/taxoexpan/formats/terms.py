@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.copying import Copy, Insertions, Target, renamed
 from taxoexpan.formats.draft import Document, Draft, Note
-from taxoexpan.formats.source import Source
-from taxoexpan.taxonomy import Additions, Taxonomy
+from taxoexpan.formats.source import Insertion, Source
+from taxoexpan.taxonomy import Additions, Shift, Taxonomy
 
 NAME = "terms"
 ABOUT = "NAME.terms (id⇥name) beside NAME.taxo (parent id⇥child id)"
@@ -41,13 +41,14 @@ def read(source: Source) -> Document:
 
 
 def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
-    """The lines to append to each of the two files."""
+    """The lines to append to each of the two files; where a child moves, its line changes."""
     terms, taxo = files(source.path)
     names = [f"{_cell(terms, c.id)}\t{_cell(terms, c.label)}" for c in additions.concepts]
     pairs = [f"{parent}\t{child}" for parent, child in additions.relations]
+    relations = _relations(taxo)
     return {
         terms: Source.load(terms).appended(names),
-        taxo: _relations(taxo).appended(pairs),
+        taxo: [*_moved(relations, additions.moves), *relations.appended(pairs)],
     }
 
 
@@ -68,6 +69,11 @@ def holds(source: Source) -> frozenset[str]:
     return frozenset({"ids", "labels"})
 
 
+def changeable(source: Source) -> frozenset[str]:
+    """A relation is a line of its own."""
+    return frozenset({"moves"})
+
+
 def files(path: Path) -> tuple[Path, Path]:
     """The two files that `path`, either of them, stands for."""
     return path.with_suffix(".terms"), path.with_suffix(".taxo")
@@ -76,6 +82,17 @@ def files(path: Path) -> tuple[Path, Path]:
 def _relations(taxo: Path) -> Source:
     """The file of relations; a taxonomy that has none yet may have none."""
     return Source.load(taxo, may_be_blank=True) if taxo.exists() else Source(taxo, "")
+
+
+def _moved(source: Source, moves: Sequence[Shift]) -> Iterator[Insertion]:
+    """The new parent's id in every line of a relation that gives way."""
+    joined = {(shift.left, shift.child): shift.joined for shift in moves}
+    rows = zip(*_columns(source, "parent id<TAB>child id"), strict=True) if joined else ()
+    for parent, child, number in rows:
+        if (parent, child) in joined:
+            gap = source.lines[number - 1].index(parent)
+            offset = source.starts[number - 1] + gap
+            yield Insertion(offset, joined[parent, child], parent)
 
 
 def _columns(source: Source, shape: str) -> tuple[list[str], list[str], Sequence[int]]:

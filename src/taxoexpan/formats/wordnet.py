@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
@@ -170,6 +169,11 @@ def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertio
 def holds(source: Source) -> frozenset[str]:
     """Everything; an id is made of the first word, whatever it was."""
     return frozenset({"ids", "labels", "synonyms", "definitions"})
+
+
+def changeable(source: Source) -> frozenset[str]:
+    """Nothing: a line knows at which byte it stands, and a longer one would shift all others."""
+    return frozenset()
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
@@ -330,8 +334,7 @@ def _parts_of_speech(taxonomy: Taxonomy) -> dict[str, str]:
 
 def _inserted(part: Part, entered: Mapping[str, str]) -> list[Insertion]:
     """Each line before the first lemma that sorts behind it, since `wn` searches by halving."""
-    text, end = part.index.text, part.index.newline
-    starts = list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
+    starts, end = part.index.starts, part.index.newline
     old = list(part.lemmas.items())
     insertions, last = [], []
     for lemma in sorted(entered):

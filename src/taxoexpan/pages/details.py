@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -38,19 +38,29 @@ def _paragraphs(taxonomy: Taxonomy, proposal: Proposal) -> Iterator[str]:
     first, parents = proposal.first, proposal.parents
     if proposal.is_merge:
         told = f"Likely another name of {first.parent.label} ({first.sureness:.2f})"
-        other = f"; as a concept of its own it would go under {parents[0].parent.label}"
-        yield f"{told}{other if parents else ''}."
+        if parents:
+            told += f"; as a concept of its own it would go under {parents[0].parent.label}"
+        yield f"{told}."
     if proposal.evidence is not None:
         yield in_words(proposal.evidence)
     if proposal.further:
         names = [f"{each.parent.label} ({each.sureness:.2f})" for each in proposal.further]
         yield f"It belongs under {listed(names)} as well."
-    if proposal.moves:
-        names = [taxonomy.concept(id).label for id in proposal.moves]
-        told = listed(names[:MOVED]) + (f" and {len(names) - MOVED:,} more" * (len(names) > MOVED))
-        yield f"Named after it, and perhaps to be moved below it: {told}. Nothing is moved."
+    if proposal.moved:
+        moved = [id for id in proposal.moves if id in proposal.moved]
+        yield f"Named after it, and moved below it: {_some(taxonomy, moved)}."
+    left = [id for id in proposal.moves if id not in proposal.moved]
+    if left:
+        told = f"Named after it, and perhaps to be moved below it: {_some(taxonomy, left)}"
+        yield f"{told}. {'These were not' if proposal.moved else 'Nothing is'} moved."
     if proposal.is_homeless:
         yield region_in_words(taxonomy, [each.parent.id for each in parents])
+
+
+def _some(taxonomy: Taxonomy, ids: Sequence[str]) -> str:
+    """The names of the first, and how many more there are."""
+    names = [taxonomy.concept(id).label for id in ids]
+    return listed(names[:MOVED]) + (f" and {len(names) - MOVED:,} more" * (len(names) > MOVED))
 
 
 def region_in_words(taxonomy: Taxonomy, anchors: Sequence[str]) -> str:
@@ -124,7 +134,8 @@ def tree_of(taxonomy: Taxonomy, proposal: Proposal, evidence: Evidence) -> Tree:
     above = second.path if second is not None else ()
     place = place_of(first, sure.get(first.parent.id), above)
     if proposal.moves:
-        place = with_moves(place, [taxonomy.concept(id).label for id in proposal.moves])
+        labels = {id: taxonomy.concept(id).label for id in proposal.moves}
+        place = with_moves(place, list(labels.values()), {labels[id] for id in proposal.moved})
     if second is None:
         return Tree(proposal.query.label, place)
     other = place_of(second, sure.get(second.parent.id), first.path, BESIDE)
@@ -144,9 +155,9 @@ def place_of(
     return Place(path, siblings, more, figure=figure)
 
 
-def with_moves(place: Place, moved: Sequence[str]) -> Place:
-    """The place with some of its children drawn below the new concept, where they might go."""
+def with_moves(place: Place, moved: Sequence[str], done: Collection[str] = ()) -> Place:
+    """The place with some of its children below the new concept, where they might go, or went."""
     siblings = [each for each in place.siblings if each.label not in moved]
-    shown = [Neighbour(label) for label in moved[:MOVED]]
+    shown = [Neighbour(label, moved=label in done) for label in moved[:MOVED]]
     more = place.more + len(place.siblings) - len(siblings) - len(moved)
     return replace(place, siblings=siblings, more=max(more, 0), children=shown)

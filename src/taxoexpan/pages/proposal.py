@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from taxoexpan.decisions import ALSO, INSERT, MERGE, NO_PLACE, Suggestion
 from taxoexpan.evidence import Evidence
 from taxoexpan.naming import fold_name
-from taxoexpan.taxonomy import Concept
+from taxoexpan.taxonomy import Concept, Shift
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,8 @@ class Proposal:
 
     ranked: tuple[Suggestion, ...]
     evidence: Evidence | None
+    moved: frozenset[str] = frozenset()
+    """The ids of what was moved below it, if anything was."""
 
     @property
     def query(self) -> Concept:
@@ -54,13 +56,23 @@ class Proposal:
         return [each for each in self.ranked if each.kind == ALSO]
 
 
-def proposals_of(suggestions: Iterable[Suggestion], evidence: Sequence[Evidence]) -> list[Proposal]:
-    """A proposal for each query, in the order of the queries."""
+def proposals_of(
+    suggestions: Iterable[Suggestion],
+    evidence: Sequence[Evidence],
+    moves: Iterable[Shift] = (),
+) -> list[Proposal]:
+    """A proposal for each query, in the order of the queries, with what was moved below it."""
     ranked: dict[str, list[Suggestion]] = {}
     for suggestion in suggestions:
         ranked.setdefault(suggestion.query.id, []).append(suggestion)
     reasons = {each.query.id: each for each in evidence}
-    return [Proposal(tuple(group), reasons.get(id)) for id, group in ranked.items()]
+    moved: dict[str, set[str]] = {}
+    for shift in moves:
+        moved.setdefault(shift.joined, set()).add(shift.child)
+    return [
+        Proposal(tuple(group), reasons.get(id), frozenset(moved.get(id, ())))
+        for id, group in ranked.items()
+    ]
 
 
 def told_apart(suggestion: Suggestion, other: Suggestion) -> str:

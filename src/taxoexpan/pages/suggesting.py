@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from taxoexpan.decisions import Suggestion
@@ -48,7 +48,7 @@ def suggestions_page(
     `present` are those of the list that the taxonomy had already, each beside what it is there;
     `added` is what was written into the taxonomy, if it was.
     """
-    proposals = proposals_of(suggestions, evidence)
+    proposals = proposals_of(suggestions, evidence, () if added is None else added.moves)
     sections: list[Section] = [_key_figures(proposals, trust, present, added)]
     if proposals:
         sections += [
@@ -78,6 +78,8 @@ def _key_figures(
     remarks = remarks if present else []
     if added is not None:
         remarks.insert(0, f"{len(added.concepts):,} of them added")
+        moved = f"{counted(len(added.moves), 'known concept')} moved below them"
+        remarks += [moved] if added.moves else []
     shown = [Figure("New concepts", len(proposals), "; ".join(remarks))]
     if not proposals:
         return Figures("", shown)
@@ -134,7 +136,8 @@ def _table(
         Column(_measure(trust).capitalize(), "share"),
         Column("Runner-up"),
     ]
-    taken = None if added is None else {concept.id for concept in added.concepts}
+    taken = {concept.id for concept in added.concepts} if added is not None else set()
+    merged = set(added.synonyms) if added is not None else set()
     rows = []
     for each in proposals:
         cells: list[Cell] = [
@@ -144,12 +147,22 @@ def _table(
             each.first.sureness,
             told_apart(each.ranked[1], each.first) if len(each.ranked) > 1 else None,
         ]
-        if taken is not None:
-            cells.append("added" if each.query.id in taken else "left out")
+        if added is not None:
+            cells.append(_outcome(each, taken, merged))
         rows.append(Row(cells, details_of(taxonomy, each)))
-    if taken is not None:
+    if added is not None:
         columns.append(Column("Outcome"))
     return Table("Suggestions", columns, rows)
+
+
+def _outcome(
+    proposal: Proposal, taken: Collection[str], merged: Collection[tuple[str, str]]
+) -> str:
+    """What became of a new concept."""
+    if proposal.query.id in taken:
+        return "added"
+    merge = (proposal.first.parent.id, proposal.query.label)
+    return "merged" if merge in merged else "left out"
 
 
 def _in_words(proposal: Proposal) -> str:

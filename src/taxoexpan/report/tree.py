@@ -17,6 +17,8 @@ class Neighbour:
 
     label: str
     figure: float | None = None
+    moved: bool = False
+    """Whether what might move below the new concept did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,8 @@ def _neighbours(
             told = f"{each.figure:.2f}" if place else f"{tree.figure} {each.figure:.2f}"
             inside += [" ", element("span", told, class_="figure")]
         if kind == "moves":
-            inside += [" ", element("span", "might move here", class_="mark")]
+            mark = "moved here" if each.moved else "might move here"
+            inside += [" ", element("span", mark, class_="mark")]
         items.append(element("li", *inside, class_=kind))
     return items
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.jsonparts.changes import moved, named
 from taxoexpan.formats.jsonparts.shape import NAMES, SEPARATOR, Shape, key_of
 from taxoexpan.formats.jsonparts.style import Style
 from taxoexpan.formats.jsonparts.text import Array, Number, Object
@@ -21,7 +22,12 @@ def grow(shape: Shape, expanded: Taxonomy, additions: Additions) -> list[Inserti
     """What to put into a file that was read with its places."""
     growth = _Growth(shape, expanded, additions)
     insertions = growth.nested() if growth.habits.nests else growth.listed()
-    return [insertion for insertion in insertions if insertion.text]
+    key = growth.habits.keys["synonyms"]
+    return [
+        *(insertion for insertion in insertions if insertion.text),
+        *moved(shape, additions.moves, growth.spelled),
+        *named(shape, growth.style, key, additions.names),
+    ]
 
 
 class _Habits:
@@ -208,7 +214,7 @@ class _Growth:
         inner = style.deeper(indent, style.spread_objects)
         told = {"label": style.scalar(concept.label)}
         if self.shape.has_ids:
-            told = {"id": self._id(concept.id), **told}
+            told = {"id": self.spelled(concept.id), **told}
         if in_full:
             told |= {
                 role: text
@@ -240,7 +246,7 @@ class _Growth:
 
     def _edge(self, edges: Array, parent: str, child: str) -> str:
         """A relation in the shape of the first edge."""
-        style, ends = self.style, {"parent": self._id(parent), "child": self._id(child)}
+        style, ends = self.style, {"parent": self.spelled(parent), "child": self.spelled(child)}
         model = edges[0] if edges else Object(0, 0)
         spread = style.is_spread(model) if edges else style.spread_objects
         indent = style.inside(edges)
@@ -251,9 +257,9 @@ class _Growth:
         return style.object([(keys[role], ends[role]) for role in order], indent, spread)
 
     def _ids(self, ids: Sequence[str]) -> list[str]:
-        return [self._id(id) for id in ids]
+        return [self.spelled(id) for id in ids]
 
-    def _id(self, id: str) -> str:
+    def spelled(self, id: str) -> str:
         """An id as the file writes it."""
         name = self.names.get(id, id)
         whole = self.habits.integers and _INTEGER.fullmatch(name)

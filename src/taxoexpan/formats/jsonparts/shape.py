@@ -119,7 +119,7 @@ class Shape:
         edges = self.edges or []
         relations = []
         for place, edge in enumerate(edges):
-            parent, child = (self._id(edge, key) for key in self._ends(edges, place))
+            parent, child = (self._id(edge, key) for key in self.ends(edges, place))
             if not parent or not child:
                 raise self._bad_edge(edges, place)
             relations.append((parent, child, line_in(edges, place)))
@@ -185,7 +185,7 @@ class Shape:
         key = key_of(entry, "id")
         return self._id(entry, key) if key else ""
 
-    def _ends(self, edges: list[Any], place: int) -> tuple[str | int, str | int]:
+    def ends(self, edges: list[Any], place: int) -> tuple[str | int, str | int]:
         """The keys of an edge's parent and child."""
         edge = edges[place]
         if isinstance(edge, list) and len(edge) == 2:

@@ -1,0 +1,437 @@
+"""What every format promises where an old concept moves, or gets another name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyoxigraph as ox
+import pytest
+from growing import written
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import Growth, growths, insertions, names, quickly
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats import edges, jsonfile, obo, paths, rows, skos, terms
+from taxoexpan.formats.catalogue import (
+    FORMATS,
+    Format,
+    read,
+    refuse_unchangeable,
+    write_expanded,
+)
+from taxoexpan.formats.copying import Target
+from taxoexpan.formats.source import Insertion, Source
+from taxoexpan.settling import settle
+from taxoexpan.taxonomy import Additions, Concept, Shift, Taxonomy
+
+MILK = Concept("milk", "milk")
+MOVED = Additions([MILK], [("drink", "milk")], moves=[Shift("oat milk", "drink", "milk")])
+NAMED = Additions([], [], synonyms=[("tea", "cuppa")])
+
+
+def changed(folder: Path, name: str, text: str, additions: Additions) -> str:
+    """The text of the expanded file."""
+    path = written(folder / name, text)
+    output = folder / f"new{path.suffix}"
+    write_expanded(path, additions, output, force=True)
+    return output.read_bytes().decode("utf-8")
+
+
+# ---- random taxonomies ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """A format, the name of a file in it, and growths that it can hold."""
+
+    format: Format
+    name: str
+    growths: st.SearchStrategy[Growth]
+    synonyms: bool = True
+    most_parents: int = 3
+
+
+IRIS = st.text("abcé水-.", min_size=1, max_size=5).map(lambda text: f"http://food.org/{text}")
+WORDS = names(without="|")
+CASES = [
+    Case(terms, "food.terms", growths(names(), names()), synonyms=False),
+    Case(edges, "food.csv", growths(), synonyms=False),
+    Case(edges, "food.tsv", growths(), synonyms=False),
+    Case(rows, "food.csv", growths(WORDS, names(), details=True)),
+    Case(rows, "food.tsv", growths(WORDS, details=True)),
+    Case(obo, "food.obo", growths(names(), names(), details=True)),
+    Case(jsonfile, "food.json", growths(names(breaks=True), names(), details=True)),
+    Case(skos, "food.ttl", growths(IRIS, names())),
+    Case(skos, "food.nt", growths(IRIS, names())),
+    Case(paths, "food.tsv", growths(names(without=">"), most_parents=1), False, most_parents=1),
+]
+of_every_format = pytest.mark.parametrize(
+    "case", CASES, ids=lambda case: f"{case.format.NAME}-{case.name}"
+)
+
+
+@of_every_format
+@given(data=st.data())
+@quickly
+def test_moves_and_names_are_read_back_and_nothing_else_has_changed(
+    case: Case, data: st.DataObject
+) -> None:
+    growth = data.draw(insertions(case.growths, case.most_parents))
+    further = data.draw(st.lists(st.sampled_from(growth.old.ids), unique=True, max_size=2))
+    additions = replace(
+        growth.additions,
+        synonyms=tuple((id, f"other {k}") for k, id in enumerate(further)) if case.synonyms else (),
+    )
+    additions = settle(growth.old, additions).additions
+    with TemporaryDirectory() as folder:
+        path, output = Path(folder) / case.name, Path(folder) / f"new{Path(case.name).suffix}"
+        for file, text in case.format.write(growth.old, Target(path)).files.items():
+            file.write_bytes(text.encode("utf-8"))
+        write_expanded(path, additions, output, case.format.NAME)
+        found = read(output, case.format.NAME).taxonomy
+        before, after = (
+            Counter(line for file in files for line in lines_of(file))
+            for files in ([path.with_suffix(s) for s in suffixes(case)], parts(output, case))
+        )
+    wanted = growth.old.expanded(additions)
+    assert as_sets(found) == as_sets(wanted)
+    touched = {shift.child for shift in additions.moves} | set(further)
+    # The lines of those below are longer where paths are told.
+    below = {id for top in touched for id in growth.old.descendants(top)}
+    most = len(touched | below if case.format is paths else touched)
+    assert sum((before - after).values()) <= most + bool(case.format is jsonfile)
+
+
+def as_sets(taxonomy: Taxonomy) -> tuple[object, ...]:
+    concepts = {(c.id, c.label, frozenset({*c.synonyms} - {c.label})) for c in taxonomy.concepts}
+    return concepts, set(taxonomy.relations)
+
+
+def suffixes(case: Case) -> list[str]:
+    return [".terms", ".taxo"] if case.format is terms else [Path(case.name).suffix]
+
+
+def parts(output: Path, case: Case) -> list[Path]:
+    return [output.with_suffix(suffix) for suffix in suffixes(case)]
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_bytes().decode("utf-8").split("\n")
+
+
+@given(insertions(growths(IRIS)))
+@quickly
+def test_of_all_statements_only_the_links_that_give_way_are_gone(growth: Growth) -> None:
+    additions = settle(growth.old, growth.additions).additions
+    text = skos.write(growth.old, Target(Path("x.ttl"))).files[Path("x.ttl")]
+    source = Source(Path("x.ttl"), text)
+    (insertions,) = skos.extend(source, growth.old.expanded(additions), additions).values()
+    before, after = (
+        {(q.subject.value, q.predicate.value, str(q.object)) for q in ox.parse(t, format=TURTLE)}
+        for t in (text, source.grown(insertions).decode())
+    )
+    assert before - after == {(s.child, skos.v.BROADER, f"<{s.left}>") for s in additions.moves}
+
+
+TURTLE = ox.RdfFormat.TURTLE
+
+# ---- by hand --------------------------------------------------------------------------------
+
+SKOS = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n@prefix : <http://x.org/> .\n"
+NARROWER = f"""{SKOS}
+:drink a skos:Concept ; skos:prefLabel "drink"@en ;
+    skos:narrower :tea , :oat , :goat ; # all
+    skos:related :oat .
+:tea a skos:Concept ; skos:prefLabel "tea"@en ; skos:broader :drink .
+:oat a skos:Concept ; skos:prefLabel "oat milk"@en ; skos:broader :drink .
+:goat a skos:Concept ; skos:prefLabel "goat milk"@en .
+"""
+
+
+def test_in_turtle_both_directions_of_a_link_give_way(tmp_path: Path) -> None:
+    milk, (drink, oat, goat) = (
+        Concept("http://x.org/milk", "milk"),
+        (f"http://x.org/{name}" for name in ("drink", "oat", "goat")),
+    )
+    moves = [Shift(child, drink, milk.id) for child in (oat, goat)]
+    additions = Additions([milk], [(drink, milk.id)], moves=moves)
+    text = changed(tmp_path, "x.ttl", NARROWER, additions)
+    kept = NARROWER.replace(":tea , :oat , :goat ;", ":tea , :milk ;")
+    kept = kept.replace('"oat milk"@en ; skos:broader :drink', '"oat milk"@en ; skos:broader :milk')
+    assert text.startswith(kept)
+    assert text.removeprefix(kept).split("\n") == [
+        ":milk a skos:Concept ;",
+        '    skos:prefLabel "milk"@en ;',
+        "    skos:broader :drink ;",
+        "    skos:narrower :oat , :goat .",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        (
+            "x.taxo",
+            "drink\ttea\n drink \toat milk\n",
+            "drink\ttea\n milk \toat milk\ndrink\tmilk\n",
+        ),
+        (
+            "x.csv",
+            "note,child,parent\r\nkeep,tea,drink\r\n,oat milk, drink\r\n",
+            "note,child,parent\r\nkeep,tea,drink\r\n,oat milk,milk\r\n,milk,drink\r\n",
+        ),
+        (
+            "x.csv",
+            '"child";"parent"\n"tea";"drink"\n"oat milk";"drink"',
+            '"child";"parent"\n"tea";"drink"\n"oat milk";"milk"\n"milk";"drink"\n',
+        ),
+        (
+            "x.csv",
+            "label,parents\ndrink,\ntea,drink\nvegan,\noat milk,vegan | drink\n",
+            "label,parents\ndrink,\ntea,drink\nvegan,\noat milk,vegan | milk\nmilk,drink\n",
+        ),
+        (
+            "x.obo",
+            "[Term]\nid: drink\n\n[Term]\nid: oat\\ milk\nis_a: drink ! a drink\nis_a: x\n",
+            "[Term]\nid: drink\n\n[Term]\nid: oat\\ milk\nis_a: milk ! milk\nis_a: x\n\n[Term]\n"
+            "id: milk\nname: milk\nis_a: drink ! drink\n",
+        ),
+        (
+            "x.obo",
+            '[Term]\nid: drink\n[Term]\nid: oat\\ milk\n  is_a:  drink {source="x"}  \n',
+            "[Term]\nid: drink\n[Term]\nid: oat\\ milk\n  is_a:  milk  \n\n[Term]\n"
+            "id: milk\nname: milk\nis_a: drink ! drink\n",
+        ),
+        (
+            "x.json",
+            '[{"id": "drink"}, {"id": "oat milk", "parents": ["x", "drink" ]}, {"id": "x"}]',
+            '[{"id": "drink"}, {"id": "oat milk", "parents": ["x", "milk" ]}, {"id": "x"}, '
+            '{"id": "milk", "label": "milk", "parents": ["drink"]}]',
+        ),
+        (
+            "x.json",
+            '[{"id": "drink"}, {"parent": "drink", "id": "oat milk"}]',
+            '[{"id": "drink"}, {"parent": "milk", "id": "oat milk"}, '
+            '{"id": "milk", "label": "milk", "parent": "drink"}]',
+        ),
+        (
+            "x.json",
+            '{"nodes": [{"id": "drink"}, {"id": "oat milk"}],\n "edges": [["drink", "oat milk"]]}',
+            '{"nodes": [{"id": "drink"}, {"id": "oat milk"}, {"id": "milk", "label": "milk"}],\n'
+            ' "edges": [["milk", "oat milk"], ["drink", "milk"]]}',
+        ),
+    ],
+)
+def test_a_move_changes_one_place(tmp_path: Path, name: str, text: str, wanted: str) -> None:
+    if name == "x.taxo":
+        written(tmp_path / "x.terms", "drink\tdrink\ntea\ttea\noat milk\toat milk\n")
+        changed(tmp_path, name, text, MOVED)
+        assert (tmp_path / "new.taxo").read_text() == wanted
+        assert (tmp_path / "new.terms").read_text().endswith("oat milk\toat milk\nmilk\tmilk\n")
+    else:
+        assert changed(tmp_path, name, text, MOVED) == wanted
+
+
+PATHS = "1 : Drink\n2 : Drink > Oat milk\n3 : Drink >Oat milk > Barista\n4 : Drink > Tea\n"
+
+
+def test_a_path_leads_through_what_came_between(tmp_path: Path) -> None:
+    additions = Additions([Concept("5", "Milk")], [("1", "5")], moves=[Shift("2", "1", "5")])
+    assert changed(tmp_path, "x.txt", PATHS, additions) == (
+        "1 : Drink\n2 : Drink > Milk > Oat milk\n3 : Drink >Milk > Oat milk > Barista\n"
+        "4 : Drink > Tea\n5 : Drink > Milk\n"
+    )
+    table = 'id,path\n1,Drink\n2,"Drink > Oat milk"\n3,"Drink > Oat milk > Barista, ""B"""\n'
+    assert changed(tmp_path, "x.csv", table, additions) == (
+        'id,path\n1,Drink\n2,"Drink > Milk > Oat milk"\n'
+        '3,"Drink > Milk > Oat milk > Barista, ""B"""\n5,Drink > Milk\n'
+    )
+
+
+def test_two_may_come_into_one_path(tmp_path: Path) -> None:
+    new = [Concept("5", "Milk"), Concept("6", "Café")]
+    moves = [Shift("2", "1", "5"), Shift("3", "2", "6")]
+    additions = Additions(new, [("1", "5"), ("2", "6")], moves=moves)
+    assert changed(tmp_path, "x.txt", PATHS, additions) == (
+        "1 : Drink\n2 : Drink > Milk > Oat milk\n3 : Drink >Milk > Oat milk > Café > Barista\n"
+        "4 : Drink > Tea\n5 : Drink > Milk\n6 : Drink > Milk > Oat milk > Café\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        (
+            "x.csv",
+            "label,parents,synonyms\ndrink,,\ntea,drink,\n",
+            "label,parents,synonyms\ndrink,,\ntea,drink,cuppa\n",
+        ),
+        (
+            "x.csv",
+            'label,parents,synonyms\ntea,,"a, b|c"\n',
+            'label,parents,synonyms\ntea,,"a, b|c|cuppa"\n',
+        ),
+        (
+            "x.obo",
+            "[Term]\nid: tea\nname: tea\ncomment: x\nxref: y\n\n[Typedef]\nid: z\n",
+            '[Term]\nid: tea\nname: tea\ncomment: x\nsynonym: "cuppa" EXACT []\nxref: y\n\n'
+            "[Typedef]\nid: z\n",
+        ),
+        (
+            "x.obo",
+            '[Term]\r\nid: tea\r\nsynonym: "chai" RELATED []',
+            '[Term]\r\nid: tea\r\nsynonym: "chai" RELATED []\r\nsynonym: "cuppa" EXACT []\r\n',
+        ),
+        (
+            "x.obo",
+            "[Term]\nid: green\nis_a: tea ! Tea\n",
+            "[Term]\nid: green\nis_a: tea ! Tea\n\n[Term]\nid: tea\nname: Tea\n"
+            'synonym: "cuppa" EXACT []\n',
+        ),
+        (
+            "x.json",
+            '{"label": "drink", "children": [{"id": "tea", "label": "t"}]}',
+            '{"label": "drink", "children": [{"id": "tea", "label": "t", "synonyms": ["cuppa"]}]}',
+        ),
+        (
+            "x.json",
+            '[{"id": "tea", "aliases": "chai", "parents": []}]',
+            '[{"id": "tea", "aliases": ["chai", "cuppa"], "parents": []}]',
+        ),
+        (
+            "x.json",
+            '[{"id": "tea", "synonyms": null}, {"id": "x", "synonyms": []}]',
+            '[{"id": "tea", "synonyms": ["cuppa"]}, {"id": "x", "synonyms": []}]',
+        ),
+        (
+            "x.json",
+            '[\n {\n  "id": "tea",\n  "synonyms": [\n   "chai"\n  ]\n }\n]\n',
+            '[\n {\n  "id": "tea",\n  "synonyms": [\n   "chai",\n   "cuppa"\n  ]\n }\n]\n',
+        ),
+    ],
+)
+def test_another_name_is_put_where_names_are(
+    tmp_path: Path, name: str, text: str, wanted: str
+) -> None:
+    assert changed(tmp_path, name, text, NAMED) == wanted
+
+
+@pytest.mark.parametrize("suffix", [".ttl", ".rdf", ".jsonld", ".nt"])
+def test_another_name_is_added_in_every_syntax_of_rdf(tmp_path: Path, suffix: str) -> None:
+    tea = Concept("http://x.org/tea", "tea", ("chai",))
+    path = tmp_path / f"x{suffix}"
+    text = skos.write(Taxonomy([tea]), Target(path, language="en")).files[path]
+    additions = Additions([], [], synonyms=[(tea.id, "cuppa")])
+    grown = written(tmp_path / f"y{suffix}", changed(tmp_path, path.name, text, additions))
+    assert read(grown).taxonomy == Taxonomy([replace(tea, synonyms=("chai", "cuppa"))])
+    if suffix == ".ttl":
+        assert grown.read_text() == f'{text}\n<{tea.id}> skos:altLabel "cuppa"@en .\n'
+
+
+# ---- what is refused ------------------------------------------------------------------------
+
+NESTED = '{"label": "a", "children": [{"label": "b"}]}'
+BOTH = {"moves": "--allow-moves", "synonyms": "--allow-merges"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what", "mend"),
+    [
+        (
+            "x.csv",
+            "child,parent\nb,a\n",
+            "synonyms",
+            "--allow-merges, or first taxoexpan convert x.csv x.json",
+        ),
+        (
+            "x.csv",
+            "id,label,parents\nb,a,\n",
+            "synonyms",
+            "--allow-merges, or first taxoexpan convert x.csv",
+        ),
+        ("x.txt", "A\nA > B\n", "moves", "--allow-moves, or first taxoexpan convert x.txt x.json"),
+        ("x.txt", "1 - A\n3 - A > B > C\n", "moves", "--allow-moves, or first taxoexpan convert"),
+        ("x.json", NESTED, "moves", "--allow-moves, or first taxoexpan convert x.json x.tsv"),
+        ("x.json", '[{"id": "a", "children": ["b"]}, {"id": "b"}]', "moves", "--allow-moves"),
+    ],
+)
+def test_a_file_without_a_place_is_refused_with_a_mend(
+    tmp_path: Path, name: str, text: str, what: str, mend: str
+) -> None:
+    path = written(tmp_path / name, text)
+    with pytest.raises(FormatError) as caught:
+        refuse_unchangeable(path, {what: BOTH[what]})
+    told = f"{path}: no place for {what} of what is there, short of writing it anew"
+    assert str(caught.value).startswith(told)
+    assert f"; leave out {mend}" in str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", [".rdf", ".jsonld"])
+def test_a_vocabulary_in_xml_or_json_is_to_become_turtle_first(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"x{suffix}"
+    written(path, skos.write(Taxonomy([MILK]), Target(path)).files[path])
+    with pytest.raises(FormatError, match=f"first taxoexpan convert x{suffix} x.ttl"):
+        refuse_unchangeable(path, BOTH)
+    refuse_unchangeable(path, {"synonyms": "--allow-merges"})
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.format.NAME}-{case.name}")
+def test_what_a_refused_file_is_to_become_has_a_place(case: Case, tmp_path: Path) -> None:
+    taxonomy = Taxonomy([Concept("http://x.org/a", "a", ("b",))])
+    for path, text in case.format.write(taxonomy, Target(tmp_path / case.name)).files.items():
+        written(path, text)
+    allowed = FORMATS[case.format.NAME].changeable(Source.load(tmp_path / case.name))
+    assert allowed == ({"moves", "synonyms"} if case.synonyms else {"moves"})
+
+
+@pytest.mark.parametrize("text", [NESTED, '[{"id": "a", "children": ["b"]}, {"id": "b"}]'])
+def test_moves_without_a_place_are_refused_when_written_too(tmp_path: Path, text: str) -> None:
+    path, new = written(tmp_path / "x.json", text), Concept("q", "q")
+    (below,) = set(read(path).taxonomy) - {"a"}
+    additions = Additions([new], [("a", "q")], moves=[Shift(below, "a", "q")])
+    with pytest.raises(FormatError, match=r"no place for moves .*; leave out the moves, or first"):
+        write_expanded(path, additions, tmp_path / "new.json")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_wordnet_takes_neither(tmp_path: Path) -> None:
+    path = tmp_path / "wn"
+    path.mkdir()
+    for file, text in FORMATS["wordnet"].write(Taxonomy([MILK]), Target(path)).files.items():
+        written(file, text)
+    for what, option in BOTH.items():
+        with pytest.raises(FormatError, match=f"leave out {option}, or first taxoexpan convert wn"):
+            refuse_unchangeable(path, {what: option})
+
+
+def test_a_change_that_would_not_be_read_back_is_refused_and_nothing_written(
+    tmp_path: Path,
+) -> None:
+    text = "label,parents,synonyms\ntea,,\n"
+    path = written(tmp_path / "x.csv", text)
+    additions = Additions([], [], synonyms=[("tea", "a|b")])
+    with pytest.raises(FormatError, match="would not be read back as it should be"):
+        write_expanded(path, additions, tmp_path / "new.csv")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_where_the_other_id_holds_the_separator_a_move_is_refused(tmp_path: Path) -> None:
+    text = "label,parents\ndrink,\nx,\noat milk,x|drink\n"
+    path = written(tmp_path / "x.csv", text)
+    new = Concept("m|k", "m|k")
+    additions = Additions([new], [("drink", "m|k")], moves=[Shift("oat milk", "drink", "m|k")])
+    with pytest.raises(FormatError, match=r"holds '\|', which stands between several parents"):
+        write_expanded(path, additions, tmp_path / "new.csv")
+
+
+def test_what_is_taken_out_must_be_there() -> None:
+    source = Source(Path("x"), "abcdef")
+    assert source.grown([Insertion(2, "XY", "cd"), Insertion(2, "-")]) == b"ab-XYef"
+    for wrong in ([Insertion(2, "X", "x")], [Insertion(2, "", "cd"), Insertion(3, "", "d")]):
+        with pytest.raises(ValueError, match="does not stand at"):
+            source.grown(wrong)
