@@ -5,8 +5,13 @@ from pathlib import Path
 
 import pytest
 from builders import pantry_csv
+from hypothesis import settings
 
 from taxoexpan import TaxoExpan, Taxonomy
+
+# How long a test takes says more of the machine than of the code.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 SMALL = {"epochs": 15, "hidden": 8, "output": 32, "drawn": 64, "batch_size": 32}
 

@@ -154,6 +154,20 @@ def test_parents_below_the_least_score_are_left_out() -> None:
     assert chosen == Additions((Concept("kiwi", "kiwi"),), (("f", "kiwi"), ("a", "kiwi")))
 
 
+def test_under_a_new_concept_that_is_left_out_nothing_is_placed() -> None:
+    doubtful = [
+        suggestion("berry", 1, "f", 0.2),
+        suggestion("red berry", 1, "berry", 0.9),
+        suggestion("currant", 1, "red berry", 0.8),
+        suggestion("currant", 2, "f", 0.1),
+        suggestion("plum", 1, "f", 0.7),
+    ]
+    additions = choose(doubtful, min_score=0.5)
+    assert additions.relations == (("f", "plum"),)
+    assert [concept.id for concept in additions.concepts] == ["plum"]
+    assert len(choose(doubtful).relations) == 4
+
+
 def test_where_the_first_rank_was_removed_the_next_counts_as_first() -> None:
     assert choose(TWO[1:]).relations == (("a", "kiwi"), ("a", "fig"))
 

@@ -19,7 +19,7 @@ from taxoexpan.cleaning import Doubt, Training, clean
 from taxoexpan.confidence import AS_IT_IS, Calibration, Reliability
 from taxoexpan.decisions import ALSO, INSERT, MERGE, NO_PLACE, Suggestion
 from taxoexpan.evidence import Evidence
-from taxoexpan.pages import suggestions_page, training_page
+from taxoexpan.pages import suggestions_page, together_page, training_page
 from taxoexpan.pages.cleaning import doubts_page
 from taxoexpan.pages.details import region_in_words, with_moves
 from taxoexpan.pages.trusting import PRECISIONS, threshold_at, trust_pictures
@@ -507,4 +507,32 @@ def test_what_was_moved_and_merged_is_told_as_done() -> None:
     assert "merged" in text
     assert "left out" not in text
     place = with_moves(Place(("food",), [], 3), moves, {"oat milk"})
-    assert [each.moved for each in place.children] == [True, False]
+    assert [each.mark for each in place.children] == ["moved here", "might move here"]
+
+
+def test_a_list_that_was_placed_together_is_shown_as_it_would_stand() -> None:
+    concepts = [Concept(id, id) for id in ("food", "tea", "green tea", "black tea")]
+    relations = [("food", "tea"), ("tea", "green tea"), ("tea", "black tea")]
+    taxonomy = Taxonomy(concepts, relations)
+    hostile = HOSTILE[0]
+    milk, oat, white = Concept("m", hostile), Concept("o", "oat milk"), Concept("w", "white tea")
+    told = [
+        Suggestion(oat, 1, milk, ("food", hostile), 0.7),
+        Suggestion(milk, 1, taxonomy.concept("food"), ("food",), 0.4),
+        Suggestion(white, 1, taxonomy.concept("tea"), ("food", "tea"), 0.9),
+    ]
+    added = Additions((milk, white), (("food", "m"), ("tea", "w")))
+    page = together_page(taxonomy, told, "Milk", MADE, [(Concept("", "Tea"), concepts[1])], added)
+    figures = figures_of(page)
+    assert figures["New concepts"] == (3, "2 of them added; 1 more was there already")
+    assert figures["Under another new one"] == (1, "33\N{NO-BREAK SPACE}%")
+    table = table_of(page, "Places")
+    assert [row.cells[1] for row in table.rows] == ["new", "known", "known"]
+    assert [row.cells[-1] for row in table.rows] == ["left out", "added", "added"]
+    trees = [row.details.tree for row in table.rows if row.details is not None]
+    below, beside = trees[1].place.children, trees[2].place.siblings  # type: ignore[union-attr]
+    assert [(each.label, each.mark) for each in below] == [("oat milk", "new")]
+    assert [(each.label, each.mark) for each in beside] == [("green tea", ""), ("black tea", "")]
+    assert hostile not in html(page)
+    empty = together_page(taxonomy, [], "Nothing", MADE)
+    assert figures_of(empty)["New concepts"] == (0, "")

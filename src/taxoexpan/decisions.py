@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -129,7 +129,8 @@ def choose(
     """The relations to add: for each query its first `top_k`, none below either minimum.
 
     Where a person has removed the first rank, the next that is there counts as the first. Rows
-    with a blank rank (0 here) are a person's own: all of them come first. What the chosen inserts
+    with a blank rank (0 here) are a person's own: all of them come first. Under a new concept that
+    is not chosen nothing is. What the chosen inserts
     would move, and what merges would add to the names that are there, is told only if allowed, and
     is to be settled with the taxonomy (`settle`) before it is applied.
     """
@@ -151,7 +152,8 @@ def choose(
     for suggestion in good:
         ranks.setdefault(suggestion.query.id, set()).add(suggestion.rank)
     first = {id: frozenset(sorted(left)[:top_k]) for id, left in ranks.items()}
-    chosen = [s for s in good if s.rank in first[s.query.id]]
+    asked = {s.query.id for s in suggestions}
+    chosen = _rooted([s for s in good if s.rank in first[s.query.id]], asked)
     concepts = {s.query.id: s.query for s in chosen}
     relations = dict.fromkeys((s.parent.id, s.query.id) for s in chosen)
     return Additions(
@@ -160,6 +162,15 @@ def choose(
         moves=_moves_of(chosen) if allow_moves else (),
         synonyms=_names_of(alike) if allow_merges else (),
     )
+
+
+def _rooted(chosen: Sequence[Suggestion], asked: Collection[str]) -> list[Suggestion]:
+    """Without those under a new concept of which nothing is left: they have no place either."""
+    left, before = list(chosen), -1
+    while len(left) != before:
+        before, placed = len(left), {s.query.id for s in left}
+        left = [s for s in left if s.parent.id not in asked or s.parent.id in placed]
+    return left
 
 
 def _moves_of(chosen: Sequence[Suggestion]) -> tuple[Shift, ...]:

@@ -464,9 +464,14 @@ def test_new_concepts_may_be_parents_of_new_concepts(
     assert main(["apply", str(pantry), str(out), "-o", str(larger)]) == 0
     assert len(Taxonomy.read(larger)) == len(Taxonomy.read(pantry)) + 3
     capsys.readouterr()
-    for more in (["--evidence"], ["--report", str(tmp_path / "report.html")]):
-        assert main([*given, "--force", *more]) == 2
-        assert "--together places all at once" in capsys.readouterr().err
+    assert main([*given, "--force", "--evidence"]) == 2
+    assert "--together places all at once" in capsys.readouterr().err
+    report = tmp_path / "report.html"
+    assert main([*given, "--force", "--report", str(report)]) == 0
+    told = report.read_text(encoding="utf-8")
+    assert all(s.query.label in told and s.parent.label in told for s in suggestions)
+    assert "3 new concepts for a taxonomy of" in told
+    assert "no probability" in told
 
 
 @pytest.mark.parametrize(

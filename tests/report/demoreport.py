@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 
 from taxoexpan.report import (
     Bin,
@@ -78,7 +79,7 @@ def rows(number: int, seed: int = 0, details: bool = True) -> list[Row]:
         siblings = [Neighbour(label, round(dice.uniform(0.3, 0.9), 2)) for label in FOODS[path]]
         siblings.sort(key=lambda neighbour: -(neighbour.figure or 0))
         more = dice.randrange(0, 60)
-        moving = (siblings[-1],) if each % 5 == 1 else ()
+        moving = (replace(siblings[-1], mark="might move here"),) if each % 5 == 1 else ()
         kept = siblings[: len(siblings) - len(moving)]
         place = Place(path, kept, more, moving, score)
         runner_up = Place(other, figure=round((1 - score) / 3, 2)) if each % 3 else None

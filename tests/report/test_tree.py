@@ -78,7 +78,9 @@ def test_a_concept_without_a_parent_is_a_root() -> None:
 
 
 def test_concepts_that_might_move_are_below_the_new_one() -> None:
-    place = Place(["tea"], [Neighbour("chai")], children=[Neighbour("matcha", 0.7)])
+    place = Place(
+        ["tea"], [Neighbour("chai")], children=[Neighbour("matcha", 0.7, "might move here")]
+    )
     assert outline(Tree("green tea", place)) == [
         "tea",
         "  green tea new",

@@ -123,8 +123,8 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
         mend = "leave it out, or --allow-moves and --allow-merges"
         raise ConfigurationError(f"{message} and no merges; {mend}")
     thresholds = options.accept_at_precision is not None or options.min_confidence
-    if options.together and (thresholds or options.report):
-        message = "--together places all at once, and has no confidence for each, nor a report"
+    if options.together and thresholds:
+        message = "--together places all at once, and has no confidence for each"
         raise ConfigurationError(f"{message}; leave out one of the two")
 
 
@@ -154,16 +154,12 @@ def _write_report(
     added: Additions,
 ) -> None:
     """The report on what was added, and on what was not."""
-    from taxoexpan.pages import suggestions_page
+    from taxoexpan.pages import suggestions_page, together_page
 
-    page = suggestions_page(
-        taxonomy,
-        suggestions,
-        evidence,
-        trust,
-        f"{options.new.name} in {options.taxonomy.name}",
-        datetime.now(UTC),
-        screening.present,
-        added,
-    )
+    title = f"{options.new.name} in {options.taxonomy.name}"
+    told = (title, datetime.now(UTC), screening.present, added)
+    if options.together:
+        page = together_page(taxonomy, suggestions, *told)
+    else:
+        page = suggestions_page(taxonomy, suggestions, evidence, trust, *told)
     write_report(options, page)

@@ -65,8 +65,8 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.files import preflight, write_whole
     from taxoexpan.formats.concepts import read_concepts
 
-    if options.together and (options.evidence or options.report):
-        message = "--together places all at once, and has no evidence for each, nor a report"
+    if options.together and options.evidence:
+        message = "--together places all at once, and has no evidence for each"
         raise ConfigurationError(f"{message}; leave out one of the two")
     outputs = list(filter(None, (options.output, options.report)))
     preflight(outputs, [options.new, options.model], options.force)
@@ -88,11 +88,14 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         write_whole({options.output: text.encode()}, options.force)
     if options.report:
-        from taxoexpan.pages import suggestions_page
+        from taxoexpan.pages import suggestions_page, together_page
 
-        found = (model.taxonomy, suggestions, evidence or [], model.trust)
-        title = f"Places for {options.new.name}"
-        page = suggestions_page(*found, title, datetime.now(UTC), screening.present)
+        told = (f"Places for {options.new.name}", datetime.now(UTC), screening.present)
+        if options.together:
+            page = together_page(model.taxonomy, suggestions, *told)
+        else:
+            found = (model.taxonomy, suggestions, evidence or [], model.trust)
+            page = suggestions_page(*found, *told)
         write_report(options, page)
     note_merges(merges(suggestions))
     note_homeless(suggestions)

@@ -158,6 +158,7 @@ def place_of(
 def with_moves(place: Place, moved: Sequence[str], done: Collection[str] = ()) -> Place:
     """The place with some of its children below the new concept, where they might go, or went."""
     siblings = [each for each in place.siblings if each.label not in moved]
-    shown = [Neighbour(label, moved=label in done) for label in moved[:MOVED]]
+    marks = {True: "moved here", False: "might move here"}
+    shown = [Neighbour(label, mark=marks[label in done]) for label in moved[:MOVED]]
     more = place.more + len(place.siblings) - len(siblings) - len(moved)
     return replace(place, siblings=siblings, more=max(more, 0), children=shown)

@@ -58,9 +58,14 @@ def suggestions_page(
             _histogram(proposals, trust),
         ]
     if present:
-        sections.append(_already_there(taxonomy, present))
+        sections.append(already_there(taxonomy, present))
     told = f"{counted(len(proposals), 'new concept')} for a taxonomy of {len(taxonomy):,} concepts"
     return Page(title, told, sections, colophon(made))
+
+
+def already_told(present: Sequence[tuple[Concept, Concept]]) -> str:
+    """How many of the list were in the taxonomy already."""
+    return f"{len(present):,} more {'was' if len(present) == 1 else 'were'} there already"
 
 
 def _measure(trust: Trust) -> str:
@@ -74,8 +79,7 @@ def _key_figures(
     added: Additions | None,
 ) -> Figures:
     """How many there are, how sure, and how many are none to place."""
-    remarks = [f"{len(present):,} more {'was' if len(present) == 1 else 'were'} there already"]
-    remarks = remarks if present else []
+    remarks = [already_told(present)] if present else []
     if added is not None:
         remarks.insert(0, f"{len(added.concepts):,} of them added")
         moved = f"{counted(len(added.moves), 'known concept')} moved below them"
@@ -190,7 +194,7 @@ def _histogram(proposals: Sequence[Proposal], trust: Trust) -> Picture:
     )
 
 
-def _already_there(taxonomy: Taxonomy, present: Sequence[tuple[Concept, Concept]]) -> Table:
+def already_there(taxonomy: Taxonomy, present: Sequence[tuple[Concept, Concept]]) -> Table:
     """What was in the list and in the taxonomy too."""
     columns = [Column("In the list"), Column("In the taxonomy"), Column("Path", "path")]
     rows = [

@@ -17,8 +17,8 @@ class Neighbour:
 
     label: str
     figure: float | None = None
-    moved: bool = False
-    """Whether what might move below the new concept did."""
+    mark: str = ""
+    """What is said of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Place:
     more: int = 0
     """How many siblings there are besides those that are given."""
     children: Sequence[Neighbour] = ()
-    """Concepts that might move below the new one."""
+    """Concepts below the new one, or that might move there."""
     figure: float | None = None
 
 
@@ -112,9 +112,8 @@ def _neighbours(
         if each.figure is not None:
             told = f"{each.figure:.2f}" if place else f"{tree.figure} {each.figure:.2f}"
             inside += [" ", element("span", told, class_="figure")]
-        if kind == "moves":
-            mark = "moved here" if each.moved else "might move here"
-            inside += [" ", element("span", mark, class_="mark")]
+        if each.mark:
+            inside += [" ", element("span", each.mark, class_="mark")]
         items.append(element("li", *inside, class_=kind))
     return items
 

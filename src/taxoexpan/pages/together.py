@@ -1,0 +1,126 @@
+"""The page on a list of new concepts that were placed together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from taxoexpan.decisions import Suggestion, choose
+from taxoexpan.naming import counted
+from taxoexpan.pages.suggesting import already_there, already_told
+from taxoexpan.pages.words import colophon, percent
+from taxoexpan.report import (
+    Cell,
+    Column,
+    Details,
+    Figure,
+    Figures,
+    Neighbour,
+    Page,
+    Place,
+    Row,
+    Section,
+    Table,
+    Text,
+    Tree,
+)
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+SHOWN = 5
+"""Children of a concept of which the names are told."""
+
+READING = (
+    "All new concepts were placed at once, under concepts of the taxonomy or under each other. "
+    "The score is the place's share of the model's belief over all places. It orders them, but is "
+    "no probability: how sure to be was learned from concepts that came one by one.",
+    "Open a row for the place itself, and what goes below the new concept.",
+)
+
+
+def together_page(
+    taxonomy: Taxonomy,
+    suggestions: Sequence[Suggestion],
+    title: str,
+    made: datetime,
+    present: Sequence[tuple[Concept, Concept]] = (),
+    added: Additions | None = None,
+) -> Page:
+    """A row a new concept, with the small tree around it as the taxonomy would be.
+
+    `present` are those of the list that the taxonomy had already, each beside what it is there;
+    `added` is what was written into the taxonomy, if it was.
+    """
+    new = {suggestion.query.id for suggestion in suggestions}
+    sections: list[Section] = [_key_figures(suggestions, new, present, added)]
+    if suggestions:
+        grown = taxonomy.expanded(choose(suggestions))
+        sections += [Text("How to read this", READING), _table(grown, suggestions, new, added)]
+    if present:
+        sections.append(already_there(taxonomy, present))
+    told = f"{counted(len(new), 'new concept')} for a taxonomy of {len(taxonomy):,} concepts"
+    return Page(title, f"{told}, placed together", sections, colophon(made))
+
+
+def _key_figures(
+    suggestions: Sequence[Suggestion],
+    new: set[str],
+    present: Sequence[tuple[Concept, Concept]],
+    added: Additions | None,
+) -> Figures:
+    """How many there are, and how many have a new parent."""
+    remarks = [] if added is None else [f"{len(added.concepts):,} of them added"]
+    if present:
+        remarks.append(already_told(present))
+    shown = [Figure("New concepts", len(new), "; ".join(remarks))]
+    if suggestions:
+        below = sum(suggestion.parent.id in new for suggestion in suggestions)
+        shown.append(Figure("Under another new one", below, percent(below / len(suggestions))))
+    return Figures("", shown)
+
+
+def _table(
+    grown: Taxonomy, suggestions: Sequence[Suggestion], new: set[str], added: Additions | None
+) -> Table:
+    """A row a new concept."""
+    columns = [
+        Column("New concept"),
+        Column("Its parent is"),
+        Column("Place", "path"),
+        Column("Score", "share"),
+    ]
+    taken = {concept.id for concept in added.concepts} if added is not None else set()
+    rows = []
+    for each in suggestions:
+        cells: list[Cell] = [
+            each.query.label,
+            "new" if each.parent.id in new else "known",
+            each.path,
+            each.score,
+        ]
+        if added is not None:
+            cells.append("added" if each.query.id in taken else "left out")
+        rows.append(Row(cells, _details(grown, each, new)))
+    if added is not None:
+        columns.append(Column("Outcome"))
+    return Table("Places", columns, rows)
+
+
+def _details(grown: Taxonomy, suggestion: Suggestion, new: set[str]) -> Details:
+    """What the list says of a new concept, and the tree around it."""
+    query = suggestion.query
+    facts = [("definition", query.definition)] if query.definition else []
+    if query.synonyms:
+        facts.append(("synonyms", ", ".join(query.synonyms)))
+    beside = [id for id in grown.children(suggestion.parent.id) if id != query.id]
+    below = grown.children(query.id)
+    siblings, children = (_neighbours(grown, ids, new) for ids in (beside, below))
+    place = Place(
+        suggestion.path, siblings, len(beside) - len(siblings), children, suggestion.score
+    )
+    return Details([], facts, Tree(query.label, place))
+
+
+def _neighbours(grown: Taxonomy, ids: Sequence[str], new: set[str]) -> list[Neighbour]:
+    """The first of some concepts, new ones before others."""
+    ordered = sorted(ids, key=lambda id: id not in new)[:SHOWN]
+    return [Neighbour(grown.concept(id).label, mark="new" * (id in new)) for id in ordered]
