@@ -27,7 +27,7 @@ from taxoexpan.board import Board, refuse_board
 from taxoexpan.checkpoint import Checkpoint, identity_of
 from taxoexpan.confidence import Calibration, calibrate, learn_gain, measure
 from taxoexpan.configuration import load_preset
-from taxoexpan.decisions import MERGE, NO_PLACE, Suggestion, choose
+from taxoexpan.decisions import MERGE, Suggestion, choose
 from taxoexpan.devices import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.evidence import Evidence, explain, in_words
@@ -49,7 +49,7 @@ from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.network.vectors import ConceptVectors
 from taxoexpan.newness import Newness
 from taxoexpan.placement import Anchors, Placement, Ranking
-from taxoexpan.proposals import with_further_parents, with_merge, with_moves
+from taxoexpan.proposals import Likelihood, propose
 from taxoexpan.rehearsal import learn_newness
 from taxoexpan.screening import screen
 from taxoexpan.settling import settle
@@ -258,37 +258,10 @@ class TaxoExpan:
         heat = calibration.temperature if calibration else 1.0
         most = max(top_k, least)
         ranking = self.placement.rank(vectors, most, mentions, heat, trust.childless)
-        sure = calibration.confidence(ranking.tempered).tolist() if calibration else None
+        sure = calibration.confidence(ranking.tempered) if calibration else None
         homeless = self._without_place(vectors, mentions)
-        offered = np.unique(ranking.anchors).tolist()
-        parents = {i: (taxonomy.concept_at(i), taxonomy.path(taxonomy.ids[i])) for i in offered}
-        doubles = self._doubles_of(concepts, vectors)
-        suggestions = []
-        for row, concept in enumerate(concepts):
-            ranked = [
-                Suggestion(
-                    query=concept,
-                    rank=rank,
-                    parent=parents[anchor][0],
-                    path=parents[anchor][1],
-                    score=score,
-                    confidence=sure[row][rank - 1] if sure else None,
-                    place=NO_PLACE if homeless[row] else "",
-                )
-                for rank, (anchor, score) in enumerate(
-                    zip(
-                        ranking.anchors[row, :top_k].tolist(),
-                        ranking.scores[row, :top_k].tolist(),
-                        strict=True,
-                    ),
-                    start=1,
-                )
-            ]
-            ranked = with_moves(taxonomy, with_further_parents(taxonomy, ranked))
-            if doubles is not None:
-                known, odds = int(doubles.indices[row]), float(doubles.log_odds[row])
-                ranked = with_merge(taxonomy, ranked, known, odds)
-            suggestions += ranked
+        likely = Likelihood(sure, homeless, self._doubles_of(concepts, vectors))
+        suggestions = propose(taxonomy, concepts, ranking, likely, top_k)
         return suggestions, ranking, vectors
 
     def _doubles_of(self, concepts: Sequence[Concept], vectors: Tensor) -> Doubles | None:

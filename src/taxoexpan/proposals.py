@@ -3,17 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from taxoexpan.decisions import ALSO, ATTACH, INSERT, MERGE, Suggestion
+from taxoexpan.decisions import ALSO, ATTACH, INSERT, MERGE, NO_PLACE, Suggestion
 from taxoexpan.lexicon import name_key
-from taxoexpan.regression import sigmoid
-from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.placement import Ranking
+from taxoexpan.regression import Floats, sigmoid
+from taxoexpan.synonymy import Doubles
+from taxoexpan.taxonomy import Concept, Taxonomy
 
 SURE = 0.5
 """What is proposed beside the first parent is more likely right than not."""
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """What is known of Q queries besides their ranking.
+
+    `right` is how likely each anchor ranked is right [Q, K], `homeless` says which have no good
+    place [Q], `doubles` what each may be another name of; the first and last where they could be
+    learned.
+    """
+
+    right: Floats | None
+    homeless: NDArray[np.bool_]
+    doubles: Doubles | None
+
+
+def propose(
+    taxonomy: Taxonomy,
+    concepts: Sequence[Concept],
+    ranking: Ranking,
+    likely: Likelihood,
+    top_k: int,
+) -> list[Suggestion]:
+    """The proposals for all queries, of each its first `top_k` anchors and what else it may be."""
+    places = np.unique(ranking.anchors[:, :top_k]).tolist()
+    parents = {i: (taxonomy.concept_at(i), taxonomy.path(taxonomy.ids[i])) for i in places}
+    anchors, scores = ranking.anchors[:, :top_k].tolist(), ranking.scores[:, :top_k].tolist()
+    right = None if likely.right is None else likely.right[:, :top_k].tolist()
+    suggestions: list[Suggestion] = []
+    for row, concept in enumerate(concepts):
+        ranked = [
+            Suggestion(
+                query=concept,
+                rank=place + 1,
+                parent=parents[anchor][0],
+                path=parents[anchor][1],
+                score=score,
+                confidence=right[row][place] if right else None,
+                place=NO_PLACE if likely.homeless[row] else "",
+            )
+            for place, (anchor, score) in enumerate(zip(anchors[row], scores[row], strict=True))
+        ]
+        ranked = with_moves(taxonomy, with_further_parents(taxonomy, ranked))
+        if likely.doubles is not None:
+            known, odds = likely.doubles.indices[row], likely.doubles.log_odds[row]
+            ranked = with_merge(taxonomy, ranked, int(known), float(odds))
+        suggestions += ranked
+    return suggestions
 
 
 def with_further_parents(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Suggestion]:
