@@ -249,7 +249,7 @@ def named(options: argparse.Namespace, path: Path) -> str:
 
 def without_folder(features: str) -> str:
     """What makes the vectors, without where it lies on this machine."""
-    return features.rpartition("/")[2]
+    return features.rstrip("/").rpartition("/")[2]
 
 
 TRIALS = {"leaves": leaves, "split": split, "growth": growth, "branch": branch}

@@ -448,3 +448,9 @@ def test_a_row_tells_how_sure_it_is_of_both_places(kept: tuple[list[Doubt], Path
     assert doubt.evidence is not None
     assert doubt.as_json() == {**doubt.as_dict(), "evidence": doubt.evidence.as_dict()}
     assert replace(doubt, evidence=None).as_json()["evidence"] is None
+
+
+def test_growth_is_not_rehearsed_where_loose_leaves_are_judged() -> None:
+    with pytest.raises(ConfigurationError, match="leave out validation"):
+        Training(settings={"validation": "growth"}).model()
+    assert Training().model().configuration.validation == "leaves"

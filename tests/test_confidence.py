@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +27,12 @@ from taxoexpan.confidence import (
     measure,
 )
 from taxoexpan.configuration import load_preset
+from taxoexpan.metrics import metrics_of
 from taxoexpan.network.network import MatchingNetwork
 from taxoexpan.network.vectors import ConceptVectors
 from taxoexpan.placement import Anchors, Placement
 from taxoexpan.regression import sigmoid
+from taxoexpan.supervision import mask_growth
 
 shares = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=40)
 
@@ -206,21 +209,56 @@ def test_what_childless_anchors_gain_makes_the_true_parents_likeliest(matching: 
     likely = [likelihood(gain) for gain in GAINS]
     assert learn_gain(placement, queries, parents) == GAINS[int(np.argmax(likely))]
     assert learn_gain(placement, queries[:, 1:], parents[1:]) == 0.0
+    # Of parents that all have children nothing can be learned, least of all to shun the others.
+    crowded = [own[:1] * 0 for own in parents]
+    assert taxonomy.children(taxonomy.ids[0])
+    assert learn_gain(placement, queries, crowded) == 0.0
 
 
-def test_a_model_that_rehearsed_growth_ranks_with_what_it_learned(pantry: Path) -> None:
-    taxonomy = Taxonomy.read(pantry)
+@pytest.fixture(scope="module")
+def gaining(pantry: Path) -> TaxoExpan:
+    """A model whose anchors without children gain much, whatever it learned of them."""
     many = SMALL | {"validation_share": 0.9}  # of ninety foods
-    grown = TaxoExpan(device="cpu", **many).fit(taxonomy)
-    calibration = grown.trust.calibration
+    model = TaxoExpan(device="cpu", **many).fit(Taxonomy.read(pantry))
+    archive, calibration = model._fitted(), model.trust.calibration
     assert calibration is not None
     assert calibration.childless in GAINS
-    loose = TaxoExpan(device="cpu", validation="leaves", **many).fit(taxonomy)
-    assert loose.trust.childless == 0.0
-    first = grown.rank(["cold brew", "oat milk"], 1)
-    queries = grown._embed([s.query for s in first])
-    plain, gained = (
-        grown.placement.scores(queries, childless=g) for g in (0, calibration.childless)
+    trust = replace(archive.trust, calibration=replace(calibration, childless=2.5))
+    model._archive = replace(archive, trust=trust)
+    return model
+
+
+def test_what_was_learned_from_growth_counts_in_the_ranking(gaining: TaxoExpan) -> None:
+    suggestions, evidence = gaining.explain(["cold brew", "nut milk"], 2)
+    queries = gaining._embed([each.query for each in evidence])
+    scores = gaining.placement.scores(queries, childless=2.5)
+    shares = scores.softmax(0)
+    for column, each in enumerate(evidence):
+        own = [s for s in suggestions if s.query == each.query]
+        rows = [gaining.taxonomy.index(s.parent.id) for s in own]
+        assert [s.score for s in own] == pytest.approx(shares[rows, column].tolist(), rel=1e-4)
+        assert each.contest is not None
+        margin = float(scores[rows[0], column] - scores[rows[1], column])
+        assert each.contest.margin == pytest.approx(margin, abs=1e-4)
+        alone = not gaining.taxonomy.children(own[0].parent.id)
+        assert each.parts.childless == (2.5 if alone else 0.0)
+
+
+def test_held_out_leaves_are_evaluated_as_they_would_be_ranked(gaining: TaxoExpan) -> None:
+    holdout = mask_growth(gaining.taxonomy, 0.5, 100, seed=3)
+    anchors = Anchors(
+        holdout.taxonomy, ConceptVectors.of(gaining._embed(holdout.taxonomy.concepts)), 50
     )
-    assert [s.score for s in first] == pytest.approx(gained.softmax(0).amax(0).tolist(), rel=1e-4)
-    assert calibration.childless == 0 or not torch.allclose(plain, gained)
+    network = gaining._fitted().network
+    placement = Placement(network, anchors, anchors.encode(network))
+    asked = (gaining._embed(holdout.concepts), holdout.parents)
+    told = gaining.evaluate(holdout)
+    assert told == metrics_of(placement.true_ranks(*asked, childless=2.5))
+    assert told != metrics_of(placement.true_ranks(*asked))
+
+
+def test_loose_leaves_teach_no_gain(pantry: Path) -> None:
+    many = SMALL | {"validation_share": 0.9, "epochs": 1}
+    loose = TaxoExpan(device="cpu", validation="leaves", **many).fit(Taxonomy.read(pantry))
+    assert loose.trust.calibration is not None
+    assert loose.trust.childless == 0.0

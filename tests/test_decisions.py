@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from strategies import names, quickly
 
 from taxoexpan.decisions import (
     COLUMNS,
+    MERGE,
     Suggestion,
     choose,
     keep_new,
@@ -152,6 +154,26 @@ def test_the_first_parents_of_each_query_are_chosen() -> None:
 def test_parents_below_the_least_score_are_left_out() -> None:
     chosen = choose(TWO, top_k=2, min_score=0.3)
     assert chosen == Additions((Concept("kiwi", "kiwi"),), (("f", "kiwi"), ("a", "kiwi")))
+
+
+def merge(query: str, known: str, score: float, rank: int = 1) -> Suggestion:
+    return replace(suggestion(query, rank, known, score), kind=MERGE)
+
+
+def test_a_merge_below_the_least_score_is_none() -> None:
+    told = [merge("pommes", "a", 0.6), suggestion("pommes", 2, "f", 0.7)]
+    kept = choose(told, min_score=0.5, allow_merges=True)
+    assert (kept.synonyms, kept.relations) == ((("a", "pommes"),), ())
+    left = choose(told, min_score=0.65, allow_merges=True)
+    assert (left.synonyms, left.relations) == ((), (("f", "pommes"),))
+
+
+def test_the_surer_of_two_merges_has_the_name_in_any_order() -> None:
+    told = [merge("Brew", "a", 0.6), merge("brew", "f", 0.9), merge("BREW", "a", 0.2, rank=0)]
+    told = [replace(s, query=Concept(str(i), s.query.label)) for i, s in enumerate(told)]
+    for order in permutations(told):
+        synonyms = choose(order, allow_merges=True).synonyms
+        assert synonyms == (("a", "BREW"), ("f", "brew"), ("a", "Brew"))
 
 
 def test_under_a_new_concept_that_is_left_out_nothing_is_placed() -> None:

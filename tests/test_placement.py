@@ -86,6 +86,17 @@ def test_anchors_without_children_gain_what_they_are_given() -> None:
     assert np.allclose(gained.tempered, heated / heated.sum())
 
 
+def test_a_deprecated_child_is_none() -> None:
+    taxonomy = Taxonomy.from_columns(
+        list("abcd"), list("abcd"), np.array([0, 1, 1]), np.array([2, 2, 3]), deprecated=(2,)
+    )
+    vectors = ConceptVectors.of(torch.randn(2, 4, 3))
+    placement = Placement(
+        MatchingNetwork(load_preset("best"), 3), Anchors(taxonomy, vectors, 50), torch.ones(4, 1)
+    )
+    assert placement.childless.tolist() == [0, 2, 3]
+
+
 @given(st.integers(0, 10_000), st.integers(1, 400), st.integers(1, 6))
 @settings(max_examples=60, deadline=None)
 def test_the_best_of_groups_are_the_best_of_all(seed: int, anchors: int, top_k: int) -> None:

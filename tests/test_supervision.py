@@ -140,6 +140,16 @@ def test_half_of_what_is_masked_as_growth_comes_in_whole_families(seed: int, sha
         assert emptied > len(gone) // 2 - min(untouched)
 
 
+def test_half_of_what_is_masked_as_growth_is_loose() -> None:
+    concepts = [Concept(f"p{i}", f"p{i}") for i in range(100)]
+    leaves = [(f"p{i}", f"p{i}-{j}") for i in range(100) for j in range(4)]
+    taxonomy = Taxonomy([*concepts, *(Concept(leaf, leaf) for _, leaf in leaves)], leaves)
+    left = mask_growth(taxonomy, 0.2, 1000, seed=0).taxonomy
+    emptied = sum(not left.children(concept.id) for concept in concepts)
+    assert len(left) == 500 - 80
+    assert 10 <= emptied <= 12  # loose leaves may empty one by chance
+
+
 def test_a_family_that_is_too_large_is_not_masked() -> None:
     flat = Taxonomy(
         [Concept(str(i), str(i)) for i in range(101)], [("0", str(i)) for i in range(1, 101)]

@@ -26,6 +26,8 @@ from taxoexpan.regression import Floats, isotonic, logistic, logit, sigmoid
 TEMPERATURES = tuple(np.geomspace(0.25, 4, 17).round(4).tolist())
 GAINS = tuple(np.linspace(-3, 3, 13).tolist())
 """What anchors without children may gain."""
+LEAST_ALONE = 0.1
+"""So many of the held-out leaves must have a parent without other children."""
 TOP = 5
 """Of every leaf's suggestions so many are learned from."""
 FEWEST = 50
@@ -213,12 +215,14 @@ def learn_gain(
 ) -> float:
     """What anchors without children should gain, so that the true parents are likeliest.
 
-    Nothing, where the held-out queries are too few to tell.
+    Nothing, where too few of the held-out queries have such a parent to tell: of a taxonomy whose
+    families are all large, hardly any can be held out whole.
     """
-    if len(parents) < FEWEST:
+    alone = placement.childless
+    of_alone = np.isin(np.array([own[0] for own in parents]), alone.cpu().numpy())
+    if len(parents) < FEWEST or of_alone.mean() < LEAST_ALONE:
         return 0.0
     likely = np.zeros(len(GAINS))
-    alone = placement.childless
     is_alone = torch.zeros(len(placement.keys), 1, dtype=torch.bool, device=alone.device)
     is_alone[alone] = True
     for start, raw in placement.blocks(queries, mentions):

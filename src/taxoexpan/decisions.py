@@ -138,7 +138,7 @@ def choose(
         message = "not all of these suggestions tell how sure they are"
         cause = "the model could not learn it, or they were placed together"
         raise ConfigurationError(f"{message}: {cause}; choose by the score")
-    alike = merges(suggestions, min_confidence)
+    alike = merges(suggestions, min_confidence, min_score)
     merged = {s.query.id for s in alike}
     good = [
         s
@@ -191,16 +191,29 @@ def _moves_of(chosen: Sequence[Suggestion]) -> tuple[Shift, ...]:
 
 
 def _names_of(alike: Sequence[Suggestion]) -> tuple[tuple[str, str], ...]:
-    """The names of what is merged, each with the id of what it is another name of."""
-    ordered = sorted(alike, key=lambda s: (fold_name(s.query.label), s.query.id))
+    """The names of what is merged, each with the id of what it is another name of.
+
+    Where two have one name, a person's own comes first, then what is surer.
+    """
+
+    def urgency(merge: Suggestion) -> tuple[object, ...]:
+        name = merge.query.label
+        return bool(merge.rank), -merge.sureness, fold_name(name), merge.parent.id, name
+
+    ordered = sorted(alike, key=urgency)
     names = ((s.parent.id, n) for s in ordered for n in (s.query.label, *s.query.synonyms))
     return tuple(dict.fromkeys(names))
 
 
-def merges(suggestions: Sequence[Suggestion], min_confidence: float = 0.0) -> list[Suggestion]:
+def merges(
+    suggestions: Sequence[Suggestion], min_confidence: float = 0.0, min_score: float = 0.0
+) -> list[Suggestion]:
     """Those that say first of all that a query is another name of what is there."""
-    first = _first_of_each(suggestions)
-    return [s for s in first if s.kind == MERGE and _is_sure(s, min_confidence)]
+    return [
+        s
+        for s in _first_of_each(suggestions)
+        if s.kind == MERGE and s.score >= min_score and _is_sure(s, min_confidence)
+    ]
 
 
 def without_place(suggestions: Sequence[Suggestion]) -> list[Suggestion]:

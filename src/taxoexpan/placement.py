@@ -46,6 +46,14 @@ class Anchors:
         self.taxonomy, self.vectors, self.siblings = taxonomy, vectors, siblings
         self.chosen = np.arange(len(taxonomy)) if chosen is None else chosen
 
+    @cached_property
+    def child_counts(self) -> Indices:
+        """How many children each concept of the taxonomy has that are not deprecated: [N]."""
+        parents, children = self.taxonomy.relation_indices
+        deprecated = np.zeros(len(self.taxonomy), dtype=bool)
+        deprecated[list(self.taxonomy.deprecated)] = True
+        return np.bincount(parents[~deprecated[children]], minlength=len(self.taxonomy))
+
     @torch.no_grad()
     def encode(self, network: MatchingNetwork) -> Tensor:
         """The key [N, k] of every anchor, computed once for all queries."""
@@ -109,9 +117,9 @@ class Placement:
 
     @cached_property
     def childless(self) -> Tensor:
-        """The rows of the anchors that have no child."""
-        degrees = self.anchors.taxonomy.children_of.degrees[self.anchors.chosen]
-        return torch.from_numpy(np.flatnonzero(degrees == 0)).to(self.keys.device)
+        """The rows of the anchors that have no child in force."""
+        counts = self.anchors.child_counts[self.anchors.chosen]
+        return torch.from_numpy(np.flatnonzero(counts == 0)).to(self.keys.device)
 
     @torch.no_grad()
     def scores(

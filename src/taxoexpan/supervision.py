@@ -50,7 +50,7 @@ def mask_leaves(taxonomy: Taxonomy, share: float, most: int, seed: int) -> Holdo
 
 
 def mask_growth(taxonomy: Taxonomy, share: float, most: int, seed: int) -> Holdout:
-    """Hold out as many leaves as taxonomies grow: half of them loose, half in whole families.
+    """Hold out so many leaves, in the way that taxonomies grow: half loose, half whole families.
 
     A family is all children of a concept, where these are leaves. Of what real taxonomies add,
     about half comes under concepts that had no child before, which loose leaves never tell of.

@@ -231,3 +231,29 @@ def test_a_model_moves_only_if_it_may(pantry_without_soup: Path) -> None:
     assert grown.parents("soup") == ("food",)
     assert len(grown.children("soup")) == len(SORTS)
     assert all(set(taxonomy.ancestors(id)) <= set(grown.ancestors(id)) for id in taxonomy)
+
+
+def test_a_name_that_a_file_cannot_hold_is_refused_before_any_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, new = file_of(tmp_path, "x.csv"), written(tmp_path / "new.txt", "chai\nbrew|cuppa\n")
+    command = ["expand", str(path), str(new), "-o", str(tmp_path / "out.csv"), "--allow-merges"]
+    assert main(command) == 2
+    told = capsys.readouterr().err
+    assert "would not be read back as it should be: the names of 'drink'" in told
+    assert "training on" not in told
+
+
+def test_a_merge_into_what_is_deprecated_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(
+        tmp_path / "x.csv",
+        "id,label,parents,synonyms,deprecated\nd,drink,,,\nt,tea,d,,true\nm,milk,d,,\n",
+    )
+    table = written(tmp_path / "decisions.csv", HEADER + "cuppa,q1,1,t,0.8,0.8,merge,\n")
+    out = tmp_path / "out.csv"
+    assert main(["apply", str(path), str(table), "-o", str(out), "--allow-merges"]) == 0
+    told = capsys.readouterr().err
+    assert "note: 'tea', of which 'cuppa' becomes another name, is deprecated" in told
+    assert Taxonomy.read(out).concept("t").synonyms == ("cuppa",)

@@ -433,5 +433,5 @@ def test_what_is_taken_out_must_be_there() -> None:
     source = Source(Path("x"), "abcdef")
     assert source.grown([Insertion(2, "XY", "cd"), Insertion(2, "-")]) == b"ab-XYef"
     for wrong in ([Insertion(2, "X", "x")], [Insertion(2, "", "cd"), Insertion(3, "", "d")]):
-        with pytest.raises(ValueError, match="does not stand at"):
+        with pytest.raises(FormatError, match="told twice here"):
             source.grown(wrong)

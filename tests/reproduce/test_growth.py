@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from taxoexpan.reproduce.growth import Growth, evaluate_growth, growth_between
 from taxoexpan.significance import difference, interval
 from taxoexpan.taxonomy import Concept
 
+FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
 QUICK = {**SMALL, "epochs": 3}
 ADDED = [
     ("cashew milk", ["milk"]),
@@ -129,6 +131,22 @@ def test_taxoexpan_ranks_as_the_product_does(
     mentions = Lexicon.of(growth.taxonomy).mentions(growth.queries.concepts)
     gain = model.trust.childless
     expected = model.placement.true_ranks(vectors, growth.queries.parents, 0.5, mentions, gain)
+    assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]
+
+
+def test_what_growth_taught_counts_as_it_does_in_the_product() -> None:
+    new = Taxonomy.read(FOOD)
+    leaves = [id for id in new if not new.children(id) and new.parents(id)][::40]
+    growth = growth_between(new.without(leaves), new)
+    # A network that never saw an anchor without children thinks too little of them.
+    settings = {**QUICK, "childless": 0.0, "epochs": 4}
+    method = make_method("taxoexpan", preset="best", **settings)
+    (ranks,) = evaluate_growth(growth, {"taxoexpan": method}, StaticEncoder(), seed=2).values()
+    model = TaxoExpan("best", 2, "cpu", **settings).fit(growth.taxonomy)
+    assert model.trust.childless != 0
+    vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
+    parents, gain = growth.queries.parents, model.trust.childless
+    expected = model.placement.true_ranks(vectors, parents, 0.5, None, gain)
     assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]
 
 

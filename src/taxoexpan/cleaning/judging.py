@@ -15,6 +15,7 @@ from taxoexpan.cleaning.folds import masked
 from taxoexpan.cleaning.judgements import Floats, Judgements
 from taxoexpan.cleaning.reasons import Fold, reasons_for
 from taxoexpan.confidence import Calibration
+from taxoexpan.errors import ConfigurationError
 from taxoexpan.metrics import ranks_in
 from taxoexpan.model import TaxoExpan
 from taxoexpan.placement import best_of
@@ -33,6 +34,9 @@ class Training:
 
     def model(self) -> TaxoExpan:
         """A model that has learned nothing yet; how sure it is, loose leaves tell it, as asked."""
+        if self.settings.get("validation", "leaves") != "leaves":
+            message = "what is cleaned are relations of loose leaves, which tell how sure to be too"
+            raise ConfigurationError(f"{message}; leave out validation")
         settings = {**self.settings, "validation": "leaves"}
         return TaxoExpan(self.preset, self.seed, self.device, **settings)
 

@@ -86,7 +86,11 @@ def write_choice(
         if parent in taxonomy and taxonomy.concept(parent).deprecated:
             label = taxonomy.concept(parent).label
             note(f"note: {label!r}, the parent of {child}, is deprecated")
-    merged = merges(suggestions, options.min_confidence)
+    for id, name in additions.synonyms:
+        if taxonomy.concept(id).deprecated:
+            label = taxonomy.concept(id).label
+            note(f"note: {label!r}, of which {name!r} becomes another name, is deprecated")
+    merged = merges(suggestions, options.min_confidence, options.min_score)
     note_merges(merged, "" if options.allow_merges else "; not added")
     note_left_out(settled.left_out)
     asked = len({s.query.id for s in suggestions})

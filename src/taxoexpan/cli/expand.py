@@ -16,6 +16,7 @@ from taxoexpan.cli.options import (
     add_taxonomy,
     add_together,
     add_training,
+    allowed_changes,
     fit_model,
     least_confidence,
     make_model,
@@ -82,6 +83,7 @@ def run(options: argparse.Namespace) -> int:
         options.format,
         options.force,
         reading_of(options),
+        allowed_changes(options),
     )
     suggestions: list[Suggestion] = []
     evidence: list[Evidence] = []

@@ -176,13 +176,18 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def allowed_changes(options: argparse.Namespace) -> dict[str, str]:
+    """What may change of what is there, each with the option that allows it."""
+    allowed = {"moves": options.allow_moves, "synonyms": options.allow_merges}
+    names = {"moves": "--allow-moves", "synonyms": "--allow-merges"}
+    return {what: names[what] for what, given in allowed.items() if given}
+
+
 def refuse_unchangeable_file(options: argparse.Namespace) -> None:
     """Say before any work that the taxonomy's file has no place for what is allowed."""
     from taxoexpan.formats.catalogue import refuse_unchangeable
 
-    allowed = {"moves": options.allow_moves, "synonyms": options.allow_merges}
-    names = {"moves": "--allow-moves", "synonyms": "--allow-merges"}
-    wanted = {what: names[what] for what, given in allowed.items() if given}
+    wanted = allowed_changes(options)
     if wanted:
         refuse_unchangeable(options.taxonomy, wanted, options.format, reading_of(options))
 

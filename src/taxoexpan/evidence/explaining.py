@@ -80,8 +80,8 @@ def _explain_block(
     support = support_of_pairs(known, concepts, around, ranking.scores.T.ravel(), said)
     two = around.of_first(count * min(most, 2))
     scores, removals = try_removals(network, anchors, two, queries, childless)
-    degrees = anchors.taxonomy.children_of.degrees[two.pairs.anchor]
-    parts = _parts(scores, said, np.where(degrees == 0, childless, 0.0))
+    counts = anchors.child_counts[two.pairs.anchor]
+    parts = _parts(scores, said, np.where(counts == 0, childless, 0.0))
     distinct, rows = np.unique(ranking.anchors[:, 0], return_inverse=True)
     weighed = weigh(network, anchors, distinct)
     contests: Sequence[Contest | None] = [None] * count

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,7 +15,8 @@ from taxoexpan.formats import edges, jsonfile, obo, paths, rows, skos, terms, wo
 from taxoexpan.formats.copying import Copy, Insertions, Target
 from taxoexpan.formats.draft import Document
 from taxoexpan.formats.source import AS_IT_IS, Reading, Source
-from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from taxoexpan.naming import fold_name
+from taxoexpan.taxonomy import Additions, Concept, Shift, Taxonomy
 
 
 class Format(Protocol):
@@ -133,18 +134,28 @@ def rehearse(
     format: str | None = None,
     force: bool = False,
     reading: Reading = AS_IT_IS,
+    changes: Collection[str] = (),
 ) -> None:
     """Refuse now what `write_expanded` would refuse after the training.
 
     The concepts are put under the first ones of the taxonomy, to see whether the file can hold
-    them and as many parents; nothing is written.
+    them and as many parents; where `changes` are allowed, one of them between two old ones, and
+    all as further names of another. Nothing is written.
     """
     source = open_source(path, reading)
     chosen = find_format(source, format)
-    above = chosen.read(source).taxonomy.ids[:parents]
+    old = chosen.read(source).taxonomy
     apart = list({concept.label: concept for concept in concepts}.values())
-    relations = [(parent, concept.id) for concept in apart for parent in above]
+    relations = [(parent, concept.id) for concept in apart for parent in old.ids[:parents]]
     contents = _contents(source, chosen, Additions(apart, relations), output)
+    if "moves" in changes and apart and old.relation_count:
+        new, (parent, child) = apart[0], next(iter(old.relations))
+        moves = [Shift(child, parent, new.id)]
+        _contents(source, chosen, Additions([new], [(parent, new.id)], moves=moves), output)
+    if "synonyms" in changes and apart:
+        names = {fold_name(name): name for c in apart for name in (c.label, *c.synonyms)}
+        synonyms = [(old.ids[0], name) for name in names.values()]
+        _contents(source, chosen, Additions([], [], synonyms=synonyms), output)
     if path.is_dir():
         refuse_replacing(output, _names(path), force)
         return
@@ -236,9 +247,19 @@ def _refuse_unlike(
             raise FormatError(source.path, f"with these changes: {error.message}") from None
     told, wanted = _outline(old, found), _outline(old, expanded)
     if told != wanted:
-        message = f"would not be read back as it should be ({min(told ^ wanted, key=str)})"
+        message = (
+            f"would not be read back as it should be: {_in_words(min(told ^ wanted, key=str))}"
+        )
         mend = "leave that one out of the moves and merges, or rename the new concept"
         raise FormatError(source.path, f"{message}; {mend}")
+
+
+def _in_words(difference: tuple[object, ...]) -> str:
+    """What an outline has too much or too little of."""
+    if len(difference) == 2:
+        parent, child = (end[0] if isinstance(end, tuple) else end for end in difference)
+        return f"{child!r} under {parent!r}"
+    return f"the names of {difference[1]!r}"
 
 
 def _outline(old: Taxonomy, grown: Taxonomy) -> set[tuple[object, ...]]:

@@ -90,7 +90,9 @@ class Source:
         pieces, done = [], 0
         for one in sorted(insertions, key=lambda one: (one.offset, len(one.instead_of))):
             if one.offset < done or not self.text.startswith(one.instead_of, one.offset):
-                raise ValueError(f"{one.instead_of!r} does not stand at {one.offset} any more")
+                line = self.line_at(one.offset)
+                message = f"{one.instead_of!r} is told twice here, or with other spaces"
+                raise FormatError(self.path, f"{message}; leave out the move, or tidy up", line)
             pieces += [self.text[done : one.offset], one.text]
             done = one.offset + len(one.instead_of)
         return self.mark + "".join([*pieces, self.text[done:]]).encode("utf-8")

@@ -91,7 +91,7 @@ def _row(taxonomy: Taxonomy, doubt: Doubt) -> Row:
 
 def _on_confidence(doubts: Sequence[Doubt]) -> str:
     """What the confidences mean, or why there are none."""
-    if all(doubt.confidence is None for doubt in doubts):
+    if doubts and all(doubt.confidence is None for doubt in doubts):
         return "There is no confidence: too few leaves were left to learn one from."
     return (
         "The confidence is the probability that the better place is right, and now that the parent "
