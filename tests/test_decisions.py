@@ -156,6 +156,22 @@ def test_parents_below_the_least_score_are_left_out() -> None:
     assert chosen == Additions((Concept("kiwi", "kiwi"),), (("f", "kiwi"), ("a", "kiwi")))
 
 
+@pytest.mark.parametrize("moves", [("a", "b"), ("a|b", "c"), ("[x", "d"), ("e",), ()])
+def test_ids_of_what_moves_are_told_apart(tmp_path: Path, moves: tuple[str, ...]) -> None:
+    told = replace(suggestion("kiwi", 1, "f", 0.6), moves=moves)
+    path = written(tmp_path / "s.csv", suggestions_csv([told]))
+    assert read_suggestions(path)[0].moves == moves
+
+
+def test_what_moves_may_be_spaced_and_makes_an_insert(tmp_path: Path) -> None:
+    rows = "kiwi,f, a | b |,\nfig,f,a,attach\nplum,f,,\n"
+    path = written(tmp_path / "s.csv", "query,parent_id,moves,kind\n" + rows)
+    read = [(s.moves, s.kind) for s in read_suggestions(path)]
+    assert read == [(("a", "b"), "insert"), (("a",), "attach"), ((), "attach")]
+    bad = written(tmp_path / "bad.csv", 'query,parent_id,moves\nkiwi,f,"[1"\n')
+    assert "line 2: moves is '[1'; it must be ids with | between them" in refusal(bad)
+
+
 def merge(query: str, known: str, score: float, rank: int = 1) -> Suggestion:
     return replace(suggestion(query, rank, known, score), kind=MERGE)
 
@@ -277,7 +293,7 @@ def test_moves_that_are_of_no_taxonomy_are_refused_with_their_line(tmp_path: Pat
         read_suggestions(path, FOOD)
     assert str(caught.value) == (
         f"{path}, line 4: moves names 'gone', and no concept of the taxonomy has that id; "
-        "take it out of the cell, or suggest again"
+        "take it out of the cell, put | between ids, or suggest again"
     )
     path = written(tmp_path / "s.csv", suggestions_csv(told[:2]))
     assert len(read_suggestions(path, FOOD)) == 2

@@ -194,7 +194,14 @@ def test_what_is_no_taxonomy_cannot_be_fitted() -> None:
         TaxoExpan().fit("topics.csv")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("concepts", ["oat milk", [""], [" "], [1], [None]])
+@pytest.mark.parametrize("options", [{"top_k": True}, {"allow_moves": "no"}, {"allow_merges": 1}])
+def test_an_option_of_another_kind_is_refused(model: TaxoExpan, options: dict[str, object]) -> None:
+    (name,) = options
+    with pytest.raises(ConfigurationError, match=name):
+        model.expand(["nut milk"], **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("concepts", ["oat milk", [""], [" "], [1], [None], None, {"a": 1}])
 def test_what_is_no_list_of_names_is_refused(model: TaxoExpan, concepts: object) -> None:
     with pytest.raises(ConfigurationError):
         model.suggest(concepts)  # type: ignore[arg-type]

@@ -25,6 +25,16 @@ def kinds(suggestions: list[Suggestion]) -> list[tuple[str, str]]:
     return [(s.parent.id, s.kind) for s in suggestions]
 
 
+@pytest.mark.parametrize(("parent", "moved"), [("percussion", True), ("drums", False)])
+def test_the_plural_of_the_parent_comes_between_nothing(parent: str, moved: bool) -> None:
+    concepts = [Concept(name, name) for name in (parent, "snare drum", "cymbal")]
+    taxonomy = Taxonomy(concepts, [(parent, "snare drum"), (parent, "cymbal")])
+    told = Suggestion(Concept("q", "Drum"), 1, concepts[0], (parent,), 0.9)
+    (first,) = with_moves(taxonomy, [told])
+    assert first.moves == (("snare drum",) if moved else ())
+    assert first.kind == (INSERT if moved else ATTACH)
+
+
 def test_a_further_parent_is_likelier_right_than_not() -> None:
     marked = with_further_parents(TREE, ranked(("milk", 0.9), ("almond", 0.6), ("nut", 0.5)))
     assert kinds(marked) == [("milk", ATTACH), ("almond", ALSO), ("nut", ATTACH)]

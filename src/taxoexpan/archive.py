@@ -280,7 +280,8 @@ def _card(archive: Archive) -> str:
     )
     told = archive.trust.calibration
     sure = (
-        f"Confidence: expected calibration error {told.reliability.error:.3f} on the same leaves."
+        f"Confidence: expected calibration error {told.reliability.error:.3f}, on leaves that it "
+        "was not set by."
         if told
         else "There were too few leaves to learn a confidence from."
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -75,7 +76,7 @@ class Suggestion:
             "confidence": None if self.confidence is None else round(self.confidence, 4),
             "kind": self.kind,
             "place": self.place,
-            "moves": "|".join(self.moves),
+            "moves": _as_cell(self.moves),
             "why": self.why,
         }
 
@@ -298,7 +299,8 @@ def _refuse_unmovable(path: Path, line: int, taxonomy: Taxonomy, suggestion: Sug
     unknown = next((id for id in moved if id not in taxonomy), None)
     if unknown is not None:
         message = f"moves names {unknown!r}, and no concept of the taxonomy has that id"
-        raise FormatError(path, f"{message}; take it out of the cell, or suggest again", line)
+        mend = "take it out of the cell, put | between ids, or suggest again"
+        raise FormatError(path, f"{message}; {mend}", line)
 
 
 def _suggestion(path: Path, line: int, cell: dict[str, str]) -> Suggestion:
@@ -315,7 +317,8 @@ def _suggestion(path: Path, line: int, cell: dict[str, str]) -> Suggestion:
     if not 0 <= score <= 1 or rank < 0 or not 0 <= (confidence or 0) <= 1:
         message = "rank must not be negative, and score and confidence from 0 to 1"
         raise FormatError(path, f"{message}; correct or blank them", line)
-    kind = cell.get("kind") or ATTACH
+    moves = _from_cell(path, line, cell.get("moves", ""))
+    kind = cell.get("kind") or (INSERT if moves else ATTACH)
     if kind not in KINDS:
         message = f"kind is {kind!r}; it must be one of {', '.join(KINDS)}, or blank"
         raise FormatError(path, message, line)
@@ -328,9 +331,30 @@ def _suggestion(path: Path, line: int, cell: dict[str, str]) -> Suggestion:
         confidence=confidence,
         kind=kind,
         place=cell.get("place", ""),
-        moves=tuple(filter(None, cell.get("moves", "").split("|"))),
+        moves=moves,
         why=cell.get("why", ""),
     )
+
+
+def _as_cell(ids: Sequence[str]) -> str:
+    """Some ids in one cell, as JSON where the plain way would not tell them apart."""
+    if any("|" in id or id.startswith("[") or id != id.strip() for id in ids):
+        return json.dumps(ids, ensure_ascii=False)
+    return "|".join(ids)
+
+
+def _from_cell(path: Path, line: int, cell: str) -> tuple[str, ...]:
+    """The ids in a cell."""
+    if not cell.startswith("["):
+        return tuple(filter(None, map(str.strip, cell.split("|"))))
+    try:
+        ids = json.loads(cell)
+    except ValueError:
+        ids = None
+    if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
+        message = f"moves is {cell!r}; it must be ids with | between them, or a JSON list of them"
+        raise FormatError(path, message, line)
+    return tuple(ids)
 
 
 def _number(text: str) -> float:

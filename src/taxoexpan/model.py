@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -246,7 +246,7 @@ class TaxoExpan:
         self, concepts: Sequence[Concept], top_k: int, least: int = 1
     ) -> tuple[list[Suggestion], Ranking, Tensor]:
         """The ranked proposals, and what they were made from: a ranking of at least so many."""
-        if not isinstance(top_k, int) or top_k < 1:
+        if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1:
             raise ConfigurationError(f"top_k is {top_k!r}; it must be a whole number, at least 1")
         vectors = self._embed(concepts)
         if not concepts:
@@ -331,8 +331,11 @@ class TaxoExpan:
         for name, least in (("min_score", min_score), ("min_confidence", min_confidence)):
             if not isinstance(least, int | float) or not 0 <= least <= 1:
                 raise ConfigurationError(f"{name} is {least!r}; it must be from 0 to 1")
-        suggestions = self.suggest(concepts, top_k)
         allowed = (allow_moves, allow_merges)
+        for name, given in zip(("allow_moves", "allow_merges"), allowed, strict=True):
+            if not isinstance(given, bool):
+                raise ConfigurationError(f"{name} is {given!r}; it must be True or False")
+        suggestions = self.suggest(concepts, top_k)
         chosen = choose(suggestions, top_k, min_score, min_confidence, *allowed)
         return self.taxonomy.expanded(settle(self.taxonomy, chosen).additions)
 
@@ -435,8 +438,10 @@ class TaxoExpan:
 
 def as_concepts(concepts: Iterable[str | Concept]) -> list[Concept]:
     """A list of concepts, some of them perhaps bare names."""
-    if isinstance(concepts, str | Concept) or not isinstance(concepts, Iterable):
+    if isinstance(concepts, str | Concept):
         raise ConfigurationError(f"{concepts!r} was given, and a list is wanted: [{concepts!r}]")
+    if isinstance(concepts, Mapping) or not isinstance(concepts, Iterable):
+        raise ConfigurationError(f"{concepts!r} was given; a list of names or Concepts is wanted")
     return [as_concept(concept) for concept in concepts]
 
 

@@ -87,10 +87,13 @@ def with_moves(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Suggest
     """One query's list; where it might come between its first parent and some children, these too.
 
     They are the children whose name ends in the query's: oat milk might move below milk. Of inner
-    concepts that were taken out, nine in ten children named so were theirs (`docs/trust.md`).
+    concepts that were taken out, nine in ten children named so were theirs (`docs/trust.md`). What
+    has the parent's own name, in the plural or not, comes between nothing.
     """
     first, *others = ranked
     own = {f" {name_key(name)}" for name in (first.query.label, *first.query.synonyms)}
+    if own & {f" {name_key(name)}" for name in (first.parent.label, *first.parent.synonyms)}:
+        return list(ranked)
     moves = [
         child
         for child in taxonomy.children(first.parent.id)

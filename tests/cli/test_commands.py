@@ -503,10 +503,18 @@ def test_the_model_is_kept_where_no_confidence_is_known(
     new, out, model = tmp_path / "new.txt", tmp_path / "out.csv", tmp_path / "model"
     new.write_text("nut milk\n", encoding="utf-8")
     given = ["expand", str(pantry), str(new), "-o", str(out), "--model", str(model)]
-    more = ["--epochs", "1", "--device", "cpu", "--accept-at-precision", "0.9"]
+    more = ["--epochs", "1", "--device", "cpu", "--accept-at-precision", "1"]
     assert main([*given, *more]) == 2
-    assert "too few leaves to learn from how sure to be" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "too few leaves to learn from how sure to be" in told
+    assert "training on" not in told
+    suggestions = tmp_path / "s.csv"
+    more += ["--set", "validation_share=0.9", "--suggestions", str(suggestions)]
+    assert main([*given, *more]) == 2
+    told = capsys.readouterr().err
+    assert f"taxoexpan apply with {suggestions} does that without a training" in told
     assert (model / "config.json").exists()
+    assert suggestions.exists()
     assert not out.exists()
 
 

@@ -168,7 +168,7 @@ def test_a_stale_table_is_refused_with_its_line_where_moves_are_allowed(
     assert main([*command, "--allow-moves"]) == 2
     assert (
         f"{table}, line 2: moves names '{BASE}gone', and no concept of the taxonomy has that id; "
-        "take it out of the cell, or suggest again" in capsys.readouterr().err
+        "take it out of the cell, put | between ids, or suggest again" in capsys.readouterr().err
     )
     assert not out.exists()
     assert main(command) == 0

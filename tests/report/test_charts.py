@@ -102,7 +102,7 @@ def test_bars_are_as_high_as_their_counts() -> None:
     heights = [float(bar.attributes["height"]) for bar in of(chart, "rect", "bar")]
     assert heights == [0, 104, 208]
     lefts = [float(bar.attributes["x"]) for bar in of(chart, "rect", "bar")]
-    assert lefts == [LEFT + 0.5, LEFT + 114.5, LEFT + 228.5]
+    assert lefts == [LEFT + 0.5, LEFT + 112.5, LEFT + 224.5]
     assert chart.caption == "15 concepts in all."
     with pytest.raises(ValueError, match="2 bars need one edge more, but there are 2"):
         histogram([0, 1], [1, 2], "score")

@@ -74,6 +74,10 @@ def write_choice(
 
     suggestions = with_query_ids(taxonomy, suggestions)
     refuse_other_labels(taxonomy, suggestions)
+    suggestions = [
+        replace(s, parent=taxonomy.concept(s.parent.id)) if s.parent.id in taxonomy else s
+        for s in suggestions
+    ]
     allowed = (options.allow_moves, options.allow_merges)
     least = (options.min_score, options.min_confidence)
     chosen = choose(suggestions, options.top_k, *least, *allowed)

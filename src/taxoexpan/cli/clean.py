@@ -102,6 +102,8 @@ def run(options: argparse.Namespace) -> int:
     write_whole({path: text.encode() for path, text in texts.items()}, options.force)
     remove_folds(work)
     where = " and ".join(map(str, outputs))
+    if not doubts:
+        note("note: no relation has another place to be compared with, so there is none to doubt")
     note(f"{len(doubts):,} relations judged; the {len(most):,} most doubtful in {where}")
     return 0
 

@@ -24,6 +24,7 @@ from taxoexpan.cli.options import (
     read_taxonomy,
     reading_of,
     refuse_unchangeable_file,
+    refuse_without_confidence,
     screen_concepts,
     settings_of,
     share,
@@ -90,6 +91,8 @@ def run(options: argparse.Namespace) -> int:
     trust = Trust()
     if screening.new or options.model:
         model = make_model(options)
+        if options.accept_at_precision is not None:
+            refuse_without_confidence(model, taxonomy)
         fit_model(model, options, taxonomy, expected=screening.new)
         most = max(RANKED, options.top_k)
         if options.together:

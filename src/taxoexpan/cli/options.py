@@ -167,7 +167,8 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-moves",
         action="store_true",
-        help="let children of a parent that are named after a new concept move below it",
+        help="let children of a parent that are named after a new concept move below it, however "
+        "unsure that is, unless --min-confidence says how sure it must be",
     )
     parser.add_argument(
         "--allow-merges",
@@ -313,18 +314,34 @@ def trust_lines(trust: Trust) -> list[str]:
     return lines
 
 
+def refuse_without_confidence(model: TaxoExpan, taxonomy: Taxonomy) -> None:
+    """Say before a training that it will teach no confidence."""
+    from taxoexpan.confidence import FEWEST
+
+    taxonomy, c = taxonomy.in_force, model.configuration
+    leaves = (taxonomy.children_of.degrees == 0) & (taxonomy.parents_of.degrees > 0)
+    if min(int(leaves.sum() * c.validation_share), c.validation_most) < FEWEST:
+        raise _too_few_leaves()
+
+
+def _too_few_leaves() -> ConfigurationError:
+    message = "the taxonomy has too few leaves to learn from how sure to be"
+    return ConfigurationError(f"{message}; choose by --min-score")
+
+
 def least_confidence(options: argparse.Namespace, trust: Trust) -> float:
     """The confidence from which on suggestions are accepted, as the options say it."""
     precision: float | None = options.accept_at_precision
     if precision is None:
         return float(options.min_confidence)
     if trust.calibration is None:
-        message = "the taxonomy has too few leaves to learn from how sure to be"
-        raise ConfigurationError(f"{message}; choose by --min-score")
+        raise _too_few_leaves()
     threshold = trust.calibration.reliability.threshold(precision)
     if threshold is None:
         message = f"no confidence is known from which on {precision:.0%} are right"
         mend = "ask for less, or choose by --min-confidence"
+        if options.suggestions:
+            mend += f"; taxoexpan apply with {options.suggestions} does that without a training"
         raise ConfigurationError(f"{message}: the held-out leaves do not show it; {mend}")
     note(f"accepting from a confidence of {threshold:.3f} on, where {precision:.0%} are right")
     return threshold

@@ -10,7 +10,7 @@ from taxoexpan.report.markup import Element, element
 
 WIDTH = 400
 """How wide every drawing is in its own units; the page scales it."""
-LEFT, RIGHT = 46, 388
+LEFT, RIGHT = 52, 388
 BELOW = 44
 """What the ticks and the label of the horizontal axis need."""
 
