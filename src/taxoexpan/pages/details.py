@@ -27,9 +27,14 @@ def details_of(taxonomy: Taxonomy, proposal: Proposal) -> Details:
     """The reasons, some facts, all other suggestions, and the small tree."""
     evidence = proposal.evidence
     if evidence is None:
-        facts = [*_about(proposal), *_others(proposal)]
+        facts = [*about(proposal.query), *_others(proposal)]
         return Details(list(_paragraphs(taxonomy, proposal)), facts)
-    facts = [*_about(proposal), *likeness(evidence.first), *_others(proposal), *inside(evidence)]
+    facts = [
+        *about(proposal.query),
+        *likeness(evidence.first),
+        *_others(proposal),
+        *inside(evidence),
+    ]
     tree = tree_of(taxonomy, proposal, evidence)
     return Details(list(_paragraphs(taxonomy, proposal)), facts, tree)
 
@@ -75,12 +80,12 @@ def region_in_words(taxonomy: Taxonomy, anchors: Sequence[str]) -> str:
     return f"{told}; {inside} of its {len(anchors)} suggestions lie in the region {where}."
 
 
-def _about(proposal: Proposal) -> Iterator[Fact]:
-    """What the list of new concepts says of it."""
-    if proposal.query.definition:
-        yield "definition", proposal.query.definition
-    if proposal.query.synonyms:
-        yield "synonyms", ", ".join(proposal.query.synonyms)
+def about(concept: Concept) -> Iterator[Fact]:
+    """What the list of new concepts says of one."""
+    if concept.definition:
+        yield "definition", concept.definition
+    if concept.synonyms:
+        yield "synonyms", ", ".join(concept.synonyms)
 
 
 def likeness(support: Support) -> Iterator[Fact]:

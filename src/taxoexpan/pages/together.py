@@ -7,6 +7,7 @@ from datetime import datetime
 
 from taxoexpan.decisions import Suggestion, choose
 from taxoexpan.naming import counted
+from taxoexpan.pages.details import about
 from taxoexpan.pages.suggesting import already_there, already_told
 from taxoexpan.pages.words import colophon, percent
 from taxoexpan.report import (
@@ -108,16 +109,13 @@ def _table(
 def _details(grown: Taxonomy, suggestion: Suggestion, new: set[str]) -> Details:
     """What the list says of a new concept, and the tree around it."""
     query = suggestion.query
-    facts = [("definition", query.definition)] if query.definition else []
-    if query.synonyms:
-        facts.append(("synonyms", ", ".join(query.synonyms)))
     beside = [id for id in grown.children(suggestion.parent.id) if id != query.id]
     below = grown.children(query.id)
     siblings, children = (_neighbours(grown, ids, new) for ids in (beside, below))
     place = Place(
         suggestion.path, siblings, len(beside) - len(siblings), children, suggestion.score
     )
-    return Details([], facts, Tree(query.label, place))
+    return Details([], list(about(query)), Tree(query.label, place))
 
 
 def _neighbours(grown: Taxonomy, ids: Sequence[str], new: set[str]) -> list[Neighbour]:
