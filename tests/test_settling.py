@@ -208,3 +208,16 @@ def test_a_taxonomy_is_not_expanded_by_what_does_not_come_between(shift: Shift) 
 def test_other_names_of_what_is_not_there_are_refused() -> None:
     with pytest.raises(TaxonomyError, match="no concept has the id 'x'"):
         DRINKS.expanded(Additions((), (), synonyms=(("x", "y"),)))
+
+
+def test_a_child_leaves_one_parent_and_it_is_told_that_it_keeps_the_other() -> None:
+    ids = ("drink", "vegan", "oat milk")
+    taxonomy = Taxonomy(
+        [Concept(id, id) for id in ids], [("drink", "oat milk"), ("vegan", "oat milk")]
+    )
+    moves = [Shift("oat milk", parent, "q") for parent in ("drink", "vegan")]
+    relations = [("drink", "q"), ("vegan", "q")]
+    settled = settle(taxonomy, Additions([Concept("q", "milk")], relations, moves=moves))
+    assert settled.additions.moves == (moves[0],)
+    (told,) = settled.left_out
+    assert "below 'milk' already, and keeps this parent; take that relation out by hand" in told

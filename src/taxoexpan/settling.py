@@ -58,7 +58,8 @@ def _settle_moves(
             refused.append((shift, "it is not under that"))
         elif child in moves:
             other = moves[child].joined
-            refused.append((shift, f"it moves below {labels.get(other, other)!r} already"))
+            kept = ", and keeps this parent; take that relation out by hand" * (other == joined)
+            refused.append((shift, f"it moves below {labels.get(other, other)!r} already{kept}"))
         elif child in _ancestors(taxonomy, above, joined):
             refused.append((shift, "that would be below it"))
         else:

@@ -19,7 +19,7 @@ SHOWN: dict[Figure, str] = {
     "hit_at_1": HEADS["hit_at_1"],
     "hit_at_3": HEADS["hit_at_3"],
     "hit_at_10": "Hit@10",
-    "mrr": HEADS["mrr"],
+    "mrr": "scaled MRR",
 }
 """The figures that are shown, and their names."""
 
