@@ -521,18 +521,25 @@ def test_a_list_that_was_placed_together_is_shown_as_it_would_stand() -> None:
         Suggestion(milk, 1, taxonomy.concept("food"), ("food",), 0.4),
         Suggestion(white, 1, taxonomy.concept("tea"), ("food", "tea"), 0.9),
     ]
-    added = Additions((milk, white), (("food", "m"), ("tea", "w")))
-    page = together_page(taxonomy, told, "Milk", MADE, [(Concept("", "Tea"), concepts[1])], added)
+    page = together_page(taxonomy, told, "Milk", MADE, [(Concept("", "Tea"), concepts[1])])
     figures = figures_of(page)
-    assert figures["New concepts"] == (3, "2 of them added; 1 more was there already")
+    assert figures["New concepts"] == (3, "1 more was there already")
     assert figures["Under another new one"] == (1, "33\N{NO-BREAK SPACE}%")
     table = table_of(page, "Places")
     assert [row.cells[1] for row in table.rows] == ["new", "known", "known"]
-    assert [row.cells[-1] for row in table.rows] == ["left out", "added", "added"]
     trees = [row.details.tree for row in table.rows if row.details is not None]
     below, beside = trees[1].place.children, trees[2].place.siblings  # type: ignore[union-attr]
     assert [(each.label, each.mark) for each in below] == [("oat milk", "new")]
     assert [(each.label, each.mark) for each in beside] == [("green tea", ""), ("black tea", "")]
+    added = Additions((milk, white), (("food", "m"), ("tea", "w")))
+    applied = together_page(taxonomy, told, "Milk", MADE, added=added)
+    assert figures_of(applied)["New concepts"] == (3, "2 of them added")
+    assert figures_of(applied)["Under another new one"] == (0, "0\N{NO-BREAK SPACE}%")
+    rows = table_of(applied, "Places").rows
+    assert [row.cells[-1] for row in rows] == ["left out", "added", "added"]
+    left = [row.details.tree for row in rows if row.details is not None]
+    assert left[0] is None
+    assert not left[1].place.children  # type: ignore[union-attr]
     assert hostile not in html(page)
     empty = together_page(taxonomy, [], "Nothing", MADE)
     assert figures_of(empty)["New concepts"] == (0, "")

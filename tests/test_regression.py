@@ -48,3 +48,9 @@ def test_steps_are_those_of_the_formula(truth: list[bool]) -> None:
     assert (np.diff(ys) >= 0).all()
     assert (np.diff(xs) >= 0).all()
     np.testing.assert_allclose(np.interp(values, xs, ys), slow_isotonic([float(t) for t in truth]))
+
+
+def test_odds_are_finite_in_single_precision_too() -> None:
+    odds = logit(np.array([0.0, 0.5, 1.0], dtype=np.float32))
+    assert np.isfinite(odds).all()
+    assert odds[2] == pytest.approx(-odds[0], rel=1e-3)

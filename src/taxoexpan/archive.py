@@ -254,7 +254,10 @@ def _save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:
     indent = 2 if path.name == CONFIG else None
-    path.write_text(json.dumps(content, ensure_ascii=False, indent=indent) + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps(content, ensure_ascii=False, indent=indent, allow_nan=False) + "\n",
+        encoding="utf-8",
+    )
 
 
 def _digest(path: Path) -> str:

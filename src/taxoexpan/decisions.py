@@ -272,8 +272,8 @@ def keep_new(
     for parent, child in additions.relations:
         if parent not in taxonomy and parent not in ids:
             raise TaxonomyError(
-                f"{parent!r}, the parent of {child!r}, is not in the taxonomy; "
-                "were the suggestions made for another one?"
+                f"{parent!r}, the parent of {child!r}, is not in the taxonomy; were the "
+                "suggestions made for another one? If its row was taken out, take this out too"
             )
     relations = [(parent, child) for parent, child in additions.relations if child in ids]
     moves = [shift for shift in additions.moves if shift.joined in ids]

@@ -18,7 +18,8 @@ def sigmoid(odds: Floats) -> Floats:
 
 def logit(probabilities: Floats) -> Floats:
     """The log-odds of probabilities, finite ones for 0 and 1 too."""
-    clipped = np.clip(probabilities, 1e-9, 1 - 1e-9)
+    # In single precision 1 - 1e-9 would be 1.
+    clipped = np.clip(probabilities.astype(np.float64), 1e-9, 1 - 1e-9)
     return np.log(clipped) - np.log1p(-clipped)
 
 

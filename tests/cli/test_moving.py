@@ -240,7 +240,7 @@ def test_a_name_that_a_file_cannot_hold_is_refused_before_any_training(
     command = ["expand", str(path), str(new), "-o", str(tmp_path / "out.csv"), "--allow-merges"]
     assert main(command) == 2
     told = capsys.readouterr().err
-    assert "would not be read back as it should be: the names of 'drink'" in told
+    assert "'brew|cuppa' cannot stand among the synonyms of a concept here; rename it" in told
     assert "training on" not in told
 
 

@@ -97,10 +97,10 @@ def write_choice(
     merged = merges(suggestions, options.min_confidence, options.min_score)
     note_merges(merged, "" if options.allow_merges else "; not added")
     note_left_out(settled.left_out)
-    asked = len({s.query.id for s in suggestions})
-    left_out = asked - len(additions.concepts) - len(present) - len(merged)
+    asked = {s.query.id for s in suggestions}
+    left_out = len(asked) - len(additions.concepts) - len(present) - len(merged)
     if left_out:
-        _note_unsure(options, left_out)
+        _note_unsure(options, left_out, any(s.parent.id in asked for s in suggestions))
     additions = replace(additions, provenance=_provenance(suggestions))
     written = write_expanded(
         options.taxonomy,
@@ -117,14 +117,16 @@ def write_choice(
     return additions
 
 
-def _note_unsure(options: argparse.Namespace, count: int) -> None:
-    """Say how many concepts have no parent that was good enough."""
+def _note_unsure(options: argparse.Namespace, count: int, nested: bool) -> None:
+    """Say how many concepts have no parent that was good enough, or is there after all."""
     from taxoexpan.naming import counted
 
     least = [f"a score of {options.min_score} or more"] if options.min_score else []
     if options.min_confidence:
         least.append(f"a confidence of {options.min_confidence:.3g} or more")
     told = f": no parent with {' and '.join(least)}" if least else ""
+    if least and nested:
+        told += ", or only a new one that was left out"
     note(f"{counted(count, 'concept')} left out{told}")
 
 

@@ -298,7 +298,8 @@ def trust_lines(trust: Trust) -> list[str]:
     from taxoexpan.confidence import FEWEST
 
     if trust.calibration is None:
-        return [f"confidence: too few leaves to learn one from, of which {FEWEST} must be held out"]
+        message = f"confidence: none, since that takes {FEWEST} leaves that are held out"
+        return [f"{message}; --set validation_share=0.3 would hold out more"]
     told = trust.calibration.reliability
     lines = [f"confidence: expected calibration error {told.error:.3f} on leaves it was not set by"]
     for precision in PRECISIONS:

@@ -154,13 +154,29 @@ def rehearse(
         _contents(source, chosen, Additions([new], [(parent, new.id)], moves=moves), output)
     if "synonyms" in changes and apart:
         names = {fold_name(name): name for c in apart for name in (c.label, *c.synonyms)}
-        synonyms = [(old.ids[0], name) for name in names.values()]
-        _contents(source, chosen, Additions([], [], synonyms=synonyms), output)
+        _rehearse_names(source, chosen, old.ids[0], list(names.values()), output)
     if path.is_dir():
         refuse_replacing(output, _names(path), force)
         return
     for target in contents:
         refuse_overwriting(target, force)
+
+
+def _rehearse_names(
+    source: Source, format: Format, id: str, names: Sequence[str], output: Path
+) -> None:
+    """Refuse names that the file cannot hold as synonyms, of which one is told."""
+    synonyms = [(id, name) for name in names]
+    try:
+        _contents(source, format, Additions([], [], synonyms=synonyms), output)
+    except FormatError:
+        if len(names) > 1:
+            half = len(names) // 2
+            for some in (names[:half], names[half:]):
+                _rehearse_names(source, format, id, some, output)
+            raise
+        message = f"{names[0]!r} cannot stand among the synonyms of a concept here"
+        raise FormatError(source.path, f"{message}; rename it, or do without merges") from None
 
 
 def refuse_unchangeable(

@@ -51,15 +51,17 @@ def together_page(
     `present` are those of the list that the taxonomy had already, each beside what it is there;
     `added` is what was written into the taxonomy, if it was.
     """
-    new = {suggestion.query.id for suggestion in suggestions}
+    placed = choose(suggestions) if added is None else added
+    new = {concept.id for concept in placed.concepts}
     sections: list[Section] = [_key_figures(suggestions, new, present, added)]
     if suggestions:
-        grown = taxonomy.expanded(choose(suggestions))
+        grown = taxonomy.expanded(placed)
         sections += [Text("How to read this", READING), _table(grown, suggestions, new, added)]
     if present:
         sections.append(already_there(taxonomy, present))
-    told = f"{counted(len(new), 'new concept')} for a taxonomy of {len(taxonomy):,} concepts"
-    return Page(title, f"{told}, placed together", sections, colophon(made))
+    told = f"{counted(len(suggestions), 'new concept')} placed together"
+    about_it = f"{told} in a taxonomy of {len(taxonomy):,} concepts"
+    return Page(title, about_it, sections, colophon(made))
 
 
 def _key_figures(
@@ -72,10 +74,10 @@ def _key_figures(
     remarks = [] if added is None else [f"{len(added.concepts):,} of them added"]
     if present:
         remarks.append(already_told(present))
-    shown = [Figure("New concepts", len(new), "; ".join(remarks))]
-    if suggestions:
-        below = sum(suggestion.parent.id in new for suggestion in suggestions)
-        shown.append(Figure("Under another new one", below, percent(below / len(suggestions))))
+    shown = [Figure("New concepts", len(suggestions), "; ".join(remarks))]
+    if new:
+        below = sum({each.parent.id, each.query.id} <= new for each in suggestions)
+        shown.append(Figure("Under another new one", below, percent(below / len(new))))
     return Figures("", shown)
 
 
@@ -89,17 +91,17 @@ def _table(
         Column("Place", "path"),
         Column("Score", "share"),
     ]
-    taken = {concept.id for concept in added.concepts} if added is not None else set()
+    asked = {each.query.id for each in suggestions}
     rows = []
     for each in suggestions:
         cells: list[Cell] = [
             each.query.label,
-            "new" if each.parent.id in new else "known",
+            "new" if each.parent.id in asked else "known",
             each.path,
             each.score,
         ]
         if added is not None:
-            cells.append("added" if each.query.id in taken else "left out")
+            cells.append("added" if each.query.id in new else "left out")
         rows.append(Row(cells, _details(grown, each, new)))
     if added is not None:
         columns.append(Column("Outcome"))
@@ -109,9 +111,13 @@ def _table(
 def _details(grown: Taxonomy, suggestion: Suggestion, new: set[str]) -> Details:
     """What the list says of a new concept, and the tree around it."""
     query = suggestion.query
+    if query.id not in new:
+        return Details([], list(about(query)))
     beside = [id for id in grown.children(suggestion.parent.id) if id != query.id]
     below = grown.children(query.id)
     siblings, children = (_neighbours(grown, ids, new) for ids in (beside, below))
+    if len(below) > len(children):
+        children.append(Neighbour("…", mark=f"and {len(below) - len(children):,} more"))
     place = Place(
         suggestion.path, siblings, len(beside) - len(siblings), children, suggestion.score
     )
