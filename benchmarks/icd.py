@@ -31,9 +31,14 @@ def main() -> None:
     parser.add_argument("wheel", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="CSV")
     options = parser.parse_args()
-    with zipfile.ZipFile(options.wheel) as parts:
-        (name,) = (name for name in parts.namelist() if name.endswith(".xml"))
-        root = ElementTree.fromstring(parts.read(name))
+    try:
+        with zipfile.ZipFile(options.wheel) as parts:
+            (name,) = (name for name in parts.namelist() if name.endswith(".xml"))
+            root = ElementTree.fromstring(parts.read(name))
+    except (OSError, ValueError, zipfile.BadZipFile):
+        parser.error(
+            f"{options.wheel} holds no release; --help says where to get one"
+        )
     rows = (dict(zip(COLUMNS, row, strict=True)) for row in concepts(root))
     write_whole({options.output: csv_of(COLUMNS, rows).encode()}, force=True)
 

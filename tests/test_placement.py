@@ -75,7 +75,7 @@ def test_anchors_without_children_gain_what_they_are_given() -> None:
     network = MatchingNetwork(load_preset("best", fusion=0), 1)
     anchors = Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50)
     placement = Placement(network, anchors, keys)
-    assert placement.childless.tolist() == [2, 3]
+    assert placement.childless_rows.tolist() == [2, 3]
     plain = placement.rank(torch.ones(2, 1, 1), 4)
     assert plain.anchors.tolist() == [[0, 1, 2]]
     gained = placement.rank(torch.ones(2, 1, 1), 4, temperature=2.0, childless=1.5)
@@ -94,7 +94,7 @@ def test_a_deprecated_child_is_none() -> None:
     placement = Placement(
         MatchingNetwork(load_preset("best"), 3), Anchors(taxonomy, vectors, 50), torch.ones(4, 1)
     )
-    assert placement.childless.tolist() == [0, 2, 3]
+    assert placement.childless_rows.tolist() == [0, 2, 3]
 
 
 @given(st.integers(0, 10_000), st.integers(1, 400), st.integers(1, 6))

@@ -218,7 +218,7 @@ def learn_gain(
     Nothing, where too few of the held-out queries have such a parent to tell: of a taxonomy whose
     families are all large, hardly any can be held out whole.
     """
-    alone = placement.childless
+    alone = placement.childless_rows
     of_alone = np.isin(np.array([own[0] for own in parents]), alone.cpu().numpy())
     if len(parents) < FEWEST or of_alone.mean() < LEAST_ALONE:
         return 0.0

@@ -116,7 +116,7 @@ class Placement:
         self.closed = torch.from_numpy(closed).to(keys.device)
 
     @cached_property
-    def childless(self) -> Tensor:
+    def childless_rows(self) -> Tensor:
         """The rows of the anchors that have no child in force."""
         counts = self.anchors.child_counts[self.anchors.chosen]
         return torch.from_numpy(np.flatnonzero(counts == 0)).to(self.keys.device)
@@ -145,7 +145,7 @@ class Placement:
             pairs = torch.from_numpy(np.stack([anchors, of, kinds])).to(scores.device)
             scores += self.mentions(pairs, *scores.shape)
         if childless:
-            scores[self.childless] += childless
+            scores[self.childless_rows] += childless
         return scores.index_fill_(0, self.closed, -torch.inf)
 
     def blocks(

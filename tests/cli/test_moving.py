@@ -256,4 +256,10 @@ def test_a_merge_into_what_is_deprecated_is_told(
     assert main(["apply", str(path), str(table), "-o", str(out), "--allow-merges"]) == 0
     told = capsys.readouterr().err
     assert "note: 'tea', of which 'cuppa' becomes another name, is deprecated" in told
+    assert "'cuppa' is likely another name of 'tea' (0.80)" in told
+    own = written(tmp_path / "own.csv", "query,parent_id,kind\ncuppa,m,merge\n")
+    assert (
+        main(["apply", str(path), str(own), "-o", str(tmp_path / "o.csv"), "--allow-merges"]) == 0
+    )
+    assert "'cuppa' is another name of 'milk'\n" in capsys.readouterr().err
     assert Taxonomy.read(out).concept("t").synonyms == ("cuppa",)

@@ -43,7 +43,9 @@ def note_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
     for suggestion in merged[:MOST_NOTES]:
         query, known = suggestion.query.label, suggestion.parent.label or suggestion.parent.id
         sure = f"{suggestion.sureness:.2f}"
-        note(f"{query!r} is likely another name of {known!r} ({sure}){outcome}")
+        # A person's own decision is no guess.
+        told = f"likely another name of {known!r} ({sure})" if suggestion.rank else ""
+        note(f"{query!r} is {told or f'another name of {known!r}'}{outcome}")
     if len(merged) > MOST_NOTES:
         note(f"… and {len(merged) - MOST_NOTES:,} more are likely other names{outcome}")
 

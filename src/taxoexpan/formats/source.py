@@ -35,8 +35,8 @@ AS_IT_IS = Reading()
 class Insertion:
     """Text to put in before the character at `offset`.
 
-    Nothing old is taken out, but where a relation changes its parent: then what stands there,
-    and gives way, is told.
+    Nothing old is taken out, but where the user allows a move or a further name: then what stands
+    there, and gives way, is told.
     """
 
     offset: int
