@@ -36,9 +36,7 @@ def main() -> None:
             (name,) = (name for name in parts.namelist() if name.endswith(".xml"))
             root = ElementTree.fromstring(parts.read(name))
     except (OSError, ValueError, zipfile.BadZipFile):
-        parser.error(
-            f"{options.wheel} holds no release; --help says where to get one"
-        )
+        parser.error(f"{options.wheel} holds no release; --help says where to get one")
     rows = (dict(zip(COLUMNS, row, strict=True)) for row in concepts(root))
     write_whole({options.output: csv_of(COLUMNS, rows).encode()}, force=True)
 
