@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.confidence import BINS, Reliability
 from taxoexpan.errors import FormatError
 from taxoexpan.files import write_whole
+from taxoexpan.placement.confidence import BINS, Reliability
 
 Floats = NDArray[np.float64]
 

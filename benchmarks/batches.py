@@ -19,14 +19,14 @@ from pathlib import Path
 import torch
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.configuration import parse_setting
-from taxoexpan.jointly import Newcomers, mentions_among, place_jointly
-from taxoexpan.lexicon import Lexicon
-from taxoexpan.network.vectors import ConceptVectors
-from taxoexpan.newness import Newness
-from taxoexpan.placement import Anchors, Placement
-from taxoexpan.rehearsal import LARGEST, MIXED, SMALLEST, learn_newness
-from taxoexpan.subtrees import by_parent, recovery_of, removed_subtrees, together
+from taxoexpan.config import parse_setting
+from taxoexpan.features.lexicon import Lexicon
+from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.placement.joint.joint_placement import Newcomers, mentions_among, place_jointly
+from taxoexpan.placement.joint.new_parent_prior import Newness
+from taxoexpan.placement.joint.prior_learning import LARGEST, MIXED, SMALLEST, learn_newness
+from taxoexpan.placement.joint.subtrees import by_parent, recovery_of, removed_subtrees, together
+from taxoexpan.placement.ranking import Anchors, Placement
 from taxoexpan.taxonomy import Additions
 
 Place = Callable[[Additions], Additions]

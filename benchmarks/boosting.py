@@ -16,7 +16,7 @@ from measuring import made_up_taxonomy, measure, steadily
 from numpy.typing import NDArray
 
 from taxoexpan import Taxonomy
-from taxoexpan.baselines.distances import EMPTY, EgonetDistances, Pairs
+from taxoexpan.experiments.methods.distance_features import EMPTY, EgonetDistances, Pairs
 
 Floats = NDArray[np.floating]
 

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan import Taxonomy
-from taxoexpan.adjacency import Indices
-from taxoexpan.cleaning import Doubt, Training, clean
-from taxoexpan.cleaning.folds import asked_for
-from taxoexpan.configuration import parse_setting
-from taxoexpan.features.concepts import embed_concepts
+from taxoexpan.config import parse_setting
+from taxoexpan.curation.cleaning import Doubt, Training, clean
+from taxoexpan.curation.cleaning.folds import asked_for
+from taxoexpan.features.embedding import embed_concepts
+from taxoexpan.taxonomy.adjacency import Indices
 
 Floats = NDArray[np.float64]
 

@@ -10,11 +10,11 @@ from importlib.resources import files
 import numpy as np
 from answers import ASKED, Answers, by_test, chance, short
 
-from taxoexpan.confidence import BINS
-from taxoexpan.naming import counted
-from taxoexpan.report import charts
-from taxoexpan.report.axes import BELOW, WIDTH, Axes, Point, units
-from taxoexpan.report.markup import Element, as_html, element
+from taxoexpan.phrasing import counted
+from taxoexpan.placement.confidence import BINS
+from taxoexpan.report.html import charts
+from taxoexpan.report.html.axes import BELOW, WIDTH, Axes, Point, units
+from taxoexpan.report.html.element import Element, as_html, element
 
 MARGIN, GAP, HEAD, FOOT = 24, 40, 52, 56
 MOST_POINTS = 400
@@ -152,7 +152,7 @@ def _moved(parts: Sequence[Element], x: float, y: float) -> Element:
 
 def _style() -> str:
     """The colours and the charts' rules of the reports, by day and by night."""
-    style = (files("taxoexpan.report") / "style.css").read_text(encoding="utf-8")
+    style = (files("taxoexpan.report.html") / "style.css").read_text(encoding="utf-8")
     colours = style[style.index(":root") : style.index("* {")]
     lines = style.splitlines()
     rules = [line for line in lines if line.startswith(".chart ") and line[7] != "{"]

@@ -16,16 +16,16 @@ import torch
 from measuring import made_up_taxonomy, measure, steadily
 
 from taxoexpan import Taxonomy
-from taxoexpan.adjacency import Indices
-from taxoexpan.configuration import load_preset
-from taxoexpan.evidence import explain, in_words
-from taxoexpan.evidence.removals import Removals, try_removals
-from taxoexpan.evidence.surroundings import Pairs, look_around
-from taxoexpan.network.comparison import Cosines, compare
-from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.network.vectors import ConceptVectors
-from taxoexpan.placement import Anchors, Placement, Ranking, anchor_egonets
+from taxoexpan.config import load_preset
+from taxoexpan.explain import explain, in_words
+from taxoexpan.explain.counterfactuals import Removals, try_removals
+from taxoexpan.explain.neighbourhood import Pairs, look_around
+from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.fusion import Cosines, compare
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.placement.ranking import Anchors, Placement, Ranking, anchor_egonets
 from taxoexpan.taxonomy import Concept
+from taxoexpan.taxonomy.adjacency import Indices
 
 DIMENSION, QUERIES, SUGGESTIONS = 256, 1_000, 5
 BLOCK, PLAIN = 128, 30

@@ -24,14 +24,14 @@ import torch
 from measuring import Products, made_up_taxonomy
 
 from taxoexpan import Taxonomy
-from taxoexpan.configuration import Configuration, load_preset
-from taxoexpan.devices import quick_products
-from taxoexpan.metrics import Metrics, metrics_of
-from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.network.vectors import ConceptVectors, distinct_rows
-from taxoexpan.placement import Anchors, Placement
-from taxoexpan.supervision import Supervision
-from taxoexpan.training import train
+from taxoexpan.config import Configuration, load_preset
+from taxoexpan.device import quick_products
+from taxoexpan.network.concept_vectors import ConceptVectors, distinct_rows
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.placement.ranking import Anchors, Placement
+from taxoexpan.training.loop import train
+from taxoexpan.training.metrics import Metrics, metrics_of
+from taxoexpan.training.sampling import Supervision
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ def main() -> None:
 
 def export(directory: Path, target: Path) -> None:
     """Keep MAG-CS's training taxonomy, its vectors, and the validation queries in one file."""
-    from taxoexpan.features.concepts import embed_concepts
+    from taxoexpan.features.embedding import embed_concepts
     from taxoexpan.features.static import StaticEncoder
-    from taxoexpan.supervision import hold_out
+    from taxoexpan.training.holdout import hold_out
 
     base = directory / "computer_science.terms"
     whole = Taxonomy.read(base)

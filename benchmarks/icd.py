@@ -17,7 +17,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from taxoexpan.files import write_whole
-from taxoexpan.formats.tabular import csv_of
+from taxoexpan.formats.tables.table_file import csv_of
 
 COLUMNS = ("id", "label", "parents")
 LEFT_OUT = ("19", "20")

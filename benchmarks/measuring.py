@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from taxoexpan import Taxonomy
-from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.network.vectors import ConceptVectors
-from taxoexpan.supervision import TrainingBatch
+from taxoexpan.network.batch import TrainingBatch
+from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.matching_network import MatchingNetwork
 
 CONCEPTS, RELATIONS = 24_754, 38_524
 """The size of the paper's MAG-CS."""

@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from taxoexpan.adjacency import Indices
-from taxoexpan.configuration import Configuration
-from taxoexpan.egonets import Position, draw_siblings
+from taxoexpan.config import Configuration
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.network.egonets import Position, draw_siblings
 from taxoexpan.network.losses import info_nce
 from taxoexpan.network.matching import LogBilinearMatch
-from taxoexpan.network.network import MatchingNetwork
+from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.propagation import AttentionLayer
 from taxoexpan.network.readout import WeightedMeanReadout
 from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.adjacency import Indices
 
 
 @dataclass(frozen=True)

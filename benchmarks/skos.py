@@ -41,8 +41,8 @@ def write_vocabulary(path: Path, count: int) -> None:
 
 
 def ours(path: Path, count: int) -> None:
-    from taxoexpan.formats.catalogue import read, write_expanded
-    from taxoexpan.lint import lint
+    from taxoexpan.curation.checks import lint
+    from taxoexpan.formats.taxonomy_file import read, write_expanded
     from taxoexpan.taxonomy import Additions, Concept
 
     began = time.monotonic()

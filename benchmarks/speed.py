@@ -25,14 +25,15 @@ from measuring import CONCEPTS, Products, made_up_taxonomy, measure, report, ste
 from plain import plain_step_maker
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
-from taxoexpan.configuration import Configuration, load_preset
-from taxoexpan.corpus import mentions, texts_of
-from taxoexpan.features.concepts import embed_concepts
+from taxoexpan.config import Configuration, load_preset
+from taxoexpan.features.corpus.documents import texts_of
+from taxoexpan.features.corpus.phrases import mentions
+from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.network.vectors import ConceptVectors
-from taxoexpan.placement import Anchors, Placement
-from taxoexpan.supervision import Supervision
+from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.placement.ranking import Anchors, Placement
+from taxoexpan.training.sampling import Supervision
 
 QUERIES, DIMENSION = 2_450, 256
 SAMPLED = load_preset("paper")
@@ -168,8 +169,8 @@ def print_ranking(task: Task) -> None:
         target = Path(directory) / "suggestions.csv"
 
         def suggest() -> None:
-            from taxoexpan.decisions import suggestions_csv
             from taxoexpan.files import write_whole
+            from taxoexpan.placement.suggestions import suggestions_csv
 
             whole._placement = None
             suggestions = whole.rank(named(task.names), 5)

@@ -28,16 +28,17 @@ from answers import ASKED, Abstention, Answers, keep, read_kept, tables
 from curves import drawn
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.belonging import signs_of
-from taxoexpan.configuration import parse_setting
-from taxoexpan.decisions import MERGE
+from taxoexpan.config import parse_setting
 from taxoexpan.errors import ModelError, TaxoExpanError, TaxonomyError
+from taxoexpan.experiments.growth.evaluation import growth_between
+from taxoexpan.experiments.paper.split import read_split
 from taxoexpan.files import write_whole
-from taxoexpan.naming import counted, fold_name
-from taxoexpan.reproduce.growth import growth_between
-from taxoexpan.reproduce.splits import read_split
-from taxoexpan.supervision import Holdout, mask_leaves
+from taxoexpan.phrasing import counted
+from taxoexpan.placement.abstention import signs_of
+from taxoexpan.placement.suggestions import MERGE
 from taxoexpan.taxonomy import Concept
+from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.training.holdout import Holdout, mask_leaves
 
 LARGEST = 0.5
 """No more of the leaves are held out for a trial."""

@@ -12,11 +12,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from taxoexpan.corpus import mentions
-from taxoexpan.metrics import metrics_of
-from taxoexpan.reproduce.cells import FIGURES, find_cells
-from taxoexpan.reproduce.running import Run, runs_of
-from taxoexpan.reproduce.tables import HEADS, spelled
+from taxoexpan.experiments.paper.experiment import FIGURES, find_cells
+from taxoexpan.experiments.paper.result_tables import HEADS, spelled
+from taxoexpan.experiments.paper.run_record import Run, runs_of
+from taxoexpan.features.corpus.phrases import mentions
+from taxoexpan.training.metrics import metrics_of
 
 KNOWN = 5
 """Mentions from which on the corpus knows a name."""

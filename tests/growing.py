@@ -11,7 +11,7 @@ from typing import Literal
 import pytest
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.catalogue import read, write_expanded
+from taxoexpan.formats.taxonomy_file import read, write_expanded
 from taxoexpan.taxonomy import Additions, Concept
 
 QUOTING: tuple[Literal[0, 1], ...] = (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)

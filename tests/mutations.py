@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from taxoexpan.errors import TaxoExpanError
-from taxoexpan.formats.catalogue import FORMATS, read
-from taxoexpan.formats.copying import Target
+from taxoexpan.formats.output import Target
+from taxoexpan.formats.registry import FORMATS
+from taxoexpan.formats.taxonomy_file import read
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 TOKENS = [

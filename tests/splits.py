@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from builders import KINDS, SORTS
 
+from taxoexpan.experiments.paper.split import read_split
+from taxoexpan.experiments.paper.task import Task, make_task
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.reproduce.splits import read_split
-from taxoexpan.reproduce.tasks import Task, make_task
 
 
 def write_split(folder: Path) -> Path:

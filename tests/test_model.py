@@ -9,9 +9,9 @@ from builders import pantry_csv
 from conftest import SMALL
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
-from taxoexpan.decisions import choose
 from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.supervision import mask_leaves
+from taxoexpan.placement.selection import choose
+from taxoexpan.training.holdout import mask_leaves
 
 
 def weights_of(model: TaxoExpan) -> dict[str, torch.Tensor]:

@@ -14,10 +14,10 @@ import torch
 from numpy.typing import NDArray
 
 from taxoexpan import Concept, Taxonomy
-from taxoexpan.formats.catalogue import write_expanded
-from taxoexpan.metrics import Figure, metrics_of, per_query, ranks_in
-from taxoexpan.supervision import hold_out
+from taxoexpan.formats.taxonomy_file import write_expanded
 from taxoexpan.taxonomy import Additions
+from taxoexpan.training.holdout import hold_out
+from taxoexpan.training.metrics import Figure, metrics_of, per_query, ranks_in
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
 DATA = Path(os.environ.get("TAXOEXPAN_DATA", BESIDE))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from taxoexpan.reproduce.semeval import FILES
+from taxoexpan.experiments.semeval.semeval_task import FILES
 
 DATA = {
     "noun": [

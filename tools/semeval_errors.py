@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from taxoexpan.errors import TaxoExpanError
-from taxoexpan.lexicon import Lexicon
-from taxoexpan.reproduce.semeval import FILES, WordNet, read_concepts, read_key
+from taxoexpan.experiments.semeval.semeval_task import FILES, WordNet, read_concepts, read_key
+from taxoexpan.experiments.semeval.wu_palmer import WuPalmer
+from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.taxonomy import Concept
-from taxoexpan.wu_palmer import WuPalmer
 
 GROUPS = (
     "right",

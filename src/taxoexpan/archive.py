@@ -17,15 +17,15 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from taxoexpan.configuration import Configuration, configure
+from taxoexpan.config import Configuration, configure
 from taxoexpan.errors import ModelError, TaxoExpanError
 from taxoexpan.features.encoder import Encoder
-from taxoexpan.features.encoders import make_encoder
+from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.files import whole_directory
-from taxoexpan.network.network import MatchingNetwork
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.placement.calibrators import Trust
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training import History
-from taxoexpan.trust import Trust
+from taxoexpan.training.loop import History
 
 KIND, VERSION = "taxoexpan-model", 6
 CONFIG, WEIGHTS, ANCHORS, TAXONOMY, FEATURES, TRUST = (

@@ -15,49 +15,39 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from taxoexpan.archive import (
-    Archive,
-    load_archive,
-    save_archive,
-    taxonomy_digest,
-    training_record,
-)
-from taxoexpan.belonging import Belonging, learn_belonging, signs_of
-from taxoexpan.board import Board, refuse_board
-from taxoexpan.checkpoint import Checkpoint, identity_of
-from taxoexpan.confidence import Calibration, calibrate, learn_gain, measure
-from taxoexpan.configuration import load_preset
-from taxoexpan.decisions import MERGE, Suggestion, choose
-from taxoexpan.devices import choose_device
+from taxoexpan.archive import Archive, load_archive, save_archive, taxonomy_digest, training_record
+from taxoexpan.config import load_preset
+from taxoexpan.device import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.evidence import Evidence, explain, in_words
-from taxoexpan.features.concepts import (
-    embed_concepts,
-    names_of,
-    refuse_unknown,
-    warn_of_unknown,
-)
+from taxoexpan.explain import Evidence, explain, in_words
+from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown, warn_of_unknown
 from taxoexpan.features.encoder import Vectors
-from taxoexpan.features.encoders import make_encoder
+from taxoexpan.features.encoder_registry import make_encoder
+from taxoexpan.features.lexicon import Lexicon
+from taxoexpan.features.mentions import Mentions
 from taxoexpan.files import refuse_overwriting
-from taxoexpan.jointly import Newcomers, mentions_among, place_jointly
-from taxoexpan.lexicon import Lexicon
-from taxoexpan.mentions import Mentions
-from taxoexpan.metrics import Metrics, metrics_of
-from taxoexpan.naming import with_ids
-from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.network.vectors import ConceptVectors
-from taxoexpan.newness import Newness
-from taxoexpan.placement import Anchors, Placement, Ranking
-from taxoexpan.proposals import Likelihood, propose
-from taxoexpan.rehearsal import learn_newness
-from taxoexpan.screening import screen
-from taxoexpan.settling import settle
-from taxoexpan.supervision import MASKS, Holdout, Supervision
-from taxoexpan.synonymy import Doubles, Synonymy
+from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.placement.abstention import Belonging, learn_belonging, signs_of
+from taxoexpan.placement.calibrators import Trust
+from taxoexpan.placement.confidence import Calibration, calibrate, learn_gain, measure
+from taxoexpan.placement.duplicates import Doubles, Synonymy
+from taxoexpan.placement.joint.joint_placement import Newcomers, mentions_among, place_jointly
+from taxoexpan.placement.joint.new_parent_prior import Newness
+from taxoexpan.placement.joint.prior_learning import learn_newness
+from taxoexpan.placement.proposals import Likelihood, propose
+from taxoexpan.placement.ranking import Anchors, Placement, Ranking
+from taxoexpan.placement.selection import choose, settle
+from taxoexpan.placement.suggestions import MERGE, Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.training import History, Report, train
-from taxoexpan.trust import Trust
+from taxoexpan.taxonomy.ids import with_ids
+from taxoexpan.taxonomy.known_names import screen
+from taxoexpan.training.checkpoint import Checkpoint, identity_of
+from taxoexpan.training.holdout import MASKS, Holdout
+from taxoexpan.training.loop import History, Report, train
+from taxoexpan.training.metrics import Metrics, metrics_of
+from taxoexpan.training.sampling import Supervision
+from taxoexpan.training.tensorboard import Board, refuse_board
 
 
 class TaxoExpan:

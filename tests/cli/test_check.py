@@ -8,7 +8,7 @@ from growing import written
 
 from taxoexpan.cli.check import MOST_SHOWN
 from taxoexpan.cli.main import main
-from taxoexpan.lint import CODES
+from taxoexpan.curation.checks import CODES
 
 MIXED = "id,label,parents\nr,food,\na,Fig,r\nb,fig,r\nc,date,r\nd,date,a\ne,stone,\n"
 """A similar sibling and an isolated concept (warnings), and a repeated label (info)."""

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import SMALL
 
-from taxoexpan.cleaning.doubts import COLUMNS
 from taxoexpan.cli.main import main
+from taxoexpan.curation.cleaning.doubts import COLUMNS
 
 CHANGES = [text for name, value in SMALL.items() for text in ("--set", f"{name}={value}")]
 QUICK = [*CHANGES, "--device", "cpu", "--folds", "3", "--seed", "1"]

@@ -14,7 +14,7 @@ import pytest
 
 from taxoexpan import Taxonomy
 from taxoexpan.cli.main import main
-from taxoexpan.decisions import COLUMNS, read_suggestions
+from taxoexpan.placement.suggestions import COLUMNS, read_suggestions
 
 QUICK = ["--epochs", "8", "--quiet", "--device", "cpu"]
 

@@ -8,8 +8,8 @@ import pytest
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
-from taxoexpan.features.concepts import embed_concepts
-from taxoexpan.features.encoders import make_encoder
+from taxoexpan.features.embedding import embed_concepts
+from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.taxonomy import Concept
 

@@ -10,7 +10,7 @@ import pytest
 
 from taxoexpan.cli.evaluate import EXPERIMENTS
 from taxoexpan.cli.main import main
-from taxoexpan.metrics import metrics_of
+from taxoexpan.training.metrics import metrics_of
 
 CHEAP = ["--methods", "popularity,closest-parent,closest-neighbor", "--quiet", "--device", "cpu"]
 ADDED = """\

@@ -13,9 +13,9 @@ from builders import KINDS, SORTS
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
-from taxoexpan.cli.reporting import note_homeless, note_merges
-from taxoexpan.decisions import MERGE, NO_PLACE, Suggestion
-from taxoexpan.evidence import in_words
+from taxoexpan.cli.report_output import note_homeless, note_merges
+from taxoexpan.explain import in_words
+from taxoexpan.placement.suggestions import MERGE, NO_PLACE, Suggestion
 from taxoexpan.taxonomy import Concept
 
 QUICK = ["--epochs", "8", "--quiet", "--device", "cpu"]

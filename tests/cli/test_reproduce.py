@@ -8,8 +8,8 @@ import pytest
 from splits import write_split
 
 from taxoexpan.cli.main import main
-from taxoexpan.reproduce.cells import PICTURES, all_cells
-from taxoexpan.reproduce.tasks import load_task
+from taxoexpan.experiments.paper.experiment import PICTURES, all_cells
+from taxoexpan.experiments.paper.task import load_task
 
 CHEAP = ["main/popularity", "main/closest-*"]
 

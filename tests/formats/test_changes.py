@@ -15,17 +15,15 @@ from hypothesis import strategies as st
 from strategies import Growth, growths, insertions, names, quickly
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats import edges, jsonfile, obo, paths, rows, skos, terms
-from taxoexpan.formats.catalogue import (
-    FORMATS,
-    Format,
-    read,
-    refuse_unchangeable,
-    write_expanded,
-)
-from taxoexpan.formats.copying import Target
-from taxoexpan.formats.source import Insertion, Source
-from taxoexpan.settling import settle
+from taxoexpan.formats import category_paths, obo, terms
+from taxoexpan.formats.json import json_format
+from taxoexpan.formats.output import Target
+from taxoexpan.formats.rdf import skos
+from taxoexpan.formats.registry import FORMATS, Format
+from taxoexpan.formats.tables import concept_rows, edge_list
+from taxoexpan.formats.taxonomy_file import read, refuse_unchangeable, write_expanded
+from taxoexpan.formats.text_file import Insertion, Source
+from taxoexpan.placement.selection import settle
 from taxoexpan.taxonomy import Additions, Concept, Shift, Taxonomy
 
 MILK = Concept("milk", "milk")
@@ -59,15 +57,21 @@ IRIS = st.text("abcé水-.", min_size=1, max_size=5).map(lambda text: f"http://f
 WORDS = names(without="|")
 CASES = [
     Case(terms, "food.terms", growths(names(), names()), synonyms=False),
-    Case(edges, "food.csv", growths(), synonyms=False),
-    Case(edges, "food.tsv", growths(), synonyms=False),
-    Case(rows, "food.csv", growths(WORDS, names(), details=True)),
-    Case(rows, "food.tsv", growths(WORDS, details=True)),
+    Case(edge_list, "food.csv", growths(), synonyms=False),
+    Case(edge_list, "food.tsv", growths(), synonyms=False),
+    Case(concept_rows, "food.csv", growths(WORDS, names(), details=True)),
+    Case(concept_rows, "food.tsv", growths(WORDS, details=True)),
     Case(obo, "food.obo", growths(names(), names(), details=True)),
-    Case(jsonfile, "food.json", growths(names(breaks=True), names(), details=True)),
+    Case(json_format, "food.json", growths(names(breaks=True), names(), details=True)),
     Case(skos, "food.ttl", growths(IRIS, names())),
     Case(skos, "food.nt", growths(IRIS, names())),
-    Case(paths, "food.tsv", growths(names(without=">"), most_parents=1), False, most_parents=1),
+    Case(
+        category_paths,
+        "food.tsv",
+        growths(names(without=">"), most_parents=1),
+        False,
+        most_parents=1,
+    ),
 ]
 of_every_format = pytest.mark.parametrize(
     "case", CASES, ids=lambda case: f"{case.format.NAME}-{case.name}"
@@ -102,8 +106,8 @@ def test_moves_and_names_are_read_back_and_nothing_else_has_changed(
     touched = {shift.child for shift in additions.moves} | set(further)
     # The lines of those below are longer where paths are told.
     below = {id for top in touched for id in growth.old.descendants(top)}
-    most = len(touched | below if case.format is paths else touched)
-    assert sum((before - after).values()) <= most + bool(case.format is jsonfile)
+    most = len(touched | below if case.format is category_paths else touched)
+    assert sum((before - after).values()) <= most + bool(case.format is json_format)
 
 
 def as_sets(taxonomy: Taxonomy) -> tuple[object, ...]:
@@ -134,7 +138,9 @@ def test_of_all_statements_only_the_links_that_give_way_are_gone(growth: Growth)
         {(q.subject.value, q.predicate.value, str(q.object)) for q in ox.parse(t, format=TURTLE)}
         for t in (text, source.grown(insertions).decode())
     )
-    assert before - after == {(s.child, skos.v.BROADER, f"<{s.left}>") for s in additions.moves}
+    assert before - after == {
+        (s.child, skos.vocabulary.BROADER, f"<{s.left}>") for s in additions.moves
+    }
 
 
 TURTLE = ox.RdfFormat.TURTLE

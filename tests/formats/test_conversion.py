@@ -16,12 +16,13 @@ from rdflib.compare import isomorphic
 from strategies import Growth, growths, names
 from test_copies import IDS, LABELS, awkward
 
-from taxoexpan.difference import Difference
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.formats.catalogue import FORMATS, read
 from taxoexpan.formats.conversion import convert
-from taxoexpan.formats.copying import Target
+from taxoexpan.formats.output import Target
+from taxoexpan.formats.registry import FORMATS
+from taxoexpan.formats.taxonomy_file import read
 from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.difference import Difference
 
 PLACES = [
     *(("skos", f"food.{suffix}") for suffix in ("ttl", "rdf", "jsonld", "nt")),

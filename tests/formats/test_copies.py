@@ -14,13 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import growths, names, quickly
 
-from taxoexpan.difference import Difference
 from taxoexpan.errors import FormatError
-from taxoexpan.formats import edges, jsonfile, obo, paths, rows, skos, terms
-from taxoexpan.formats.catalogue import Format
-from taxoexpan.formats.copying import Copy, Target
-from taxoexpan.formats.source import Source
+from taxoexpan.formats import category_paths, obo, terms
+from taxoexpan.formats.json import json_format
+from taxoexpan.formats.output import Copy, Target
+from taxoexpan.formats.rdf import skos
+from taxoexpan.formats.registry import Format
+from taxoexpan.formats.tables import concept_rows, edge_list
+from taxoexpan.formats.text_file import Source
 from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.difference import Difference
 
 
 @st.composite
@@ -112,21 +115,21 @@ TERMS_IN_FORCE = (
 CASES = [
     Case(terms, "food.terms", TERMS, lambda _, concept: not set(concept.label) & set("\t\n\r")),
     *(
-        Case(edges, name, EDGES, lambda all, concept: all.labels.count(concept.label) == 1)
+        Case(edge_list, name, EDGES, lambda all, concept: all.labels.count(concept.label) == 1)
         for name in ("food.csv", "food.tsv")
     ),
     *(
-        Case(rows, name, ROWS, lambda *_: True, lambda word: "|" not in word, True, True)
+        Case(concept_rows, name, ROWS, lambda *_: True, lambda word: "|" not in word, True, True)
         for name in ("food.csv", "food.tsv")
     ),
     *(
-        Case(paths, name, whole, unlike_siblings, holds_parents=False)
+        Case(category_paths, name, whole, unlike_siblings, holds_parents=False)
         for name, whole in (
             ("food.txt", BARE_PATHS),
             ("food.tsv", PATHS),
         )
     ),
-    Case(jsonfile, "food.json", EVERYTHING, lambda *_: True, lambda _: True, True, True),
+    Case(json_format, "food.json", EVERYTHING, lambda *_: True, lambda _: True, True, True),
     *(
         Case(skos, f"food.{suffix}", RESOURCES, lambda *_: True, lambda _: True, True, True)
         for suffix in ("ttl", "rdf", "nt", "jsonld")

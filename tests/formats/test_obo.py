@@ -11,8 +11,8 @@ from strategies import Growth, growths, names, quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats import obo
-from taxoexpan.formats.copying import Target
-from taxoexpan.formats.source import Source
+from taxoexpan.formats.output import Target
+from taxoexpan.formats.text_file import Source
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 
 HEADER = "format-version: 1.4\nontology: food\n"

@@ -12,7 +12,7 @@ from hypothesis import given
 from strategies import Growth, Style, growths, names, quickly, styles
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.catalogue import read, write_expanded
+from taxoexpan.formats.taxonomy_file import read, write_expanded
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 

@@ -31,13 +31,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from taxoexpan.configuration import load_preset
+from taxoexpan.config import load_preset
+from taxoexpan.network.batch import TrainingBatch
+from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.losses import LogMatch, info_nce
 from taxoexpan.network.matching import MATCHES
-from taxoexpan.network.network import MatchingNetwork
-from taxoexpan.network.vectors import ConceptVectors
-from taxoexpan.placement import anchor_egonets
-from taxoexpan.supervision import TrainingBatch
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.placement.ranking import anchor_egonets
 from taxoexpan.taxonomy import Taxonomy
 
 ANCHORS, QUERIES, RELATIONS, SIZE = 12, 20, 100, 32

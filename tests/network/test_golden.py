@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import torch
 
-from taxoexpan.configuration import load_preset
-from taxoexpan.egonets import Egonets
+from taxoexpan.config import load_preset
+from taxoexpan.network.egonets import Egonets
 from taxoexpan.network.matching import LogBilinearMatch, PerceptronMatch
-from taxoexpan.network.network import MatchingNetwork
+from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.propagation import AttentionLayer, Layer
 from taxoexpan.network.readout import WeightedMeanReadout
 

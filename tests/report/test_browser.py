@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from demoreport import COLUMNS, HOSTILE, demo_page, rows
 
-from taxoexpan.report import Column, Details, Page, Place, Row, Table, Text, Tree, html
+from taxoexpan.report.html import Column, Details, Page, Place, Row, Table, Text, Tree, html
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.webdriver.common.by import By  # noqa: E402

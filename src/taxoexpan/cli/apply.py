@@ -9,20 +9,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.options import (
+from taxoexpan.cli.arguments import (
     add_changes,
     add_choice,
     add_output,
     add_taxonomy,
-    note,
     read_taxonomy,
     reading_of,
     refuse_unchangeable_file,
 )
-from taxoexpan.cli.reporting import note_left_out, note_merges
+from taxoexpan.cli.messages import note
+from taxoexpan.cli.report_output import note_left_out, note_merges
 
 if TYPE_CHECKING:
-    from taxoexpan.decisions import Suggestion
+    from taxoexpan.placement.suggestions import Suggestion
     from taxoexpan.taxonomy import Additions, Provenance, Taxonomy
 
 
@@ -43,8 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Apply the decisions."""
-    from taxoexpan.decisions import read_suggestions
     from taxoexpan.files import preflight
+    from taxoexpan.placement.suggestions import read_suggestions
 
     preflight(
         [options.output], [options.decisions, *filter(None, [options.concepts])], options.force
@@ -62,15 +62,15 @@ def write_choice(
     options: argparse.Namespace, taxonomy: Taxonomy, suggestions: list[Suggestion]
 ) -> Additions:
     """Choose, check against the taxonomy, write the expanded file, and give what was added."""
-    from taxoexpan.decisions import (
+    from taxoexpan.formats.taxonomy_file import write_expanded
+    from taxoexpan.placement.selection import (
         choose,
         keep_new,
         merges,
         refuse_other_labels,
+        settle,
         with_query_ids,
     )
-    from taxoexpan.formats.catalogue import write_expanded
-    from taxoexpan.settling import settle
 
     suggestions = with_query_ids(taxonomy, suggestions)
     refuse_other_labels(taxonomy, suggestions)
@@ -119,7 +119,7 @@ def write_choice(
 
 def _note_unsure(options: argparse.Namespace, count: int, nested: bool) -> None:
     """Say how many concepts have no parent that was good enough, or is there after all."""
-    from taxoexpan.naming import counted
+    from taxoexpan.phrasing import counted
 
     least = [f"a score of {options.min_score} or more"] if options.min_score else []
     if options.min_confidence:
@@ -132,7 +132,7 @@ def _note_unsure(options: argparse.Namespace, count: int, nested: bool) -> None:
 
 def _in_numbers(options: argparse.Namespace, additions: Additions) -> str:
     """How much was added, moved and merged; the last two where they are allowed."""
-    from taxoexpan.naming import counted
+    from taxoexpan.phrasing import counted
 
     concepts = counted(len(additions.concepts), "concept")
     told = [f"{concepts} and {counted(len(additions.relations), 'relation')} added"]
@@ -159,8 +159,8 @@ def _provenance(suggestions: list[Suggestion]) -> Provenance:
 
 def _with_details(suggestions: list[Suggestion], path: Path) -> list[Suggestion]:
     """The suggestions, their queries with synonyms and definition from the list of concepts."""
-    from taxoexpan.formats.concepts import read_concepts
-    from taxoexpan.naming import fold_name
+    from taxoexpan.formats.concept_list import read_concepts
+    from taxoexpan.taxonomy.names import fold_name
 
     known = {fold_name(concept.label): concept for concept in read_concepts(path)}
     detailed = []

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
 
-from taxoexpan.cli.options import add_taxonomy, print_json, reading_of
+from taxoexpan.cli.arguments import add_taxonomy, reading_of
+from taxoexpan.cli.messages import print_json
+from taxoexpan.curation.checks import CODES, SEVERITIES, Finding
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.lint import CODES, SEVERITIES, Finding
 
 MOST_SHOWN = 50
 """How many findings of one code a person is shown who has not asked for that code."""
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the findings, the gravest first; 1 when there is one that counts as failure."""
-    from taxoexpan.lint import lint_file
+    from taxoexpan.curation.checks import lint_file
 
     _refuse_unknown([*(options.select or ()), *(options.ignore or ())])
     findings = [

@@ -8,22 +8,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.options import (
+from taxoexpan.cli.arguments import (
     add_output,
     add_taxonomy,
     add_training,
-    as_json,
-    note,
     positive,
     read_taxonomy,
     settings_of,
 )
-from taxoexpan.cli.reporting import add_report
+from taxoexpan.cli.messages import as_json, note
+from taxoexpan.cli.report_output import add_report
 from taxoexpan.errors import FormatError
 
 if TYPE_CHECKING:
-    from taxoexpan.cleaning import Doubt
+    from taxoexpan.curation.cleaning import Doubt
     from taxoexpan.taxonomy import Taxonomy
+
 
 ENDINGS = (".csv", ".json", ".html")
 """How an output may end, which says what is written."""
@@ -70,9 +70,9 @@ def run(options: argparse.Namespace) -> int:
     settings = settings_of(options)
     taxonomy = read_taxonomy(options.taxonomy, options)
 
-    from taxoexpan.cleaning import Training, clean
-    from taxoexpan.cleaning.keeping import remove_folds
-    from taxoexpan.cleaning.running import EXPLAINED
+    from taxoexpan.curation.cleaning import Training, clean
+    from taxoexpan.curation.cleaning.fold_files import remove_folds
+    from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED
 
     work = options.work or options.output.with_name(f"{options.output.name}.folds")
     try:
@@ -112,8 +112,8 @@ def _as_page(
     options: argparse.Namespace, taxonomy: Taxonomy, doubts: Sequence[Doubt], judged: int
 ) -> str:
     """The doubts as a report."""
-    from taxoexpan.pages.cleaning import doubts_page
-    from taxoexpan.report import html
+    from taxoexpan.report.doubts_page import doubts_page
+    from taxoexpan.report.html import html
 
     title = f"Doubtful relations of {options.taxonomy.name}"
     return html(doubts_page(taxonomy, doubts, judged, title, datetime.now(UTC)))
@@ -121,7 +121,7 @@ def _as_page(
 
 def spelled(doubts: Sequence[Doubt], ending: str) -> str:
     """The doubts as a file with this ending holds them."""
-    from taxoexpan.cleaning import doubts_csv
+    from taxoexpan.curation.cleaning import doubts_csv
 
     if ending == ".json":
         return as_json({"doubts": [doubt.as_json() for doubt in doubts]})

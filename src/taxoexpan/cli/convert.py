@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from taxoexpan.cli.options import add_taxonomy, note, reading_of
+from taxoexpan.cli.arguments import add_taxonomy, reading_of
+from taxoexpan.cli.messages import note
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,8 +29,8 @@ def run(options: argparse.Namespace) -> int:
     """Convert, and list every loss."""
     from taxoexpan.files import preflight
     from taxoexpan.formats.conversion import convert
-    from taxoexpan.formats.copying import BASE, Target
-    from taxoexpan.naming import counted
+    from taxoexpan.formats.output import BASE, Target
+    from taxoexpan.phrasing import counted
 
     preflight([options.output], [options.taxonomy], options.force)
     target = Target(options.output, options.base or BASE, options.language or "")

@@ -8,7 +8,8 @@ from importlib import resources
 from pathlib import Path
 
 from taxoexpan.cli import expand
-from taxoexpan.cli.options import add_output, add_training, note
+from taxoexpan.cli.arguments import add_output, add_training
+from taxoexpan.cli.messages import note
 from taxoexpan.errors import FormatError
 
 SHARED = ("preset", "features", "seed", "epochs", "changes", "device", "quiet", "force")
@@ -24,9 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Expand the taxonomy that comes with the package, and show the placements."""
-    from taxoexpan.cli.table import placements_table
-    from taxoexpan.decisions import read_suggestions
+    from taxoexpan.cli.text_table import placements_table
     from taxoexpan.files import refuse_overwriting
+    from taxoexpan.placement.suggestions import read_suggestions
 
     folder: Path = options.output
     refuse_overwriting(folder, options.force)

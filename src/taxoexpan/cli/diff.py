@@ -6,11 +6,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taxoexpan.cli.options import add_reading, print_json, read_taxonomy
+from taxoexpan.cli.arguments import add_reading, read_taxonomy
+from taxoexpan.cli.messages import print_json
 
 if TYPE_CHECKING:
-    from taxoexpan.difference import Difference
     from taxoexpan.taxonomy import Concept, Taxonomy
+    from taxoexpan.taxonomy.difference import Difference
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print every difference; 1 when there is one, as `diff` does."""
-    from taxoexpan.difference import Difference
+    from taxoexpan.taxonomy.difference import Difference
 
     old, new = (read_taxonomy(path, options) for path in (options.old, options.new))
     difference = Difference(old, new)
@@ -56,7 +57,7 @@ def _as_dict(difference: Difference) -> dict[str, Any]:
 
 
 def _print(difference: Difference) -> None:
-    from taxoexpan.naming import counted
+    from taxoexpan.phrasing import counted
 
     old, new = difference.old, difference.new
     for concept in difference.added:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from taxoexpan.cli.options import add_output, add_reading, as_json, note, positive, read_taxonomy
+from taxoexpan.cli.arguments import add_output, add_reading, positive, read_taxonomy
+from taxoexpan.cli.messages import as_json, note
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,10 +46,10 @@ def run(options: argparse.Namespace) -> int:
     """Write the discoveries."""
     from dataclasses import asdict
 
-    from taxoexpan.discovery import discover, discoveries_text
+    from taxoexpan.curation.discovery import discover, discoveries_text
     from taxoexpan.errors import FormatError
     from taxoexpan.files import preflight, write_whole
-    from taxoexpan.naming import counted
+    from taxoexpan.phrasing import counted
 
     if options.output:
         preflight([options.output], [options.corpus, options.taxonomy], options.force)

@@ -7,22 +7,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.options import (
+from taxoexpan.cli.arguments import (
     add_device,
     add_features,
     add_output,
     add_taxonomy,
-    note,
     positive,
-    print_json,
     read_taxonomy,
     settings_of,
 )
+from taxoexpan.cli.messages import note, print_json
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from taxoexpan.features.encoder import Vectors
-    from taxoexpan.features.inspection import Near
+    from taxoexpan.features.nearest import Near
     from taxoexpan.taxonomy import Concept, Taxonomy
 
 
@@ -52,10 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Embed, write and show."""
-    from taxoexpan.features.concepts import refuse_unknown, warn_of_unknown
-    from taxoexpan.features.inspection import nearest_concepts, refuse_suffix, vectors_content
+    from taxoexpan.features.embedding import refuse_unknown, warn_of_unknown
+    from taxoexpan.features.nearest import nearest_concepts, refuse_suffix, vectors_content
     from taxoexpan.files import preflight, write_whole
-    from taxoexpan.formats.concepts import read_concepts
+    from taxoexpan.formats.concept_list import read_concepts
     from taxoexpan.taxonomy import Concept
 
     if not options.output and not options.nearest:
@@ -94,9 +93,9 @@ def _opened(
     Terms that are only looked up are not learned: they are taken as `suggest` would take them.
     """
     from taxoexpan.archive import is_archive, load_archive
-    from taxoexpan.configuration import load_preset
-    from taxoexpan.features.concepts import embed_concepts, names_of
-    from taxoexpan.features.encoders import make_encoder
+    from taxoexpan.config import load_preset
+    from taxoexpan.features.embedding import embed_concepts, names_of
+    from taxoexpan.features.encoder_registry import make_encoder
 
     settings = settings_of(options)
     if is_archive(options.taxonomy):

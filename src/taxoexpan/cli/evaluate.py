@@ -8,21 +8,21 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.options import (
+from taxoexpan.cli.arguments import (
     add_device,
     add_output,
     add_reading,
-    note,
     positive,
-    print_json,
     read_taxonomy,
     seed,
 )
+from taxoexpan.cli.messages import note, print_json
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from taxoexpan.baselines.method import Method
-    from taxoexpan.reproduce.growth import Growth, Ranks
+    from taxoexpan.experiments.growth.evaluation import Growth, Ranks
+    from taxoexpan.experiments.methods.method import Method
+
 
 EXPERIMENTS = {
     "popularity": "main/popularity",
@@ -67,12 +67,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Let each method learn from OLD and place what is new in NEW."""
-    from taxoexpan.devices import choose_device
-    from taxoexpan.features.encoders import make_encoder
+    from taxoexpan.device import choose_device
+    from taxoexpan.experiments.growth.evaluation import evaluate_growth, growth_between
+    from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.files import preflight, write_whole
-    from taxoexpan.naming import counted
-    from taxoexpan.reproduce.growth import evaluate_growth, growth_between
-    from taxoexpan.training import Report
+    from taxoexpan.phrasing import counted
+    from taxoexpan.training.loop import Report
 
     if options.output:
         preflight([options.output], [options.old, options.new], options.force)
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _chosen(names: str | None) -> list[str]:
     """The methods that are asked for, or all that can run here."""
-    from taxoexpan.baselines.boosting import refuse_without_xgboost
+    from taxoexpan.experiments.methods.dist_xgboost import refuse_without_xgboost
 
     chosen = list(
         dict.fromkeys(name.strip() for name in (names or ",".join(EXPERIMENTS)).split(","))
@@ -123,8 +123,8 @@ def _chosen(names: str | None) -> list[str]:
 
 def _methods(names: list[str], epochs: int | None) -> dict[str, Method]:
     """The methods with the settings of their experiments."""
-    from taxoexpan.baselines.catalogue import make_method
-    from taxoexpan.reproduce.cells import find_cells
+    from taxoexpan.experiments.methods.method_registry import make_method
+    from taxoexpan.experiments.paper.experiment import find_cells
 
     methods = {}
     for name, cell in zip(names, find_cells([EXPERIMENTS[name] for name in names]), strict=True):
@@ -137,8 +137,8 @@ def _methods(names: list[str], epochs: int | None) -> dict[str, Method]:
 
 def _print(growth: Growth, ranks: dict[str, Ranks], options: argparse.Namespace) -> None:
     """The figures of all methods, and of how many queries they are."""
-    from taxoexpan.naming import counted
-    from taxoexpan.reproduce.comparing import compare, comparison_text
+    from taxoexpan.experiments.growth.comparison import compare, comparison_text
+    from taxoexpan.phrasing import counted
 
     compared, queries = compare(ranks, options.averaging), len(growth.queries.concepts)
     left_out = {

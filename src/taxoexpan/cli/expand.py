@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.apply import write_choice
-from taxoexpan.cli.options import (
+from taxoexpan.cli.arguments import (
     add_changes,
     add_choice,
     add_new_concepts,
@@ -20,7 +20,6 @@ from taxoexpan.cli.options import (
     fit_model,
     least_confidence,
     make_model,
-    note,
     read_taxonomy,
     reading_of,
     refuse_unchangeable_file,
@@ -29,15 +28,17 @@ from taxoexpan.cli.options import (
     settings_of,
     share,
 )
-from taxoexpan.cli.reporting import add_report, note_homeless, refuse_inside, write_report
+from taxoexpan.cli.messages import note
+from taxoexpan.cli.report_output import add_report, note_homeless, refuse_inside, write_report
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from taxoexpan.decisions import Suggestion
-    from taxoexpan.evidence import Evidence
-    from taxoexpan.screening import Screening
+    from taxoexpan.explain import Evidence
+    from taxoexpan.placement.calibrators import Trust
+    from taxoexpan.placement.suggestions import Suggestion
     from taxoexpan.taxonomy import Additions, Taxonomy
-    from taxoexpan.trust import Trust
+    from taxoexpan.taxonomy.known_names import Screening
+
 
 RANKED = 5
 
@@ -64,11 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Do all three steps."""
-    from taxoexpan.decisions import suggestions_csv
     from taxoexpan.files import write_whole
-    from taxoexpan.formats.catalogue import rehearse
-    from taxoexpan.formats.concepts import read_concepts
-    from taxoexpan.trust import Trust
+    from taxoexpan.formats.concept_list import read_concepts
+    from taxoexpan.formats.taxonomy_file import rehearse
+    from taxoexpan.placement.calibrators import Trust
+    from taxoexpan.placement.suggestions import suggestions_csv
 
     _refuse_contradictions(options)
     _refuse_outputs(options)
@@ -159,7 +160,7 @@ def _write_report(
     added: Additions,
 ) -> None:
     """The report on what was added, and on what was not."""
-    from taxoexpan.pages import suggestions_page, together_page
+    from taxoexpan.report import suggestions_page, together_page
 
     title = f"{options.new.name} in {options.taxonomy.name}"
     told = (title, datetime.now(UTC), screening.present, added)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from taxoexpan.cli.options import add_taxonomy, print_json, read_taxonomy
+from taxoexpan.cli.arguments import add_taxonomy, read_taxonomy
+from taxoexpan.cli.messages import print_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,10 +52,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _is_wordnet(directory: Path) -> bool:
     """A model is a directory too."""
-    from taxoexpan.formats import wordnet
-    from taxoexpan.formats.catalogue import open_source
+    from taxoexpan.formats.taxonomy_file import open_source
+    from taxoexpan.formats.wordnet import wordnet_format
 
-    return wordnet.recognises(open_source(directory))
+    return wordnet_format.recognises(open_source(directory))
 
 
 def _print_model(model: dict[str, object]) -> None:

@@ -26,7 +26,8 @@ from taxoexpan.cli import (
     suggest,
     train,
 )
-from taxoexpan.cli.options import Version, note
+from taxoexpan.cli.arguments import Version
+from taxoexpan.cli.messages import note
 from taxoexpan.errors import TaxoExpanError, is_out_of_memory
 
 COMMANDS = (

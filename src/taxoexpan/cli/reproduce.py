@@ -7,12 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.options import add_device, add_output, note, positive
+from taxoexpan.cli.arguments import add_device, add_output, positive
+from taxoexpan.cli.messages import note
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.reproduce.cells import PICTURES, SEMEVAL, TABLES, Cell, all_cells, find_cells
+from taxoexpan.experiments.paper.experiment import (
+    PICTURES,
+    SEMEVAL,
+    TABLES,
+    Cell,
+    all_cells,
+    find_cells,
+)
 
 if TYPE_CHECKING:
-    from taxoexpan.reproduce.tasks import Task
+    from taxoexpan.experiments.paper.task import Task
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -94,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(_: argparse.Namespace) -> None:
-    from taxoexpan.reproduce.tables import HEADS
+    from taxoexpan.experiments.paper.result_tables import HEADS
 
     heads = {**HEADS, "wu_palmer": "Wu&P", "f1": "F1"}
     for cell in all_cells():
@@ -103,12 +111,12 @@ def _list(_: argparse.Namespace) -> None:
 
 
 def _prepare(options: argparse.Namespace) -> None:
-    from taxoexpan.features.encoders import make_encoder
+    from taxoexpan.experiments.paper.split import read_split
+    from taxoexpan.experiments.paper.task import halved, make_task, task_content
+    from taxoexpan.experiments.semeval.semeval_task import semeval_task
+    from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.files import preflight, write_whole
-    from taxoexpan.naming import counted
-    from taxoexpan.reproduce.semeval import semeval_task
-    from taxoexpan.reproduce.splits import read_split
-    from taxoexpan.reproduce.tasks import halved, make_task, task_content
+    from taxoexpan.phrasing import counted
 
     if options.output.suffix.lower() != ".npz":
         message = f"{options.output}: a task is written as .npz and as nothing else"
@@ -133,9 +141,9 @@ def _run(options: argparse.Namespace) -> None:
 
 def _run_missing(options: argparse.Namespace, names: Sequence[str]) -> Task:
     """Run what is missing, say what each run came to, and give the task that it was run on."""
-    from taxoexpan.devices import choose_device
-    from taxoexpan.reproduce.running import run_cells
-    from taxoexpan.reproduce.tasks import load_task
+    from taxoexpan.device import choose_device
+    from taxoexpan.experiments.paper.runner import run_cells
+    from taxoexpan.experiments.paper.task import load_task
 
     def begin(cell: Cell, seed: int, left: int) -> None:
         if not options.quiet:
@@ -155,7 +163,7 @@ def _run_missing(options: argparse.Namespace, names: Sequence[str]) -> Task:
 
 def _able(cells: Sequence[Cell], names: Sequence[str]) -> Sequence[Cell]:
     """The cells that can run here: what needs xgboost is left out without it, unless named."""
-    from taxoexpan.baselines.boosting import refuse_without_xgboost
+    from taxoexpan.experiments.methods.dist_xgboost import refuse_without_xgboost
 
     boosted = [cell for cell in cells if cell.method == "dist-xgboost"]
     if not boosted:
@@ -171,7 +179,7 @@ def _able(cells: Sequence[Cell], names: Sequence[str]) -> Sequence[Cell]:
 
 
 def _table(options: argparse.Namespace) -> None:
-    from taxoexpan.reproduce.tables import table_text
+    from taxoexpan.experiments.paper.result_tables import table_text
 
     if options.task:
         _run_missing(options, [options.name])
@@ -185,9 +193,9 @@ def _table(options: argparse.Namespace) -> None:
 
 
 def _semeval_table(options: argparse.Namespace) -> None:
+    from taxoexpan.experiments.semeval.score_table import Enrichment
     from taxoexpan.files import write_whole
-    from taxoexpan.naming import counted
-    from taxoexpan.reproduce.enrichment import Enrichment
+    from taxoexpan.phrasing import counted
 
     if options.semeval is None:
         message = "the table of SemEval-2016 Task 14 needs its keys"
@@ -204,9 +212,9 @@ def _semeval_table(options: argparse.Namespace) -> None:
 
 
 def _figure(options: argparse.Namespace) -> None:
+    from taxoexpan.experiments.paper.figures import draw, picture, refuse_without_matplotlib
+    from taxoexpan.experiments.paper.run_record import task_folder
     from taxoexpan.files import write_whole
-    from taxoexpan.reproduce.figures import draw, picture, refuse_without_matplotlib
-    from taxoexpan.reproduce.running import task_folder
 
     refuse_without_matplotlib()
     if options.task and options.vectors:
@@ -240,8 +248,8 @@ def _refuse_in(folder: Path, outputs: Sequence[Path], force: bool) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
+    from taxoexpan.experiments.paper.results_page import report_text
     from taxoexpan.files import preflight, write_whole
-    from taxoexpan.reproduce.report import report_text
 
     preflight([options.output], [p for p in (options.remarks,) if p], options.force)
     text = report_text(options.runs, options.pictures, _remarks(options.remarks))

@@ -8,17 +8,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.options import (
+from taxoexpan.cli.arguments import (
     add_device,
     add_new_concepts,
     add_output,
     add_together,
-    as_json,
-    note,
     positive,
     screen_concepts,
 )
-from taxoexpan.cli.reporting import (
+from taxoexpan.cli.messages import as_json, note
+from taxoexpan.cli.report_output import (
     add_report,
     note_homeless,
     note_merges,
@@ -28,9 +27,9 @@ from taxoexpan.cli.reporting import (
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from taxoexpan.decisions import Suggestion
-    from taxoexpan.evidence import Evidence
-    from taxoexpan.screening import Screening
+    from taxoexpan.explain import Evidence
+    from taxoexpan.placement.suggestions import Suggestion
+    from taxoexpan.taxonomy.known_names import Screening
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,9 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the ranked parents."""
-    from taxoexpan.decisions import merges
     from taxoexpan.files import preflight, write_whole
-    from taxoexpan.formats.concepts import read_concepts
+    from taxoexpan.formats.concept_list import read_concepts
+    from taxoexpan.placement.selection import merges
 
     if options.together and options.evidence:
         message = "--together places all at once, and has no evidence for each"
@@ -88,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         write_whole({options.output: text.encode()}, options.force)
     if options.report:
-        from taxoexpan.pages import suggestions_page, together_page
+        from taxoexpan.report import suggestions_page, together_page
 
         told = (f"Places for {options.new.name}", datetime.now(UTC), screening.present)
         if options.together:
@@ -113,8 +112,8 @@ def _as_text(
     screening: Screening,
 ) -> str:
     """The suggestions in the form that was asked for."""
-    from taxoexpan.cli.table import placements_table
-    from taxoexpan.decisions import suggestions_csv
+    from taxoexpan.cli.text_table import placements_table
+    from taxoexpan.placement.suggestions import suggestions_csv
 
     if options.table:
         return placements_table(suggestions) + "\n"

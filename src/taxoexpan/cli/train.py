@@ -6,17 +6,16 @@ import argparse
 from datetime import UTC, datetime
 from pathlib import Path
 
-from taxoexpan.cli.options import (
+from taxoexpan.cli.arguments import (
     add_output,
     add_taxonomy,
     add_training,
     fit_model,
     make_model,
-    note,
-    print_json,
     read_taxonomy,
 )
-from taxoexpan.cli.reporting import add_report, refuse_inside, write_report
+from taxoexpan.cli.messages import note, print_json
+from taxoexpan.cli.report_output import add_report, refuse_inside, write_report
 from taxoexpan.errors import FormatError
 
 
@@ -51,13 +50,13 @@ def run(options: argparse.Namespace) -> int:
     """Train and save."""
     from taxoexpan.archive import OWN
     from taxoexpan.files import refuse_overwriting, refuse_replacing
-    from taxoexpan.formats.concepts import read_concepts
+    from taxoexpan.formats.concept_list import read_concepts
 
     refuse_replacing(options.output, OWN, options.force)
     if options.log:
         refuse_overwriting(options.log, force=True)  # a log is added to
     if options.tensorboard:
-        from taxoexpan.board import refuse_board
+        from taxoexpan.training.tensorboard import refuse_board
 
         refuse_board(options.tensorboard)
     for path in filter(None, (options.log, options.tensorboard, options.report)):
@@ -76,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         checkpoint.unlink(missing_ok=True)
     if options.report:
-        from taxoexpan.pages import training_page
+        from taxoexpan.report import training_page
 
         title = f"A model of {options.taxonomy.name}"
         write_report(options, training_page(model, title, datetime.now(UTC)))

@@ -7,15 +7,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from taxoexpan.difference import Difference
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.files import whole_directory, write_whole
-from taxoexpan.formats import skos, wordnet
-from taxoexpan.formats.catalogue import FORMATS, Format, find_format, named_format, open_source
-from taxoexpan.formats.copying import Copy, Target
-from taxoexpan.formats.source import AS_IT_IS, Reading
-from taxoexpan.naming import counted
+from taxoexpan.formats.output import Copy, Target
+from taxoexpan.formats.rdf import skos
+from taxoexpan.formats.registry import FORMATS, Format, find_format, named_format
+from taxoexpan.formats.taxonomy_file import open_source
+from taxoexpan.formats.text_file import AS_IT_IS, Reading
+from taxoexpan.formats.wordnet import wordnet_format
+from taxoexpan.phrasing import counted
 from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.difference import Difference
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def convert(
         reread = _reread(copy, new)
         losses = [*_losses(document.taxonomy, copy, reread), *_left_behind(document.beside)]
     _write(copy, target.path, new, force)
-    files = (target.path,) if new.NAME == wordnet.NAME else tuple(copy.files)
+    files = (target.path,) if new.NAME == wordnet_format.NAME else tuple(copy.files)
     ids = {id: copy.id_of(id) for id in document.taxonomy if copy.id_of(id) != id}
     return Conversion(files, document.taxonomy, reread, ids, losses)
 
@@ -74,7 +76,7 @@ def target_format(path: Path, name: str | None = None) -> Format:
 
 def _write(copy: Copy, path: Path, format: Format, force: bool) -> None:
     contents = {file: text.encode("utf-8") for file, text in copy.files.items()}
-    if format.NAME != wordnet.NAME:
+    if format.NAME != wordnet_format.NAME:
         write_whole(contents, force)
         return
     with whole_directory(path, [file.name for file in contents], force) as staging:
@@ -115,7 +117,7 @@ def _reread(copy: Copy, format: Format) -> Taxonomy:
             (Path(folder) / file.name).write_text(text, encoding="utf-8", newline="")
         first = Path(folder) / next(iter(copy.files)).name
         return format.read(
-            open_source(Path(folder) if format.NAME == wordnet.NAME else first)
+            open_source(Path(folder) if format.NAME == wordnet_format.NAME else first)
         ).taxonomy
 
 

@@ -18,11 +18,11 @@ from typing import Any
 import fastobo
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.copying import Copy, Insertions, Target
-from taxoexpan.formats.draft import Document, Draft, Note
-from taxoexpan.formats.source import Insertion, Source
-from taxoexpan.naming import slug
+from taxoexpan.formats.builder import Document, Draft, Note
+from taxoexpan.formats.output import Copy, Insertions, Target
+from taxoexpan.formats.text_file import Insertion, Source
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Shift, Taxonomy
+from taxoexpan.taxonomy.ids import slug
 
 NAME = "obo"
 ABOUT = "[Term] stanzas with id, name, def, synonym and is_a, as in OBO ontologies"

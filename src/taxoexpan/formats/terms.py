@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.copying import Copy, Insertions, Target, renamed
-from taxoexpan.formats.draft import Document, Draft, Note
-from taxoexpan.formats.source import Insertion, Source
+from taxoexpan.formats.builder import Document, Draft, Note
+from taxoexpan.formats.output import Copy, Insertions, Target, renamed
+from taxoexpan.formats.text_file import Insertion, Source
 from taxoexpan.taxonomy import Additions, Shift, Taxonomy
 
 NAME = "terms"

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from taxoexpan.mentions import KINDS
-from taxoexpan.network.comparison import FEATURES
+from taxoexpan.features.mentions import KINDS
 
 PAIRS = 8_000_000
 """Hidden units of pairs that an MLP holds at a time while it ranks."""
@@ -202,52 +200,3 @@ class MentionBonus(nn.Module):
         bonus = self.weight.new_zeros(anchors, queries)
         values = self.reach * self.weight.index_select(0, kinds)
         return bonus.index_put((rows, columns), values, accumulate=True)
-
-
-class FusionHead(nn.Module):
-    """A small network on what the eye would compare, added to the raw score of a match.
-
-    For each pair, the query's cosines with the anchor, its nearest child and its mean child, by
-    whole names and by head words, and the logarithm of the number of children: the insight of
-    Closest-Neighbor and dist-XGBoost, given to the network. Shapes: [8, A, B] → [A, B].
-    """
-
-    def __init__(self, hidden: int) -> None:
-        super().__init__()
-        self.hidden = nn.Parameter(torch.empty(hidden, FEATURES))
-        self.output = nn.Parameter(torch.empty(1, hidden))
-
-    def reset(self, generator: torch.Generator) -> None:
-        """Draw the weights (Glorot); the bias, which is the last column, is zero."""
-        nn.init.xavier_normal_(self.hidden.data[:, :-1], generator=generator)
-        nn.init.zeros_(self.hidden.data[:, -1])
-        nn.init.xavier_normal_(self.output, generator=generator)
-
-    def forward(self, compared: Tensor) -> Tensor:
-        """The score of each pair."""
-        pairs = compared.flatten(1)
-        fused: Tensor = _Fuse.apply(pairs, self.hidden, self.output)
-        return fused.view(compared.shape[1:])
-
-
-class _Fuse(torch.autograd.Function):
-    """out = o · relu(V x) for P pairs x [8, P], and the gradients of V and o.
-
-    A query and an anchor have no gradient here, so the way back is one product: with M = g where a
-    unit is awake, both gradients come from M xᵀ.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, output: Tensor) -> Tensor:
-        """[8, P] → [1, P]."""
-        units = (weight @ x).relu_()
-        ctx.save_for_backward(x, units, weight, output)
-        return output @ units
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor, Tensor]:
-        """[1, P] → the gradients of the weights."""
-        x, units, weight, output = ctx.saved_tensors
-        awake = torch.ops.aten.threshold_backward(gradient.expand_as(units), units, 0)
-        by_unit = awake @ x.T
-        return None, output.T * by_unit, (weight * by_unit).sum(1)[None]

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from taxoexpan.egonets import Egonets, Position
 from taxoexpan.network.dropout import drop
+from taxoexpan.network.egonet_sums import LeftOut, Messages, Weights, attend, collect, propagate
+from taxoexpan.network.egonets import Egonets, Position
 from taxoexpan.network.readout import Readout
-from taxoexpan.network.star import LeftOut, Messages, Weights, attend, collect, propagate
 
 
 @dataclass(frozen=True)

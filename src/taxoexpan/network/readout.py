@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from taxoexpan.egonets import Position
+from taxoexpan.network.egonets import Position
 
 
 class Readout(nn.Module, ABC):

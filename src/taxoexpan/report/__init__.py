@@ -1,39 +1,7 @@
-"""A report in one HTML file: figures, texts, tables that open, small trees and charts."""
+"""Reports on what was suggested and on what was learned, as pages to read."""
 
-from taxoexpan.report.charts import (
-    Bin,
-    Chart,
-    Threshold,
-    coverage,
-    histogram,
-    reliability,
-    training,
-)
-from taxoexpan.report.page import Figure, Figures, Page, Picture, Section, Text, html
-from taxoexpan.report.table import Cell, Column, Details, Row, Table
-from taxoexpan.report.tree import Neighbour, Place, Tree
+from taxoexpan.report.joint_page import together_page
+from taxoexpan.report.suggestions_page import suggestions_page
+from taxoexpan.report.training_page import training_page
 
-__all__ = [
-    "Bin",
-    "Cell",
-    "Chart",
-    "Column",
-    "Details",
-    "Figure",
-    "Figures",
-    "Neighbour",
-    "Page",
-    "Picture",
-    "Place",
-    "Row",
-    "Section",
-    "Table",
-    "Text",
-    "Threshold",
-    "Tree",
-    "coverage",
-    "histogram",
-    "html",
-    "reliability",
-    "training",
-]
+__all__ = ["suggestions_page", "together_page", "training_page"]

@@ -12,10 +12,10 @@ import numpy as np
 import pyoxigraph as ox
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.jsonparts.style import Style
-from taxoexpan.formats.jsonparts.text import Array, Object, parse
-from taxoexpan.formats.rdf.context import ENDS_OF_PREFIXES, Context, Node
-from taxoexpan.formats.source import Insertion, Source
+from taxoexpan.formats.json.parser import Array, Object, parse
+from taxoexpan.formats.json.style import Style
+from taxoexpan.formats.rdf.jsonld_context import ENDS_OF_PREFIXES, Context, Node
+from taxoexpan.formats.text_file import Insertion, Source
 
 DEEPEST = 64
 """The parser's memory grows with the square of the nesting, and no vocabulary nests so."""

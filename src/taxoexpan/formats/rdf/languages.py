@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.source import Source
+from taxoexpan.formats.text_file import Source
 
 Text = tuple[str, str]
 """A language tag, blank where there is none, and words in it."""

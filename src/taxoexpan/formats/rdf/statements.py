@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import pyoxigraph as ox
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.rdf import jsonld, xml
+from taxoexpan.formats.rdf import jsonld, rdfxml
 from taxoexpan.formats.rdf.vocabulary import PREFIXES, SKOS, Triple
-from taxoexpan.formats.source import Insertion, Source
+from taxoexpan.formats.text_file import Insertion, Source
 
 TURTLE, N_TRIPLES = ox.RdfFormat.TURTLE, ox.RdfFormat.N_TRIPLES
 RDF_XML, JSON_LD = ox.RdfFormat.RDF_XML, ox.RdfFormat.JSON_LD
@@ -93,7 +93,7 @@ def serialise(triples: Iterable[Triple], syntax: ox.RdfFormat) -> str:
     """A whole new file."""
     foreign = list(map(_foreign, triples))
     if syntax == RDF_XML:
-        foreign = list(map(xml.cleaned, foreign))
+        foreign = list(map(rdfxml.cleaned, foreign))
     return _document(foreign, syntax, PREFIXES)
 
 
@@ -107,9 +107,9 @@ def transcode(source: Source, syntax: ox.RdfFormat) -> tuple[str, list[str]]:
         losses.append(f"{apart:,} statements lie in named graphs, which are one graph in the copy")
     triples = list(dict.fromkeys(quad.triple for quad in quads))
     if syntax == RDF_XML:
-        xml.refuse_unnameable(source, (triple.predicate.value for triple in triples))
-        altered = sum(xml.has_forbidden(triple.object) for triple in triples)
-        triples = [xml.cleaned(triple) for triple in triples]
+        rdfxml.refuse_unnameable(source, (triple.predicate.value for triple in triples))
+        altered = sum(rdfxml.has_forbidden(triple.object) for triple in triples)
+        triples = [rdfxml.cleaned(triple) for triple in triples]
         if altered:
             losses.append(f"{altered:,} texts have a character that XML cannot hold; it is gone")
     if syntax == JSON_LD and any(isinstance(triple.object, ox.Triple) for triple in triples):
@@ -126,7 +126,7 @@ def grow(statements: Statements, triples: list[Triple]) -> list[Insertion]:
     if not triples:
         return []
     if syntax == RDF_XML:
-        return [xml.insertion(source, triples)]
+        return [rdfxml.insertion(source, triples)]
     if syntax == JSON_LD:
         return jsonld.insertions(source, list(map(_foreign, triples)))
     told = _by_subject(map(_foreign, triples))
@@ -218,6 +218,6 @@ def _told(error: SyntaxError) -> str:
 def _refuse_dangerous(source: Source, syntax: ox.RdfFormat) -> None:
     """What would make the parser need time or memory out of proportion."""
     if syntax == RDF_XML:
-        xml.outline(source)
+        rdfxml.outline(source)
     elif syntax == JSON_LD:
         jsonld.refuse_deep(source)

@@ -1,0 +1,1 @@
+"""Checking, cleaning and discovering."""

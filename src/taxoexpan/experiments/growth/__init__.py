@@ -1,0 +1,1 @@
+"""Evaluation on what a later release added."""

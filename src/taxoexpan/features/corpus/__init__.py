@@ -1,0 +1,1 @@
+"""Reading a text corpus: documents, phrases, parallel blocks."""

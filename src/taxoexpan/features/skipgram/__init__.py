@@ -1,0 +1,1 @@
+"""Skip-gram vectors trained on a corpus."""

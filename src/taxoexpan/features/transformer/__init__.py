@@ -1,0 +1,1 @@
+"""Sentence transformers from a local directory."""

@@ -1,0 +1,180 @@
+"""What a parser fills: concepts and relations with their lines, checked once for all formats."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from taxoexpan.errors import CycleError, FileCycleError, FormatError, spell_cycle
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.adjacency import Indices
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that was read and set right, but that the file's keeper may want to know.
+
+    `line` is 0 where the file's parser keeps none; then `id` names the concept.
+    """
+
+    line: int
+    message: str
+    code: str = "file"
+    id: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it is: a line, or a concept."""
+        return f"line {self.line}" if self.line else self.id
+
+
+@dataclass(frozen=True)
+class Document:
+    """A taxonomy, with what was noticed while it was read.
+
+    `beside` counts, by kind, what the file holds and a taxonomy does not; `tops` are the ids of
+    the concepts that the file itself puts at the top.
+    """
+
+    taxonomy: Taxonomy
+    notes: tuple[Note, ...] = ()
+    beside: Mapping[str, int] = field(default_factory=dict)
+    tops: frozenset[str] = frozenset()
+
+
+@dataclass
+class Draft:
+    """Columns of concepts and relations as they stand in a file.
+
+    Line 0 stands for a place that the parser does not know.
+    """
+
+    path: Path
+    ids: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)
+    lines: Sequence[int] = field(default_factory=list)
+    synonyms: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    definitions: dict[int, str] = field(default_factory=dict)
+    deprecated: list[int] = field(default_factory=list)
+    foreign_names: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    reserved: set[str] = field(default_factory=set)
+    tops: set[str] = field(default_factory=set)
+    parents: list[str] = field(default_factory=list)
+    children: list[str] = field(default_factory=list)
+    relation_lines: Sequence[int] = field(default_factory=list)
+    relation_path: Path | None = None
+    notes: list[Note] = field(default_factory=list)
+    beside: Counter[str] = field(default_factory=Counter)
+
+    def finish(self) -> Document:
+        """Check the columns and make a taxonomy of them."""
+        if not self.ids:
+            raise FormatError(self.path, "no concept in the file; it needs at least one")
+        self._refuse_unwritable()
+        index = {id: i for i, id in enumerate(self.ids)}
+        if len(index) < len(self.ids):
+            self._refuse_repeated_id()
+        parents = self._indices(self.parents, index)
+        children = self._indices(self.children, index)
+        self._refuse_self_relation(parents, children)
+        self._note_repeated_relations(parents, children)
+        try:
+            taxonomy = Taxonomy.from_columns(
+                self.ids,
+                self.labels,
+                parents,
+                children,
+                self.synonyms,
+                self.definitions,
+                self.deprecated,
+                self.foreign_names,
+                self.reserved - index.keys(),
+            )
+        except CycleError as error:
+            raise self._cycle_with_lines(error.cycles) from None
+        notes = sorted(self.notes, key=lambda note: note.line)
+        return Document(taxonomy, tuple(notes), +self.beside, frozenset(self.tops))
+
+    @property
+    def _relations_in(self) -> Path:
+        return self.relation_path or self.path
+
+    def _refuse_unwritable(self) -> None:
+        """Escapes can bring in what no text file holds: NUL, and halves of characters."""
+        texts = [*self.ids, *self.labels, *self.definitions.values()]
+        texts += [name for names in self.synonyms.values() for name in names]
+        if not _unwritable("".join(texts)):
+            return
+        culprit = next(text for text in texts if _unwritable(text))
+        message = f"{culprit[:100]!r} holds a character that is none; take it out"
+        raise FormatError(self.path, message)
+
+    def _indices(self, ids: list[str], index: dict[str, int]) -> Indices:
+        try:
+            return np.fromiter((index[id] for id in ids), np.int64, count=len(ids))
+        except KeyError:
+            place = next(k for k, id in enumerate(ids) if id not in index)
+            raise self._unknown(ids[place], self.relation_lines[place]) from None
+
+    def _unknown(self, id: str, line: int) -> FormatError:
+        by_label = [i for i, label in zip(self.ids, self.labels, strict=True) if label == id]
+        mend = "add the concept, or correct the id"
+        if by_label:
+            mend = f"relations name ids, and {id!r} is the label of {by_label[0]!r}; write that"
+        elif self.relation_path:
+            mend = f"add it to {self.path.name}, or correct the id"
+        message = f"no concept has the id {id!r}; {mend}"
+        return FormatError(self._relations_in, message, line or None)
+
+    def _refuse_repeated_id(self) -> None:
+        seen: dict[str, int] = {}
+        for id, line in zip(self.ids, self.lines, strict=True):
+            if id in seen:
+                where = f"already on line {seen[id]}" if seen[id] else "there twice"
+                message = (
+                    f"the id {id!r} is {where}; an id names one concept, so remove or rename one"
+                )
+                raise FormatError(self.path, message, line or None)
+            seen[id] = line
+
+    def _refuse_self_relation(self, parents: Indices, children: Indices) -> None:
+        own = np.flatnonzero(parents == children)
+        if len(own):
+            id = self.children[own[0]]
+            message = f"{id!r} is given as its own parent; remove the relation or correct it"
+            raise FormatError(self._relations_in, message, self.relation_lines[own[0]] or None)
+
+    def _note_repeated_relations(self, parents: Indices, children: Indices) -> None:
+        keys = parents * len(self.ids) + children
+        _, first = np.unique(keys, return_index=True)
+        repeated = np.ones(len(keys), dtype=np.bool_)
+        repeated[first] = False
+        for k in np.flatnonzero(repeated).tolist():
+            message = f"{self.children[k]!r} under {self.parents[k]!r} is given more than once"
+            self.notes.append(Note(self.relation_lines[k], message, id=self.children[k]))
+
+    def _cycle_with_lines(self, cycles: list[list[str]]) -> FileCycleError:
+        cycle = cycles[0]
+        steps = set(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
+        lines = [
+            line
+            for parent, child, line in zip(
+                self.parents, self.children, self.relation_lines, strict=True
+            )
+            if line and (parent, child) in steps
+        ]
+        places = ", ".join(map(str, lines[:5])) + (", …" if len(lines) > 5 else "")
+        message = f"a cycle: {spell_cycle(cycle)}; remove one of these relations"
+        message += f" (lines {places})" if lines else ""
+        return FileCycleError(self._relations_in, message, lines[0] if lines else None, cycles)
+
+
+def _unwritable(text: str) -> bool:
+    try:
+        return b"\0" in text.encode("utf-8")
+    except UnicodeEncodeError:
+        return True

@@ -1,0 +1,1 @@
+"""Tables of concepts: one row per concept, or one row per relation."""

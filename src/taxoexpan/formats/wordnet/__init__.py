@@ -1,0 +1,1 @@
+"""WordNet's own files."""

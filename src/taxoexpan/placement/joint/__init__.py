@@ -1,0 +1,1 @@
+"""Placing a batch of new concepts together."""

@@ -1,0 +1,140 @@
+"""Names and ids: when two names are the same, and ids for concepts that come without one."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, count, islice
+from uuid import NAMESPACE_URL, uuid5
+
+from taxoexpan.taxonomy.concept import Concept
+from taxoexpan.taxonomy.names import _GAPS, fold_name
+from taxoexpan.taxonomy.taxonomy import Taxonomy
+
+_UUID = re.compile(r"(?P<stem>.*?)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_SAMPLE = 10_000
+_NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>\d+)")
+
+
+def with_ids(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> list[Concept]:
+    """The concepts, each with its own id or a new one, in the taxonomy's style, that is free."""
+    taken = {*taxonomy, *taxonomy.reserved, *(concept.id for concept in concepts)}
+    candidates = _id_style(taxonomy)
+    named = []
+    for concept in concepts:
+        id = concept.id or next(id for id in candidates(concept.label) if id not in taken)
+        taken.add(id)
+        named.append(replace(concept, id=id))
+    return named
+
+
+def _id_style(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
+    """How ids are made here: from the label, by counting on, or from words after a prefix."""
+    ids = taxonomy.ids
+    # A category path ends in the label; a URI may too, but a bare label would be no URI.
+    if all(
+        id == label or id.endswith(f"> {label}")
+        for id, label in zip(ids, taxonomy.labels, strict=True)
+    ):
+        return numbered
+    return _counting_on(ids) or _spelling(taxonomy)
+
+
+def _counting_on(ids: Sequence[str]) -> Callable[[str], Iterator[str]] | None:
+    """The next number after the same stem, where most ids are numbered so."""
+    matches = [match for match in map(_NUMBERED.fullmatch, ids) if match]
+    stems = Counter(match["stem"] for match in matches)
+    if not stems or stems.most_common(1)[0][1] * 2 <= len(ids):
+        return None
+    stem = stems.most_common(1)[0][0]
+    last = max((match["number"] for match in matches if match["stem"] == stem), key=int)
+    numbers = count(int(last) + 1)
+    return lambda _: (f"{stem}{number:0{len(last)}d}" for number in numbers)
+
+
+def _spelling(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
+    """The prefix of most ids, and the words of the label spelled as most ids have them.
+
+    Where most are random (UUIDs), a new one is too, but always the same for the same label.
+    """
+    prefixes = [id[: max(map(id.rfind, "/#:")) + 1] for id in taxonomy.ids]
+    prefix, share = Counter(prefixes).most_common(1)[0]
+    if share * 2 <= len(prefixes):
+        prefix = ""
+    random = [match for match in map(_UUID.fullmatch, taxonomy.ids) if match]
+    if len(random) * 2 > len(taxonomy):
+        stem = Counter(match["stem"] for match in random).most_common(1)[0][0]
+        return lambda label: (
+            f"{stem}{uuid5(NAMESPACE_URL, name)}" for name in numbered(stem + label)
+        )
+    fits = Counter(
+        name
+        for id, label in islice(zip(taxonomy.ids, taxonomy.labels, strict=True), _SAMPLE)
+        for name, spell in SPELLINGS.items()
+        if id == prefix + spell(label)
+    )
+    # Where two fit alike, the first one wins: a single word has no hyphen to show.
+    spell = SPELLINGS[max(SPELLINGS, key=lambda name: fits[name])]
+    return lambda label: numbered(prefix + spell(label))
+
+
+def apart(names: Sequence[str]) -> list[str]:
+    """The names, those that are there already made distinct by a number."""
+    taken, used = set(names), set[str]()
+    candidates: dict[str, Iterator[str]] = {}
+    distinct = []
+    for name in names:
+        new = name
+        if name in used:
+            others = candidates.setdefault(name, numbered(name))
+            new = next(other for other in others if other not in taken)
+        distinct.append(new)
+        taken.add(new)
+        used.add(new)
+    return distinct
+
+
+def slug(label: str) -> str:
+    """A label as one word of letters, digits and hyphens."""
+    kept = "".join(c if _in_slug(c) else " " for c in fold_name(label))
+    return "-".join(kept.split()) or "concept"
+
+
+def _words(label: str) -> list[str]:
+    """The words of a label, in its own case."""
+    text = _GAPS.sub(" ", unicodedata.normalize("NFKC", label))
+    return "".join(c if _in_slug(c) else " " for c in text).split() or ["concept"]
+
+
+def _capital(word: str) -> str:
+    return word[:1].upper() + word[1:]
+
+
+def _camel(label: str) -> str:
+    first, *rest = _words(label)
+    return first.lower() + "".join(map(_capital, rest))
+
+
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "red-wine": slug,
+    "red_wine": lambda label: slug(label).replace("-", "_"),
+    "RedWine": lambda label: "".join(map(_capital, _words(label))),
+    "redWine": _camel,
+    "Red-wine": lambda label: "-".join(_words(label)),
+    "Red_wine": lambda label: "_".join(_words(label)),
+    "red_wine#n#1": lambda label: f"{slug(label).replace('-', '_')}#n#1",
+}
+"""How the words of a label may stand in an id."""
+
+
+def _in_slug(character: str) -> bool:
+    """A letter, a digit, or a mark on one, without which Hindi would lose its vowels."""
+    return character.isalnum() or unicodedata.category(character).startswith("M")
+
+
+def numbered(text: str) -> Iterator[str]:
+    """The text, then the text with 2, 3 and so on behind it."""
+    return chain([text], (f"{text}-{number}" for number in count(2)))

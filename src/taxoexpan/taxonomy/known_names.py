@@ -1,0 +1,81 @@
+"""Before anything is placed: which of the new concepts are really new."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from taxoexpan.errors import TaxonomyError
+from taxoexpan.taxonomy.concept import Concept
+from taxoexpan.taxonomy.ids import with_ids
+from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.taxonomy import Taxonomy
+
+
+@dataclass(frozen=True)
+class Screening:
+    """New concepts, those that the taxonomy has already, and those that the list repeats."""
+
+    new: tuple[Concept, ...]
+    present: tuple[tuple[Concept, Concept], ...]
+    repeated: tuple[Concept, ...]
+
+
+def screen(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Screening:
+    """Sort out known names, and give every new concept an id.
+
+    A name is known when it is a label or a synonym, whatever its case, spaces and hyphens. Two
+    concepts of one name in the list are one concept, unless each has an id of its own.
+    """
+    known = known_names(taxonomy)
+    new: list[Concept] = []
+    present: list[tuple[Concept, Concept]] = []
+    repeated: list[Concept] = []
+    seen: set[tuple[str, str]] = set()
+    without_id: set[str] = set()
+    for concept in concepts:
+        name = fold_name(concept.label)
+        if name in known:
+            present.append((concept, taxonomy.concept_at(known[name])))
+        elif name in without_id or (name, concept.id) in seen:
+            repeated.append(concept)
+        else:
+            new.append(concept)
+            seen |= {(name, concept.id), (name, "")}
+            if not concept.id:
+                without_id.add(name)
+    _refuse_taken_ids(taxonomy, new)
+    return Screening(tuple(with_ids(taxonomy, new)), tuple(present), tuple(repeated))
+
+
+def known_names(taxonomy: Taxonomy) -> dict[str, int]:
+    """Every folded name with the index of a concept it names.
+
+    Labels go before synonyms, and these before names in other languages.
+    """
+    known: dict[str, int] = {}
+    for others in (taxonomy.foreign_names, taxonomy.synonyms):
+        known.update((fold_name(name), i) for i, names in others.items() for name in names)
+    known.update((fold_name(label), index) for index, label in enumerate(taxonomy.labels))
+    known.pop("", None)
+    return known
+
+
+def _refuse_taken_ids(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> None:
+    given: dict[str, str] = {}
+    for concept in concepts:
+        if not concept.id:
+            continue
+        known = concept.id in taxonomy
+        other = taxonomy.concept(concept.id).label if known else given.get(concept.id)
+        if other is not None:
+            raise TaxonomyError(
+                f"the id {concept.id!r} of the new concept {concept.label!r} belongs to {other!r}; "
+                "give it another, or none"
+            )
+        if concept.id in taxonomy.reserved:
+            raise TaxonomyError(
+                f"the id {concept.id!r} of the new concept {concept.label!r} is used for something "
+                "else in the taxonomy's file; give it another, or none"
+            )
+        given[concept.id] = concept.label

@@ -1,0 +1,265 @@
+"""Moves and merges on the command line, in every format that takes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from builders import KINDS, SORTS
+from growing import written
+
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.cli.main import main
+from taxoexpan.formats.output import Target
+from taxoexpan.formats.registry import FORMATS
+from taxoexpan.taxonomy import Concept
+from taxoexpan.taxonomy.difference import Difference
+
+QUICK = ["--epochs", "15", "--quiet", "--device", "cpu", "--seed", "1"]
+BASE = "http://example.org/"
+DRINKS = Taxonomy(
+    [
+        Concept(BASE + "drink", "drink"),
+        Concept(BASE + "vegan", "vegan"),
+        Concept(BASE + "tea", "tea", ("chai",)),
+        Concept(BASE + "oat-milk", "oat milk"),
+    ],
+    [
+        (BASE + "drink", BASE + "tea"),
+        (BASE + "drink", BASE + "oat-milk"),
+        (BASE + "vegan", BASE + "oat-milk"),
+    ],
+)
+HEADER = "query,query_id,rank,parent_id,score,confidence,kind,moves\n"
+
+
+def table_of(folder: Path, taxonomy: Taxonomy) -> Path:
+    """Decisions that insert milk between drink and oat milk, and merge cuppa into tea."""
+    ids = {label: id for id, label in zip(taxonomy.ids, taxonomy.labels, strict=True)}
+    rows = f"milk,{BASE}milk,1,{ids['drink']},0.9,,insert,{ids['oat milk']}\n"
+    rows += f"cuppa,{BASE}cuppa,1,{ids['tea']},0.8,0.8,merge,\n"
+    return written(folder / "decisions.csv", HEADER + rows)
+
+
+MOVED = ["x.terms", "edges.csv", "x.csv", "x.tsv", "x.obo", "x.ttl", "x.nt", "x.json"]
+MERGED = ["x.csv", "x.tsv", "x.obo", "x.ttl", "x.nt", "x.json", "x.rdf", "x.jsonld"]
+OF = {"terms": "terms", "csv": "rows", "tsv": "rows", "obo": "obo", "json": "json"}
+
+
+def file_of(folder: Path, name: str) -> Path:
+    """The drinks in a file of this name."""
+    format = "edges" if name.startswith("edges") else OF.get(name.partition(".")[2], "skos")
+    for path, text in FORMATS[format].write(DRINKS, Target(folder / name)).files.items():
+        written(path, text)
+    return folder / name
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_a_child_moves_where_that_is_allowed(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = file_of(tmp_path, name), tmp_path / f"out{Path(name).suffix}"
+    old = Taxonomy.read(path)
+    table = table_of(tmp_path, old)
+    assert main(["apply", str(path), str(table), "-o", str(out), "--allow-moves"]) == 0
+    told = capsys.readouterr().err
+    assert "1 concept and 1 relation added, 1 relation moved below new concepts; expanded" in told
+    assert "'cuppa' is likely another name of" in told
+    difference = Difference(old, Taxonomy.read(out))
+    ids = {label: id for id, label in zip(old.ids, old.labels, strict=True)}
+    (milk,) = difference.added
+    assert difference.relations_removed == [(ids["drink"], ids["oat milk"])]
+    assert set(difference.relations_added) == {(ids["drink"], milk.id), (milk.id, ids["oat milk"])}
+    assert difference.changed == []
+    assert ids["vegan"] in difference.new.parents(ids["oat milk"])
+
+
+@pytest.mark.parametrize("name", MERGED)
+def test_a_merge_becomes_a_synonym_where_that_is_allowed(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = file_of(tmp_path, name), tmp_path / f"out{Path(name).suffix}"
+    table = table_of(tmp_path, DRINKS)
+    command = ["apply", str(path), str(table), "-o", str(out), "--allow-merges"]
+    assert main(command) == 0
+    told = capsys.readouterr().err
+    assert "added, 1 further name of known concepts added; expanded" in told
+    assert "; not added" not in told
+    grown = Taxonomy.read(out)
+    assert set(grown.concept(BASE + "tea").synonyms) == {"chai", "cuppa"}
+    assert set(DRINKS.relations) <= set(grown.relations)
+    again = ["apply", str(out), str(table), "-o", str(tmp_path / f"2{out.suffix}")]
+    assert main([*again, "--allow-merges"]) == 0
+    told = capsys.readouterr().err
+    assert "'cuppa' is not added as another name: it is one of 'tea'" in told
+    assert "0 concepts and 0 relations added, 0 further names" in told
+    assert Taxonomy.read(tmp_path / f"2{out.suffix}") == grown
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_without_the_options_every_old_byte_stays(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = file_of(tmp_path, name), tmp_path / f"out{Path(name).suffix}"
+    table = table_of(tmp_path, Taxonomy.read(path))
+    assert main(["apply", str(path), str(table), "-o", str(out)]) == 0
+    told = capsys.readouterr().err
+    assert "1 concept and 1 relation added; expanded taxonomy" in told
+    assert "(0.80); not added" in told
+    difference = Difference(Taxonomy.read(path), Taxonomy.read(out))
+    assert not difference.relations_removed
+    assert not difference.changed
+    if name != "x.json":
+        assert out.read_bytes().startswith(path.read_bytes())
+
+
+def test_in_a_file_of_paths_those_below_go_along(tmp_path: Path) -> None:
+    old = "1 : Drink\n2 : Drink > Oat milk\n3 : Drink > Oat milk > Barista\n"
+    path, out = written(tmp_path / "x.txt", old), tmp_path / "out.txt"
+    table = written(tmp_path / "t.csv", f"{HEADER}Milk,,1,1,0.9,,insert,2\n")
+    assert main(["apply", str(path), str(table), "-o", str(out), "--allow-moves"]) == 0
+    assert out.read_text() == (
+        "1 : Drink\n2 : Drink > Milk > Oat milk\n3 : Drink > Milk > Oat milk > Barista\n"
+        "4 : Drink > Milk\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("edges.csv", "--allow-merges"),
+        ("x.terms", "--allow-merges"),
+        ("x.rdf", "--allow-moves"),
+        ("x.jsonld", "--allow-moves"),
+    ],
+)
+@pytest.mark.parametrize("command", ["apply", "expand"])
+def test_a_file_without_a_place_is_refused_before_any_work(
+    command: str, name: str, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = file_of(tmp_path, name), tmp_path / f"out{Path(name).suffix}"
+    given = table_of(tmp_path, DRINKS)
+    if command == "expand":
+        given = written(tmp_path / "new.txt", "milk\n")
+    assert main([command, str(path), str(given), "-o", str(out), option]) == 2
+    told = capsys.readouterr().err
+    assert f"; leave out {option}, or first taxoexpan convert {name} " in told
+    assert not out.exists()
+
+
+def test_placing_together_goes_with_neither(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = written(tmp_path / "new.txt", "milk\n")
+    command = ["expand", str(pantry), str(new), "-o", str(tmp_path / "out.csv"), "--together"]
+    for option in ("--allow-moves", "--allow-merges"):
+        assert main([*command, option]) == 2
+        told = capsys.readouterr().err
+        assert "--together finds new concepts a place among each other, and proposes no mov" in told
+
+
+def test_a_stale_table_is_refused_with_its_line_where_moves_are_allowed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = file_of(tmp_path, "x.csv"), tmp_path / "out.csv"
+    table = table_of(tmp_path, DRINKS)
+    table.write_text(table.read_text().replace(f"insert,{BASE}oat-milk", f"insert,{BASE}gone"))
+    command = ["apply", str(path), str(table), "-o", str(out)]
+    assert main([*command, "--allow-moves"]) == 2
+    assert (
+        f"{table}, line 2: moves names '{BASE}gone', and no concept of the taxonomy has that id; "
+        "take it out of the cell, put | between ids, or suggest again" in capsys.readouterr().err
+    )
+    assert not out.exists()
+    assert main(command) == 0
+
+
+def test_two_claims_and_one_that_is_stale_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(
+        tmp_path / "x.csv", "child,parent\ntea,drink\nraw oat milk,drink\noat milk tea,tea\n"
+    )
+    rows = "milk,,1,drink,0.9,,insert,raw oat milk|oat milk tea\n"
+    rows += "oat milk,,1,drink,0.1,,insert,raw oat milk\n"
+    table, out = written(tmp_path / "t.csv", HEADER + rows), tmp_path / "out.csv"
+    assert main(["apply", str(path), str(table), "-o", str(out), "--allow-moves"]) == 0
+    told = capsys.readouterr().err
+    below = "'raw oat milk' is not moved from 'drink' below 'milk': it moves below 'oat milk'"
+    assert f"note: {below} already" in told
+    assert "note: 'oat milk tea' is not moved from 'drink' below 'milk': it is not under" in told
+    assert "2 concepts and 2 relations added, 1 relation moved below new concepts" in told
+    assert out.read_text() == (
+        "child,parent\ntea,drink\nraw oat milk,oat milk\noat milk tea,tea\n"
+        "milk,drink\noat milk,drink\n"
+    )
+
+
+@pytest.fixture(scope="module")
+def pantry_without_soup(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pantry, where soups are foods like any other: they have no kind of their own."""
+    lines = ["child,parent", "food,", *(f"{kind},food" for kind in KINDS if kind != "soup")]
+    lines += [f"{s} {k},{'food' if k == 'soup' else k}" for k in KINDS for s in SORTS]
+    path = tmp_path_factory.mktemp("soupless") / "pantry.csv"
+    return written(path, "\n".join(lines) + "\n")
+
+
+def test_expand_moves_what_is_named_after_a_new_concept_and_says_so(
+    pantry_without_soup: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new, out = written(tmp_path / "new.txt", "soup\n"), tmp_path / "out.csv"
+    report = tmp_path / "report.html"
+    command = ["expand", str(pantry_without_soup), str(new), "-o", str(out), *QUICK]
+    assert main([*command, "--allow-moves", "--report", str(report)]) == 0
+    told = capsys.readouterr().err
+    assert "1 concept and 1 relation added, 10 relations moved below new concepts" in told
+    grown = Taxonomy.read(out)
+    assert set(grown.children("soup")) == {f"{sort} soup" for sort in SORTS}
+    assert grown.parents("soup") == ("food",)
+    page = report.read_text()
+    assert "moved here" in page
+    assert "1 of them added; 10 known concepts moved below them" in page
+    assert "Nothing is moved" not in page
+
+
+def test_a_model_moves_only_if_it_may(pantry_without_soup: Path) -> None:
+    taxonomy = Taxonomy.read(pantry_without_soup)
+    small = {"epochs": 15, "hidden": 8, "output": 32, "drawn": 64, "batch_size": 32}
+    model = TaxoExpan(seed=1, device="cpu", **small).fit(taxonomy)
+    assert set(taxonomy.relations) <= set(model.expand(["soup"]).relations)
+    grown = model.expand(["soup"], allow_moves=True, allow_merges=True)
+    assert grown.parents("soup") == ("food",)
+    assert len(grown.children("soup")) == len(SORTS)
+    assert all(set(taxonomy.ancestors(id)) <= set(grown.ancestors(id)) for id in taxonomy)
+
+
+def test_a_name_that_a_file_cannot_hold_is_refused_before_any_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, new = file_of(tmp_path, "x.csv"), written(tmp_path / "new.txt", "chai\nbrew|cuppa\n")
+    command = ["expand", str(path), str(new), "-o", str(tmp_path / "out.csv"), "--allow-merges"]
+    assert main(command) == 2
+    told = capsys.readouterr().err
+    assert "'brew|cuppa' cannot stand among the synonyms of a concept here; rename it" in told
+    assert "training on" not in told
+
+
+def test_a_merge_into_what_is_deprecated_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(
+        tmp_path / "x.csv",
+        "id,label,parents,synonyms,deprecated\nd,drink,,,\nt,tea,d,,true\nm,milk,d,,\n",
+    )
+    table = written(tmp_path / "decisions.csv", HEADER + "cuppa,q1,1,t,0.8,0.8,merge,\n")
+    out = tmp_path / "out.csv"
+    assert main(["apply", str(path), str(table), "-o", str(out), "--allow-merges"]) == 0
+    told = capsys.readouterr().err
+    assert "note: 'tea', of which 'cuppa' becomes another name, is deprecated" in told
+    assert "'cuppa' is likely another name of 'tea' (0.80)" in told
+    own = written(tmp_path / "own.csv", "query,parent_id,kind\ncuppa,m,merge\n")
+    assert (
+        main(["apply", str(path), str(own), "-o", str(tmp_path / "o.csv"), "--allow-merges"]) == 0
+    )
+    assert "'cuppa' is another name of 'milk'\n" in capsys.readouterr().err
+    assert Taxonomy.read(out).concept("t").synonyms == ("cuppa",)

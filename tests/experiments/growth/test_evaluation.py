@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from conftest import SMALL
+
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.errors import ModelError, TaxonomyError
+from taxoexpan.experiments.growth.comparison import SHOWN, Estimate, compare, comparison_text
+from taxoexpan.experiments.growth.evaluation import Growth, evaluate_growth, growth_between
+from taxoexpan.experiments.growth.significance import difference, interval
+from taxoexpan.experiments.methods.method_registry import make_method
+from taxoexpan.features.embedding import embed_concepts
+from taxoexpan.features.lexicon import Lexicon
+from taxoexpan.features.static import StaticEncoder
+from taxoexpan.taxonomy import Concept
+from taxoexpan.training.metrics import Averaging, metrics_of, per_query
+
+FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
+QUICK = {**SMALL, "epochs": 3}
+ADDED = [
+    ("cashew milk", ["milk"]),
+    ("white tea", ["food", "tea"]),
+    ("bean curd", ["curd", "cheese"]),  # curd is deprecated in the old version
+    ("cashew milk drink", ["cashew milk"]),
+    ("rice", []),
+]
+
+
+@pytest.fixture(scope="module")
+def old(pantry: Path) -> Taxonomy:
+    known = Taxonomy.read(pantry)
+    return Taxonomy(
+        [*known.concepts, Concept("curd", "curd", deprecated=True)],
+        [*known.relations, ("cheese", "curd")],
+    )
+
+
+@pytest.fixture(scope="module")
+def new(old: Taxonomy) -> Taxonomy:
+    """The old one, grown: with what is to be placed, and what is not."""
+    concepts = [Concept(name, name) for name, _ in ADDED]
+    concepts += [Concept("m1", "Oat-Milk"), Concept("m2", "stale milk", deprecated=True)]
+    relations = [(parent, name) for name, parents in ADDED for parent in parents]
+    relations += [("milk", "m1"), ("milk", "m2")]
+    return Taxonomy([*old.concepts, *concepts], [*old.relations, *relations])
+
+
+@pytest.fixture(scope="module")
+def growth(old: Taxonomy, new: Taxonomy) -> Growth:
+    return growth_between(old, new)
+
+
+def truth(growth: Growth) -> dict[str, list[str]]:
+    """The queries with the ids of their true parents."""
+    pairs = zip(growth.queries.concepts, growth.queries.parents, strict=True)
+    return {concept.id: [growth.taxonomy.ids[i] for i in parents] for concept, parents in pairs}
+
+
+def test_queries_are_new_concepts_under_old_ones(growth: Growth, old: Taxonomy) -> None:
+    assert truth(growth) == {
+        "cashew milk": ["milk"],
+        "white tea": ["food", "tea"],
+        "bean curd": ["cheese"],
+    }
+    assert set(growth.taxonomy) == set(old) - {"curd"}
+
+
+def test_what_is_left_out_is_counted(growth: Growth) -> None:
+    assert (growth.known, growth.orphans, growth.deprecated) == (1, 2, 1)
+
+
+def test_synonyms_and_retired_names_are_known_too(old: Taxonomy) -> None:
+    concepts = [replace(c, synonyms=("Soy milk",)) if c.id == "milk" else c for c in old.concepts]
+    before = Taxonomy(concepts, old.relations)
+    again = [Concept("1", "soy-milk"), Concept("2", "Curd"), Concept("3", "rice milk")]
+    after = Taxonomy([*concepts, *again], [*old.relations, *(("milk", c.id) for c in again)])
+    growth = growth_between(before, after)
+    assert truth(growth) == {"3": ["milk"]}
+    assert growth.known == 2
+
+
+def test_moves_of_old_concepts_are_no_queries(old: Taxonomy) -> None:
+    moved = Taxonomy(
+        [*old.concepts, Concept("rice milk", "rice milk")],
+        [*old.relations, ("tea", "oat milk"), ("milk", "rice milk")],
+    )
+    assert truth(growth_between(old, moved)) == {"rice milk": ["milk"]}
+
+
+def test_two_versions_without_growth_are_refused(old: Taxonomy, new: Taxonomy) -> None:
+    with pytest.raises(TaxonomyError, match="that the old one lacks; give the old one first"):
+        growth_between(new, old)
+    unrelated = Taxonomy([Concept("x", "x"), Concept("y", "y")], [("x", "y")])
+    with pytest.raises(TaxonomyError, match=r"none of 2 new concepts .* the same ids"):
+        growth_between(old, unrelated)
+
+
+def test_every_concept_in_force_is_an_anchor(growth: Growth) -> None:
+    begun: list[str] = []
+    methods = {"closest": make_method("closest-parent"), "popular": make_method("popularity")}
+    ranks = evaluate_growth(growth, methods, StaticEncoder(), begin=begun.append)
+    assert list(ranks) == begun == ["closest", "popular"]
+    encoder, taxonomy = StaticEncoder(), growth.taxonomy
+    anchors = embed_concepts(encoder, taxonomy.concepts)[0]
+    queries = embed_concepts(encoder, growth.queries.concepts)[0]
+    for place, parents in enumerate(growth.queries.parents):
+        for nth, parent in enumerate(parents):
+            others = [i for i in range(len(taxonomy)) if i not in parents]
+            cosines = anchors @ queries[place]
+            ahead = (cosines[others] > cosines[parent]).sum()
+            assert ranks["closest"][place][nth] == 1 + ahead
+    # All eight kinds have ten children: half of the seven others count as higher.
+    assert [r.tolist() for r in ranks["popular"]] == [[4.5], [8.0, 4.5], [4.5]]
+
+
+@pytest.mark.parametrize("mentioning", ["no", "yes"])
+def test_taxoexpan_ranks_as_the_product_does(
+    growth: Growth, old: Taxonomy, mentioning: str
+) -> None:
+    settings = {**QUICK, "mentions": mentioning}
+    method = make_method("taxoexpan", preset="best", **settings)
+    (ranks,) = evaluate_growth(growth, {"taxoexpan": method}, StaticEncoder(), seed=2).values()
+    model = TaxoExpan("best", 2, "cpu", **settings).fit(old.in_force)
+    vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
+    mentions = Lexicon.of(growth.taxonomy).mentions(growth.queries.concepts)
+    gain = model.trust.childless
+    expected = model.placement.true_ranks(vectors, growth.queries.parents, 0.5, mentions, gain)
+    assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]
+
+
+def test_what_growth_taught_counts_as_it_does_in_the_product() -> None:
+    new = Taxonomy.read(FOOD)
+    leaves = [id for id in new if not new.children(id) and new.parents(id)][::40]
+    growth = growth_between(new.without(leaves), new)
+    # A network that never saw an anchor without children thinks too little of them.
+    settings = {**QUICK, "childless": 0.0, "epochs": 4}
+    method = make_method("taxoexpan", preset="best", **settings)
+    (ranks,) = evaluate_growth(growth, {"taxoexpan": method}, StaticEncoder(), seed=2).values()
+    model = TaxoExpan("best", 2, "cpu", **settings).fit(growth.taxonomy)
+    assert model.trust.childless != 0
+    vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
+    parents, gain = growth.queries.parents, model.trust.childless
+    expected = model.placement.true_ranks(vectors, parents, 0.5, None, gain)
+    assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]
+
+
+def test_too_little_to_learn_from_is_refused() -> None:
+    old = Taxonomy([Concept("a", "a"), Concept("b", "b")], [("a", "b")])
+    new = Taxonomy([*old.concepts, Concept("c", "c")], [("a", "b"), ("a", "c")])
+    with pytest.raises(ModelError, match="the old version has 1 relation in force; give one"):
+        evaluate_growth(growth_between(old, new), {}, StaticEncoder())
+
+
+RANKS = {
+    "bad": [np.array([3.0]), np.array([40.0, 2.0]), np.array([1.0]), np.array([12.0])],
+    "good": [np.array([1.0]), np.array([1.0, 2.0]), np.array([1.0]), np.array([4.0])],
+}
+
+
+@pytest.mark.parametrize("averaging", ["fraction", "any", "pooled"])
+def test_figures_come_with_their_intervals(averaging: Averaging) -> None:
+    bad, good = compare(RANKS, averaging)
+    assert (bad.method, good.method) == ("bad", "good")
+    for one in (bad, good):
+        expected = metrics_of(RANKS[one.method], averaging).as_dict()
+        for figure in SHOWN:
+            estimate = one.figures[figure]
+            assert estimate.mean == pytest.approx(expected[figure])
+            bounds = (estimate.low, estimate.high)
+            if averaging == "pooled":
+                values, counts = per_query(RANKS[one.method], figure), np.array([1, 2, 1, 1])
+                assert bounds == interval(values, weights=counts)
+            else:
+                assert bounds == interval(per_query(RANKS[one.method], figure, averaging))
+
+
+def test_no_pooled_share_is_above_one() -> None:
+    ranks = [np.ones(1 + place % 4) for place in range(40)]
+    (only,) = compare({"perfect": ranks}, "pooled")
+    assert only.figures["hit_at_1"] == Estimate(1, 1, 1)
+
+
+def test_the_best_by_hit_at_1_is_what_others_are_compared_with() -> None:
+    bad, good = compare(RANKS)
+    assert good.behind is None
+    hits = [per_query(RANKS[name], "hit_at_1") for name in ("bad", "good")]
+    assert bad.behind == difference(*hits)
+    assert bad.behind.mean == pytest.approx((0.25) - (2.5 / 4))
+    assert bad.as_dict()["behind"]["p_value"] == bad.behind.p_value
+    lines = comparison_text([bad, good]).splitlines()
+    assert lines[0].split()[:4] == ["METHOD", "MR", "Hit@1", "Hit@3"]
+    assert lines[1].startswith("bad     9.2 [")
+    assert "-.375 [" in lines[1]
+    assert lines[1].endswith(f"p = {bad.behind.p_value:.2g}")
+    assert lines[2].endswith("best")

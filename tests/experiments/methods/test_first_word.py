@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import numpy as np
+import torch
+from builders import random_taxonomy
+
+from taxoexpan.experiments.methods.method import Problem, Queries, placed_by, ranks_by
+from taxoexpan.experiments.methods.rules import FirstWord
+from taxoexpan.features.mentions import END, FIRST, SAME, Mentions
+from taxoexpan.training.loop import SILENT
+
+
+def test_the_first_sense_comes_first_then_the_others() -> None:
+    taxonomy = random_taxonomy(0, count=20)
+    vectors = torch.zeros(2, 20, 1)
+    method = FirstWord()
+    method.fit(Problem(taxonomy, vectors, Queries(vectors[:, :0], [])), 0, SILENT)
+    rows = [[(7, FIRST), (3, FIRST + 1), (9, SAME)], [], [(5, FIRST), (6, END)]]
+    mentions = Mentions.from_rows(rows)
+    scores = method.score(torch.zeros(2, 3, 1), mentions)
+    assert scores.shape == (20, 3)
+    assert {tuple(place): value for place, value in _values(scores)} == {
+        (7, 0): 2,
+        (3, 0): 1,
+        (5, 2): 2,
+    }
+    assert not method.score(torch.zeros(2, 3, 1)).any()
+    queries = Queries(torch.zeros(2, 3, 1), [np.array([0])] * 3, mentions)
+    placed = placed_by(method, queries, 20, 2)
+    assert placed.best[[0, 2], 0].tolist() == [7, 5]
+    assert (placed.best[0].tolist(), placed.scores[0].tolist()) == ([7, 3], [2, 1])
+    assert [ranks.tolist() for ranks in placed.ranks] == [
+        ranks.tolist() for ranks in ranks_by(method, queries, 20)
+    ]
+    nobody = placed_by(method, queries.between(0, 0), 20, 2)
+    assert nobody.best.shape == nobody.scores.shape == (0, 2)
+
+
+def _values(scores: torch.Tensor) -> list[tuple[list[int], float]]:
+    places = scores.nonzero().tolist()
+    return [(place, float(scores[place[0], place[1]])) for place in places]

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import SMALL
+
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.experiments.methods.method import Problem, Queries, ranks_by
+from taxoexpan.experiments.methods.mlp import DeepSetMLP, ParentMLP
+from taxoexpan.experiments.methods.network_method import NetworkMethod, TaxoExpanMethod
+from taxoexpan.features.embedding import embed_concepts
+from taxoexpan.features.encoder_registry import make_encoder
+from taxoexpan.training.holdout import Holdout, mask_leaves
+from taxoexpan.training.loop import SILENT, Report
+from taxoexpan.training.metrics import metrics_of
+
+QUICK = {**SMALL, "epochs": 4}
+
+
+@pytest.fixture(scope="module")
+def holdout(pantry: Path) -> Holdout:
+    """The pantry without a fifth of its leaves."""
+    return mask_leaves(Taxonomy.read(pantry), 0.2, 100, seed=5)
+
+
+@pytest.fixture(scope="module")
+def problem(holdout: Holdout) -> Problem:
+    """The same as vectors, the held-out leaves for validation."""
+    encoder = make_encoder("static", "skip", "cpu")
+    queries, known = (
+        torch.from_numpy(embed_concepts(encoder, concepts))
+        for concepts in (holdout.concepts, holdout.taxonomy.concepts)
+    )
+    return Problem(holdout.taxonomy, known, Queries(queries, holdout.parents))
+
+
+@pytest.mark.parametrize(("preset", "negatives"), [("paper", "uniform"), ("best", "shared")])
+def test_it_learns_bit_for_bit_what_the_product_learns(
+    preset: str, negatives: str, problem: Problem, holdout: Holdout, pantry: Path
+) -> None:
+    changes = {**QUICK, "negatives": negatives}
+    model = TaxoExpan(preset, 3, "cpu", **changes).fit(Taxonomy.read(pantry), holdout)
+    method = TaxoExpanMethod(preset, **changes)
+    history = method.fit(problem, 3, SILENT)
+    assert history == model.history
+    assert history.best_epoch.validation is not None
+    ranks = ranks_by(method, problem.validation, len(problem.taxonomy))
+    assert metrics_of(ranks) == model.evaluate(holdout)
+
+
+@pytest.mark.parametrize("preset", ["paper", "best"])
+def test_placing_in_the_whole_taxonomy_is_what_the_product_does(
+    preset: str, problem: Problem, holdout: Holdout, pantry: Path
+) -> None:
+    whole = Taxonomy.read(pantry)
+    model = TaxoExpan(preset, 3, "cpu", **QUICK).fit(whole, holdout)
+    method = TaxoExpanMethod(preset, **QUICK)
+    method.fit(problem, 3, SILENT)
+    vectors = torch.from_numpy(embed_concepts(model.encoder, whole.concepts))
+    method.place_in(whole, vectors)
+    queries = problem.validation.vectors
+    assert torch.equal(method.score(queries), model.placement.scores(queries))
+    assert method.score(queries).shape[0] == len(whole) > len(problem.taxonomy)
+
+
+class Stopping(Report):
+    """As if the user pressed Ctrl-C after the first epoch."""
+
+    def tell(self, *_: object) -> None:
+        raise KeyboardInterrupt
+
+
+def test_half_a_training_is_none(problem: Problem) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        TaxoExpanMethod(**QUICK).fit(problem, 0, Stopping())
+
+
+def test_another_seed_learns_another_model(problem: Problem) -> None:
+    one, other = (
+        TaxoExpanMethod(**QUICK).fit(problem, seed, SILENT).best_epoch.loss for seed in (0, 1)
+    )
+    assert one != other
+
+
+@pytest.mark.parametrize("kind", [TaxoExpanMethod, ParentMLP, DeepSetMLP])
+def test_fitting_leaves_the_callers_random_numbers_alone(
+    kind: type[NetworkMethod], problem: Problem
+) -> None:
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    kind(**{**QUICK, "epochs": 1}).fit(problem, 0, SILENT)
+    assert torch.equal(torch.rand(2), expected)
+
+
+def test_without_validation_queries_the_loss_decides(problem: Problem) -> None:
+    nothing = Queries(problem.validation.vectors[:, :0], [])
+    alone = Problem(problem.taxonomy, problem.vectors, nothing)
+    history = TaxoExpanMethod(**QUICK).fit(alone, 0, SILENT)
+    assert history.best_epoch.validation is None
+    assert history.best_epoch.loss == min(epoch.loss for epoch in history.epochs)
+
+
+def test_every_epoch_is_told(problem: Problem, tmp_path: Path) -> None:
+    log = tmp_path / "epochs.jsonl"
+    history = TaxoExpanMethod(**QUICK).fit(problem, 0, Report(log=log))
+    assert len(log.read_text().splitlines()) == len(history.epochs) == 4
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+@pytest.mark.parametrize("kind", [TaxoExpanMethod, ParentMLP, DeepSetMLP])
+def test_it_learns_where_the_vectors_are(kind: type[NetworkMethod], problem: Problem) -> None:
+    queries = Queries(problem.validation.vectors.cuda(), problem.validation.parents)
+    method = kind(**QUICK)
+    method.fit(Problem(problem.taxonomy, problem.vectors.cuda(), queries), 0, SILENT)
+    scores = method.score(queries.vectors)
+    assert scores.is_cuda
+    assert scores.isfinite().all()

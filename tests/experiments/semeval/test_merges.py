@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from tinywordnet import write_wordnet
+
+from taxoexpan.experiments.semeval.merges import MergeScore, Proposed, score_merges, threshold
+from taxoexpan.experiments.semeval.semeval_task import Placed, WordNet
+
+GOLD = {
+    "a": Placed("tree#n#1", "merge"),
+    "b": Placed("cherry#n#1", "attach"),
+    "c": Placed("run#v#1", "merge"),
+    "d": Placed("plant#n#2", "merge"),
+}
+
+
+@pytest.fixture(scope="module")
+def wordnets(tmp_path_factory: pytest.TempPathFactory) -> list[WordNet]:
+    return WordNet.read(write_wordnet(tmp_path_factory.mktemp("wordnet")))
+
+
+def test_merges_are_right_only_with_the_right_synset(wordnets: list[WordNet]) -> None:
+    key = {
+        "a": Placed("tree#n#1", "merge"),
+        "b": Placed("cherry#n#1", "merge"),  # should be attached
+        "c": Placed("run#v#1", "attach"),  # should be merged
+        "d": Placed("tree#n#1", "merge"),  # plant's second sense is the synset of tree
+    }
+    score = score_merges(key, GOLD, wordnets)
+    assert score == MergeScore(made=3, right=2, attached=1, wanted=3)
+    assert (score.precision, score.recall, score.f1) == pytest.approx((2 / 3, 2 / 3, 2 / 3))
+
+
+def test_nothing_merged_has_no_precision(wordnets: list[WordNet]) -> None:
+    score = score_merges({"a": Placed("tree#n#1", "attach")}, GOLD, wordnets)
+    assert math.isnan(score.precision)
+    assert (score.recall, score.f1) == (0, 0)
+
+
+def test_the_threshold_is_where_merges_do_best(wordnets: list[WordNet]) -> None:
+    right, wrong = Proposed("a", "tree#n#1", 3.0), Proposed("b", "cherry#n#1", 2.0)
+    last, worse = Proposed("d", "tree#n#1", 1.0), Proposed("c", "go#v#1", 0.0)
+    assert threshold([wrong, right, worse], GOLD, wordnets) == 3.0
+    assert threshold([wrong, right, last, worse], GOLD, wordnets) == 1.0
+    assert threshold([wrong, worse], GOLD, wordnets) == math.inf
+    assert threshold([], GOLD, wordnets) == math.inf

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tinywordnet import write_task, write_wordnet
+
+from taxoexpan.cli.main import main
+from taxoexpan.errors import FormatError
+from taxoexpan.experiments.paper.experiment import find_cells
+from taxoexpan.experiments.paper.task import load_task
+from taxoexpan.experiments.semeval.score_table import Enrichment
+from taxoexpan.experiments.semeval.semeval_task import Placed
+from taxoexpan.experiments.semeval.wu_palmer import WuPalmer
+from taxoexpan.features.mentions import FIRST
+
+FIRST_WORD = "semeval/02-first-word"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A WordNet and the task's files, with both parts prepared, and the first word run on them."""
+    folder = tmp_path_factory.mktemp("semeval")
+    wordnet = write_wordnet(folder)
+    write_task(folder)
+    for part in ("noun", "verb"):
+        task = str(folder / f"{part}.npz")
+        given = ["--semeval", str(folder), "--part", part, "--joined", "-o", task]
+        assert main(["reproduce", "prepare", str(wordnet), *given]) == 0
+        run = ["--runs", str(folder / "runs"), "--seeds", "1", "--device", "cpu", "--quiet"]
+        assert main(["reproduce", "run", FIRST_WORD, "--task", task, *run]) == 0
+    return folder
+
+
+def test_a_task_keeps_what_definitions_name(folder: Path) -> None:
+    task = load_task(folder / "noun.npz")
+    labels = task.problem.taxonomy.labels
+    assert (task.name, task.features, task.labels) == (
+        "semeval-nouns",
+        "static joined",
+        ("test.1",),
+    )
+    mentions, asked = task.problem.mentions, task.test.mentions
+    assert mentions is not None
+    assert asked is not None
+    told = {labels[i]: [labels[j] for j in mentions.of_row.of(i)] for i in range(4)}
+    assert told == {"entity": [], "tree": ["plant"], "cherry": ["tree"], "plant": ["tree"]}
+    assert [labels[i] for i in asked.of_row.of(0)] == ["tree"]
+    assert asked.kinds.tolist() == [FIRST]
+
+
+def test_the_table_has_both_parts_of_speech_and_what_others_published(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--runs", str(folder / "runs"), "--semeval", str(folder), "--wordnet", str(folder)]
+    assert main(["reproduce", "table", "semeval", *where]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "vectors `static joined`, 3 test concepts"
+    rows = {line.split(" | ")[0].strip("| "): line for line in lines[4:]}
+    # Bush is put under tree, where it belongs, and sprint under run, which is its own synset; the
+    # third concept has the wrong part of speech and no place.
+    assert rows["FWFS"] == "| FWFS | 1.000 | .514 | .667 | 1.000 | .800 | .679 | 1 |"
+    assert rows["ETF-FWFS"] == "| ETF-FWFS | – | .562 | – | 1.000 | – | .720 | quoted |"
+    assert len(rows) == len(find_cells(["semeval"]))
+
+
+def test_keys_need_both_parts(folder: Path, tmp_path: Path) -> None:
+    (cell,) = find_cells([FIRST_WORD])
+    both = Enrichment([cell], folder / "runs", folder, folder)
+    (key,) = both.keys("static joined", cell).values()
+    assert {id: placed.synset for id, placed in key.items()} == {
+        "test.1": "tree#n#1",
+        "test.2": "run#v#1",
+    }
+    runs = tmp_path / "runs"
+    nouns = "semeval-nouns-static-joined"
+    runs.mkdir()
+    (runs / nouns).symlink_to(folder / "runs" / nouns)
+    with pytest.raises(FormatError, match="no run on both semeval-nouns and semeval-verbs with"):
+        Enrichment([cell], runs, folder, folder)
+    (runs / "copy").symlink_to(folder / "runs" / nouns)
+    with pytest.raises(FormatError, match="is the same run as"):
+        Enrichment([cell], runs, folder, folder)
+    with pytest.raises(FormatError, match="holds no run on semeval-nouns and semeval-verbs"):
+        Enrichment([cell], tmp_path / "nothing", folder, folder)
+
+
+def test_the_expected_similarity_decides_where_it_is_asked_to(folder: Path) -> None:
+    (cell,) = find_cells([FIRST_WORD])
+    both = Enrichment([cell], folder / "runs", folder, folder)
+    expected = replace(cell, decided="expected")
+    (key,) = both.keys("static joined", expected).values()
+    nouns = both.wordnets[0].taxonomy
+    run = both.by_features["static joined"][cell.name][0]["semeval-nouns"]
+    ids, scores = run.best()
+    similarity = WuPalmer(nouns)
+    worth = {
+        id: sum(
+            similarity(nouns.index(id), nouns.index(other)) * np.exp(score - scores[0, 0])
+            for other, score in zip(ids[0], scores[0], strict=True)
+        )
+        for id in nouns.ids
+    }
+    assert worth[key["test.1"].synset] == pytest.approx(max(worth.values()))
+
+
+def test_what_is_likely_another_name_is_merged(folder: Path) -> None:
+    """A run that knows of doubles: both halves have the concepts bush and sprint."""
+    (cell,) = find_cells([FIRST_WORD])
+    runs = folder / "merged"
+    shutil.copytree(folder / "runs", runs)
+    for part, doubles in {"nouns": "cherry#n#1", "verbs": "run#v#1"}.items():
+        (path,) = runs.glob(f"semeval-{part}*/*/0/ranks.npz")
+        with np.load(path) as kept:
+            arrays = dict(kept)
+        for half in ("validation", "test"):
+            arrays[f"{half}_doubles"] = np.array([doubles])
+            arrays[f"{half}_double_odds"] = np.array([1.0 if part == "nouns" else 2.0])
+        np.savez_compressed(path, **arrays)
+    merged = replace(cell, decided="merged")
+    # The other runs do not know, and so they come to no key.
+    assert Enrichment([merged], folder / "runs", folder, folder).keys("static joined", merged) == {}
+    both = Enrichment([merged], runs, folder, folder)
+    (key,) = both.keys("static joined", merged).values()
+    # Sprint is merged with run in the training half too, and bush with nothing.
+    assert key["test.2"] == Placed("run#v#1", "merge")
+    assert key["test.1"].operation == "attach"
+    assert "| FWFS | 1 | 1 of 1 | 0 of 2 | 1.000 | 1.000 |" in both.text()
+
+
+def test_keys_are_written_in_the_tasks_format(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--runs", str(folder / "runs"), "--semeval", str(folder), "--wordnet", str(folder)]
+    given = ["reproduce", "table", "semeval", *where, "-o", str(tmp_path / "keys")]
+    assert main(given) == 0
+    assert "1 key in" in capsys.readouterr().err
+    (path,) = (tmp_path / "keys").iterdir()
+    assert path.name == "static-joined-02-first-word-0.tsv"
+    assert path.read_text() == "test.1\ttree#n#1\tattach\ntest.2\trun#v#1\tattach\n"
+    assert main(given) == 2
+    assert "--force" in capsys.readouterr().err
+    assert main([*given, "--force"]) == 0
+    table = ["reproduce", "table", "main", "--runs", str(folder / "runs"), "-o", "x"]
+    assert main(table) == 2
+    assert "only the table of SemEval" in capsys.readouterr().err
+
+
+def test_the_table_needs_the_keys(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reproduce", "table", "semeval", "--runs", str(folder / "runs")]) == 2
+    assert "give the task's folder with --semeval" in capsys.readouterr().err

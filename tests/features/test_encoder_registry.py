@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import SMALL
+
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.cli.main import main
+from taxoexpan.errors import ConfigurationError, FormatError, ModelError
+from taxoexpan.features.encoder_registry import make_encoder
+from taxoexpan.features.static import StaticEncoder
+
+
+@pytest.fixture
+def word_vectors(tmp_path: Path, pantry: Path) -> Path:
+    """A file of random vectors for every word of the pantry."""
+    words = sorted({word for name in Taxonomy.read(pantry).labels for word in name.split()})
+    generator = np.random.default_rng(0)
+    lines = [f"{len(words)} 20"]
+    for word in words:
+        lines.append(f"{word} " + " ".join(f"{x:.4f}" for x in generator.normal(size=20)))
+    path = tmp_path / "words.vec"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_the_vectors_of_a_file_are_found_by_the_names_of_concepts(word_vectors: Path) -> None:
+    encoder = make_encoder(f"vectors:{word_vectors}")
+    both, oat, milk = encoder.encode(["oat milk", "oat", "milk"])
+    assert encoder.dimension == 20
+    assert both @ oat > 0.2
+    assert both @ milk > 0.2
+
+
+def test_side_by_side_each_part_has_the_same_weight(word_vectors: Path) -> None:
+    names = ["oat milk", "quasar", "goat cheese"]
+    both = make_encoder(f"static+vectors:{word_vectors}").encode(names)
+    static = StaticEncoder().encode(names)
+    assert both.shape == (3, 276)
+    np.testing.assert_allclose(np.linalg.norm(both, axis=1), 1, rtol=1e-6)
+    np.testing.assert_allclose(both[0, :256], static[0] / np.sqrt(2), atol=1e-6)
+    # The file does not know quasars, so the static vector stands alone.
+    np.testing.assert_allclose(both[1, :256], static[1], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("bert", "no features are called 'bert'"),
+        ("static:x", "no features are called 'static:x'"),
+        ("static+", "no features are called 'static\\+'"),
+        ("static+bert", "no features are called 'static\\+bert'"),
+        ("vectors", "write vectors:FILE"),
+        ("vectors:", "write vectors:FILE"),
+    ],
+)
+def test_a_wrong_name_is_refused_with_the_choices(name: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        make_encoder(name)
+
+
+def test_a_plus_in_the_name_of_a_file_is_no_second_encoder(word_vectors: Path) -> None:
+    odd = word_vectors.rename(word_vectors.with_name("c+d.vec"))
+    assert make_encoder(f"vectors:{odd}").dimension == 20
+    assert make_encoder(f"static + vectors:{odd}+static").dimension == 256 + 20 + 256
+
+
+def test_vectors_that_know_no_name_are_refused_and_few_are_told(
+    pantry: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "other.vec"
+    path.write_text("2 3\nquasar 1 2 3\npulsar 3 2 1\n", encoding="utf-8")
+    model = TaxoExpan(features=f"vectors:{path}", **SMALL)
+    with pytest.raises(ModelError, match="no vector for any name of the taxonomy"):
+        model.fit(Taxonomy.read(pantry))
+    path.write_text("2 3\nmilk 1 2 3\ntea 3 2 1\n", encoding="utf-8")
+    model = TaxoExpan(features=f"vectors:{path}", **SMALL | {"epochs": 1})
+    with pytest.warns(UserWarning, match="concepts have no vector by 'vectors:"):
+        model.fit(Taxonomy.read(pantry))
+    with pytest.warns(UserWarning, match="nothing is known of 'quasar' and 1 other"):
+        model.suggest(["quasar", "moon milk", "pulsar"])
+
+
+def test_a_missing_file_is_refused_before_any_work(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="there is no such file"):
+        TaxoExpan(features=f"vectors:{tmp_path / 'none.vec'}")
+
+
+def test_a_model_is_used_with_the_vectors_that_it_learned_from(
+    pantry: Path, word_vectors: Path, tmp_path: Path
+) -> None:
+    model = tmp_path / "model"
+    command = ["train", str(pantry), "-o", str(model), "--features", f"vectors:{word_vectors}"]
+    changes = [part for name, value in SMALL.items() for part in ("--set", f"{name}={value}")]
+    assert main([*command, *changes, "--quiet"]) == 0
+    loaded = TaxoExpan.load(model)
+    assert loaded.suggest(["almond cheese milk"], top_k=1)
+    word_vectors.write_text(word_vectors.read_text().replace("0.1", "0.2"), encoding="utf-8")
+    with pytest.raises(ModelError, match="are not those of the training"):
+        TaxoExpan.load(model)
+
+
+def test_vectors_that_have_moved_are_pointed_to(
+    pantry: Path, word_vectors: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = TaxoExpan(features=f"vectors:{word_vectors}", **SMALL | {"epochs": 1})
+    model.fit(Taxonomy.read(pantry)).save(tmp_path / "model")
+    moved = word_vectors.rename(tmp_path / "moved.vec")
+    new = tmp_path / "new.txt"
+    new.write_text("almond milk cheese\n", encoding="utf-8")
+    suggest = ["suggest", str(tmp_path / "model"), str(new)]
+    assert main(suggest) == 2
+    assert "where they are elsewhere now, give --features" in capsys.readouterr().err
+    assert main(["info", str(tmp_path / "model")]) == 0
+    assert main([*suggest, "--features", f"vectors:{moved}"]) == 0
+    assert main([*suggest, "--features", "static"]) == 2
+    assert "are not those of the training" in capsys.readouterr().err

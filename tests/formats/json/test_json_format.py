@@ -1,0 +1,675 @@
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from growing import KIWI, under
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import Growth, growths, names, quickly, taxonomies
+
+from taxoexpan.errors import FileCycleError, FormatError
+from taxoexpan.formats.json import json_format
+from taxoexpan.formats.json.schema import NAMES
+from taxoexpan.formats.output import Target
+from taxoexpan.formats.text_file import Source
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+FRUIT = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
+RICH = Concept("k", "kiwi", ("actinidia", "kiwifruit"), "green,\nand hairy", deprecated=True)
+
+
+def source(text: str, name: str = "food.json") -> Source:
+    return Source(Path(name), text)
+
+
+def read(text: str) -> Taxonomy:
+    return json_format.read(source(text)).taxonomy
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(FormatError) as caught:
+        json_format.read(source(text))
+    return str(caught.value).removeprefix("food.json")
+
+
+def extended(text: str, additions: Additions) -> str:
+    """The expanded file, which has every old character in its order."""
+    old = source(text)
+    (insertions,) = json_format.extend(old, read(text).expanded(additions), additions).values()
+    return old.grown(insertions).decode("utf-8")
+
+
+def grown(text: str, additions: Additions) -> str:
+    """The expanded file, read back in full where it has a place for ids."""
+    new, expanded = extended(text, additions), read(text).expanded(additions)
+    taxonomy = read(new)
+    if "ids" in json_format.holds(source(text)):
+        assert taxonomy == expanded
+    assert len(taxonomy) == len(expanded)
+    return new
+
+
+def expansion_refusal(text: str, additions: Additions) -> str:
+    with pytest.raises(FormatError) as caught:
+        extended(text, additions)
+    return str(caught.value).removeprefix("food.json")
+
+
+# Reading
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"id": "f", "label": "fruit", "children": [{"id": "a", "label": "apple"}]}',
+        '[{"uri": "f", "prefLabel": "fruit", "narrower": [{"uri": "a", "prefLabel": "apple"}]}]',
+        '{"items": [{"key": "f", "title": "fruit", "items": [{"key": "a", "title": "apple"}]}]}',
+        '{"name": "Foods", "concepts": [{"id": "f", "label": "fruit", '
+        '"children": [{"id": "a", "label": "apple"}]}], "licence": {"name": "free"}}',
+        '[{"code": "f", "term": "fruit"}, {"code": "a", "term": "apple", "parent": "f"}]',
+        '[{"id": "a", "name": "apple", "parents": ["f"]}, {"id": "f", "name": "fruit"}]',
+        '{"version": 2, "terms": [{"id": "f", "name": "fruit", "broader": null}, '
+        '{"id": "a", "name": "apple", "broader": ["f"]}]}',
+        '{"nodes": [{"id": "f", "label": "fruit"}, {"id": "a", "label": "apple"}], '
+        '"edges": [{"parent": "f", "child": "a"}]}',
+        '{"links": [{"target": "a", "source": "f", "weight": 1}], '
+        '"vertices": [{"id": "f", "label": "fruit"}, {"id": "a", "label": "apple"}]}',
+        '{"concepts": [{"id": "f", "label": "fruit"}, {"id": "a", "label": "apple"}], '
+        '"relations": [["f", "a"]]}',
+        '[{"id": "f", "label": "fruit", "narrower": ["a"]}, '
+        '{"id": "a", "label": "apple", "narrower": []}]',
+    ],
+)
+def test_every_shape_is_read(text: str) -> None:
+    assert json_format.recognises(source(text, "food"))
+    assert read(text) == FRUIT
+
+
+def test_every_key_has_its_meaning() -> None:
+    text = """[{"id": 1, "label": " fruit ", "description": "sweet", "aliases": "obst"},
+        {"id": 2, "label": "apple", "parent_id": 1, "altLabels": ["pomme", "", "malus"],
+         "definition": null, "deprecated": true}]"""
+    assert set(read(text).concepts) == {
+        Concept("1", "fruit", ("obst",), "sweet"),
+        Concept("2", "apple", ("pomme", "malus"), "", True),
+    }
+
+
+def test_without_ids_the_path_is_the_id() -> None:
+    text = '{"name": "food", "children": [{"name": "fruit", "children": [{"name": "apple"}]}]}'
+    assert read(text).ids == ("food", "food > fruit", "food > fruit > apple")
+
+
+def test_without_ids_parents_are_named_by_label() -> None:
+    assert read('[{"name": "fruit"}, {"name": "apple", "parent": "fruit"}]').children("fruit") == (
+        "apple",
+    )
+
+
+def test_where_others_have_ids_one_without_is_known_by_its_label() -> None:
+    taxonomy = read('{"name": "food", "children": [{"id": 7, "name": "fruit"}, {"name": "bread"}]}')
+    assert taxonomy.ids == ("food", "7", "bread")
+
+
+def test_an_id_met_again_is_the_same_concept() -> None:
+    text = """[{"id": "f", "label": "fruit", "children": [{"id": "a", "label": "apple",
+                 "children": [{"id": "g", "label": "gala"}]}]},
+               {"id": "r", "label": "red", "children": [{"id": "a"}, {"id": "g", "label": "gala"}]}]
+        """
+    taxonomy = read(text)
+    assert (len(taxonomy), taxonomy.parents("a"), taxonomy.parents("g")) == (
+        4,
+        ("f", "r"),
+        ("a", "r"),
+    )
+
+
+def test_a_subtree_that_is_copied_is_no_matter() -> None:
+    apple = '{"id": "a", "label": "apple", "children": [{"id": "g", "label": "gala"}]}'
+    document = json_format.read(source(f'[{{"id": "f", "children": [{apple}]}}, {apple}]'))
+    assert [note.message for note in document.notes] == [
+        "'f' has no label anywhere; the id is taken for it"
+    ]
+    assert document.taxonomy.parents("g") == ("a",)
+
+
+def test_where_nothing_has_a_label_ids_are_labels() -> None:
+    document = json_format.read(source('{"id": "f", "children": [{"id": "a"}]}'))
+    assert (document.taxonomy.labels, document.notes) == (("f", "a"), ())
+
+
+def test_a_reference_that_nothing_describes_is_noted_with_its_line() -> None:
+    text = '{"id": "f", "label": "fruit", "children": [\n{"id": "a"}]}'
+    (note,) = json_format.read(source(text)).notes
+    assert (note.line, note.id) == (2, "a")
+
+
+def test_relations_told_from_both_ends_are_told_once() -> None:
+    text = '[{"id": "f", "narrower": ["a"]}, {"id": "a", "broader": ["f"], "narrower": []}]'
+    document = json_format.read(source(text))
+    assert (list(document.taxonomy.relations), document.notes) == ([("f", "a")], ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"id": "f"},\n{"id": "a", "parents": ["f", "f"]}]',
+        '{"nodes": [{"id": "f"}, {"id": "a"}], "edges": [["f", "a"],\n["f", "a"]]}',
+    ],
+)
+def test_a_relation_given_twice_is_noted(text: str) -> None:
+    (note,) = json_format.read(source(text)).notes
+    assert (note.line, note.message) == (2, "'a' under 'f' is given more than once")
+
+
+def test_what_a_taxonomy_does_not_hold_is_counted() -> None:
+    document = json_format.read(
+        source('[{"id": 1, "level": 0}, {"id": 2, "level": 1, "source": ""}]')
+    )
+    assert document.beside == {"level": 2, "source": 1}
+
+
+@pytest.mark.parametrize("depth", [200, 3000])
+def test_deep_nesting_is_read_and_written(depth: int) -> None:
+    inner = "".join(f'{{"id": {n}, "name": "n{n}", "children": [' for n in range(depth))
+    text = inner + "]}" * depth
+    assert read(text).depth == depth
+    assert f'"children": [{{"id": {depth}, ' in grown(
+        text, under(str(depth - 1), concept=Concept(str(depth), "kiwi"))
+    )
+
+
+def test_paths_that_would_fill_the_memory_are_refused() -> None:
+    leaves = ",".join(f'{{"name": "{n}"}}' for n in range(5000))
+    text = f'{{"name": "{"x" * 5000}", "children": [{leaves}]}}'
+    assert refusal(text) == (
+        ": the paths that stand for ids here fill the memory; give the concepts ids"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", ": no concept in the file; it needs at least one"),
+        ('"fruit"', ", line 1: text is no taxonomy; write an object or a list of objects"),
+        (
+            '\n{"type": "FeatureCollection"}',
+            ', line 2: no concepts found; give them as {"concepts": […]}, as {"nodes": […], '
+            '"edges": […]}, or as nested objects with "label" and "children"',
+        ),
+        (
+            '[{"id": 1},\n"apple"]',
+            ', line 2: an entry of the list is text; write an object, such as {"label": "apple"}',
+        ),
+        (
+            '[{"id": 1},\n{"colour": "red"}]',
+            ", line 2: neither an id nor a label; name the concept, or remove it",
+        ),
+        ('[{\n"label": ["a"]}]', ", line 2: 'label' is a list; write text in quotes"),
+        ('[{\n"label": 7}]', ", line 2: 'label' is a number; write text in quotes"),
+        ('[{\n"id": {}}]', ", line 2: 'id' is an object; write an id, as text or a number"),
+        ('[{\n"id": true}]', ", line 2: 'id' is true; write an id, as text or a number"),
+        ('{"label": "a",\n"children": "b"}', ", line 2: 'children' is text; write a list in […]"),
+        (
+            '{"label": "a", "children": [\nnull]}',
+            ", line 2: an entry of the list is null; write an id, as text or a number",
+        ),
+        (
+            '{"label": "a", "children": [\n"b"]}',
+            ", line 2: no concept has the id 'b'; add the concept, or correct the id",
+        ),
+        ('{"nodes": [],\n"edges": {}}', ", line 2: 'edges' is an object; write a list in […]"),
+        (
+            '{"nodes": [{"id": 1}], "edges": [\n{"parent": 1}]}',
+            ', line 2: an edge has two ids; write {"parent": …, "child": …} or [parent, child]',
+        ),
+        (
+            '{"nodes": [{"id": 1}], "edges": [\n[1, ""]]}',
+            ', line 2: an edge has two ids; write {"parent": …, "child": …} or [parent, child]',
+        ),
+        (
+            '{"nodes": [{"id": 1}], "edges": [\n[1, 2]]}',
+            ", line 2: no concept has the id '2'; add the concept, or correct the id",
+        ),
+        (
+            '[{"id": 1, "label": "a"},\n{"id": 2, "parents": [\n"a"]}]',
+            ", line 3: no concept has the id 'a'; "
+            "relations name ids, and 'a' is the label of '1'; write that",
+        ),
+        (
+            '[{"id": 1,\n"parent": [{}]}]',
+            ", line 2: an entry of the list is an object; write an id, as text or a number",
+        ),
+        (
+            '[{"id": 1,\n"synonyms": [7]}]',
+            ", line 2: an entry of the list is a number; write text in quotes",
+        ),
+        (
+            '[{"id": 1,\n"deprecated": "no"}]',
+            ", line 2: 'deprecated' is text; write true or false, without quotes",
+        ),
+        (
+            '[{"id": 1,\n"definition": []}]',
+            ", line 2: 'definition' is a list; write text in quotes",
+        ),
+        (
+            '[{"id": 1, "label": "a"},\n{"id": 1, "label": "b"}]',
+            ", line 2: the label of '1': 'b' here, and 'a' before; "
+            "an id names one concept, so make them alike or rename one",
+        ),
+        (
+            '[{"name": "a", "children": [{"name": "b"},\n{"name": "b"}]}]',
+            ", line 2: the id 'a > b' is already on line 1; "
+            "an id names one concept, so remove or rename one",
+        ),
+        (
+            '[{"id": 1,\n"children": [{"id": 1}]}]',
+            ", line 2: '1' is given as its own parent; remove the relation or correct it",
+        ),
+        ('[{"id": 1,\n"id": 2}]', ", line 2: the key 'id' is already on line 1; remove one"),
+        ('[{"id": 1}', ", line 1: not JSON: the end where ',' or ']' was expected; correct it"),
+        ('[{"id": "\\ud800"}]', ": '\\ud800' holds a character that is none; take it out"),
+        ('[{"id": "\\u0000"}]', ": '\\x00' holds a character that is none; take it out"),
+    ],
+)
+def test_a_bad_file_is_refused_with_the_line(text: str, message: str) -> None:
+    assert refusal(text) == message
+
+
+def test_a_cycle_is_refused_with_its_lines() -> None:
+    with pytest.raises(FileCycleError) as caught:
+        read('[{"id": "a", "children": [\n{"id": "b", "children": [\n{"id": "a"}]}]}]')
+    assert str(caught.value).endswith("(lines 2, 3)")
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"@context": {}, "label": "a"}', "food.json"),
+        ('{"label": "a", "@graph": []}', "food.json"),
+        ('[{"@id": "http://a", "label": "a"}]', "food.json"),
+        ('{"@context": ', "food.json"),
+        ("[Term]\nid: 1\n", "food.obo"),
+        ("[] a <http://www.w3.org/2004/02/skos/core#ConceptScheme> .", "food.ttl"),
+        ("{ <a> <b> <c> }", "food.trig"),
+        ("child,parent\nfruit,\n", "food.json"),
+        ("", "food.json"),
+        ('"fruit"', "food.json"),
+    ],
+)
+def test_what_is_not_ours_is_left_alone(text: str, name: str) -> None:
+    assert not json_format.recognises(source(text, name))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('{"label": "a", "about": {"@id": "http://a"}}', "food"),
+        ("{'label': 'a'}", "food.JSON"),
+        ('\r\n[ {"label"', "food"),
+        ("{}", "food"),
+        (" [ ] ", "food"),
+    ],
+)
+def test_what_looks_like_json_is_ours(text: str, name: str) -> None:
+    assert json_format.recognises(source(text, name))
+
+
+# Growing
+
+BERRY = Concept("b", "berry")
+CHAIN = Additions([KIWI, BERRY], [("f", "b"), ("b", "kiwi")])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            '{"id":"f","name":"fruit","children":[{"id":"a","name":"é"}]}',
+            '{"id":"f","name":"fruit","children":[{"id":"a","name":"é"},'
+            '{"id":"b","name":"berry","children":[{"id":"kiwi","name":"kiwi"}]}]}',
+        ),
+        (
+            '[{"title": "fruit", "id": "f"}]\n',
+            '[{"title": "fruit", "id": "f"}, {"title": "kiwi", "id": "kiwi", "parents": ["b"]}, '
+            '{"title": "berry", "id": "b", "parents": ["f"]}]\n',
+        ),
+        (
+            '{"id": "f"}',
+            '{"id": "f", "children": [{"id": "b", "label": "berry", '
+            '"children": [{"id": "kiwi", "label": "kiwi"}]}]}',
+        ),
+        (
+            '[\n\t{"id": "f", "label": "fruit", "children": [ ]}\n]',
+            '[\n\t{"id": "f", "label": "fruit", "children": [\n'
+            '\t\t{"id": "b", "label": "berry", "children": [\n'
+            '\t\t\t{"id": "kiwi", "label": "kiwi", "children": []}\n\t\t]}\n\t ]}\n]',
+        ),
+        (
+            '{\r\n  "id": "f",\r\n  "label": "fruit"\r\n}\r\n',
+            '{\r\n  "id": "f",\r\n  "label": "fruit",\r\n  "children": [\r\n    {\r\n'
+            '      "id": "b",\r\n      "label": "berry",\r\n      "children": [\r\n        {\r\n'
+            '          "id": "kiwi",\r\n          "label": "kiwi"\r\n        }\r\n      ]\r\n'
+            "    }\r\n  ]\r\n}\r\n",
+        ),
+        (
+            '{"nodes": [\n  {"id": "f"}\n], "links": [\n]}',
+            '{"nodes": [\n  {"id": "f"},\n  {"id": "kiwi", "label": "kiwi"},\n'
+            '  {"id": "b", "label": "berry"}\n], "links": [\n'
+            '  {"parent": "f", "child": "b"},\n  {"parent": "b", "child": "kiwi"}\n\n]}',
+        ),
+        (
+            '{"nodes": [{"id": "f"}, {"id": "a"}], "links": [{"target": "a", "source": "f"}]}',
+            '{"nodes": [{"id": "f"}, {"id": "a"}, {"id": "kiwi", "label": "kiwi"}, '
+            '{"id": "b", "label": "berry"}], "links": [{"target": "a", "source": "f"}, '
+            '{"target": "b", "source": "f"}, {"target": "kiwi", "source": "b"}]}',
+        ),
+        (
+            '{"nodes": [{"id": "f"}, {"id": "a"}], "edges": [["f", "a"] ] }',
+            '{"nodes": [{"id": "f"}, {"id": "a"}, {"id": "kiwi", "label": "kiwi"}, '
+            '{"id": "b", "label": "berry"}], "edges": [["f", "a"], ["f", "b"], ["b", "kiwi"] ] }',
+        ),
+        (
+            '[{"id": "f", "parent": null}]',
+            '[{"id": "f", "parent": null}, {"id": "kiwi", "parent": "b", "label": "kiwi"}, '
+            '{"id": "b", "parent": "f", "label": "berry"}]',
+        ),
+        (
+            '[{"id": "f", "narrower": ["a"]}, {"id": "a"}]',
+            '[{"id": "f", "narrower": ["a", "b"]}, {"id": "a"}, {"id": "kiwi", "label": "kiwi"}, '
+            '{"id": "b", "label": "berry", "narrower": ["kiwi"]}]',
+        ),
+    ],
+)
+def test_new_objects_follow_the_pattern_of_the_file(text: str, expected: str) -> None:
+    assert grown(text, CHAIN) == expected
+
+
+def test_everything_that_is_known_is_told() -> None:
+    assert grown('[{"id": "f"}]', under("f", concept=RICH)) == (
+        '[{"id": "f"}, {"id": "k", "label": "kiwi", "parents": ["f"], '
+        '"synonyms": ["actinidia", "kiwifruit"], "definition": "green,\\nand hairy", '
+        '"deprecated": true}]'
+    )
+
+
+def test_a_second_parent_gets_a_short_object() -> None:
+    text = '[{"id": "f", "label": "fruit", "children": []}, {"id": "g", "label": "green"}]'
+    assert grown(text, under("f", "g", concept=RICH)) == (
+        '[{"id": "f", "label": "fruit", "children": [{"id": "k", "label": "kiwi", '
+        '"synonyms": ["actinidia", "kiwifruit"], "definition": "green,\\nand hairy", '
+        '"deprecated": true}]}, '
+        '{"id": "g", "label": "green", "children": [{"id": "k", "label": "kiwi"}]}]'
+    )
+
+
+def test_every_copy_of_a_parent_that_lists_children_gets_the_new_one() -> None:
+    apple = '{"id": "a", "children": [{"id": "g"}]}'
+    others = '{"id": "r", "children": [{"id": "a"}]}, {"id": "f", "children": [' + apple + "]}"
+    text = f"[{others}, {apple}]"
+    assert grown(text, under("a")).count('{"id": "kiwi", "label": "kiwi"}') == 2
+
+
+def test_the_order_of_new_concepts_is_no_matter() -> None:
+    additions = Additions([KIWI, BERRY], [("b", "kiwi"), ("f", "kiwi"), ("f", "b")])
+    assert grown('{"id": "f", "children": []}', additions) == (
+        '{"id": "f", "children": [{"id": "kiwi", "label": "kiwi"}, {"id": "b", "children": '
+        '[{"id": "kiwi", "children": [], "label": "kiwi"}], "label": "berry"}]}'
+    )
+
+
+@pytest.mark.parametrize("text", ['[{"id": 1}]', '{"id": 1, "parent": null}'])
+def test_whole_numbers_stay_whole_numbers(text: str) -> None:
+    assert '"id": 2,' in grown(text, under("1", concept=Concept("2", "kiwi")))
+    assert expansion_refusal(text, under("1")) == (
+        ": ids are whole numbers here, and 'kiwi' is none; give 'kiwi' another id"
+    )
+
+
+def test_a_file_of_ascii_stays_one() -> None:
+    pear = Concept("p", "pêche 🍑")
+    assert grown('[{"id": "f"}]', under("f", concept=pear)).isascii()
+    assert "pêche 🍑" in grown('[{"id": "é"}]', under("é", concept=pear))
+
+
+def test_without_ids_new_concepts_have_none() -> None:
+    text = '{"name": "fruit", "children": [{"name": "apple"}]}'
+    new = grown(text, under("fruit > apple", concept=RICH))
+    assert read(new).ids == ("fruit", "fruit > apple", "fruit > apple > kiwi")
+    assert json_format.holds(source(text)) == {"labels", "synonyms", "definitions"}
+
+
+def test_nothing_new_changes_nothing() -> None:
+    assert grown('[{"id": "f"}]', Additions([], [])) == '[{"id": "f"}]'
+
+
+@pytest.mark.parametrize(
+    ("text", "additions", "message"),
+    [
+        (
+            '{"id": "f", "children": []}',
+            Additions([KIWI], []),
+            ": the file has room for one root only; choose a parent for 'kiwi'",
+        ),
+        (
+            '[{"name": "f", "children": []}, {"name": "g"}]',
+            under("f", "g"),
+            ": without ids a concept has one parent, and 'kiwi' was given several; choose one",
+        ),
+        (
+            '{"name": "f", "children": [{"name": "kiwi"}]}',
+            under("f", concept=Concept("1", "kiwi")),
+            ": the path 'f > kiwi' would be there twice; rename the term",
+        ),
+        (
+            '[{"name": "f", "parent": null}]',
+            under("f", concept=Concept("1", "f")),
+            ": 'f' is already a name in this file, and a name is its own id here; "
+            "give the new concept another name",
+        ),
+        (
+            '[{"id": "f", "parent": null}, {"id": "g", "parent": "f"}]',
+            under("f", "g"),
+            ": 'parent' holds one parent here, and 'kiwi' was given 2; choose one",
+        ),
+        (
+            '[{"id": "g", "children": []},\n{"id": "f", "children": null}]',
+            under("f"),
+            ", line 2: the children of 'f' are null; write [] in its place",
+        ),
+        (
+            '[{"id": "f"}]',
+            under("f", concept=Concept("k", "kiwi", (" a",))),
+            ": the new concept 'kiwi' has ' a'; take the outer spaces out",
+        ),
+    ],
+)
+def test_what_would_not_read_back_is_refused(text: str, additions: Additions, message: str) -> None:
+    assert expansion_refusal(text, additions) == message
+
+
+# Random taxonomies in random files
+
+
+def described(taxonomy: Taxonomy, id: str) -> dict[str, Any]:
+    concept = taxonomy.concept(id)
+    told = {"synonyms": concept.synonyms, "description": concept.definition}
+    return {"id": id, "level": 1, "name": concept.label} | {k: v for k, v in told.items() if v}
+
+
+def nested(taxonomy: Taxonomy) -> Any:
+    """Every concept in full at its first parent, and by its id elsewhere."""
+    objects = {id: described(taxonomy, id) for id in taxonomy}
+    for parent, child in taxonomy.relations:
+        first = taxonomy.parents(child)[0] == parent
+        below = objects[parent].setdefault("items", [])
+        below.append(objects[child] if first else {"id": child})
+    return [objects[id] for id in taxonomy.roots]
+
+
+def flat(taxonomy: Taxonomy) -> Any:
+    concepts = [described(taxonomy, id) | {"broader": taxonomy.parents(id)} for id in taxonomy]
+    return {"date": "today", "concepts": concepts, "more": []}
+
+
+def graph(taxonomy: Taxonomy) -> Any:
+    nodes = [described(taxonomy, id) for id in taxonomy]
+    return {"links": [{"source": p, "target": c} for p, c in taxonomy.relations], "nodes": nodes}
+
+
+def pairs(taxonomy: Taxonomy) -> Any:
+    nodes = [described(taxonomy, id) for id in taxonomy]
+    return {"nodes": nodes, "edges": list(taxonomy.relations)}
+
+
+def listing(taxonomy: Taxonomy) -> Any:
+    return [described(taxonomy, id) | {"children": taxonomy.children(id)} for id in taxonomy]
+
+
+SHAPES = [nested, flat, graph, pairs, listing]
+
+
+@st.composite
+def settings_of_text(draw: st.DrawFn) -> Callable[[Any], str]:
+    """A way to set JSON as text."""
+    indent = draw(st.sampled_from([None, 0, 2, "\t"]))
+    separators = draw(st.sampled_from([(",", ":"), (", ", ": "), (" , ", " : ")]))
+    ascii_only, newline = draw(st.booleans()), draw(st.sampled_from(["\n", "\r\n"]))
+    around = draw(st.sampled_from(["", "\n", " \n\t"]))
+
+    def dumps(value: Any) -> str:
+        text = json.dumps(value, indent=indent, separators=separators, ensure_ascii=ascii_only)
+        return (around + text + around).replace("\n", newline)
+
+    return dumps
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@given(growths(ids=names(breaks=True), labels=names(breaks=True), details=True), settings_of_text())
+@quickly
+def test_a_grown_file_reads_back_in_full(
+    shape: Callable[[Taxonomy], Any], growth: Growth, dumps: Callable[[Any], str]
+) -> None:
+    text = dumps(shape(growth.old))
+    assert read(text) == growth.old
+    assert grown(text, growth.additions).isascii() or not text.isascii()
+
+
+@given(growths(ids=names(without=">"), most_parents=1, details=True), settings_of_text())
+@quickly
+def test_a_grown_file_without_ids_reads_back_by_paths(
+    growth: Growth, dumps: Callable[[Any], str]
+) -> None:
+    def told(taxonomy: Taxonomy) -> dict[tuple[str, ...], tuple[tuple[str, ...], str]]:
+        return {taxonomy.path(c.id): (c.synonyms, c.definition) for c in taxonomy.concepts}
+
+    text = dumps(_without_ids(nested(growth.old)))
+    old = read(text)
+    assert told(old) == told(growth.old)
+    ids = dict(zip(old.labels, old.ids, strict=True))
+    relations = [(ids.get(parent, parent), child) for parent, child in growth.additions.relations]
+    additions = Additions(growth.additions.concepts, relations)
+    new = grown(text, additions)
+    assert told(read(new)) == told(growth.old.expanded(growth.additions))
+
+
+def _without_ids(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_ids(entry) for entry in value]
+    if isinstance(value, dict):
+        return {key: _without_ids(entry) for key, entry in value.items() if key != "id"}
+    return value
+
+
+@given(taxonomies(), st.sampled_from(["food.json", "food"]))
+@quickly
+def test_a_copy_reads_back_in_full(taxonomy: Taxonomy, name: str) -> None:
+    copy = json_format.write(taxonomy, Target(Path(name)))
+    text = copy.files[Path(name)]
+    assert json_format.recognises(source(text, name))
+    assert read(text) == taxonomy
+    assert read(text).ids == taxonomy.ids
+
+
+def test_a_copy_has_a_concept_a_line() -> None:
+    taxonomy = Taxonomy([Concept("f", "früit"), RICH], [("f", "k")])
+    assert json_format.write(taxonomy, Target(Path("food.json"))).files == {
+        Path("food.json"): (
+            '{\n  "concepts": [\n    {"id": "f", "label": "früit"},\n'
+            '    {"id": "k", "label": "kiwi", "parents": ["f"], '
+            '"synonyms": ["actinidia", "kiwifruit"], "definition": "green,\\nand hairy", '
+            '"deprecated": true}\n  ]\n}\n'
+        )
+    }
+
+
+def test_a_copy_grows_a_line_a_concept() -> None:
+    text = json_format.write(FRUIT, Target(Path("food.json"))).files[Path("food.json")]
+    old, new = text.splitlines(), grown(text, under("f")).splitlines()
+    assert new == [
+        *old[:3],
+        old[3] + ",",
+        '    {"id": "kiwi", "label": "kiwi", "parents": ["f"]}',
+        *old[4:],
+    ]
+
+
+KEYS = st.sampled_from(sorted({key for keys in NAMES.values() for key in keys} | {"else"}))
+IDS = st.sampled_from([None, True, 0, 1, 2, 1.5, "a", "b", " a ", "", "1", "a > b"])
+ODD = st.recursive(
+    IDS | st.lists(IDS, max_size=2),
+    lambda inner: st.lists(st.dictionaries(KEYS, inner, max_size=4) | inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.lists(st.dictionaries(KEYS, ODD, min_size=1, max_size=5), min_size=1, max_size=3))
+@quickly
+def test_objects_of_any_kind_are_read_or_refused(entries: list[Any]) -> None:
+    for value in (entries, entries[0], {"nodes": entries, "edges": [["a", "b"]]}):
+        text = json.dumps(value)
+        json_format.recognises(source(text))
+        with suppress(FormatError):
+            read(text)
+
+
+def mangled(text: str, chance: random.Random) -> str:
+    """A text with some slices taken out, doubled, moved or replaced."""
+    for _ in range(chance.randint(1, 3)):
+        start = chance.randrange(len(text) + 1)
+        end = min(len(text), start + chance.choice([0, 1, 1, 2, 5, 20]))
+        other = chance.randrange(len(text) + 1)
+        piece = chance.choice(
+            [
+                "",
+                text[start:end] * 2,
+                text[other : other + 9],
+                chance.choice('{}[],:"\\ \n\t0-e.'),
+                chance.choice(["null", "[]", "{}", "1", '"id"', '"children"', '"\\u0000"', "NaN"]),
+            ]
+        )
+        text = text[:start] + piece + text[end:]
+    return text
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_mangled_file_is_read_and_grown_or_refused(shape: Callable[[Taxonomy], Any]) -> None:
+    chance = random.Random(0)
+    third = Concept("3", "wild apple", ("crab",), "sour")
+    taxonomy = Taxonomy([*FRUIT.concepts, third], [*FRUIT.relations, ("f", "3"), ("a", "3")])
+    texts = [json.dumps(shape(taxonomy), indent=indent) for indent in (None, 2)]
+    for _ in range(400):
+        text = mangled(chance.choice(texts), chance)
+        json_format.recognises(source(text))
+        try:
+            additions = under(read(text).ids[0], concept=Concept("kiwi", "kiwi", ("k",)))
+            extended(text, additions)
+        except FormatError:
+            continue
+        grown(text, additions)

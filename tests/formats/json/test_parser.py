@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import quickly
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.json.parser import Array, Number, Object, line_in, line_of, load, parse
+from taxoexpan.formats.text_file import Source
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=20,
+)
+texts = st.builds(
+    json.dumps,
+    values,
+    ensure_ascii=st.booleans(),
+    indent=st.sampled_from([None, 0, 2, "\t"]),
+    separators=st.sampled_from([(",", ":"), (", ", " : "), (" ,\r\n", ":\n")]),
+)
+
+
+def source(text: str) -> Source:
+    return Source(Path("food.json"), text)
+
+
+def expected(text: str) -> Any:
+    """What the standard library reads, without keys that are there twice."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            raise ValueError("twice")
+        return dict(pairs)
+
+    return json.loads(
+        text, object_pairs_hook=once, parse_int=Number, parse_float=Number, parse_constant=Number
+    )
+
+
+def containers(value: Any) -> Iterator[Object | Array]:
+    if isinstance(value, Object | Array):
+        yield value
+        for inner in value.values() if isinstance(value, Object) else value:
+            yield from containers(inner)
+
+
+@given(texts)
+@quickly
+def test_the_value_is_that_of_the_standard_library(text: str) -> None:
+    assert parse(source(text)) == load(source(text)) == expected(text)
+
+
+@given(texts)
+@quickly
+def test_objects_and_lists_know_where_they_stand(text: str) -> None:
+    for value in containers(parse(source(text))):
+        assert expected(text[value.start : value.end]) == value
+        assert line_of(value) == text.count("\n", 0, value.start) + 1
+        keys = value if isinstance(value, Object) else range(len(value))
+        assert all(line_in(value, key) >= line_of(value) for key in keys)
+
+
+@given(texts, st.data())
+@quickly
+def test_what_is_not_json_is_refused_where_the_standard_library_refuses(
+    text: str, data: st.DataObject
+) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, min(len(text), start + 3)))
+    put = data.draw(st.text('{}[],:"\\ 01-.eE+tfnNI\n\x01a', max_size=3))
+    text = text[:start] + put + text[end:]
+    try:
+        value = expected(text)
+    except ValueError:
+        with pytest.raises(FormatError):
+            parse(source(text))
+    else:
+        assert parse(source(text)) == value
+
+
+@pytest.mark.parametrize("number", ["0", "-0", "12", "1.50", "1e400", "-Infinity", "9" * 5000])
+def test_a_number_is_kept_as_it_is_written(number: str) -> None:
+    value = load(source(f"[{number}]"))
+    assert value == [number]
+    assert isinstance(value[0], Number)
+
+
+def test_lines_are_those_of_keys_and_entries() -> None:
+    value = parse(source('{"a": 1,\n"b": [\n2,\n\n3], "\\u0063": {}}'))
+    assert [line_in(value, key) for key in "abc"] == [1, 2, 5]
+    assert [line_in(value["b"], place) for place in (0, 1)] == [3, 5]
+
+
+def test_what_is_read_without_places_has_no_lines() -> None:
+    assert (line_of({}), line_in({"a": 1}, "a")) == (0, 0)
+
+
+def test_depth_is_no_matter() -> None:
+    depth = 100_000
+    value = load(source("[" * depth + "]" * depth))
+    for _ in range(depth - 1):
+        (value,) = value
+    assert value == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", 1, "not JSON: the end where a value was expected; correct it"),
+        ("[1,\n]", 2, "not JSON: ']' where a value was expected; correct it"),
+        ("[1\n2]", 2, "not JSON: '2' where ',' or ']' was expected; correct it"),
+        ('{"a": 1]', 1, "not JSON: ']' where ',' or '}' was expected; correct it"),
+        ("{\n'a': 1}", 2, 'not JSON: "\'" where a key in double quotes was expected; correct it'),
+        ('{"a" 1}', 1, "not JSON: '1' where ':' was expected; correct it"),
+        ('{"\\u0061" 1}', 1, "not JSON: '1' where ':' was expected; correct it"),
+        ("[]\n{}", 2, "not JSON: '{' where the end of the file was expected; correct it"),
+        (
+            '["a\n"]',
+            1,
+            "not JSON (Invalid control character at); look for a quote that is not closed",
+        ),
+        ('{"a": 1,\n"a": 2}', 2, "the key 'a' is already on line 1; remove one"),
+        ('[{"a": 1, "\\u0061": 2}]', 1, "the key 'a' is already on line 1; remove one"),
+    ],
+)
+def test_an_error_has_its_line(text: str, line: int, message: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        load(source(text))
+    assert str(caught.value) == f"food.json, line {line}: {message}"

@@ -1,0 +1,564 @@
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+import rdflib
+from growing import refusal, written
+from hypothesis import given
+from hypothesis import strategies as st
+from rdflib.compare import isomorphic
+from strategies import Growth, growths, names, quickly
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.output import Target
+from taxoexpan.formats.rdf import skos
+from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.formats.text_file import Reading, Source
+from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
+from taxoexpan.taxonomy.difference import Difference
+
+SUFFIXES = (".ttl", ".nt", ".rdf", ".jsonld")
+PREFIXES = """\
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix ex: <http://food.org/> .
+"""
+FOOD = f"""{PREFIXES}
+ex:food a skos:ConceptScheme .
+ex:fruit a skos:Concept ; skos:prefLabel "fruit"@en , "Obst"@de ; skos:topConceptOf ex:food .
+ex:apple a skos:Concept ; skos:inScheme ex:food ; skos:broader ex:fruit ;
+    skos:prefLabel "apple"@en , "Apfel"@de ; skos:altLabel "malus"@en ; skos:hiddenLabel "aple"@en ;
+    skos:definition "a pome"@en , "ein Kernobst"@de ; skos:exactMatch <http://elsewhere.org/apple> .
+"""
+FRUIT, APPLE, KIWI = (f"http://food.org/{name}" for name in ("fruit", "apple", "kiwi"))
+
+
+def turtle(folder: Path, body: str) -> Path:
+    return written(folder / "food.ttl", PREFIXES + body)
+
+
+def concepts_of(path: Path, language: str | None = None) -> dict[str, Concept]:
+    taxonomy = read(path, reading=Reading(language)).taxonomy
+    return {concept.id.rpartition("/")[2]: concept for concept in taxonomy.concepts}
+
+
+def notes_of(path: Path, language: str | None = None) -> list[tuple[str, str, str]]:
+    return [(n.code, n.place, n.message) for n in read(path, reading=Reading(language)).notes]
+
+
+def in_syntax(path: Path, suffix: str) -> Path:
+    """The same statements in another syntax, as rdflib writes them."""
+    kinds = {".ttl": "turtle", ".nt": "nt", ".rdf": "pretty-xml", ".jsonld": "json-ld"}
+    text = rdflib.Graph().parse(path).serialize(format=kinds[suffix])
+    return written(path.with_name(f"copy{suffix}"), text)
+
+
+def graph_of(path: Path) -> rdflib.Graph:
+    return rdflib.Graph().parse(path)
+
+
+def grown_by(path: Path, additions: Additions, language: str | None = None) -> Path:
+    output = path.with_stem("expanded")
+    write_expanded(path, additions, output, force=True, reading=Reading(language))
+    return output
+
+
+def added_triples(path: Path, additions: Additions, language: str | None = None) -> rdflib.Graph:
+    """What the expanded file says beyond the old one, of which nothing may be gone."""
+    old, new = graph_of(path), graph_of(grown_by(path, additions, language))
+    assert all(triple in new for triple in old)
+    return new - old
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_every_syntax_is_read_alike(tmp_path: Path, suffix: str) -> None:
+    path = in_syntax(written(tmp_path / "food.ttl", FOOD), suffix)
+    document = read(path)
+    food = Taxonomy(
+        [Concept(FRUIT, "fruit"), Concept(APPLE, "apple", ("malus", "aple"), "a pome")],
+        [(FRUIT, APPLE)],
+    )
+    assert not Difference(food, document.taxonomy)
+    assert document.notes == ()
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_is_known_by_its_content_under_any_name(tmp_path: Path, suffix: str) -> None:
+    path = in_syntax(written(tmp_path / "food.ttl", FOOD), suffix)
+    assert set(read(path.rename(tmp_path / "food")).taxonomy) == {FRUIT, APPLE}
+
+
+def test_the_language_of_most_labels_is_taken_unless_one_is_named(tmp_path: Path) -> None:
+    path = turtle(
+        tmp_path,
+        """ex:a skos:prefLabel "Apfel"@de , "apple"@en ; skos:altLabel "Äpfel"@de , "apples"@en ;
+             skos:broader ex:b . ex:b skos:prefLabel "Obst"@de .""",
+    )
+    assert concepts_of(path)["a"] == Concept("http://food.org/a", "Apfel", ("Äpfel",))
+    english = concepts_of(path, "en")
+    assert english["a"] == Concept("http://food.org/a", "apple", ("apples",))
+    assert english["b"].label == "Obst"
+    message = "no label in 'en'; 'Obst' in 'de' is taken"
+    assert notes_of(path, "en") == [("missing-label", "http://food.org/b", message)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "language", "chosen"),
+    [
+        ('"a"@en-GB , "b"@fr', "en", "a"),
+        ('"a"@en , "b"@en-US', "en-US", "b"),
+        ('"a"@en , "b"@fr', "EN-us", "a"),
+        ('"a" , "b"@fr , "c"@de', "de", "c"),
+        ('"a" , "b"@fr', "de", "a"),
+        ('"b"@es , "a"@en', "de", "a"),
+        ('"b"@en , "a"@fr', "de", "a"),
+    ],
+)
+def test_the_nearest_language_stands_in(
+    tmp_path: Path, labels: str, language: str, chosen: str
+) -> None:
+    path = turtle(
+        tmp_path,
+        f'ex:x a skos:Concept ; skos:prefLabel {labels} . ex:y skos:prefLabel "y"@{language} ,'
+        ' "i"@fr , "j"@fr ; skos:broader ex:x .',
+    )
+    assert concepts_of(path, language)["x"].label == chosen
+
+
+def test_a_language_that_no_label_has_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "food.ttl", FOOD)
+    with pytest.raises(FormatError, match="no label is in the language 'fr'; there are: de, en"):
+        read(path, reading=Reading("fr"))
+
+
+def test_either_direction_is_enough_and_both_are_one(tmp_path: Path) -> None:
+    body = "ex:fruit skos:narrower ex:apple , ex:fig . ex:apple skos:broader ex:fruit ."
+    document = read(turtle(tmp_path, body))
+    assert set(document.taxonomy.relations) == {(FRUIT, APPLE), (FRUIT, "http://food.org/fig")}
+    assert {note.code for note in document.notes} == {"undescribed-concept"}
+
+
+def test_top_concepts_are_concepts_and_collections_and_schemes_are_not(tmp_path: Path) -> None:
+    path = turtle(
+        tmp_path,
+        """ex:s skos:hasTopConcept ex:a . ex:b skos:topConceptOf ex:s .
+        ex:list a skos:Collection ; skos:prefLabel "a list" ; skos:inScheme ex:s ;
+          skos:member ex:a .""",
+    )
+    assert set(concepts_of(path)) == {"a", "b"}
+
+
+def test_extended_labels_and_definitions_with_a_history_are_read(tmp_path: Path) -> None:
+    path = turtle(
+        tmp_path,
+        """@prefix xl: <http://www.w3.org/2008/05/skos-xl#> .
+        @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
+        ex:a a skos:Concept ; xl:prefLabel ex:l1 ; xl:altLabel [ xl:literalForm "pomme"@en ] ;
+          skos:definition [ rdf:value "a pome"@en ] .
+        ex:l1 xl:literalForm "apple"@en .""",
+    )
+    assert concepts_of(path)["a"] == Concept("http://food.org/a", "apple", ("pomme",), "a pome")
+
+
+def test_a_scope_note_stands_in_for_a_definition(tmp_path: Path) -> None:
+    path = turtle(
+        tmp_path,
+        """ex:a a skos:Concept ; skos:prefLabel "a" ; skos:scopeNote "only this" .
+        ex:b a skos:Concept ; skos:prefLabel "b" ; skos:scopeNote "x" ; skos:definition "y" .""",
+    )
+    assert [c.definition for c in concepts_of(path).values()] == ["only this", "y"]
+
+
+def test_deprecated_concepts_are_marked(tmp_path: Path) -> None:
+    path = turtle(
+        tmp_path,
+        """@prefix owl: <http://www.w3.org/2002/07/owl#> .
+        ex:a a skos:Concept ; owl:deprecated true . ex:b a skos:Concept ; owl:deprecated false .""",
+    )
+    assert {name: c.deprecated for name, c in concepts_of(path).items()} == {"a": True, "b": False}
+
+
+def test_a_concept_without_a_label_has_another_name_and_a_note(tmp_path: Path) -> None:
+    path = turtle(
+        tmp_path,
+        """@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+        ex:a a skos:Concept ; rdfs:label "apple" . ex:b a skos:Concept ; skos:prefLabel " " .""",
+    )
+    assert {c.label for c in concepts_of(path).values()} == {"apple", "b"}
+    assert [(code, message) for code, _, message in notes_of(path)] == [
+        ("missing-label", "no preferred label; 'apple' is taken"),
+        ("missing-label", "no preferred label; 'b' is taken"),
+    ]
+
+
+def test_a_concept_without_an_iri_is_passed_over_with_a_note(tmp_path: Path) -> None:
+    path = turtle(tmp_path, '[] a skos:Concept ; skos:broader ex:a . ex:a skos:prefLabel "a" .')
+    assert set(concepts_of(path)) == {"a"}
+    assert [code for code, _, _ in notes_of(path)] == ["blank-node"]
+
+
+def test_several_preferred_labels_are_noted(tmp_path: Path) -> None:
+    path = turtle(tmp_path, 'ex:a a skos:Concept ; skos:prefLabel "a"@en , "b"@en , "c"@de .')
+    assert [code for code, _, _ in notes_of(path)] == ["preferred-labels"]
+    assert concepts_of(path)["a"].synonyms == ("b",)
+
+
+def test_the_markup_of_a_literal_is_left_out(tmp_path: Path) -> None:
+    text = rdf_xml("", "a").replace(
+        "</skos:Concept>",
+        '<skos:definition rdf:parseType="Literal">a <b xmlns="http://x">toothed</b> tool &amp; so'
+        "</skos:definition></skos:Concept>",
+    )
+    taxonomy = read(written(tmp_path / "x.rdf", text)).taxonomy
+    assert taxonomy.definitions[0] == "a toothed tool & so"
+
+
+def test_names_in_other_languages_are_kept_to_be_known_by(tmp_path: Path) -> None:
+    taxonomy = read(written(tmp_path / "food.ttl", FOOD)).taxonomy
+    assert taxonomy.foreign_names[taxonomy.index(APPLE)] == ("Apfel",)
+
+
+def test_what_the_file_uses_otherwise_is_no_id_for_a_concept(tmp_path: Path) -> None:
+    path = turtle(
+        tmp_path,
+        """@prefix dct: <http://purl.org/dc/terms/> .
+        ex:c1 a skos:Concept ; skos:exactMatch ex:c2 ; dct:replaces ex:c3 ; skos:inScheme ex:c4 .
+        ex:c5 a skos:Collection ; skos:member ex:c1 , <http://elsewhere.org/c6> .""",
+    )
+    reserved = read(path).taxonomy.reserved
+    assert {iri.rpartition("/")[2] for iri in reserved if "food.org" in iri} == {
+        *("c2", "c3", "c4", "c5")
+    }
+
+
+def test_owl_classes_are_said_not_to_be_read(tmp_path: Path) -> None:
+    path = turtle(tmp_path, "ex:a a <http://www.w3.org/2002/07/owl#Class> .")
+    assert "OWL classes are not read" in refusal(path)
+
+
+def test_a_cycle_is_spelled_out(tmp_path: Path) -> None:
+    message = refusal(turtle(tmp_path, "ex:a skos:broader ex:b . ex:b skos:broader ex:a ."))
+    assert "a cycle: " in message
+    assert "http://food.org/a → http://food.org/b" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "x.ttl",
+            f"{PREFIXES}ex:a a skos:Concept ;\n skos:prefLabel ",
+            ", line 4: not well-formed",
+        ),
+        ("x.ttl", "<a> <b> <c> .", "a relative IRI needs an @base"),
+        ("x.ttl", PREFIXES, "no concept in the file"),
+        ("x.nt", "<http://a/b> <http://a/c>", ", line 1: not well-formed"),
+        (
+            "x.rdf",
+            "<rdf:RDF xmlns:rdf='x'>\n<a>\n</rdf:RDF>",
+            ", line 3: not well-formed: mismatch",
+        ),
+        ("x.rdf", "<?xml version='1.0' encoding='latin-1'?><rdf:RDF/>", "save it as UTF-8"),
+        ("x.jsonld", '{"@context": {}, "@graph": [}', "not well-formed"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    assert message in refusal(written(tmp_path / name, text))
+
+
+class TestNothingIsFetched:
+    """A server that would notice, and files that ask for it."""
+
+    @pytest.fixture
+    def asked(self) -> list[str]:
+        return []
+
+    @pytest.fixture
+    def server(self, asked: list[str]) -> object:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                asked.append(self.path)
+                self.send_response(404)
+                self.end_headers()
+
+            def log_message(self, *_: object) -> None: ...
+
+        server = HTTPServer(("127.0.0.1", 0), Handler)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/x"
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+    @pytest.mark.parametrize(
+        ("name", "text", "message"),
+        [
+            ("x.jsonld", '{"@context": "URL", "@id": "http://a/b"}', "nothing is ever fetched"),
+            ("x.jsonld", '{"@context": {"@import": "URL"}}', "nothing is ever fetched"),
+            ("x.jsonld", '[{"@context": ["URL"], "@id": "http://a/b"}]', "nothing is ever fetched"),
+            (
+                "x.rdf",
+                '<!DOCTYPE x [<!ENTITY e SYSTEM "URL">]><rdf:RDF>&e;</rdf:RDF>',
+                "nothing is ever fetched",
+            ),
+            (
+                "x.rdf",
+                '<!DOCTYPE x [<!ENTITY % e SYSTEM "URL"> %e;]><rdf:RDF/>',
+                "nothing is ever fetched",
+            ),
+            ("x.rdf", '<!DOCTYPE x SYSTEM "URL"><rdf:RDF>&e;</rdf:RDF>', ""),
+            ("x.ttl", "@prefix ex: <URL> . ex:a ex:b ex:c .", "no concept"),
+        ],
+    )
+    def test_from_no_address(
+        self, tmp_path: Path, server: str, asked: list[str], name: str, text: str, message: str
+    ) -> None:
+        assert message in refusal(written(tmp_path / name, text.replace("URL", server)))
+        assert asked == []
+
+
+def rdf_xml(doctype: str, text: str = "&a;") -> str:
+    return (
+        f"<!DOCTYPE rdf:RDF [{doctype}]>"
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" '
+        'xmlns:skos="http://www.w3.org/2004/02/skos/core#">'
+        f'<skos:Concept rdf:about="http://a/b"><skos:prefLabel>{text}</skos:prefLabel>'
+        "</skos:Concept></rdf:RDF>"
+    )
+
+
+def test_entities_that_stand_for_a_name_are_read(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.rdf", rdf_xml('<!ENTITY a "apple">'))
+    assert read(path).taxonomy.labels == ("apple",)
+
+
+@pytest.mark.parametrize(
+    ("doctype", "text"),
+    [
+        (
+            '<!ENTITY e0 "ha">'
+            + "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 10))
+            + '<!ENTITY a "&e9;">',
+            "&a;",
+        ),
+        (f'<!ENTITY a "{"x" * 2000}">', "&a;"),
+        (f'<!ENTITY a "{"x" * 1000}">', "&a;" * 10_000),
+    ],
+)
+def test_entities_that_grow_are_refused(tmp_path: Path, doctype: str, text: str) -> None:
+    assert "write it out" in refusal(written(tmp_path / "x.rdf", rdf_xml(doctype, text)))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.rdf", "<rdf:RDF>" + "<a>" * 100_000),
+        ("x.jsonld", '{"@context":{},"http://a/b":' * 100_000),
+        ("x.jsonld", '{"@context":' + "[" * 100_000),
+        ("x.ttl", "<http://a/b> <http://a/c> " + "(" * 100_000),
+        ("x.ttl", "<http://a/b> <http://a/c> " + "[ <http://a/c> " * 100_000),
+    ],
+)
+def test_what_nests_without_end_is_refused_at_once(tmp_path: Path, name: str, text: str) -> None:
+    assert refusal(written(tmp_path / name, text))
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_new_concept_is_written_in_the_way_of_the_others(tmp_path: Path, suffix: str) -> None:
+    path = in_syntax(written(tmp_path / "food.ttl", FOOD), suffix)
+    kiwi = Concept(KIWI, 'kiwi "gold"', ("actinidia",), "a berry\nfrom China")
+    when = datetime(2026, 3, 1, tzinfo=UTC)
+    provenance = Provenance("taxoexpan 0.1", when, {(FRUIT, KIWI): 0.876})
+    added = added_triples(path, Additions([kiwi], [(FRUIT, KIWI)], provenance))
+    wanted = rdflib.Graph().parse(
+        data=PREFIXES
+        + """ex:kiwi a skos:Concept ; skos:inScheme ex:food ; skos:prefLabel 'kiwi "gold"'@en ;
+        skos:altLabel "actinidia"@en ; skos:definition "a berry\\nfrom China"@en ;
+        skos:broader ex:fruit ; skos:changeNote
+        "Placed under 'fruit' (score 0.88) by taxoexpan 0.1 on 2026-03-01."@en ."""
+    )
+    assert isomorphic(added, wanted)
+
+
+def test_narrower_is_written_where_the_file_uses_it(tmp_path: Path) -> None:
+    path = turtle(tmp_path, 'ex:fruit skos:narrower ex:apple ; skos:prefLabel "fruit" .')
+    gold = Concept("http://food.org/gold", "gold kiwi")
+    relations = [(FRUIT, KIWI), (KIWI, gold.id)]
+    added = added_triples(path, Additions([gold, Concept(KIWI, "kiwi")], relations))
+    narrower = set(added.subject_objects(rdflib.SKOS.narrower))
+    broader = {(child, parent) for child, parent in added.subject_objects(rdflib.SKOS.broader)}
+    pairs = {(rdflib.URIRef(parent), rdflib.URIRef(child)) for parent, child in relations}
+    assert narrower == pairs
+    assert broader == {(child, parent) for parent, child in pairs}
+
+
+def test_a_new_root_is_a_top_concept_where_the_file_has_them(tmp_path: Path) -> None:
+    path = turtle(tmp_path, "ex:s skos:hasTopConcept ex:a . ex:a skos:topConceptOf ex:s .")
+    added = added_triples(path, Additions([Concept(KIWI, "kiwi")], []))
+    scheme, kiwi = rdflib.URIRef("http://food.org/s"), rdflib.URIRef(KIWI)
+    assert (kiwi, rdflib.SKOS.topConceptOf, scheme) in added
+    assert (scheme, rdflib.SKOS.hasTopConcept, kiwi) in added
+    assert (kiwi, rdflib.SKOS.inScheme, scheme) in added
+
+
+def test_a_new_concept_is_in_the_schemes_of_its_parents(tmp_path: Path) -> None:
+    path = turtle(
+        tmp_path,
+        "ex:a skos:inScheme ex:s1 ; a skos:Concept . ex:b skos:inScheme ex:s2 ; a skos:Concept .",
+    )
+    added = added_triples(path, Additions([Concept(KIWI, "k")], [("http://food.org/a", KIWI)]))
+    assert [str(s) for s in added.objects(predicate=rdflib.SKOS.inScheme)] == ["http://food.org/s1"]
+
+
+def test_the_label_is_in_the_language_that_was_named(tmp_path: Path) -> None:
+    path = written(tmp_path / "food.ttl", FOOD)
+    added = added_triples(path, Additions([Concept(KIWI, "Kiwi")], [(FRUIT, KIWI)]), "de")
+    assert (rdflib.URIRef(KIWI), rdflib.SKOS.prefLabel, rdflib.Literal("Kiwi", "de")) in added
+
+
+def test_a_choice_of_a_person_is_noted_as_such(tmp_path: Path) -> None:
+    path = written(tmp_path / "food.ttl", FOOD)
+    by_hand = Provenance("taxoexpan", datetime(2026, 3, 1, tzinfo=UTC), {})
+    grown = grown_by(path, Additions([Concept(KIWI, "kiwi")], [(FRUIT, KIWI)], by_hand))
+    assert "Placed under 'fruit' (chosen by a person) by taxoexpan on 2026-03-01." in (
+        grown.read_text(encoding="utf-8")
+    )
+
+
+def test_turtle_is_appended_with_the_file_s_own_prefixes(tmp_path: Path) -> None:
+    path = written(tmp_path / "food.ttl", FOOD.replace("\n", "\r\n") + "# the end")
+    grown = grown_by(path, Additions([Concept(KIWI, "kiwi")], [(FRUIT, KIWI)])).read_bytes()
+    assert grown.startswith(path.read_bytes())
+    assert grown[len(path.read_bytes()) :].decode().split("\r\n") == [
+        "",
+        "ex:kiwi a skos:Concept ;",
+        "    skos:inScheme ex:food ;",
+        '    skos:prefLabel "kiwi"@en ;',
+        "    skos:broader ex:fruit .",
+        "",
+    ]
+
+
+def test_a_prefix_that_means_something_else_is_not_used(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "x.ttl",
+        "@prefix skos: <http://food.org/> . skos:a a <http://www.w3.org/2004/02/skos/core#Concept>"
+        " .\n@prefix skos: <http://other.org/> .\n",
+    )
+    additions = Additions([Concept(KIWI, "kiwi")], [("http://food.org/a", KIWI)])
+    assert read(grown_by(path, additions)).taxonomy == read(path).taxonomy.expanded(additions)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"@id": "http://food.org/fruit", "@type": "http://www.w3.org/2004/02/skos/core#Concept"}',
+        '[{"@id": "http://food.org/fruit",\n'
+        '"@type": "http://www.w3.org/2004/02/skos/core#Concept"}]',
+        '{"@context": {"skos": "http://www.w3.org/2004/02/skos/core#", "uri": "@id"},\n'
+        ' "@graph": [\n'
+        '  {"uri": "http://food.org/fruit", "@type": "skos:Concept"}\n ],\n "x": 1}\n',
+        '{"@context": {"@vocab": "http://www.w3.org/2004/02/skos/core#", "@language": "de"},\n'
+        ' "@id": "http://food.org/fruit", "@type": "Concept", "prefLabel": "Obst"}',
+    ],
+)
+def test_json_ld_grows_whatever_its_shape(tmp_path: Path, text: str) -> None:
+    path = written(tmp_path / "x.jsonld", text)
+    additions = Additions([Concept(KIWI, "kiwi")], [(FRUIT, KIWI)])
+    assert read(grown_by(path, additions)).taxonomy == read(path).taxonomy.expanded(additions)
+
+
+@pytest.mark.parametrize(
+    "root",
+    [
+        'xmlns:rdf="{rdf}" xmlns:skos="{skos}"',
+        'xmlns:rdf="{rdf}" xmlns:s="{skos}" xml:lang="de" xml:base="http://food.org/"',
+        'xmlns:rdf="{rdf}" xmlns:skos="http://other.org/" xmlns:s="{skos}"',
+    ],
+)
+@pytest.mark.parametrize(
+    "end", ["\n</rdf:RDF>", "</rdf:RDF>\n<!-- </rdf:RDF> -->", "\r\n  </rdf:RDF >"]
+)
+def test_rdf_xml_grows_whatever_its_prefixes(tmp_path: Path, root: str, end: str) -> None:
+    declared = root.format(rdf=rdflib.RDF, skos=rdflib.SKOS)
+    name = "s" if "xmlns:s=" in root else "skos"
+    text = f'<rdf:RDF {declared}>\n<{name}:Concept rdf:about="{FRUIT}"/>{end}'
+    path = written(tmp_path / "x.rdf", text)
+    additions = Additions([Concept(KIWI, "kiwi & <co>\r\n")], [(FRUIT, KIWI)])
+    grown = grown_by(path, additions)
+    kiwi = read(grown).taxonomy.concept(KIWI)
+    assert kiwi.label == "kiwi & <co>"
+    assert len(graph_of(grown)) == len(graph_of(path)) + 3
+
+
+@pytest.mark.parametrize(
+    ("concept", "message"),
+    [
+        (Concept("kiwi", "kiwi"), "the id 'kiwi' of 'kiwi' is no IRI"),
+        (Concept("http://food.org/food", "food"), "is used for something else here"),
+    ],
+)
+def test_an_id_that_cannot_be_used_is_refused(
+    tmp_path: Path, concept: Concept, message: str
+) -> None:
+    path = written(tmp_path / "food.ttl", FOOD)
+    with pytest.raises(FormatError, match=message):
+        grown_by(path, Additions([concept], [(FRUIT, concept.id)]))
+
+
+IRIS = (
+    names(without=" \"'|&")
+    .map(lambda name: "http://a.org/" + name.replace("\u00a0", ""))
+    .filter(skos.is_iri)
+)
+WORDS = names(breaks=True)
+
+
+@given(growths(ids=IRIS, labels=WORDS, details=True), st.sampled_from(SUFFIXES))
+@quickly
+def test_what_is_written_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, growth: Growth, suffix: str
+) -> None:
+    path = tmp_path_factory.mktemp("copy") / f"x{suffix}"
+    copy = skos.write(growth.old, Target(path, language="en"))
+    source = Source(path, copy.files[path])
+    assert skos.read(source).taxonomy == unrepeated(growth.old)
+    assert len(graph_of(written(path, copy.files[path]))) > len(growth.old)
+
+
+@given(growths(ids=IRIS, labels=WORDS, details=True), st.sampled_from(SUFFIXES))
+@quickly
+def test_a_grown_file_says_all_that_it_said_and_the_additions(
+    tmp_path_factory: pytest.TempPathFactory, growth: Growth, suffix: str
+) -> None:
+    path = tmp_path_factory.mktemp("grown") / f"x{suffix}"
+    path.write_bytes(skos.write(growth.old, Target(path)).files[path].encode())
+    output = path.with_stem("expanded")
+    write_expanded(path, growth.additions, output)
+    assert read(output).taxonomy == unrepeated(growth.old.expanded(growth.additions))
+    old, new = graph_of(path), graph_of(output)
+    assert not old - new
+    subjects = {rdflib.URIRef(concept.id) for concept in growth.additions.concepts}
+    assert {subject for subject, _, _ in new - old} == subjects
+
+
+def unrepeated(taxonomy: Taxonomy) -> Taxonomy:
+    """The taxonomy as SKOS can say it: no synonym twice, none that is the label."""
+    return Taxonomy(
+        [
+            Concept(
+                c.id,
+                c.label,
+                tuple(s for s in dict.fromkeys(c.synonyms) if s != c.label),
+                c.definition,
+            )
+            for c in taxonomy.concepts
+        ],
+        taxonomy.relations,
+    )

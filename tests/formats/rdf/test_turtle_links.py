@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import quickly
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.rdf.turtle_links import Turtle
+from taxoexpan.formats.text_file import Source
+
+HARD = """\
+# @prefix in a comment is none: <http://no/a> <http://no/b> <http://no/c> .
+@prefix e: <http://x.org/> . @prefix : <http://x.org/#>.
+PREFIX f: <http://x.org/f/>
+@base <http://x.org/dir/file> .
+e:a a e:C ; e:b e:c , <rel> , <#frag>, "e:x , e:y ." , 'a . b'@en-GB , 1.5 , .5, true,e:d.
+e:a.b e:p\\~q "\"\"long " text
+e:no e:no e:no . ''' "\"\" , '''other ' one''' , "5"^^e:int , e:z ;; e:r e:s ; .
+[] e:b e:c . [ e:b e:c ; e:d [ e:e e:f , e:g ] ] e:h e:i .
+e:l e:b ( e:m [ e:n e:o ] "p" ) , e:q # , e:no
+  , e:t .
+BASE <http://y.org/> <u> e:v <w\\u0041> . :x :y: :z .
+_:n e:b _:m . e:s e:b _:m, e:w.
+@prefix e: <http://z.org/> . e:a e:b e:c .
+e:%41 e:b e:1-2 .
+"""
+
+
+def links(text: str) -> set[tuple[str, str, str]]:
+    source = Source(Path("x.ttl"), text)
+    return {(link.subject, link.predicate, link.object) for link in Turtle(source).links()}
+
+
+def triples(text: str) -> set[tuple[str, str, str]]:
+    found = set()
+    for quad in ox.parse(text, format=ox.RdfFormat.TURTLE):
+        parts = (quad.subject, quad.predicate, quad.object)
+        if all(isinstance(part, ox.NamedNode) for part in parts):
+            found.add(tuple(part.value for part in parts))
+    return found
+
+
+def test_links_are_those_that_the_parser_knows() -> None:
+    assert links(HARD) == triples(HARD)
+    assert len(links(HARD)) == 14
+
+
+IRIS = [f"http://x.org/{name}" for name in ("a", "b.c", "d-e", "f/g", "h%20i", "é水", "1", "")]
+NODES = st.sampled_from([*map(ox.NamedNode, IRIS), ox.BlankNode("n")])
+TEXT = st.text("ab\"'\\\n.;,#<>é", max_size=6)
+OBJECTS = NODES | TEXT.map(ox.Literal) | TEXT.map(lambda text: ox.Literal(text, language="en"))
+STATEMENTS = st.builds(ox.Triple, NODES, st.sampled_from(IRIS[:3]).map(ox.NamedNode), OBJECTS)
+
+
+@given(
+    told=st.lists(STATEMENTS, max_size=12),
+    syntax=st.sampled_from([ox.RdfFormat.TURTLE, ox.RdfFormat.N_TRIPLES]),
+    prefixes=st.sampled_from([{}, {"x": "http://x.org/"}, {"": "http://x.org/b", "y": "http://"}]),
+)
+@quickly
+def test_links_of_any_statements_are_found_and_stand_where_they_are_said_to(
+    told: list[ox.Triple], syntax: ox.RdfFormat, prefixes: dict[str, str]
+) -> None:
+    text = ox.serialize(told, format=syntax, prefixes=prefixes).decode()
+    assert links(text) == triples(text)
+    turtle = Turtle(Source(Path("x.ttl"), text))
+    for link in turtle.links():
+        token = text[link.start : link.end]
+        changed = text[: link.start] + turtle.spelled("http://x.org/new", token)
+        changed += text[link.end :]
+        new = (link.subject, link.predicate, "http://x.org/new")
+        assert new in triples(changed)
+        assert triples(changed) - {new} <= triples(text)
+
+
+def test_a_name_is_short_where_the_other_was_and_whole_where_it_must_be() -> None:
+    turtle = Turtle(Source(Path("x.ttl"), "@prefix e: <http://x.org/> ."))
+    assert list(turtle.links()) == []
+    assert turtle.spelled("http://x.org/a-1", "e:b") == "e:a-1"
+    assert turtle.spelled("http://x.org/a.", "e:b") == "<http://x.org/a.>"
+    assert turtle.spelled("http://x.org/a/b", "e:b") == "<http://x.org/a/b>"
+    assert turtle.spelled("http://x.org/a", "<b>") == "<http://x.org/a>"
+    assert turtle.spelled("http://y.org/a", "e:b") == "<http://y.org/a>"
+
+
+def test_what_cannot_be_followed_is_refused_with_its_line() -> None:
+    text = "@prefix e: <http://x.org/> .\ne:a e:b e:c {| e:d e:e |} .\n"
+    with pytest.raises(FormatError, match=r"line 2: '\{\| e:d .* cannot be followed here"):
+        links(text)

@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from growing import (
+    QUOTING,
+    added_text,
+    csv_lines,
+    expansion_refusal,
+    grown,
+    refusal,
+    under,
+    written,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import Growth, Style, growths, names, quickly, styles
+
+from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+HEADER = ("id", "label", "parents", "definition", "synonyms")
+FULL = ",".join(HEADER) + "\n"
+RICH = Concept("k1", "kiwi", ("actinidia", "kiwifruit"), "green,\nand hairy")
+
+
+def fruit(folder: Path, text: str = "id,label,parents\nf,fruit,\na,apple,f\n") -> Path:
+    return written(folder / "food.csv", text)
+
+
+def test_every_column_has_its_meaning(tmp_path: Path) -> None:
+    path = fruit(tmp_path, FULL + "f,fruit,,sweet,\nr,red,,,\na,apple,f|r,,pomme | malus\n")
+    expected = Taxonomy(
+        [
+            Concept("f", "fruit", (), "sweet"),
+            Concept("r", "red"),
+            Concept("a", "apple", ("pomme", "malus")),
+        ],
+        [("f", "a"), ("r", "a")],
+    )
+    assert read(path).taxonomy == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("food.csv", "concept_id,name,parent_id\nf,fruit,\na,apple,f\n"),
+        ("food.csv", "parent;title;code\n;fruit;f\nf;apple;a\n"),
+        ("food.csv", "\ufeffURI,prefLabel,Broader\r\nf,fruit,\r\na,apple,f\r\n"),
+        ("food.tsv", "id\tterm\tparents\na\tapple\tf\nf\tfruit\t\n"),
+        ("food.csv", '"id","label","parent ids"\n"f","fruit",""\n"a","apple","f"\n'),
+    ],
+)
+def test_columns_have_several_names(tmp_path: Path, name: str, text: str) -> None:
+    expected = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
+    assert read(written(tmp_path / name, text)).taxonomy == expected
+
+
+def test_without_ids_a_label_is_the_id(tmp_path: Path) -> None:
+    taxonomy = read(fruit(tmp_path, "label,parents\nfruit,\napple,fruit\n")).taxonomy
+    assert taxonomy.children("fruit") == ("apple",)
+
+
+def test_without_labels_an_id_is_the_label(tmp_path: Path) -> None:
+    taxonomy = read(fruit(tmp_path, "id,parents\nf,\na,f\n")).taxonomy
+    assert taxonomy.labels == ("f", "a")
+
+
+def test_a_blank_id_or_label_is_filled_from_the_other(tmp_path: Path) -> None:
+    taxonomy = read(fruit(tmp_path, "id,label,parents\n,fruit,\na,,fruit\n")).taxonomy
+    assert set(taxonomy.concepts) == {Concept("fruit", "fruit"), Concept("a", "a")}
+
+
+def test_labels_may_be_repeated(tmp_path: Path) -> None:
+    taxonomy = read(fruit(tmp_path, "id,label,parents\n1,food,\n2,food,1\n")).taxonomy
+    assert taxonomy.labels == ("food", "food")
+
+
+def test_an_id_may_hold_the_sign_between_parents(tmp_path: Path) -> None:
+    taxonomy = read(fruit(tmp_path, "id,label,parents\na|b,x,\nc,y,a|b\n")).taxonomy
+    assert taxonomy.parents("c") == ("a|b",)
+
+
+def test_one_concept_without_a_relation_reads_fine(tmp_path: Path) -> None:
+    assert len(read(fruit(tmp_path, "id,label,parents\nf,fruit,\n")).taxonomy) == 1
+
+
+def test_a_parent_given_twice_is_noted(tmp_path: Path) -> None:
+    (note,) = read(fruit(tmp_path, "id,label,parents\nf,fruit,\na,apple,f|f\n")).notes
+    assert (note.line, note.message) == (3, "'a' under 'f' is given more than once")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("f,fruit\n", ", line 2: 2 cells, but the header has 3; add what is missing"),
+        (
+            "f,fruit,a,b\n",
+            ", line 2: 4 cells, but the header has 3; quote the cells that hold a comma",
+        ),
+        (
+            "f,fruit,\n, ,f\n",
+            ", line 3: neither an id nor a label; name the concept, or remove the row",
+        ),
+        (
+            "f,fruit,\na,apple,\nf,fig,\n",
+            ", line 4: the id 'f' is already on line 2; "
+            "an id names one concept, so remove or rename one",
+        ),
+        (
+            "f,fruit,\na,apple,ghost\n",
+            ", line 3: no concept has the id 'ghost'; add the concept, or correct the id",
+        ),
+        (
+            "f,fruit,\na,apple,fruit\n",
+            ", line 3: no concept has the id 'fruit'; "
+            "relations name ids, and 'fruit' is the label of 'f'; write that",
+        ),
+        (
+            "f,fruit,f\n",
+            ", line 2: 'f' is given as its own parent; remove the relation or correct it",
+        ),
+        ("", ": no concept in the file; it needs at least one"),
+    ],
+)
+def test_a_bad_table_is_refused(tmp_path: Path, body: str, message: str) -> None:
+    path = fruit(tmp_path, "id,label,parents\n" + body)
+    assert refusal(path) == f"{path}{message}"
+
+
+def test_a_cycle_is_refused_with_its_lines(tmp_path: Path) -> None:
+    path = fruit(tmp_path, "id,label,parents\na,A,b\nx,X,\nb,B,a\n")
+    message = refusal(path)
+    assert message.startswith(f"{path}, line 2: a cycle: ")
+    assert message.endswith("(lines 2, 4)")
+
+
+def test_a_header_without_parents_is_refused_when_the_format_is_named(tmp_path: Path) -> None:
+    path = fruit(tmp_path, "id,label\nf,fruit\n")
+    assert refusal(path, "rows") == (
+        f"{path}, line 1: the header must name id or label, and parents; it is ['id', 'label']"
+    )
+
+
+@given(
+    growths(ids=names(without="|", breaks=True), labels=names(breaks=True), details=True),
+    styles(),
+    st.sampled_from(QUOTING),
+)
+@quickly
+def test_the_old_file_is_a_prefix_and_the_new_reads_back_in_full(
+    tmp_path_factory: pytest.TempPathFactory, growth: Growth, style: Style, quoting: Literal[0, 1]
+) -> None:
+    old = growth.old
+    rows = [
+        (c.id, c.label, "|".join(old.parents(c.id)), c.definition, "|".join(c.synonyms))
+        for c in old.concepts
+    ]
+    path = tmp_path_factory.mktemp("rows") / "food.csv"
+    path.write_bytes(style.encode(csv_lines([HEADER, *rows], quoting=quoting)))
+    assert read(path).taxonomy == old
+    assert read(grown(path, growth.additions)).taxonomy == old.expanded(growth.additions)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (FULL + "f,fruit,,,\n", 'k1,kiwi,f,"green,\nand hairy",actinidia|kiwifruit\n'),
+        ("parents\tid\tlabel\n\tf\tfruit", "\nf\tk1\tkiwi\n"),
+        ('"id","label","parents"\r\n"f","fruit",""\r\n', '"k1","kiwi","f"\r\n'),
+        ("id,label,parents,colour\nf,fruit,,red\n", "k1,kiwi,f,\n"),
+    ],
+)
+def test_a_row_is_added_in_the_style_of_the_table(tmp_path: Path, text: str, expected: str) -> None:
+    assert added_text(fruit(tmp_path, text), under("f", concept=RICH)) == expected
+
+
+def test_several_parents_stand_in_one_cell(tmp_path: Path) -> None:
+    assert added_text(fruit(tmp_path), under("f", "a")) == "kiwi,kiwi,f|a\n"
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "lost"),
+    [
+        ("id,label,parents,definition,synonyms", "f,fruit,,,", []),
+        ("id,label,parents,synonyms", "f,fruit,,", ["definitions"]),
+        ("id,parents", "f,", ["labels", "synonyms", "definitions"]),
+        ("label,parents,definition", "f,,", ["ids", "synonyms"]),
+    ],
+)
+def test_what_has_no_column_is_returned_as_lost(
+    tmp_path: Path, header: str, row: str, lost: list[str]
+) -> None:
+    path = fruit(tmp_path, f"{header}\n{row}\n")
+    assert write_expanded(path, under("f", concept=RICH), tmp_path / "new.csv").lost == lost
+
+
+def test_where_ids_have_no_column_new_parents_are_named_by_label(tmp_path: Path) -> None:
+    additions = Additions([Concept("1", "berry"), Concept("2", "kiwi")], [("f", "1"), ("1", "2")])
+    path = fruit(tmp_path, "label,parents\nf,\n")
+    assert added_text(path, additions) == "berry,f\nkiwi,berry\n"
+
+
+@pytest.mark.parametrize("ids", [("1",), ("1", "2")])
+def test_where_ids_have_no_column_a_taken_name_is_refused(
+    tmp_path: Path, ids: tuple[str, ...]
+) -> None:
+    name = "f" if len(ids) == 1 else "kiwi"
+    path = fruit(tmp_path, "label,parents\nf,\n")
+    message = expansion_refusal(path, Additions([Concept(id, name) for id in ids], []))
+    assert message.startswith(f"{path}: {name!r} is already a name in this file")
+
+
+@pytest.mark.parametrize("parents", [("a|b", "c"), ("a", "b")])
+def test_parents_that_would_be_read_back_as_others_are_refused(
+    tmp_path: Path, parents: tuple[str, ...]
+) -> None:
+    path = fruit(tmp_path, "id,label,parents\na,a,\nb,b,\nc,c,\na|b,x,\n")
+    assert expansion_refusal(path, under(*parents)) == (
+        f"{path}: the id 'a|b' holds '|', which stands between several parents; "
+        "choose one parent for 'kiwi'"
+    )

@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from growing import (
+    QUOTING,
+    added_text,
+    csv_lines,
+    expansion_refusal,
+    grown,
+    refusal,
+    under,
+    written,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import Growth, Style, growths, names, quickly, styles
+
+from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+
+def fruit(folder: Path, text: str = "child,parent\napple,fruit\n") -> Path:
+    return written(folder / "food.csv", text)
+
+
+FRUIT = Taxonomy([Concept("fruit", "fruit"), Concept("apple", "apple")], [("fruit", "apple")])
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("food.csv", "child,parent\napple,fruit\n"),
+        ("food.csv", "parent,child\nfruit,apple\n"),
+        ("food.csv", "child;parent\napple;fruit\n"),
+        ("food.csv", "\ufeffchild,parent\r\napple,fruit\r\n"),
+        ("food.csv", '"child","parent"\n"apple","fruit"\n'),
+        ("food.csv", "Child , Parent\n apple , fruit \n\n"),
+        ("food.tsv", "child\tparent\napple\tfruit\n"),
+        ("food.txt", "hyponym\thypernym\napple\tfruit"),
+        ("food.csv", "note,child_id,parent_id\nred,apple,fruit\n"),
+        ("food.csv", "child,parent\nfruit,\napple,fruit\n"),
+    ],
+)
+def test_an_edge_list_is_read_however_it_is_laid_out(tmp_path: Path, name: str, text: str) -> None:
+    assert read(written(tmp_path / name, text)).taxonomy == FRUIT
+
+
+def test_a_name_may_hold_commas_quotes_and_line_breaks(tmp_path: Path) -> None:
+    path = fruit(tmp_path, 'child,parent\n"fig, ""dried""\nor fresh",fruit\n')
+    assert read(path).taxonomy.children("fruit") == ('fig, "dried"\nor fresh',)
+
+
+def test_a_blank_parent_makes_a_concept_without_one(tmp_path: Path) -> None:
+    taxonomy = read(fruit(tmp_path, "child,parent\nfruit,\nstone,\n")).taxonomy
+    assert taxonomy.roots == ("fruit", "stone")
+    assert taxonomy.relation_count == 0
+
+
+def test_one_concept_alone_reads_fine(tmp_path: Path) -> None:
+    assert list(read(fruit(tmp_path, "child,parent\nfruit,\n")).taxonomy) == ["fruit"]
+
+
+def test_a_repeated_relation_is_noted_and_held_once(tmp_path: Path) -> None:
+    document = read(fruit(tmp_path, "child,parent\na,b\nc,b\na,b\n"))
+    assert document.taxonomy.relation_count == 2
+    (note,) = document.notes
+    assert (note.line, note.message) == (4, "'a' under 'b' is given more than once")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("a,b\nc\n", ", line 3: 1 cells, but the header has 2; add what is missing"),
+        ("a,b,c\n", ", line 2: 3 cells, but the header has 2; quote the cells that hold a comma"),
+        ("a,b\n,b\n", ", line 3: the child is blank; name it, or remove the row"),
+        (
+            "a,b\nb,b\n",
+            ", line 3: 'b' is given as its own parent; remove the relation or correct it",
+        ),
+        ("", ": no concept in the file; it needs at least one"),
+    ],
+)
+def test_a_bad_table_is_refused(tmp_path: Path, body: str, message: str) -> None:
+    path = fruit(tmp_path, "child,parent\n" + body)
+    assert refusal(path) == f"{path}{message}"
+
+
+def test_lines_are_counted_through_line_breaks_in_cells(tmp_path: Path) -> None:
+    path = fruit(tmp_path, 'child,parent\n"a\nb\nc",d\n,x\n')
+    assert refusal(path).startswith(f"{path}, line 5: the child is blank")
+
+
+def test_a_cycle_is_spelled_out_with_its_lines(tmp_path: Path) -> None:
+    path = fruit(tmp_path, "child,parent\nx,a\na,b\nb,c\nc,a\n")
+    message = refusal(path)
+    assert message.startswith(f"{path}, line 3: a cycle: ")
+    assert "c → b → a → c" in message or "b → a → c → b" in message or "a → c → b → a" in message
+    assert message.endswith("remove one of these relations (lines 3, 4, 5)")
+
+
+def test_of_a_long_cycle_only_some_lines_are_named(tmp_path: Path) -> None:
+    rows = "".join(f"{n},{(n + 1) % 9}\n" for n in range(9))
+    path = fruit(tmp_path, "child,parent\n" + rows)
+    assert refusal(path).endswith("(lines 2, 3, 4, 5, 6, …)")
+
+
+def test_an_unclosed_quote_is_refused_where_it_opens(tmp_path: Path) -> None:
+    path = fruit(tmp_path, 'child,parent\na,b\n"c,b\nd,b\n')
+    assert refusal(path) == (
+        f"{path}, line 3: not a well-formed table (unexpected end of data); "
+        "look for a quote that is not closed"
+    )
+
+
+def test_a_header_without_child_and_parent_is_refused_when_the_format_is_named(
+    tmp_path: Path,
+) -> None:
+    path = fruit(tmp_path, "below,above\napple,fruit\n")
+    assert refusal(path, "edges") == (
+        f"{path}, line 1: the header must name child and parent; it is ['below', 'above']"
+    )
+
+
+@pytest.mark.parametrize("text", ["child,parent\ra,b\r", "x" * 200_000])
+def test_a_first_line_that_is_no_header_is_refused(tmp_path: Path, text: str) -> None:
+    path = fruit(tmp_path, text)
+    assert refusal(path, "edges").startswith(f"{path}, line 1: not a table with a header (")
+
+
+@given(
+    growths(ids=names(breaks=True)),
+    styles(),
+    st.sampled_from(",;\t"),
+    st.sampled_from(QUOTING),
+)
+@quickly
+def test_the_old_file_is_a_prefix_and_the_new_reads_back_in_full(
+    tmp_path_factory: pytest.TempPathFactory,
+    growth: Growth,
+    style: Style,
+    delimiter: str,
+    quoting: Literal[0, 1],
+) -> None:
+    roots = [[root, ""] for root in growth.old.roots]
+    relations = [[child, parent] for parent, child in growth.old.relations]
+    path = tmp_path_factory.mktemp("edges") / "food.csv"
+    rows = [["child", "parent"], *roots, *relations]
+    path.write_bytes(style.encode(csv_lines(rows, delimiter, quoting)))
+    assert read(path).taxonomy == growth.old
+    assert read(grown(path, growth.additions)).taxonomy == growth.old.expanded(growth.additions)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("child,parent\napple,fruit\n", "kiwi,fruit\n"),
+        ("parent\tchild\r\nfruit\tapple", "\r\nfruit\tkiwi\r\n"),
+        ('"child";"parent"\n"apple";"fruit"\n', '"kiwi";"fruit"\n'),
+        ("child,note,parent\napple,red,fruit\n", "kiwi,,fruit\n"),
+    ],
+)
+def test_a_row_is_added_in_the_style_of_the_table(tmp_path: Path, text: str, expected: str) -> None:
+    assert added_text(fruit(tmp_path, text), under("fruit")) == expected
+
+
+def test_a_new_concept_without_a_parent_gets_a_blank_one(tmp_path: Path) -> None:
+    assert added_text(fruit(tmp_path), under()) == "kiwi,\n"
+
+
+def test_a_name_alone_has_a_place(tmp_path: Path) -> None:
+    rich = Concept("k1", "kiwi", ("actinidia",), "a fruit")
+    lost = write_expanded(fruit(tmp_path), under("fruit", concept=rich), tmp_path / "new.csv").lost
+    assert lost == ["ids", "synonyms", "definitions"]
+    assert "kiwi" in read(tmp_path / "new.csv").taxonomy
+
+
+def test_a_new_concept_is_written_by_name_as_a_parent_too(tmp_path: Path) -> None:
+    additions = Additions(
+        [Concept("1", "berry"), Concept("2", "kiwi")], [("fruit", "1"), ("1", "2")]
+    )
+    assert added_text(fruit(tmp_path), additions) == "berry,fruit\nkiwi,berry\n"
+
+
+@pytest.mark.parametrize(
+    "concepts", [[Concept("1", "apple")], [Concept("1", "kiwi"), Concept("2", "kiwi")]]
+)
+def test_a_name_that_is_taken_is_refused(tmp_path: Path, concepts: list[Concept]) -> None:
+    additions = Additions(concepts, [("fruit", concept.id) for concept in concepts])
+    name = concepts[0].label
+    assert expansion_refusal(fruit(tmp_path), additions) == (
+        f"{tmp_path / 'food.csv'}: {name!r} is already a name in this file, and a name is its own "
+        "id here; give the new concept another name"
+    )

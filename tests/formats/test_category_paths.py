@@ -1,0 +1,329 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from growing import KIWI, added_text, csv_lines, expansion_refusal, grown, refusal, under, written
+from hypothesis import given
+from strategies import Growth, Style, growths, names, quickly, styles
+
+from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+SHOPIFY = """\
+# Shopify Product Taxonomy - Categories: 2024-07
+# Format: {GID} : {Ancestor name} > ... > {Category name}
+
+gid://shopify/TaxonomyCategory/fo     : Food
+gid://shopify/TaxonomyCategory/fo-1   : Food > Fruit
+gid://shopify/TaxonomyCategory/fo-1-1 : Food > Fruit > Apples
+"""
+GOOGLE = """\
+# Google_Product_Taxonomy_Version: 2021-09-21
+412 - Food
+430 - Food > Fruit
+6566 - Food > Fruit > Apples
+"""
+BARE = """\
+# Google_Product_Taxonomy_Version: 2021-09-21
+Food
+Food > Fruit
+Food > Fruit > Apples
+"""
+TABLE = """\
+id,path
+1,Food
+2,Food > Fruit
+3,Food > Fruit > Apples
+"""
+
+
+def file(folder: Path, text: str, name: str = "food.txt") -> Path:
+    return written(folder / name, text)
+
+
+def foods(*ids: str) -> Taxonomy:
+    concepts = map(Concept, ids, ("Food", "Fruit", "Apples"))
+    return Taxonomy(concepts, [(ids[0], ids[1]), (ids[1], ids[2])])
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        (SHOPIFY, [f"gid://shopify/TaxonomyCategory/fo{end}" for end in ("", "-1", "-1-1")]),
+        (GOOGLE, ["412", "430", "6566"]),
+        (BARE, ["Food", "Food > Fruit", "Food > Fruit > Apples"]),
+        (BARE.replace(" > ", ">"), ["Food", "Food > Fruit", "Food > Fruit > Apples"]),
+        (TABLE, ["1", "2", "3"]),
+        (TABLE.replace(",", ";"), ["1", "2", "3"]),
+        (TABLE.replace("id,path", "code,Category Path"), ["1", "2", "3"]),
+        (
+            "path\nFood\nFood>Fruit\nFood>Fruit>Apples\n",
+            ["Food", "Food > Fruit", "Food > Fruit > Apples"],
+        ),
+    ],
+)
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_paths_are_read_however_they_are_written(
+    tmp_path: Path, text: str, ids: list[str], newline: str, mark: str
+) -> None:
+    path = file(tmp_path, mark + text.replace("\n", newline))
+    assert read(path, "paths").taxonomy == foods(*ids)
+    assert read(path, "paths").notes == ()
+
+
+@pytest.mark.parametrize("text", [SHOPIFY, GOOGLE, BARE, TABLE])
+def test_paths_are_recognised_by_their_content(tmp_path: Path, text: str) -> None:
+    assert read(file(tmp_path, text)).taxonomy.depth == 3
+
+
+def test_one_name_under_two_parents_makes_two_concepts(tmp_path: Path) -> None:
+    taxonomy = read(file(tmp_path, "A > Other\nB > Other\n")).taxonomy
+    assert taxonomy.labels.count("Other") == 2
+
+
+def test_an_intermediate_path_without_a_line_is_a_category_with_a_note(tmp_path: Path) -> None:
+    document = read(file(tmp_path, "1 - Food\n9 - Food > Fruit > Apples\n"), "paths")
+    assert document.taxonomy == Taxonomy(
+        [Concept("1", "Food"), Concept("Food > Fruit", "Fruit"), Concept("9", "Apples")],
+        [("1", "Food > Fruit"), ("Food > Fruit", "9")],
+    )
+    (note,) = document.notes
+    message = "'Food > Fruit' has no line of its own; it is taken as a category too"
+    assert (note.line, note.message) == (2, message)
+
+
+def test_a_parent_may_come_after_its_children(tmp_path: Path) -> None:
+    document = read(file(tmp_path, "A > B > C\nA > B\nA\n"))
+    assert (len(document.taxonomy), document.notes) == (3, ())
+
+
+def test_a_single_path_without_a_relation_reads_fine_when_the_format_is_named(
+    tmp_path: Path,
+) -> None:
+    assert read(file(tmp_path, "Food\n"), "paths").taxonomy.labels == ("Food",)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "A\nA > > B\n",
+            ", line 2: a blank part in the path 'A > > B'; name it, or take the '>' out",
+        ),
+        ("A\nA > \n", ", line 2: a blank part in the path 'A >'; name it, or take the '>' out"),
+        ("A > B\n> B\n", ", line 2: a blank part in the path '> B'; name it, or take the '>' out"),
+        (
+            "path,x\nA,1\n,2\n",
+            ", line 3: a blank part in the path ''; name it, or take the '>' out",
+        ),
+        ("A\nA > B\n\nA>B\n", ", line 4: the path 'A > B' is already on line 2; remove one"),
+        (
+            "1 - A\n2 - A > B\n1 - A > C\n",
+            ", line 3: the id '1' is already on line 1; "
+            "an id names one concept, so remove or rename one",
+        ),
+        ("# nothing\n", ": no concept in the file; it needs at least one"),
+        ("id,path\n", ": no concept in the file; it needs at least one"),
+        (
+            "id,path\n1,A,B\n",
+            ", line 2: 3 cells, but the header has 2; quote the cells that hold a comma",
+        ),
+        (
+            " > ".join("A" * 201),
+            ", line 1: a path of 201 parts, and 200 is the most; is this a path file?",
+        ),
+    ],
+)
+def test_a_bad_path_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = file(tmp_path, text)
+    assert refusal(path, "paths") == f"{path}{message}"
+
+
+def label_paths(taxonomy: Taxonomy) -> set[tuple[str, ...]]:
+    return {taxonomy.path(id) for id in taxonomy}
+
+
+NAMES = names(without=">")
+
+
+@given(growths(ids=names(without=">#:-"), most_parents=1), styles())
+@quickly
+def test_an_old_file_of_bare_paths_is_a_prefix_and_the_new_reads_back_in_full(
+    tmp_path_factory: pytest.TempPathFactory, growth: Growth, style: Style
+) -> None:
+    # Without an id of its own, a concept is known by its path.
+    path = tmp_path_factory.mktemp("paths") / "food.txt"
+    path.write_bytes(style.encode([" > ".join(growth.old.path(id)) for id in growth.old]))
+    old = read(path, "paths").taxonomy
+    ids = {old.concept(id).label: id for id in old}
+    relations = [(ids.get(parent, parent), child) for parent, child in growth.additions.relations]
+    additions = Additions(growth.additions.concepts, relations)
+    new = read(grown(path, additions, "paths"), "paths").taxonomy
+    assert label_paths(old) == label_paths(growth.old)
+    assert label_paths(new) == label_paths(growth.old.expanded(growth.additions))
+
+
+def numbered(growth: Growth, pattern: str) -> Growth:
+    """The same with ids after a pattern, the names being labels only."""
+    all_names = [*growth.old, *(concept.id for concept in growth.additions.concepts)]
+    ids = {name: pattern.format(n) for n, name in enumerate(all_names, start=1)}
+    old, new = (
+        Additions(
+            [Concept(ids[c.id], c.label) for c in concepts],
+            [(ids[p], ids[c]) for p, c in relations],
+        )
+        for concepts, relations in (
+            (growth.old.concepts, growth.old.relations),
+            (growth.additions.concepts, growth.additions.relations),
+        )
+    )
+    return Growth(Taxonomy(old.concepts, old.relations), new)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "mark"), [("gid://shop/{}", " : "), ("gid://shop/{}", "   : "), ("{}", " - ")]
+)
+@given(growth=growths(ids=NAMES, most_parents=1), style=styles())
+@quickly
+def test_an_old_file_of_paths_with_ids_is_a_prefix_and_the_new_reads_back_in_full(
+    tmp_path_factory: pytest.TempPathFactory,
+    growth: Growth,
+    style: Style,
+    pattern: str,
+    mark: str,
+) -> None:
+    growth = numbered(growth, pattern)
+    old = growth.old
+    path = tmp_path_factory.mktemp("paths") / "food.txt"
+    path.write_bytes(style.encode([f"{id}{mark}{' > '.join(old.path(id))}" for id in old]))
+    assert read(path, "paths").taxonomy == old
+    new = read(grown(path, growth.additions, "paths"), "paths").taxonomy
+    assert new == old.expanded(growth.additions)
+
+
+@given(growths(ids=NAMES, most_parents=1), styles())
+@quickly
+def test_an_old_table_of_paths_is_a_prefix_and_the_new_reads_back_in_full(
+    tmp_path_factory: pytest.TempPathFactory, growth: Growth, style: Style
+) -> None:
+    growth = numbered(growth, "c{}")
+    old = growth.old
+    rows = [("id", "path"), *((id, " > ".join(old.path(id))) for id in old)]
+    path = tmp_path_factory.mktemp("paths") / "food.csv"
+    path.write_bytes(style.encode(csv_lines(rows)))
+    assert read(path).taxonomy == old
+    assert read(grown(path, growth.additions)).taxonomy == old.expanded(growth.additions)
+
+
+NEW_ID = "gid://shopify/TaxonomyCategory/fo-2"
+
+
+@pytest.mark.parametrize(
+    ("text", "parent", "id", "expected"),
+    [
+        (
+            SHOPIFY,
+            "gid://shopify/TaxonomyCategory/fo-1",
+            NEW_ID,
+            f"{NEW_ID}   : Food > Fruit > kiwi\n",
+        ),
+        (GOOGLE, "430", "7000", "7000 - Food > Fruit > kiwi\n"),
+        (BARE, "Food > Fruit", "kiwi", "Food > Fruit > kiwi\n"),
+        (BARE[:-1], "Food > Fruit", "kiwi", "\nFood > Fruit > kiwi\n"),
+        (BARE.replace("\n", "\r\n"), "Food > Fruit", "kiwi", "Food > Fruit > kiwi\r\n"),
+        (TABLE, "2", "4", "4,Food > Fruit > kiwi\n"),
+        ("path,name,seen\nA > B,B,7\n", "A > B", "kiwi", "A > B > kiwi,kiwi,\n"),
+    ],
+)
+def test_a_line_is_added_after_the_pattern_of_the_others(
+    tmp_path: Path, text: str, parent: str, id: str, expected: str
+) -> None:
+    additions = under(parent, concept=Concept(id, "kiwi"))
+    assert added_text(file(tmp_path, text), additions) == expected
+
+
+def test_new_concepts_may_stand_under_new_ones(tmp_path: Path) -> None:
+    berry = Concept("berry", "Berries")
+    additions = Additions([KIWI, berry], [("Food > Fruit", "berry"), ("berry", "kiwi")])
+    new = read(grown(file(tmp_path, BARE), additions)).taxonomy
+    assert new.path("Food > Fruit > Berries > kiwi") == ("Food", "Fruit", "Berries", "kiwi")
+
+
+@pytest.mark.parametrize(
+    ("text", "parent", "id", "lost"),
+    [
+        (GOOGLE, "412", "7000", ["synonyms", "definitions"]),
+        (BARE, "Food", "7000", ["ids", "synonyms", "definitions"]),
+        (TABLE, "1", "7000", ["synonyms", "definitions"]),
+    ],
+)
+def test_what_a_path_has_no_place_for_is_returned_as_lost(
+    tmp_path: Path, text: str, parent: str, id: str, lost: list[str]
+) -> None:
+    additions = under(parent, concept=Concept(id, "kiwi", ("actinidia",), "a fruit"))
+    assert write_expanded(file(tmp_path, text), additions, tmp_path / "new.txt").lost == lost
+
+
+def test_two_parents_are_refused(tmp_path: Path) -> None:
+    path = file(tmp_path, BARE)
+    assert expansion_refusal(path, under("Food", "Food > Fruit")) == (
+        f"{path}: a path has one parent, and 'kiwi' was given 2; choose one"
+    )
+
+
+@pytest.mark.parametrize("name", ["Cats > Dogs", "Cats>Dogs", "Cats\nDogs", " Cats", "Cats\r", ""])
+def test_a_name_that_would_not_read_back_is_refused(tmp_path: Path, name: str) -> None:
+    path = file(tmp_path, BARE)
+    assert expansion_refusal(path, under("Food", concept=Concept("new", name))) == (
+        f"{path}: {name!r} would not be read back as one category; rename it"
+    )
+
+
+def test_a_name_that_would_make_the_line_a_comment_is_refused(tmp_path: Path) -> None:
+    path = file(tmp_path, BARE)
+    number_one = Concept("new", "#1 pick")
+    assert expansion_refusal(path, under(concept=number_one)) == (
+        f"{path}: '#1 pick' would be read back as a comment; rename it"
+    )
+    assert added_text(path, under("Food", concept=number_one)) == "Food > #1 pick\n"
+
+
+@pytest.mark.parametrize("name", ["می\u200cخواهم", "👩\u200d🍳", "rock\u00a0salt"])
+def test_names_with_invisible_characters_are_kept(tmp_path: Path, name: str) -> None:
+    new = read(grown(file(tmp_path, BARE), under("Food", concept=Concept("new", name)))).taxonomy
+    assert new.path(f"Food > {name}") == ("Food", name)
+
+
+@pytest.mark.parametrize(
+    ("text", "parent"), [(BARE, "Food > Fruit"), (GOOGLE, "430"), (TABLE, "2")]
+)
+def test_a_path_that_is_there_already_is_refused(tmp_path: Path, text: str, parent: str) -> None:
+    path = file(tmp_path, text)
+    message = expansion_refusal(path, under(parent, concept=Concept("7000", "Apples")))
+    assert message == (
+        f"{path}: the path 'Food > Fruit > Apples' would be there twice; rename the term"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "parent", "id"),
+    [(GOOGLE, "412", "new1"), (SHOPIFY, "gid://shopify/TaxonomyCategory/fo", "two words")],
+)
+def test_an_id_unlike_those_of_the_lines_is_refused(
+    tmp_path: Path, text: str, parent: str, id: str
+) -> None:
+    path = file(tmp_path, text)
+    message = expansion_refusal(path, under(parent, concept=Concept(id, "kiwi")))
+    assert message.startswith(f"{path}: the id {id!r} would not be read back from '{id}")
+    assert message.endswith("; give the new concept another")
+
+
+def test_a_path_that_would_be_too_deep_to_read_back_is_refused(tmp_path: Path) -> None:
+    parts = [f"p{n}" for n in range(200)]
+    path = file(tmp_path, " > ".join(parts))
+    assert expansion_refusal(path, under(" > ".join(parts))) == (
+        f"{path}: the path of 'kiwi' would have 201 parts, and 200 is the most; "
+        "choose a parent further up"
+    )

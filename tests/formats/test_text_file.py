@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import STYLES, Style, quickly
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.text_file import Insertion, Source
+
+
+def refusal(path: Path, content: bytes) -> str:
+    path.write_bytes(content)
+    with pytest.raises(FormatError) as caught:
+        Source.load(path)
+    return str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "missing.csv"
+    with pytest.raises(FormatError) as caught:
+        Source.load(path)
+    assert str(caught.value) == f"{path}: there is no such file; check the path"
+    assert (caught.value.path, caught.value.line) == (path, None)
+
+
+def test_a_directory_is_not_a_file(tmp_path: Path) -> None:
+    with pytest.raises(FormatError) as caught:
+        Source.load(tmp_path)
+    assert str(caught.value) == f"{tmp_path}: this is a directory; give a file inside it"
+
+
+def test_a_file_taken_for_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(FormatError, match="cannot be read: Not a directory"):
+        Source.load(tmp_path / "file" / "food.csv")
+
+
+@pytest.mark.parametrize("content", [b"", b" \t\r\n\n  ", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"])
+def test_an_empty_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "food.csv"
+    assert refusal(path, content) == (f"{path}: the file is empty; it needs at least one concept")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+def test_other_unicode_encodings_are_refused_by_name(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "food.csv"
+    mark = b"\xff\xfe" if encoding == "utf-16-le" else b""
+    message = refusal(path, mark + "child,parent\n".encode(encoding))
+    assert message == f"{path}: the file is {encoding[:6].upper()}; save it as UTF-8"
+
+
+def test_a_byte_of_latin_1_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "food.csv"
+    assert refusal(path, "child,parent\nfig,fruit\nrosé,wine\n".encode("latin-1")) == (
+        f"{path}, line 3: byte 0xe9 is not UTF-8; save the file as UTF-8 "
+        "(for example: iconv -f ISO-8859-1 -t UTF-8)"
+    )
+
+
+def test_a_nul_byte_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "food.csv"
+    assert refusal(path, b"child,parent\na\0,b\n") == (
+        f"{path}, line 2: a NUL character; this is not a text file"
+    )
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_marks_and_line_ends_are_no_part_of_the_lines(tmp_path: Path, style: Style) -> None:
+    path = tmp_path / "food.txt"
+    path.write_bytes(style.encode(["a", "", "b"]))
+    assert Source.load(path).lines == ["a", "", "b"]
+
+
+def test_rare_separators_do_not_end_a_line() -> None:
+    assert Source(Path("x"), "a\u2028b\x0bc\x85d\ne").lines == ["a\u2028b\x0bc\x85d", "e"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\n", "b\nc\n"),
+        ("a", "\nb\nc\n"),
+        ("a\r\nx\r\n", "b\r\nc\r\n"),
+        ("a\r\nx", "\r\nb\r\nc\r\n"),
+    ],
+)
+def test_added_lines_follow_the_file_s_own_line_end(text: str, expected: str) -> None:
+    source = Source(Path("x"), text)
+    assert source.grown(source.appended(["b", "c"])).decode() == text + expected
+
+
+def test_adding_no_line_adds_no_byte() -> None:
+    assert Source(Path("x"), "a").appended([]) == []
+
+
+@given(
+    st.lists(st.text("ab é水", min_size=1), min_size=1),
+    st.lists(st.text("ab é水", min_size=1)),
+    st.sampled_from(STYLES),
+)
+@quickly
+def test_what_is_appended_is_read_as_further_lines(
+    old: list[str], new: list[str], style: Style
+) -> None:
+    source = Source(Path("x"), style.encode(old).decode("utf-8-sig"))
+    text = source.grown(source.appended(new)).decode()
+    assert Source(Path("x"), text).lines == old + new
+
+
+@given(st.text(max_size=9), st.lists(st.tuples(st.integers(0, 9), st.text(max_size=3))))
+@quickly
+def test_insertions_take_nothing_out(text: str, pieces: list[tuple[int, str]]) -> None:
+    places = [(min(offset, len(text)), piece) for offset, piece in pieces]
+    grown = Source(Path("x"), text).grown([Insertion(*place) for place in places]).decode()
+    slowly = "".join(
+        "".join(piece for offset, piece in places if offset == k) + text[k : k + 1]
+        for k in range(len(text) + 1)
+    )
+    assert grown == slowly

@@ -1,0 +1,663 @@
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from itertools import accumulate
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from strategies import Growth, growths, names, quickly
+
+from taxoexpan.errors import FileCycleError, FormatError
+from taxoexpan.formats.output import Copy, Target
+from taxoexpan.formats.text_file import Reading, Source
+from taxoexpan.formats.wordnet import synset_lines, wordnet_format
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+WHOLE = Path(os.environ.get("TAXOEXPAN_WORDNET", "/usr/share/wordnet"))
+LICENCE = "  1 This database is yours to use.  \n  2 Enjoy.  \n"
+
+# A name, and the line behind its offset; {name} stands for the offset of that line.
+NOUNS = {
+    "entity": '03 n 01 entity 0 001 ~ {animal} n 0000 | that which is; "a | b"  ',
+    "animal": "05 n 03 animal 0 Animate_being 0 beast 1 002 @ {entity} n 0000 ~ {dog} n 0000 "
+    "| alive  ",
+    "dog": "05 n 01 dog 0 003 @ {animal} n 0000 @ {pet} n 0000 + {chase} v 0101 | it barks; "
+    '"the dog barked"; "down, dog"  ',
+    "pet": "05 n 01 Pet 0 001 @ {animal} n 0000 | kept at home; fed  ",
+    "frump": "18 n 02 frump 0 dog 0 001 @ {entity} n 0000 |   ",
+    "rex": "05 n 01 Rex 0 001 @i {dog} n 0000 | a dog  ",
+}
+NOUN_INDEX = [
+    "animal n 1 2 @ ~ 1 0 {animal}  ",
+    "animate_being n 1 2 @ ~ 1 0 {animal}  ",
+    "beast n 1 2 @ ~ 1 0 {animal}  ",
+    "dog n 2 3 @ ~ + 2 1 {frump} {dog}  ",
+    "entity n 1 1 ~ 1 0 {entity}  ",
+    "frump n 1 1 @ 1 0 {frump}  ",
+    "pet n 1 1 @ 1 0 {pet}  ",
+    "rex n 1 1 @i 1 0 {rex}  ",
+]
+VERBS = {
+    "go": "38 v 01 go 0 001 ~ {chase} v 0000 02 + 02 00 + 08 00 | move  ",
+    "chase": "38 v 02 chase 0 dog 0 002 @ {go} v 0000 @ {dog} n 0000 01 + 08 00 | go after  ",
+}
+VERB_INDEX = [
+    "chase v 1 1 @ 1 0 {chase}  ",
+    "dog v 1 1 @ 1 0 {chase}  ",
+    "go v 1 1 ~ 1 0 {go}  ",
+]
+
+
+def placed(lines: dict[str, str], newline: str = "\n") -> dict[str, str]:
+    """The offset of each line in a file that holds them all."""
+    blank = dict.fromkeys([*NOUNS, *VERBS, *lines], "0" * 8)
+    sizes = [len(f"{'0' * 8} {line}".format(**blank)) + len(newline) for line in lines.values()]
+    start = len(LICENCE.replace("\n", newline))
+    places = accumulate(sizes, initial=start)
+    return {name: f"{place:08d}" for name, place in zip(lines, places, strict=False)}
+
+
+def put(folder: Path, part: str, lines: dict[str, str], index: list[str], newline: str) -> None:
+    offsets = {**placed(NOUNS, newline), **placed(VERBS, newline), **placed(lines, newline)}
+    data = "".join(f"{offsets[name]} {line}\n".format(**offsets) for name, line in lines.items())
+    entries = "".join(f"{line}\n".format(**offsets) for line in index)
+    for kind, text in (("data", data), ("index", entries)):
+        text = (LICENCE + text).replace("\n", newline)
+        (folder / f"{kind}.{part}").write_bytes(text.encode())
+
+
+def small(folder: Path, newline: str = "\n") -> Path:
+    """A WordNet of six nouns and two verbs."""
+    folder.mkdir(exist_ok=True)
+    put(folder, "noun", NOUNS, NOUN_INDEX, newline)
+    put(folder, "verb", VERBS, VERB_INDEX, newline)
+    return folder
+
+
+def read(folder: Path, instances: bool = False) -> Taxonomy:
+    return wordnet_format.read(Source(folder, "", Reading(instances=instances))).taxonomy
+
+
+def refusal(folder: Path) -> str:
+    with pytest.raises(FormatError) as caught:
+        read(folder)
+    return str(caught.value)
+
+
+def replace(path: Path, old: str, new: str) -> Path:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    return path.parent
+
+
+def grown(folder: Path, additions: Additions) -> Path:
+    """The directory with the additions, each old line checked to be there, in its old order."""
+    source = Source(folder, "")
+    expanded = wordnet_format.read(source).taxonomy.expanded(additions)
+    insertions = wordnet_format.extend(source, expanded, additions)
+    output = folder.with_name(folder.name + "-expanded")
+    shutil.copytree(folder, output, dirs_exist_ok=True)
+    for path, pieces in insertions.items():
+        assert path.parent == folder
+        content = Source.load(path).grown(pieces)
+        (output / path.name).write_bytes(content)
+        old, new = path.read_bytes().splitlines(), iter(content.splitlines())
+        assert all(line in new for line in old)
+    for path in output.glob("data.*"):
+        assert_offsets_are_bytes(path.read_bytes())
+    for path in output.glob("index.*"):
+        lemmas = [line.split()[0] for line in path.read_bytes().splitlines() if line[:1] != b" "]
+        assert lemmas == sorted(lemmas)
+    return output
+
+
+def assert_offsets_are_bytes(content: bytes) -> None:
+    start = 0
+    for line in content.splitlines(keepends=True):
+        assert line.startswith(b"  ") or int(line.split()[0]) == start
+        start += len(line)
+
+
+def expansion_refusal(folder: Path, additions: Additions) -> str:
+    with pytest.raises(FormatError) as caught:
+        grown(folder, additions)
+    return str(caught.value)
+
+
+def under(*parents: str, concept: Concept) -> Additions:
+    return Additions([concept], [(parent, concept.id) for parent in parents])
+
+
+def copied(taxonomy: Taxonomy, folder: Path) -> tuple[Taxonomy, Copy]:
+    """The taxonomy written into a directory and read back, and the copy."""
+    copy = wordnet_format.write(taxonomy, Target(folder))
+    for path, text in copy.files.items():
+        path.write_bytes(text.encode())
+    return read(folder), copy
+
+
+def test_synsets_are_concepts(tmp_path: Path) -> None:
+    assert read(small(tmp_path)) == Taxonomy(
+        [
+            Concept("entity#n#1", "entity", (), "that which is"),
+            Concept("animal#n#1", "animal", ("Animate being", "beast"), "alive"),
+            Concept("dog#n#2", "dog", (), "it barks"),
+            Concept("pet#n#1", "Pet", (), "kept at home; fed"),
+            Concept("frump#n#1", "frump", ("dog",)),
+            Concept("rex#n#1", "Rex", (), "a dog"),
+            Concept("go#v#1", "go", (), "move"),
+            Concept("chase#v#1", "chase", ("dog",), "go after"),
+        ],
+        [
+            ("entity#n#1", "animal#n#1"),
+            ("animal#n#1", "dog#n#2"),
+            ("pet#n#1", "dog#n#2"),
+            ("animal#n#1", "pet#n#1"),
+            ("entity#n#1", "frump#n#1"),
+            ("go#v#1", "chase#v#1"),
+        ],
+    )
+
+
+def test_instances_are_below_their_class_when_asked_for(tmp_path: Path) -> None:
+    small(tmp_path)
+    without, with_them = set(read(tmp_path).relations), set(read(tmp_path, True).relations)
+    assert with_them - without == {("dog#n#2", "rex#n#1")}
+
+
+@pytest.mark.parametrize(("part", "gone"), [("noun", "#v#"), ("verb", "#n#")])
+def test_one_part_of_speech_is_enough(tmp_path: Path, part: str, gone: str) -> None:
+    whole = read(small(tmp_path))
+    for path in [path for path in tmp_path.iterdir() if path.suffix != f".{part}"]:
+        path.unlink()
+    assert read(tmp_path) == whole.without([id for id in whole if gone in id])
+
+
+def test_a_data_file_may_be_empty_beside_another(tmp_path: Path) -> None:
+    small(tmp_path)
+    (tmp_path / "data.verb").write_text(LICENCE)
+    assert len(read(tmp_path)) == 6
+
+
+def test_line_ends_may_be_windows(tmp_path: Path) -> None:
+    assert len(read(small(tmp_path, "\r\n"))) == 8
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("n 01 dog 0", "n dog 0"),
+        ("n 01 dog 0", "n 02 dog 0"),
+        ("n 01 dog 0", "n 00"),
+        ("n 01 dog 0", "v 01 dog 0"),
+        ("n 01 dog 0", "n 01 _ 0"),
+        ("n 01 dog 0", "n 01  0"),
+        ("dog 0 003", "dog 0 004"),
+        ("dog 0 003", "dog 0 -03"),
+        ("dog 0 003", "dog 0 @"),
+        (" 05 n 01 dog 0 003", ""),
+    ],
+)
+def test_a_bad_synset_is_refused(tmp_path: Path, old: str, new: str) -> None:
+    data = small(tmp_path) / "data.noun"
+    replace(data, old, new)
+    line = data.read_text().splitlines()[4]
+    assert refusal(tmp_path) == (
+        f"{data}, line 5: not a synset as in wndb(5WN): {line[:60]!r}; mend or remove the line"
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        (
+            "data.noun",
+            "{frump} 18",
+            "{pet} 18",
+            "{data}, line 7: the offset {pet} is there twice; remove one of the lines",
+        ),
+        (
+            "data.noun",
+            "@ {animal} n 0000 @",
+            "@ 00000000 n 0000 @",
+            "{data}, line 5: a pointer to 00000000, where no synset is; correct or remove it",
+        ),
+        (
+            "data.noun",
+            "@ {animal} n 0000 @",
+            "@ {dog} n 0000 @",
+            "{data}, line 5: 'dog#n#2' is given as its own parent; "
+            "remove the relation or correct it",
+        ),
+        (
+            "index.noun",
+            "{frump} {dog}",
+            "{frump}",
+            "{data}, line 5: index.noun has no sense of 'dog' at {dog}; add it there",
+        ),
+        (
+            "index.noun",
+            "pet n",
+            "cat n",
+            "{data}, line 6: index.noun has no sense of 'pet' at {pet}; add it there",
+        ),
+        (
+            "index.noun",
+            "pet n 1 1",
+            "pet n one",
+            "{index}, line 9: not an index line as in wndb(5WN): 'pet n one @ 1 0 {pet}  '; "
+            "mend or remove it",
+        ),
+    ],
+)
+def test_a_bad_file_is_refused(tmp_path: Path, file: str, old: str, new: str, message: str) -> None:
+    data, index = tmp_path / "data.noun", tmp_path / "index.noun"
+    offsets = placed(NOUNS)
+    replace(small(tmp_path) / file, old.format(**offsets), new.format(**offsets))
+    assert refusal(tmp_path) == message.format(data=data, index=index, **offsets)
+
+
+def test_a_missing_index_is_named(tmp_path: Path) -> None:
+    (small(tmp_path) / "index.verb").unlink()
+    assert refusal(tmp_path) == f"{tmp_path / 'index.verb'}: there is no such file; check the path"
+
+
+def test_a_cycle_is_refused_with_its_lines(tmp_path: Path) -> None:
+    replace(small(tmp_path) / "data.verb", "0 001 ~", "0 001 @")
+    with pytest.raises(FileCycleError) as caught:
+        read(tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path / 'data.verb'}, line 3: a cycle: ")
+    assert str(caught.value).endswith("(lines 3, 4)")
+
+
+def test_a_directory_without_synsets_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "data.noun").write_text(LICENCE)
+    (tmp_path / "index.noun").write_text(LICENCE)
+    assert refusal(tmp_path) == (f"{tmp_path}: no synset in the data files; they need at least one")
+
+
+def test_a_single_file_is_refused(tmp_path: Path) -> None:
+    path = small(tmp_path) / "data.noun"
+    assert refusal(path) == (
+        f"{path}: WordNet is a directory that holds data.noun or data.verb; give that directory"
+    )
+
+
+def test_a_directory_is_recognised_by_its_data(tmp_path: Path) -> None:
+    assert not wordnet_format.recognises(Source(tmp_path, ""))
+    assert not wordnet_format.recognises(Source(tmp_path / "gone", ""))
+    assert wordnet_format.recognises(Source(small(tmp_path), ""))
+    assert not wordnet_format.recognises(Source.load(tmp_path / "data.noun"))
+    (tmp_path / "data.noun").unlink()
+    assert wordnet_format.recognises(Source(tmp_path, ""))
+
+
+def test_new_synsets_go_to_the_end_and_their_words_into_the_index(tmp_path: Path) -> None:
+    folder = small(tmp_path / "w")
+    additions = Additions(
+        [
+            Concept("city_fox#n#1", "city fox", ("Urban fox",), "a fox é in town"),
+            Concept("zebra#n#1", "zebra"),
+            Concept("fox#n#1", "fox"),
+        ],
+        [("fox#n#1", "city_fox#n#1"), ("animal#n#1", "fox#n#1"), ("pet#n#1", "fox#n#1")],
+    )
+    new = grown(folder, additions)
+    at = placed(NOUNS)
+    start = (folder / "data.noun").stat().st_size
+    zebra, fox = start, start + len("00000000 03 n 01 zebra 0 000 |   \n")
+    line = "00000000 05 n 01 fox 0 003 @ 00000000 n 0000 @ 00000000 n 0000 ~ 00000000 n 0000 |   \n"
+    city = fox + len(line)
+    assert (new / "data.noun").read_bytes()[start:].decode() == (
+        f"{zebra:08d} 03 n 01 zebra 0 000 |   \n"
+        f"{fox:08d} 05 n 01 fox 0 003 @ {at['animal']} n 0000 @ {at['pet']} n 0000 "
+        f"~ {city:08d} n 0000 |   \n"
+        f"{city:08d} 05 n 02 city_fox 0 Urban_fox 0 001 @ {fox:08d} n 0000 | a fox é in town  \n"
+    )
+    added = set((new / "index.noun").read_text().splitlines())
+    assert added - set((folder / "index.noun").read_text().splitlines()) == {
+        f"city_fox n 1 1 @ 1 0 {city:08d}  ",
+        f"fox n 1 2 @ ~ 1 0 {fox:08d}  ",
+        f"urban_fox n 1 1 @ 1 0 {city:08d}  ",
+        f"zebra n 1 0 1 0 {zebra:08d}  ",
+    }
+    assert (new / "data.verb").read_bytes() == (folder / "data.verb").read_bytes()
+    assert read(new) == read(folder).expanded(additions)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_verb_s_child_is_a_verb(tmp_path: Path, newline: str, closed: bool) -> None:
+    folder = small(tmp_path / "w", newline)
+    if not closed:
+        for path in folder.iterdir():
+            path.write_bytes(path.read_bytes().removesuffix(newline.encode()))
+    additions = under("chase#v#1", concept=Concept("stalk#v#1", "stalk", (), "chase quietly"))
+    new = grown(folder, additions)
+    assert read(new) == read(folder).expanded(additions)
+    last = (new / "data.verb").read_bytes().splitlines()[-1].decode()
+    assert re.fullmatch(r"\d{8} 38 v 01 stalk 0 001 @ \d{8} v 0000 00 \| chase quietly  ", last)
+
+
+def test_two_new_concepts_may_share_a_new_word(tmp_path: Path) -> None:
+    folder = small(tmp_path / "w")
+    additions = Additions(
+        [
+            Concept("bat#n#2", "bat"),
+            Concept("club#n#1", "club", ("bat",)),
+            Concept("cat#n#1", "Cat"),
+        ],
+        [("animal#n#1", "bat#n#2")],
+    )
+    assert read(grown(folder, additions)) == read(folder).expanded(additions)
+
+
+WORDS = "a word is not blank or | alone, and has no underscore or line break; rename it"
+
+
+@pytest.mark.parametrize(
+    ("parents", "concept", "message"),
+    [
+        (
+            ["animal#n#1", "go#v#1"],
+            Concept("fox#n#1", "fox"),
+            ": 'fox' was given a noun and a verb as parents; choose parents of one kind",
+        ),
+        (
+            ["animal#n#1"],
+            Concept("frump#n#2", "Frump"),
+            "/index.noun, line 8: 'Frump' has this line, which a sense more would change; "
+            "give 'Frump' another word",
+        ),
+        (
+            ["animal#n#1"],
+            Concept("fox#n#1", "fox", ("dog",)),
+            "/index.noun, line 6: 'dog' has this line, which a sense more would change; "
+            "give 'fox' another word",
+        ),
+        (
+            ["animal#n#1"],
+            Concept("a_b#n#1", "a_b"),
+            f": 'a_b' would not be read back as it is given; {WORDS}",
+        ),
+        (
+            ["animal#n#1"],
+            Concept("fox#n#1", "fox", ("|",)),
+            f": '|' would not be read back as it is given; {WORDS}",
+        ),
+        (
+            ["animal#n#1"],
+            Concept("fox#n#1", "fox", ("a\nb",)),
+            f": 'a\\nb' would not be read back as it is given; {WORDS}",
+        ),
+        (
+            ["animal#n#1"],
+            Concept("fox#n#1", "fox", ("",)),
+            f": '' would not be read back as it is given; {WORDS}",
+        ),
+        (
+            ["animal#n#1"],
+            Concept("fox#n#1", "fox", (), 'red; "a fox"'),
+            ": the definition of 'fox' would not be read back as it is given; "
+            'take line breaks, outer spaces and what comes after ; " out',
+        ),
+        (
+            ["animal#n#1"],
+            Concept("fox#n#1", "fox", tuple(f"s{k}" for k in range(255))),
+            ": 'fox' has 255 synonyms; leave out all but 254",
+        ),
+    ],
+)
+def test_what_would_not_be_read_back_is_refused(
+    tmp_path: Path, parents: list[str], concept: Concept, message: str
+) -> None:
+    small(tmp_path)
+    assert expansion_refusal(tmp_path, under(*parents, concept=concept)) == f"{tmp_path}{message}"
+
+
+def test_offsets_that_are_not_bytes_are_refused_when_new_ones_would_clash(tmp_path: Path) -> None:
+    size = (small(tmp_path) / "data.noun").stat().st_size
+    for path in (tmp_path / "data.noun", tmp_path / "index.noun"):
+        path.write_text(path.read_text().replace(placed(NOUNS)["rex"], f"{size:08d}"))
+    assert expansion_refusal(tmp_path, under(concept=Concept("fox#n#1", "fox"))) == (
+        f"{tmp_path / 'data.noun'}: its offsets are not the bytes at which lines begin; "
+        "build the file anew"
+    )
+
+
+def test_a_file_holds_everything(tmp_path: Path) -> None:
+    held = wordnet_format.holds(Source(small(tmp_path), ""))
+    assert held == {"ids", "labels", "synonyms", "definitions"}
+
+
+@pytest.mark.parametrize(
+    ("parent", "id", "label", "read_as"),
+    [
+        ("animal#n#1", "arctic-fox", "Arctic fox", "arctic_fox#n#1"),
+        ("go#v#1", "stalk#n#1", "stalk", "stalk#v#1"),
+        ("animal#n#1", "fox#n#2", "fox", "fox#n#1"),
+    ],
+)
+def test_an_id_becomes_that_of_the_first_word(
+    tmp_path: Path, parent: str, id: str, label: str, read_as: str
+) -> None:
+    old = read(small(tmp_path))
+    new = read(grown(tmp_path, under(parent, concept=Concept(id, label))))
+    assert set(new) - set(old) == {read_as}
+    assert new.parents(read_as) == (parent,)
+
+
+@pytest.mark.parametrize("instances", [False, True])
+def test_a_wordnet_written_anew_is_the_same(tmp_path: Path, instances: bool) -> None:
+    original = read(small(tmp_path), instances)
+    (tmp_path / "copy").mkdir()
+    again, copy = copied(original, tmp_path / "copy")
+    assert again == original
+    assert dict(copy.ids) == {id: id for id in original}
+    for path in copy.files:
+        if path.name.startswith("data"):
+            assert_offsets_are_bytes(path.read_bytes())
+
+
+def test_a_file_written_anew_points_both_ways_and_lists_senses_together(tmp_path: Path) -> None:
+    original = Taxonomy(
+        [Concept("1", "Fruit", (), "sweet"), Concept("2", "date"), Concept("3", "day", ("Date",))],
+        [("1", "2")],
+    )
+    copy = wordnet_format.write(original, Target(tmp_path))
+    nouns = {path: text for path, text in copy.files.items() if path.suffix == ".noun"}
+    assert nouns == {
+        tmp_path / "data.noun": (
+            "  1 Made by taxoexpan, in the format of wndb(5WN).  \n"
+            "00000053 03 n 01 Fruit 0 001 ~ 00000110 n 0000 | sweet  \n"
+            "00000110 03 n 01 date 0 001 @ 00000053 n 0000 |   \n"
+            "00000161 03 n 02 day 0 Date 0 000 |   \n"
+        ),
+        tmp_path / "index.noun": (
+            "  1 Made by taxoexpan, in the format of wndb(5WN).  \n"
+            "date n 2 1 @ 2 0 00000110 00000161  \n"
+            "day n 1 0 1 0 00000161  \n"
+            "fruit n 1 1 ~ 1 0 00000053  \n"
+        ),
+    }
+    assert copy.ids == {"1": "fruit#n#1", "2": "date#n#1", "3": "day#n#1"}
+
+
+def test_a_sense_whose_elder_siblings_are_gone_moves_up(tmp_path: Path) -> None:
+    _, copy = copied(Taxonomy([Concept("dog#n#7", "dog"), Concept("cad#n#1", "cad")]), tmp_path)
+    assert copy.ids == {"dog#n#7": "dog#n#1", "cad#n#1": "cad#n#1"}
+
+
+def test_verbs_below_nouns_are_written_as_nouns(tmp_path: Path) -> None:
+    original = Taxonomy(
+        [Concept("act#n#1", "act"), Concept("go#v#1", "go")], [("act#n#1", "go#v#1")]
+    )
+    again, copy = copied(original, tmp_path)
+    assert set(again.relations) == {("act#n#1", "go#n#1")}
+    assert copy.ids == {"act#n#1": "act#n#1", "go#v#1": "go#n#1"}
+
+
+def test_what_does_not_fit_is_left_out(tmp_path: Path) -> None:
+    original = Taxonomy(
+        [
+            Concept("1", "a_b", (" ", "|", *(f"s{k}" for k in range(300))), ' x\ny; "z"'),
+            Concept("2", "_", deprecated=True),
+        ]
+    )
+    again, _ = copied(original, tmp_path)
+    first, second = again.concepts
+    assert first.label == "a b"
+    assert first.synonyms == ("¦", *(f"s{k}" for k in range(253)))
+    assert first.definition == "x y"
+    assert second == Concept("concept#n#1", "concept")
+
+
+def test_a_concept_may_have_more_children_than_pointers(tmp_path: Path) -> None:
+    concepts = [Concept(f"c{k}#n#1", f"c{k}") for k in range(1200)]
+    original = Taxonomy(concepts, [("c0#n#1", concept.id) for concept in concepts[1:]])
+    assert copied(original, tmp_path)[0] == original
+
+
+def test_a_file_too_large_for_its_offsets_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(synset_lines, "_LAST_OFFSET", 99)
+    original = Taxonomy([Concept("1", "a", (), "x" * 100)])
+    with pytest.raises(FormatError) as caught:
+        wordnet_format.write(original, Target(tmp_path))
+    assert str(caught.value) == (
+        f"{tmp_path / 'data.noun'}: the file would become larger than offsets of eight digits "
+        "can tell; choose another format"
+    )
+
+
+def as_held(name: str) -> str:
+    """A name as WordNet gives it back."""
+    return {"|": "¦"}.get(name, re.sub(r"[_\r\n]", " ", name))
+
+
+@given(growths(labels=names(breaks=True), details=True).map(lambda growth: growth.old))
+@quickly
+def test_any_taxonomy_can_be_written(
+    tmp_path_factory: pytest.TempPathFactory, original: Taxonomy
+) -> None:
+    again, copy = copied(original, tmp_path_factory.mktemp("wordnet"))
+    expected = Taxonomy(
+        [
+            Concept(
+                copy.id_of(concept.id),
+                as_held(concept.label) if as_held(concept.label).strip() else "concept",
+                concept.synonyms,
+                concept.definition,
+            )
+            for concept in original.concepts
+        ],
+        [(copy.id_of(parent), copy.id_of(child)) for parent, child in original.relations],
+    )
+    assert again == expected
+    twice, same = copied(again, tmp_path_factory.mktemp("again"))
+    assert twice == again
+    assert all(id == new for id, new in same.ids.items())
+
+
+@given(growths(labels=names(without="_|"), details=True))
+@quickly
+def test_old_lines_are_kept_and_the_new_reads_back_in_full(
+    tmp_path_factory: pytest.TempPathFactory, growth: Growth
+) -> None:
+    folder = tmp_path_factory.mktemp("wordnet")
+    _, copy = copied(growth.old, folder)
+    taken = {word.lower() for c in growth.old.concepts for word in (c.label, *c.synonyms)}
+    fresh = {}
+    for concept in growth.additions.concepts:
+        words = enumerate((concept.label, *concept.synonyms))
+        label, *synonyms = [f"{name} {len(taken)}.{k}" for k, name in words]
+        taken.update([label, *synonyms])
+        id = label.lower().replace(" ", "_") + "#n#1"
+        fresh[concept.id] = Concept(id, label, tuple(synonyms), concept.definition)
+    ids = {**copy.ids, **{old: concept.id for old, concept in fresh.items()}}
+    additions = Additions(
+        list(fresh.values()), [(ids[p], ids[c]) for p, c in growth.additions.relations]
+    )
+    assert read(grown(folder, additions)) == read(folder).expanded(additions)
+
+
+@pytest.mark.skipif(shutil.which("wn") is None, reason="install Debian's wordnet")
+@pytest.mark.parametrize(
+    ("word", "search", "expected"),
+    [
+        ("arctic fox", "-hypen", ["arctic fox, Polar fox", "=> fox", "=> animal", "=> entity"]),
+        ("polar fox", "-over", ["1. arctic fox, Polar fox -- (white in winter)"]),
+        ("fox", "-hypon", ["fox", "=> arctic fox"]),
+        ("zebra", "-over", ["The noun zebra has 1 sense"]),
+        ("aardvark", "-hypen", ["=> animal"]),
+        ("stalk", "-hypev", ["stalk", "=> chase", "=> go"]),
+        ("dog", "-hypen", ["2 senses of dog", "Sense 2", "=> animal", "=> Pet"]),
+    ],
+)
+def test_wn_finds_what_was_added(
+    tmp_path: Path, word: str, search: str, expected: list[str]
+) -> None:
+    folder = small(tmp_path / "w")
+    additions = Additions(
+        [
+            Concept("arctic_fox#n#1", "arctic fox", ("Polar fox",), "white in winter"),
+            Concept("fox#n#1", "fox"),
+            Concept("zebra#n#1", "zebra"),
+            Concept("aardvark#n#1", "aardvark"),
+            Concept("stalk#v#1", "stalk"),
+        ],
+        [
+            ("fox#n#1", "arctic_fox#n#1"),
+            ("animal#n#1", "fox#n#1"),
+            ("animal#n#1", "aardvark#n#1"),
+            ("chase#v#1", "stalk#v#1"),
+        ],
+    )
+    new = grown(folder, additions)
+    for name in ("data.adj", "index.adj", "data.adv", "index.adv", "sents.vrb", "sentidx.vrb"):
+        (new / name).touch()
+    for name in ("noun", "verb", "adj", "adv"):
+        (new / f"{name}.exc").touch()
+    # `wn` gives the number of senses as its status.
+    found = subprocess.run(
+        ["wn", word, search],
+        env={**os.environ, "WNSEARCHDIR": str(new)},
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    places = [found.find(text) for text in expected]
+    assert places == sorted(places)
+    assert -1 not in places
+
+
+@pytest.mark.skipif(not (WHOLE / "data.noun").exists(), reason="install Debian's wordnet-base")
+@pytest.mark.parametrize(("instances", "relations"), [(False, 89_089), (True, 97_666)])
+def test_the_whole_of_wordnet_is_read(instances: bool, relations: int) -> None:
+    taxonomy = read(WHOLE, instances)
+    assert (len(taxonomy), taxonomy.relation_count) == (95_882, relations)
+    assert taxonomy.path("dog#n#1")[-3:] == ("carnivore", "canine", "dog")
+    assert taxonomy.concept("dog#n#1").synonyms == ("domestic dog", "Canis familiaris")
+    assert ("composer#n#1" in taxonomy.parents("mozart#n#1")) is instances
+
+
+@pytest.mark.skipif(shutil.which("wn") is None, reason="install Debian's wordnet")
+def test_wn_opens_what_is_written_anew(tmp_path: Path) -> None:
+    folder = tmp_path / "w"
+    folder.mkdir()
+    copied(Taxonomy([Concept("1", "fruit"), Concept("2", "fig tree")], [("1", "2")]), folder)
+    found = subprocess.run(
+        ["wn", "fig tree", "-hypen"],
+        env={**os.environ, "WNSEARCHDIR": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "=> fruit" in found.stdout
+    assert found.stderr == ""

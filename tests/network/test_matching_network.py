@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from builders import random_taxonomy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference_network import (
+    anchor_embedding,
+    double_precision,
+    egonet_in,
+    egonet_of,
+    instance_loss,
+    raw_match,
+    score,
+)
+
+from taxoexpan.config import load_preset
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.features.mentions import KINDS, Mentions
+from taxoexpan.network.batch import TrainingBatch
+from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.egonets import Egonets
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.placement.ranking import Anchors, Placement, anchor_egonets
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.training.sampling import Supervision
+
+SIZE = 6
+FAMILY = [
+    {"propagation": propagation, "readout": readout, "matching": matching}
+    for propagation in ("gcn", "gat", "pgcn", "pgat")
+    for readout in ("mean", "weighted", "concat")
+    for matching in ("mlp", "bilinear")
+]
+BEST = {"propagation": "pgat", "readout": "weighted", "matching": "bilinear"}
+AS_THEIR_CODE = [
+    {**BEST, "readout": "concat-egonet"},
+    {**BEST, "matching": "mlp-relu"},
+    {**BEST, "matching": "bilinear-exp"},
+]
+DEPTHS = [{"layers": 0}, {"layers": 3}, {"output_heads": 3}]
+of_the_family = pytest.mark.parametrize(
+    "variant",
+    [*FAMILY, *AS_THEIR_CODE, *({**member, **depth} for member in FAMILY[::5] for depth in DEPTHS)],
+    ids=lambda variant: "-".join(map(str, variant.values())),
+)
+
+
+def random_case(
+    seed: int, fusion: int, **variant: object
+) -> tuple[Taxonomy, MatchingNetwork, torch.Tensor]:
+    """A random taxonomy, a network with every weight drawn, and unit vectors [2, N, 6]."""
+    taxonomy = random_taxonomy(seed, count=4 + seed % 8, most_parents=2)
+    sizes = {"hidden": 3, "heads": 2, "output": 4, "position": 2, "fusion": fusion}
+    network = MatchingNetwork(load_preset("best", **{**sizes, **variant}), SIZE).eval()
+    drawn = torch.Generator().manual_seed(seed)
+    for parameter in network.parameters():
+        parameter.data.normal_(generator=drawn)
+    vectors = torch.randn(2, len(taxonomy), SIZE, generator=drawn)
+    vectors[1] = vectors[1][torch.randint(len(taxonomy), (len(taxonomy),), generator=drawn)]
+    return taxonomy, network, vectors / vectors.norm(dim=2, keepdim=True)
+
+
+@of_the_family
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=4, deadline=None)
+def test_batched_encoding_equals_the_equations_node_by_node(
+    variant: dict[str, object], seed: int
+) -> None:
+    with double_precision():
+        taxonomy, network, vectors = random_case(seed, fusion=0, **variant)
+        egonets = anchor_egonets(taxonomy, np.arange(len(taxonomy)), 50)
+        names = vectors[0][egonets.concepts]
+        embeddings, keys = network.embed(names, egonets), network.encode(names, egonets)
+        query = torch.randn(SIZE)
+        raw = network.match.grid(keys, network.match.asked(query[None]))
+        for anchor in range(len(taxonomy)):
+            slow = anchor_embedding(network, vectors[0], egonet_of(taxonomy, anchor))
+            torch.testing.assert_close(embeddings[anchor], slow)
+            torch.testing.assert_close(raw[anchor, 0], raw_match(network, slow, query))
+
+
+@pytest.mark.parametrize("loss", ["infonce", "bce"])
+@of_the_family
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=2, deadline=None)
+def test_loss_and_gradient_of_every_variant_equal_the_equations_pair_by_pair(
+    variant: dict[str, object], loss: str, seed: int
+) -> None:
+    hold_against_the_equations(seed, 0, 2, 0.4, {**variant, "loss": loss})
+
+
+@pytest.mark.parametrize("negatives", ["sampled", "shared", "all"])
+@pytest.mark.parametrize("loss", ["infonce", "bce"])
+@pytest.mark.parametrize(("siblings", "childless"), [(50, 0.0), (2, 0.4)])
+@pytest.mark.parametrize("fusion", [0, 5])
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=4, deadline=None)
+def test_loss_and_gradient_equal_the_equations_pair_by_pair(
+    fusion: int, siblings: int, childless: float, loss: str, negatives: str, seed: int
+) -> None:
+    variant = {"loss": loss, "negatives": negatives}
+    hold_against_the_equations(seed, fusion, siblings, childless, variant)
+
+
+@pytest.mark.parametrize("negatives", ["sampled", "uniform", "shared", "all"])
+@pytest.mark.parametrize("matching", ["bilinear", "mlp"])
+@pytest.mark.parametrize("loss", ["infonce", "bce"])
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=4, deadline=None)
+def test_what_queries_mention_counts_as_the_equations_say(
+    loss: str, matching: str, negatives: str, seed: int
+) -> None:
+    variant = {"loss": loss, "matching": matching, "negatives": negatives, "mentions": "yes"}
+    hold_against_the_equations(seed, 0, 50, 0.0, variant)
+
+
+def random_mentions(rows: int, taxonomy: Taxonomy, seed: int) -> Mentions:
+    """For each row up to three concepts, mentioned in some ways, one of them perhaps in two."""
+    generator = np.random.default_rng(seed)
+    drawn = [
+        {
+            (int(generator.integers(len(taxonomy))), int(generator.integers(len(KINDS))))
+            for _ in range(generator.integers(4))
+        }
+        for _ in range(rows)
+    ]
+    return Mentions.from_rows([sorted(each) for each in drawn])
+
+
+def slow_bonus(network: MatchingNetwork, mentions: Mentions, row: int, anchor: int) -> torch.Tensor:
+    """What an anchor gains that the row mentions."""
+    total = torch.zeros(())
+    _, concepts, kinds = mentions.of_many(np.array([row]))
+    for concept, kind in zip(concepts, kinds, strict=True):
+        if network.mentions is not None and concept == anchor:
+            total = total + network.mentions.reach * network.mentions.weight[kind]
+    return total
+
+
+def hold_against_the_equations(
+    seed: int, fusion: int, siblings: int, childless: float, variant: dict[str, object]
+) -> None:
+    with double_precision():
+        taxonomy, network, vectors = random_case(seed, fusion, **variant)
+        shape = {"batch_size": 64, "drawn": 5, "siblings": siblings, "childless": childless}
+        shape["negatives"] = variant.get("negatives", "shared")
+        shape["mentions"] = variant.get("mentions", "no")
+        mentions = random_mentions(len(taxonomy), taxonomy, seed)
+        supervision = Supervision(taxonomy, load_preset("best", **shape), seed, mentions)
+        batch = next(supervision.epoch())
+        fast = network.loss(ConceptVectors.of(vectors), batch)
+        slow = slow_loss(network, taxonomy, vectors, batch, str(variant["loss"]), mentions)
+        torch.testing.assert_close(fast, slow)
+        parameters = list(network.parameters())
+        gradients = [
+            torch.autograd.grad(loss, parameters, allow_unused=True) for loss in (fast, slow)
+        ]
+        # Where an exp of an exp makes gradients huge, small ones are what is left of large sums.
+        largest = max(float(g.abs().max()) for g in gradients[1] if g is not None)
+        for one, other, parameter in zip(*gradients, parameters, strict=True):
+            zero = torch.zeros_like(parameter)
+            torch.testing.assert_close(
+                one if one is not None else zero,
+                other if other is not None else zero,
+                rtol=1e-7,
+                atol=1e-7 * max(1.0, 1e-4 * largest),
+            )
+
+
+def slow_loss(
+    network: MatchingNetwork,
+    taxonomy: Taxonomy,
+    vectors: torch.Tensor,
+    batch: TrainingBatch,
+    loss: str,
+    mentions: Mentions,
+) -> torch.Tensor:
+    """Every instance of a batch by itself, every egonet on its own."""
+    anchors = sorted({int(a) for a in batch.egonets.concepts[anchor_nodes(batch.egonets)]})
+    total, counted = torch.zeros(()), 0
+    for row, query in enumerate(batch.queries.tolist()):
+        place = int(batch.positives[row])
+        tried = anchors
+        if batch.drawn is not None:
+            drawn = batch.drawn if batch.drawn.dim() == 1 else batch.drawn[:, row]
+            tried = [anchors[i] for i in drawn]
+        parents = set(taxonomy.parents_of.of(query).tolist())
+        below = {taxonomy.index(id) for id in taxonomy.descendants(taxonomy.ids[query])}
+        negatives = [a for a in tried if a not in parents | below | {query}]
+        own = egonet_in(batch.egonets, place, without=query)
+        others = [egonet_in(batch.egonets, anchors.index(a)) for a in negatives]
+        raw = [score(network, vectors, egonet, vectors[:, query]) for egonet in (own, *others)]
+        pairs_of = zip(raw, (anchors[place], *negatives), strict=True)
+        raw = [value + slow_bonus(network, mentions, query, anchor) for value, anchor in pairs_of]
+        value, pairs = instance_loss(network, raw, loss)
+        total, counted = total + value, counted + pairs
+    return total / counted
+
+
+@pytest.mark.parametrize("name", ["propagation", "readout", "matching", "loss"])
+def test_an_unknown_name_is_answered_with_the_choices(name: str) -> None:
+    known = {"propagation": "gcn", "readout": "mean", "matching": "mlp", "loss": "bce"}
+    with pytest.raises(ConfigurationError, match=f"{name} is 'gnn'; choose one of .*{known[name]}"):
+        MatchingNetwork(load_preset("best", **{name: "gnn"}), SIZE)
+
+
+@pytest.mark.parametrize(("fusion", "mentioning"), [(0, "no"), (5, "no"), (5, "yes")])
+def test_placement_scores_every_pair_as_the_equations_do(fusion: int, mentioning: str) -> None:
+    with double_precision():
+        taxonomy, network, vectors = random_case(3, fusion, mentions=mentioning)
+        mentions = random_mentions(3, taxonomy, 3)
+        queries = torch.nn.functional.normalize(torch.randn(2, 3, SIZE), dim=2)
+        anchors = Anchors(taxonomy, ConceptVectors.of(vectors), 50)
+        scores = Placement(network, anchors, anchors.encode(network)).scores(queries, mentions)
+        for anchor in range(len(taxonomy)):
+            for q in range(3):
+                slow = score(network, vectors, egonet_of(taxonomy, anchor), queries[:, q])
+                slow = slow + slow_bonus(network, mentions, q, anchor)
+                torch.testing.assert_close(scores[anchor, q], slow.detach())
+
+
+def test_dropout_keeps_the_mean_and_drops_the_share() -> None:
+    _, network, _ = random_case(0, fusion=0)
+    network.train()
+    torch.manual_seed(0)
+    ones = torch.ones(400, 500)
+    dropped = network._drop(ones, 0.25)
+    assert (dropped == 0).float().mean().item() == pytest.approx(0.25, abs=0.01)
+    assert dropped.mean().item() == pytest.approx(1.0, abs=0.01)
+    assert network.eval()._drop(ones, 0.25) is ones
+
+
+def anchor_nodes(egonets: Egonets) -> torch.Tensor:
+    return egonets.nodes.split(egonets.sizes)[1]

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+import pytest
+from builders import random_taxonomy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.placement.abstention import (
+    LARGEST,
+    MISTAKEN,
+    SIGNS,
+    agreement,
+    branches_of,
+    learn_belonging,
+    nearest_region,
+    signs_of,
+)
+from taxoexpan.training.holdout import hold_out, mask_leaves
+
+FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_the_branch_to_close_is_the_largest_that_is_small_enough(seed: int) -> None:
+    taxonomy = random_taxonomy(seed, 40, 2)
+    parents = [np.array([index]) for index in range(len(taxonomy))]
+    for index, branch in enumerate(branches_of(taxonomy, parents).tolist()):
+        line = [index]
+        while len(taxonomy.parents_of.of(line[-1])):
+            line.append(int(taxonomy.parents_of.of(line[-1])[0]))
+        sizes = [len(taxonomy.descendants(taxonomy.ids[place])) for place in line]
+        small = [place for place, size in zip(line, sizes, strict=True) if size < LARGEST * 40]
+        assert branch == (small[-1] if small else -1)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
+def test_the_nearest_region_is_the_deepest_that_holds_most(seed: int, count: int) -> None:
+    taxonomy = random_taxonomy(seed, 30, 2)
+    dice = np.random.default_rng(seed)
+    anchors = [taxonomy.ids[i] for i in dice.choice(30, count, replace=False)]
+    held = {
+        id: sum(id in (anchor, *taxonomy.ancestors(anchor)) for anchor in anchors)
+        for id in taxonomy
+    }
+    most = [id for id in taxonomy if held[id] > count / 2]
+    found = nearest_region(taxonomy, anchors)
+    if not most:
+        assert found is None
+        return
+    assert found in most
+    rank = {id: (taxonomy.levels[taxonomy.index(id)], held[id]) for id in most}
+    assert rank[found] == max(rank.values())
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
+def test_anchors_agree_by_what_they_have_above_them_in_common(seed: int, most: int) -> None:
+    taxonomy = random_taxonomy(seed, 30, 2)
+    anchors = np.random.default_rng(seed).choice(30, (4, most))
+    for told, row in zip(agreement(taxonomy, anchors), anchors.tolist(), strict=True):
+        lines = [{taxonomy.ids[i], *taxonomy.ancestors(taxonomy.ids[i])} for i in row]
+        shared = sum(len(a & b) for i, a in enumerate(lines) for j, b in enumerate(lines) if i != j)
+        whole = sum(map(len, lines)) * (most - 1)
+        assert told == pytest.approx(shared / whole if whole else 0.0)
+
+
+def test_a_region_is_named_where_most_suggestions_agree(model: TaxoExpan) -> None:
+    anchors = ["milk", "oat milk", "goat milk", "tea"]
+    assert nearest_region(model.taxonomy, anchors) == "milk"
+    assert nearest_region(model.taxonomy, ["milk", "tea", "cheese"]) == "food"
+    assert nearest_region(model.taxonomy, ["oat milk"]) == "oat milk"
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_signs_are_what_is_left_when_a_branch_is_closed(model: TaxoExpan, seed: int) -> None:
+    placement, taxonomy = model.placement, model.taxonomy
+    dice = np.random.default_rng(seed)
+    rows = dice.choice(len(taxonomy), 3, replace=False)
+    queries = model._embed([taxonomy.concept_at(int(row)) for row in rows])
+    closed = np.array([taxonomy.index("milk"), -1, taxonomy.index("tea")])
+    signs = signs_of(placement, queries, closed=closed)
+    assert signs.shape == (3, len(SIGNS))
+    scores = placement.scores(queries).double().numpy()
+    names = (placement.anchors.vectors.names @ queries[0].T).double().numpy()
+    for column, branch in enumerate(closed.tolist()):
+        shut = {branch, *map(taxonomy.index, taxonomy.descendants(taxonomy.ids[branch]))}
+        left = [i for i in range(len(taxonomy)) if branch < 0 or i not in shut]
+        best = scores[left, column].max()
+        share = best - np.log(np.exp(scores[left, column]).sum())
+        near = np.sort(names[left, column])[::-1]
+        expected = [best, share, near[0], near[9]]
+        np.testing.assert_allclose(signs[column, :4], expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.fixture(scope="module")
+def food_without_drinks() -> tuple[TaxoExpan, list[str]]:
+    """A model of the foods, hardly trained, that has seen no alcohol, and these."""
+    whole = Taxonomy.read(FOOD)
+    (branch,) = (id for id in whole if id.startswith("alcohol#"))
+    gone = [branch, *whole.descendants(branch)]
+    model = TaxoExpan(seed=1, device="cpu", epochs=3).fit(whole.without(gone))
+    return model, gone
+
+
+def test_what_has_no_place_is_told_from_what_has(
+    food_without_drinks: tuple[TaxoExpan, list[str]],
+) -> None:
+    model, gone = food_without_drinks
+    whole = Taxonomy.read(FOOD)
+    assert model.trust.belonging is not None
+    held = mask_leaves(model.taxonomy, 0.1, 1000, model.seed)
+    drinks = [whole.concept(id) for id in gone[1:]]
+    odds = [
+        model.trust.belonging.odds(signs_of(model.placement, model._embed(concepts)))
+        for concepts in (held.concepts, drinks)
+    ]
+    assert np.mean(odds[0][:, None] > odds[1]) > 0.75
+
+
+def test_about_so_many_that_have_a_place_are_said_to_have_none(
+    food_without_drinks: tuple[TaxoExpan, list[str]],
+) -> None:
+    model, _ = food_without_drinks
+    held = mask_leaves(model.taxonomy, 0.1, 1000, model.seed)
+    assert model.trust.belonging is not None
+    signs = signs_of(model.placement, model._embed(held.concepts))
+    # The held-out leaves are in the taxonomy again, and so fewer of them have none.
+    assert 1 - np.mean(model.trust.belonging.belongs(signs)) <= MISTAKEN + 0.01
+    assert ((model.trust.belonging.probability(signs) > 0.5).mean()) > 0.5
+
+
+def test_few_leaves_teach_nothing(model: TaxoExpan) -> None:
+    taxonomy = model.taxonomy
+    held = hold_out(taxonomy, ["oat milk", "rye bread"], taxonomy)
+    queries = model._embed(held.concepts)
+    assert learn_belonging(model.placement, queries, held.parents) is None
+    assert model.trust.belonging is None

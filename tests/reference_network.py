@@ -1,0 +1,170 @@
+"""The network again, one node at a time, straight from the paper's equations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from taxoexpan.network.egonets import Egonets
+from taxoexpan.network.matching import LogBilinearMatch, PerceptronMatch, PlainPerceptronMatch
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.propagation import AttentionLayer, Layer
+from taxoexpan.network.readout import (
+    ConcatenationReadout,
+    EgonetConcatenationReadout,
+    WeightedMeanReadout,
+)
+from taxoexpan.taxonomy import Taxonomy
+
+Node = tuple[int, int]
+Egonet = tuple[list[Node], list[tuple[int, int]]]
+
+
+@contextmanager
+def double_precision() -> Iterator[None]:
+    """Everything in float64, so that two ways of summing agree."""
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def egonet_of(taxonomy: Taxonomy, anchor: int) -> Egonet:
+    """Nodes as (concept, position), edges as (source, target) with a self-loop on each node."""
+    parents = [(int(p), 0) for p in taxonomy.parents_of.of(anchor)]
+    children = [(int(c), 2) for c in taxonomy.children_of.of(anchor)]
+    return star_of(parents, anchor, children)
+
+
+def star_of(parents: list[Node], anchor: int, children: list[Node]) -> Egonet:
+    """The graph around an anchor: messages run downwards."""
+    nodes = [*parents, (anchor, 1), *children]
+    centre = len(parents)
+    edges = [(i, centre) for i in range(centre)]
+    edges += [(centre, i) for i in range(centre + 1, len(nodes))]
+    return nodes, edges + [(i, i) for i in range(len(nodes))]
+
+
+def egonet_in(egonets: Egonets, slot: int, without: int | None = None) -> Egonet:
+    """The egonet in one slot of a batch, as it was drawn."""
+    above, middle, below = egonets.concepts[egonets.nodes].split(egonets.sizes)
+    parents = [(int(p), 0) for p in above[egonets.grandparent[egonets.grandparent_of == slot]]]
+    children = [(int(c), 2) for c in below[egonets.sibling_of == slot] if int(c) != without]
+    return star_of(parents, int(middle[slot]), children)
+
+
+def aggregate(layer: Layer, h: list[Tensor], egonet: Egonet) -> list[list[Tensor]]:
+    """Eqs. 3 to 5 with [W ‖ O] on h ‖ p, for each node the outcome of each head, without ρ."""
+    nodes, edges = egonet
+    heard = [[source for source, target in edges if target == u] for u in range(len(nodes))]
+    out: list[list[Tensor]] = [[] for _ in nodes]
+    for m in range(layer.heads):
+        rows = slice(m * layer.size, (m + 1) * layer.size)
+        matrix = layer.weight[rows]
+        inputs = h
+        if layer.position is not None and layer.position_weight is not None:
+            matrix = torch.cat([matrix, layer.position_weight[rows]], dim=1)
+            inputs = [torch.cat([x, layer.position[p]]) for x, (_, p) in zip(h, nodes, strict=True)]
+        z = [matrix @ x for x in inputs]
+        for u in range(len(nodes)):
+            alpha = coefficients(layer, m, z, u, heard)
+            new = sum((a * z[v] for a, v in zip(alpha, heard[u], strict=True)), 0 * z[u])
+            out[u].append(new if layer.bias is None else new + layer.bias[rows])
+    return out
+
+
+def coefficients(
+    layer: Layer, m: int, z: list[Tensor], u: int, heard: list[list[int]]
+) -> list[Tensor]:
+    """α of the messages that u hears: by attention, or by the numbers that each end hears."""
+    if not isinstance(layer, AttentionLayer):
+        return [torch.tensor((len(heard[u]) * len(heard[v])) ** -0.5) for v in heard[u]]
+    vector = torch.cat([layer.towards[m], layer.source[m]])
+    logits = [F.leaky_relu(vector @ torch.cat([z[u], z[v]]), 0.2) for v in heard[u]]
+    return list(torch.softmax(torch.stack(logits), 0))
+
+
+def anchor_embedding(network: MatchingNetwork, names: Tensor, egonet: Egonet) -> Tensor:
+    """All layers, then Eq. 6, 7 or 8."""
+    nodes, _ = egonet
+    h = [names[concept] for concept, _ in nodes]
+    for layer in network.hidden:
+        assert isinstance(layer, Layer)
+        h = [F.leaky_relu(torch.cat(heads), 0.01) for heads in aggregate(layer, h, egonet)]
+    h = [torch.stack(heads).mean(0) for heads in aggregate(network.output, h, egonet)]
+    return read_out(network, h, [position for _, position in nodes])
+
+
+def read_out(network: MatchingNetwork, h: list[Tensor], positions: list[int]) -> Tensor:
+    readout = network.readout
+    if isinstance(readout, WeightedMeanReadout):
+        weights = torch.log1p(readout.importance.exp())
+        picked = torch.stack([weights[position] for position in positions])
+        return (picked[:, None] * torch.stack(h)).sum(0) / picked.sum()
+    if not isinstance(readout, ConcatenationReadout | EgonetConcatenationReadout):
+        return torch.stack(h).mean(0)
+    blocks = []
+    for position in range(3):
+        there = [x for x, p in zip(h, positions, strict=True) if p == position]
+        total = sum(there, torch.zeros_like(h[0]))
+        by_egonet = isinstance(readout, EgonetConcatenationReadout) and position != 1
+        blocks.append(total / (len(h) if by_egonet else max(1, len(there))))
+    return torch.cat(blocks)
+
+
+def raw_match(network: MatchingNetwork, anchor: Tensor, query: Tensor) -> Tensor:
+    """Eqs. 9 and 10 before their last function."""
+    match = network.match
+    if isinstance(match, LogBilinearMatch):
+        return anchor @ match.weight @ query
+    assert isinstance(match, PerceptronMatch)
+    first = torch.cat([match.anchor_weight, match.query_weight], dim=1)
+    hidden = first @ torch.cat([anchor, query]) + match.hidden_bias
+    plain = isinstance(match, PlainPerceptronMatch)
+    hidden = hidden.relu() if plain else F.leaky_relu(hidden, 0.01)
+    return match.output[0] @ hidden + match.bias
+
+
+def score(
+    network: MatchingNetwork,
+    vectors: Tensor,
+    egonet: Egonet,
+    query: Tensor,
+) -> Tensor:
+    """The raw match, plus the fusion head; query [2, D]."""
+    anchor = next(concept for concept, position in egonet[0] if position == 1)
+    value = raw_match(network, anchor_embedding(network, vectors[0], egonet), query[0])
+    if network.fusion is not None:
+        children = [concept for concept, position in egonet[0] if position == 2]
+        seen = []
+        for pick in ("anchor", "nearest", "mean"):
+            for view in range(2):
+                near = torch.stack(
+                    [vectors[view, c] @ query[view] for c in children] or [torch.zeros(())]
+                )
+                by = {
+                    "anchor": vectors[view, anchor] @ query[view],
+                    "nearest": near.max(),
+                    "mean": near.mean(),
+                }
+                seen.append(by[pick])
+        seen.append(torch.tensor(float(len(children))).log1p())
+        head = network.fusion
+        weight, bias = head.hidden.split([len(seen), 1], dim=1)
+        hidden = (weight @ torch.stack(seen) + bias[:, 0]).relu()
+        value = value + (head.output @ hidden)[0]
+    return value
+
+
+def instance_loss(network: MatchingNetwork, raw: list[Tensor], loss: str) -> tuple[Tensor, int]:
+    """The loss of one instance, its positive pair first, and the pairs it counts for."""
+    if loss == "bce":
+        right = -F.logsigmoid(raw[0])
+        return right - sum((F.logsigmoid(-x) for x in raw[1:]), torch.zeros(())), len(raw)
+    log_f = torch.stack([network.match.log_match(x) for x in raw])
+    return -torch.log_softmax(log_f, 0)[0], 1

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import quickly
+
+from taxoexpan.taxonomy.adjacency import Adjacency, ranges
+
+PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=20)
+
+
+def adjacency(pairs: list[tuple[int, int]], size: int = 7) -> Adjacency:
+    flat = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return Adjacency.from_pairs(flat[:, 0], flat[:, 1], size)
+
+
+@given(PAIRS)
+@quickly
+def test_every_row_has_its_targets_in_the_order_given(pairs: list[tuple[int, int]]) -> None:
+    near = adjacency(pairs)
+    assert len(near) == 7
+    for row in range(7):
+        assert near.of(row).tolist() == [target for source, target in pairs if source == row]
+
+
+@given(PAIRS)
+@quickly
+def test_degrees_count_the_neighbours(pairs: list[tuple[int, int]]) -> None:
+    near = adjacency(pairs)
+    assert near.degrees.tolist() == [len(near.of(row)) for row in range(7)]
+
+
+@given(PAIRS, st.lists(st.integers(0, 6), max_size=8))
+@quickly
+def test_many_rows_at_once_give_what_each_row_gives(
+    pairs: list[tuple[int, int]], rows: list[int]
+) -> None:
+    near = adjacency(pairs)
+    owners, targets = near.of_many(np.array(rows, dtype=np.int64))
+    expected = [(place, int(t)) for place, row in enumerate(rows) for t in near.of(row)]
+    assert list(zip(owners.tolist(), targets.tolist(), strict=True)) == expected
+
+
+def test_levels_come_nearest_first_and_name_each_row_once() -> None:
+    diamond = adjacency([(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (0, 4)])
+    levels = [level.tolist() for level in diamond.levels_down(np.array([0]))]
+    assert levels == [[1, 2, 4], [3]]
+
+
+@given(PAIRS, st.lists(st.integers(0, 6), max_size=5))
+@quickly
+def test_reach_is_everything_that_can_be_walked_to(
+    pairs: list[tuple[int, int]], rows: list[int]
+) -> None:
+    downwards = [(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]]
+    owners, reached = adjacency(downwards).reach_of_many(np.array(rows, dtype=np.int64))
+    expected = [(place, row) for place, start in enumerate(rows) for row in walk(downwards, start)]
+    assert list(zip(owners.tolist(), reached.tolist(), strict=True)) == expected
+
+
+def walk(pairs: list[tuple[int, int]], start: int) -> list[int]:
+    found: set[int] = set()
+    waiting = [start]
+    while waiting:
+        here = waiting.pop()
+        below = {target for source, target in pairs if source == here} - found
+        found |= below
+        waiting += below
+    return sorted(found)
+
+
+def test_an_adjacency_cannot_be_written_to() -> None:
+    near = adjacency([(0, 1), (1, 2)])
+    for array in (near.offsets, near.targets, near.of(0)):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 5
+
+
+def test_no_rows_at_all_is_an_adjacency_too() -> None:
+    near = adjacency([], size=0)
+    assert len(near) == 0
+    assert near.degrees.tolist() == []
+    nothing = np.zeros(0, dtype=np.int64)
+    assert [array.tolist() for array in near.reach_of_many(nothing)] == [[], []]
+
+
+def test_ranges_stand_end_to_end() -> None:
+    starts, counts = np.array([5, 0, 9]), np.array([2, 0, 3])
+    assert ranges(starts, counts).tolist() == [5, 6, 9, 10, 11]

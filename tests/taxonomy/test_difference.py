@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from hypothesis import given
+from strategies import Growth, growths, quickly
+
+from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.difference import Difference
+
+FOOD, FRUIT, APPLE = Concept("food", "food"), Concept("fruit", "fruit"), Concept("apple", "apple")
+OLD = Taxonomy([FOOD, FRUIT, APPLE], [("food", "fruit"), ("fruit", "apple")])
+
+
+def test_equal_taxonomies_do_not_differ() -> None:
+    assert not Difference(OLD, Taxonomy([APPLE, FRUIT, FOOD], list(OLD.relations)[::-1]))
+
+
+def test_a_concept_that_came_and_one_that_went_are_told() -> None:
+    kiwi = Concept("kiwi", "kiwi")
+    new = Taxonomy([FOOD, FRUIT, kiwi], [("food", "fruit"), ("fruit", "kiwi")])
+    difference = Difference(OLD, new)
+    assert (difference.added, difference.removed) == ([kiwi], [APPLE])
+    assert difference.relations_added == [("fruit", "kiwi")]
+    assert difference.relations_removed == [("fruit", "apple")]
+    assert difference.moved == []
+
+
+def test_another_label_is_told_apart_from_other_words() -> None:
+    fruits = Concept("fruit", "fruits")
+    pome = Concept("apple", "apple", ("pomme",))
+    difference = Difference(OLD, Taxonomy([FOOD, fruits, pome], OLD.relations))
+    assert [(c.old.label, c.new.label) for c in difference.relabelled] == [("fruit", "fruits")]
+    assert [c.new for c in difference.redescribed] == [pome]
+
+
+def test_the_order_of_synonyms_is_no_difference() -> None:
+    one, other = Concept("a", "a", ("x", "y")), Concept("a", "a", ("y", "x"))
+    assert not Difference(Taxonomy([one]), Taxonomy([other]))
+
+
+def test_a_move_says_what_was_left_and_what_was_joined() -> None:
+    new = Taxonomy([FOOD, FRUIT, APPLE], [("food", "fruit"), ("food", "apple")])
+    move = Difference(OLD, new).moved[0]
+    assert (move.concept, move.left, move.joined) == (APPLE, ("fruit",), ("food",))
+
+
+def test_a_concept_that_became_a_root_has_moved() -> None:
+    new = Taxonomy([FOOD, FRUIT, APPLE], [("food", "fruit")])
+    move = Difference(OLD, new).moved[0]
+    assert (move.left, move.joined) == (("fruit",), ())
+
+
+@given(growths(details=True))
+@quickly
+def test_what_was_added_is_found_and_nothing_else(growth: Growth) -> None:
+    difference = Difference(growth.old, growth.old.expanded(growth.additions))
+    assert set(difference.added) == set(growth.additions.concepts)
+    assert set(difference.relations_added) == set(growth.additions.relations)
+    assert difference.removed == difference.changed == difference.moved == []
+    assert bool(difference) == bool(growth.additions.concepts)

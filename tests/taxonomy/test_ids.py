@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import Growth, growths, names, quickly
+
+from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.ids import slug, with_ids
+from taxoexpan.taxonomy.names import fold_name
+
+
+def made(taxonomy: Taxonomy, *labels: str) -> list[str]:
+    return [concept.id for concept in with_ids(taxonomy, [Concept("", name) for name in labels])]
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["Red Wine", "red  wine", "red-wine", " RED_WINE ", "red‐wine", "red–wine", "ｒed\twine"],
+)
+def test_case_spaces_and_hyphens_do_not_tell_names_apart(other: str) -> None:
+    assert fold_name(other) == "red wine"
+
+
+@pytest.mark.parametrize(("one", "other"), [("redwine", "red wine"), ("résumé", "resume")])
+def test_other_differences_do_tell_names_apart(one: str, other: str) -> None:
+    assert fold_name(one) != fold_name(other)
+
+
+def test_folding_follows_the_rules_of_unicode() -> None:
+    assert fold_name("STRASSE") == fold_name("Straße")
+    assert fold_name("cafe\u0301") == fold_name("CAFÉ")
+
+
+@given(names(breaks=True))
+@quickly
+def test_a_folded_name_folds_to_itself(name: str) -> None:
+    assert fold_name(fold_name(name)) == fold_name(name)
+
+
+def test_where_names_are_ids_a_new_id_is_the_name() -> None:
+    fruit = Taxonomy([Concept("Fruit", "Fruit"), Concept("Red apple", "Red apple")])
+    assert made(fruit, "Green apple") == ["Green apple"]
+
+
+def test_where_paths_are_ids_a_new_id_is_the_name() -> None:
+    fruit = Taxonomy([Concept("Fruit", "Fruit"), Concept("Fruit > Red apple", "Red apple")])
+    assert made(fruit, "Green apple") == ["Green apple"]
+
+
+def test_where_ids_are_numbered_the_counting_goes_on() -> None:
+    numbered = Taxonomy([Concept("C007", "fruit"), Concept("C012", "apple")])
+    assert made(numbered, "kiwi", "mango") == ["C013", "C014"]
+
+
+def test_a_number_grows_when_its_digits_are_used_up() -> None:
+    assert made(Taxonomy([Concept("C9", "fruit")]), "kiwi") == ["C10"]
+
+
+def test_ids_that_are_numbers_alone_are_counted_on() -> None:
+    assert made(Taxonomy([Concept("41", "fruit"), Concept("7", "apple")]), "kiwi") == ["42"]
+
+
+@pytest.mark.parametrize("prefix", ["http://food.org/", "http://food.org/onto#", "en:"])
+def test_where_ids_share_a_prefix_a_new_id_has_it_too(prefix: str) -> None:
+    fruit = Taxonomy([Concept(prefix + "x1y", "fruit"), Concept(prefix + "x2z", "apple")])
+    assert made(fruit, "Green apple") == [prefix + "green-apple"]
+
+
+def test_a_uri_that_ends_in_its_label_has_a_prefix_all_the_same() -> None:
+    fruit = Taxonomy(
+        [Concept("http://food.org/fruit", "fruit"), Concept("http://food.org/fig", "fig")]
+    )
+    assert made(fruit, "kiwi") == ["http://food.org/kiwi"]
+
+
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        ("http://food.org/red-wine", "http://food.org/green-apple-pie"),
+        ("http://food.org/red_wine", "http://food.org/green_apple_pie"),
+        ("http://food.org/RedWine", "http://food.org/GreenApplePie"),
+        ("http://food.org#redWine", "http://food.org#greenApplePie"),
+        ("http://food.org/Red_wine", "http://food.org/Green_apple_pie"),
+        ("red_wine#n#1", "green_apple_pie#n#1"),
+    ],
+)
+def test_words_are_spelled_as_in_the_other_ids(known: str, new: str) -> None:
+    wines = Taxonomy([Concept(known, "Red wine"), Concept(known.replace("ine", "hey"), "Red whey")])
+    assert made(wines, "Green apple pie") == [new]
+
+
+def test_a_few_ids_of_another_kind_do_not_hide_the_style() -> None:
+    go = [Concept(f"GO:000000{n}", f"c{n}") for n in range(1, 6)]
+    mixed = Taxonomy([Concept("CHEBI:99", "acid"), *go, Concept("part_of", "part of")])
+    assert made(mixed, "kiwi") == ["GO:0000006"]
+
+
+def test_where_ids_have_no_style_a_new_id_is_a_slug() -> None:
+    mixed = Taxonomy([Concept("k7x", "food"), Concept("zz-3", "apple")])
+    assert made(mixed, "Green apple!", "green apple") == ["green-apple", "green-apple-2"]
+
+
+def test_a_taxonomy_of_nothing_still_gives_ids() -> None:
+    assert made(Taxonomy([]), "kiwi") == ["kiwi"]
+
+
+def test_own_ids_are_kept_and_never_made_for_another() -> None:
+    numbered = Taxonomy([Concept("C1", "fruit")])
+    listed = [Concept("", "kiwi"), Concept("C2", "mango"), Concept("", "fig")]
+    assert [concept.id for concept in with_ids(numbered, listed)] == ["C3", "C2", "C4"]
+
+
+def test_only_the_id_of_a_concept_is_set() -> None:
+    kiwi = Concept("", "kiwi", ("actinidia",), "a fruit")
+    assert with_ids(Taxonomy([]), [kiwi]) == [Concept("kiwi", "kiwi", ("actinidia",), "a fruit")]
+
+
+ID_STYLES = [
+    names(),
+    st.integers(0, 30).map("C{:02}".format),
+    names().map("http://food.org/{}".format),
+]
+
+
+@given(
+    st.one_of([growths(ids=ids, labels=names()) for ids in ID_STYLES]),
+    st.lists(names(), max_size=6),
+)
+@quickly
+def test_made_ids_never_clash(growth: Growth, labels: list[str]) -> None:
+    taxonomy = growth.old
+    ids = made(taxonomy, *labels, *taxonomy.labels)
+    assert "" not in ids
+    assert len({*ids, *taxonomy}) == len(ids) + len(taxonomy)
+
+
+@pytest.mark.parametrize(
+    ("label", "expected"),
+    [
+        ("Red  Wine (dry)", "red-wine-dry"),
+        ("绿茶", "绿茶"),
+        ("हिन्दी चाय", "हिन्दी-चाय"),
+        ("rosé & co.", "rosé-co"),
+        ("🍏", "concept"),
+    ],
+)
+def test_a_slug_keeps_letters_of_every_script(label: str, expected: str) -> None:
+    assert slug(label) == expected

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from taxoexpan import TaxoExpan
+from taxoexpan.config import CHOICES, PRESETS, SETTINGS, load_preset, parse_setting
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.network.losses import LOSSES
+from taxoexpan.network.matching import MATCHES
+from taxoexpan.network.propagation import PROPAGATIONS
+from taxoexpan.network.readout import READOUTS
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+@pytest.mark.parametrize(
+    ("text", "setting"),
+    [
+        ("hidden=64", ("hidden", 64)),
+        ("dropout=0.3", ("dropout", 0.3)),
+        ("dropout=0", ("dropout", 0.0)),
+        (" propagation = pgcn ", ("propagation", "pgcn")),
+    ],
+)
+def test_a_value_is_read_by_the_type_of_its_setting(text: str, setting: tuple[str, object]) -> None:
+    name, value = parse_setting(text)
+    assert (name, value) == setting
+    assert type(value) is type(setting[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hidden", "'hidden' sets nothing; write NAME=VALUE, such as hidden=64"),
+        ("hiden=64", "no setting is called 'hiden'; known: attention_dropout, batch_size,"),
+        ("hidden=big", "hidden is 'big'; it must be a whole number"),
+        ("hidden=2.5", "hidden is '2.5'; it must be a whole number"),
+        ("hidden=", "hidden is ''; it must be a whole number"),
+        ("dropout=much", "dropout is 'much'; it must be a number"),
+    ],
+)
+def test_a_text_that_is_no_setting_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
+        parse_setting(text)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"hidden": "big"}, "hidden is 'big'; it must be a whole number"),
+        ({"hidden": 2.5}, "hidden is 2.5; it must be a whole number"),
+        ({"hidden": None}, "hidden is None; it must be a whole number"),
+        ({"epochs": True}, "epochs is True; it must be a whole number"),
+        ({"epochs": 2**63}, "it must be finite, and below 2^63"),
+        ({"epochs": 10**400}, "it must be finite, and below 2^63"),
+        ({"dropout": "0.5"}, "dropout is '0.5'; it must be a number"),
+        ({"dropout": True}, "dropout is True; it must be a number"),
+        ({"dropout": float("nan")}, "dropout is nan; it must be finite"),
+        ({"dropout": 10**400}, "it must be a number"),
+        ({"dropout": 0.999}, "dropout is 0.999; it must be below 0.998"),
+        ({"learning_rate": float("inf")}, "learning_rate is inf; it must be finite"),
+        ({"learning_rate": 0}, "learning_rate is 0.0; it must be above zero"),
+        ({"layers": -1}, "layers is -1; it must be 0 or more"),
+        ({"features": 3}, "features is 3; it must be a word"),
+        ({"propagation": "foo"}, "propagation is 'foo'; choose one of gcn, gat, pgcn, pgat"),
+        ({"readout": "max"}, "readout is 'max'; choose one of mean, weighted, concat"),
+        ({"matching": "dot"}, "matching is 'dot'; choose one of bilinear, mlp"),
+        ({"loss": "mse"}, "loss is 'mse'; choose one of infonce, bce"),
+        ({"negatives": "few"}, "negatives is 'few'; choose one of sampled, uniform, shared, all"),
+    ],
+)
+def test_a_model_with_a_wrong_setting_is_never_made(
+    change: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
+        TaxoExpan(device="cpu", **change)  # type: ignore[arg-type]  # the misuse is the point
+
+
+def test_a_number_is_one_setting_whatever_its_type() -> None:
+    plain = load_preset("best", childless=0.0, hidden=8, dropout=0.5)
+    same = load_preset("best", childless=0, hidden=np.int64(8), dropout=np.float32(0.5))
+    assert plain == same
+    assert {name: type(value).__name__ for name, value in asdict(same).items()} == SETTINGS
+
+
+def test_the_largest_dropout_leaves_something(pantry: Path) -> None:
+    from taxoexpan import Taxonomy
+
+    largest = {"dropout": 0.9979, "query_dropout": 0.9979, "epochs": 1}
+    model = TaxoExpan(device="cpu", **largest).fit(Taxonomy.read(pantry))  # type: ignore[arg-type]
+    assert model.history is not None
+    assert model.history.best == 1
+
+
+def test_the_choices_are_those_that_the_network_has() -> None:
+    parts = {
+        "propagation": PROPAGATIONS,
+        "readout": READOUTS,
+        "matching": MATCHES,
+        "loss": LOSSES,
+    }
+    assert {name: set(CHOICES[name]) for name in parts} == {n: set(p) for n, p in parts.items()}
+
+
+def test_the_readme_lists_every_setting_with_its_value_in_the_presets() -> None:
+    section = README.read_text(encoding="utf-8").partition("### Settings\n")[2].partition("\n#")[0]
+    head, _, *rows = (
+        [cell.strip(" `") for cell in line.strip("|").split("|")]
+        for line in section.splitlines()
+        if line.startswith("|")
+    )
+    assert head == ["name", "what it is", *PRESETS]
+    presets = [asdict(load_preset(name)) for name in PRESETS]
+    listed = [(name, *values) for name, _, *values in rows]
+    assert listed == [(name, *(str(preset[name]) for preset in presets)) for name in SETTINGS]
+    told = {name: what for name, what, *_ in rows}
+    assert all(choice in told[name] for name, choices in CHOICES.items() for choice in choices)

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import get_args
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taxoexpan.errors import ConfigurationError, TaxoExpanError
+from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.training.metrics import (
+    WORTH,
+    Averaging,
+    Figure,
+    Metrics,
+    metrics_of,
+    per_query,
+    ranks_in,
+)
+
+
+def test_metrics_average_over_a_querys_parents_first() -> None:
+    metrics = metrics_of([np.array([1]), np.array([1, 5, 21, 100])])
+    assert metrics.mr == pytest.approx((1 + 127 / 4) / 2)
+    assert metrics.hit_at_1 == pytest.approx((1 + 1 / 4) / 2)
+    assert metrics.hit_at_3 == pytest.approx((1 + 1 / 4) / 2)
+    assert metrics.hit_at_10 == pytest.approx((1 + 2 / 4) / 2)
+    assert metrics.mrr == pytest.approx((1 + (1 + 1 + 1 / 3 + 1 / 10) / 4) / 2)
+
+
+SLOW_WORTH: dict[Figure, Callable[[float], float]] = {
+    "mr": float,
+    "hit_at_1": lambda rank: rank <= 1,
+    "hit_at_3": lambda rank: rank <= 3,
+    "hit_at_10": lambda rank: rank <= 10,
+    "mrr": lambda rank: 1 / math.ceil(rank / 10),
+    "reciprocal_rank": lambda rank: 1 / rank,
+}
+
+
+def slow_mean(ranks: list[list[float]], figure: Figure, averaging: Averaging) -> float:
+    worth = SLOW_WORTH[figure]
+    if averaging == "pooled":
+        pairs = [worth(rank) for of_query in ranks for rank in of_query]
+        return sum(pairs) / len(pairs)
+    if averaging == "any":
+        return sum(worth(min(of_query)) for of_query in ranks) / len(ranks)
+    return sum(sum(map(worth, of_query)) / len(of_query) for of_query in ranks) / len(ranks)
+
+
+@given(
+    st.lists(
+        st.lists(st.integers(2, 5000).map(lambda n: n / 2), min_size=1, max_size=5),
+        min_size=1,
+        max_size=20,
+    ),
+    st.sampled_from(get_args(Averaging)),
+)
+@settings(deadline=None)
+def test_metrics_equal_the_definitions(ranks: list[list[float]], averaging: Averaging) -> None:
+    arrays = [np.array(r) for r in ranks]
+    found = metrics_of(arrays, averaging).as_dict()
+    assert found.pop("queries") == len(ranks)
+    assert set(found) == set(SLOW_WORTH) == set(WORTH)
+    for figure in SLOW_WORTH:
+        assert found[figure] == pytest.approx(slow_mean(ranks, figure, averaging))
+        assert per_query(arrays, figure, averaging).shape == (len(ranks),)
+
+
+def test_the_three_ways_to_average_differ_where_queries_have_several_parents() -> None:
+    ranks = [np.array([1]), np.array([1, 5, 21])]
+    assert metrics_of(ranks) == metrics_of(ranks, "fraction")
+    assert metrics_of(ranks).hit_at_1 == pytest.approx((1 + 1 / 3) / 2)
+    assert metrics_of(ranks, "any") == Metrics(2, 1, 1, 1, 1, 1, 1)
+    assert metrics_of(ranks, "pooled").hit_at_1 == 2 / 4
+    assert metrics_of(ranks, "pooled").mr == 28 / 4
+
+
+def test_a_querys_share_of_a_figure() -> None:
+    ranks = [np.array([2]), np.array([1, 5, 21])]
+    assert per_query(ranks, "mr").tolist() == [2, 9]
+    assert per_query(ranks, "mr", "any").tolist() == [2, 1]
+    assert per_query(ranks, "mr", "pooled").tolist() == [2 / 2, 27 / 2]
+
+
+def test_what_cannot_be_averaged_is_refused() -> None:
+    with pytest.raises(TaxoExpanError, match="no ranks; give those of at least one query"):
+        metrics_of([])
+    with pytest.raises(TaxoExpanError, match=r"query 1 has no true parent.*leave it out"):
+        metrics_of([np.array([1]), np.array([])])
+    with pytest.raises(ConfigurationError, match=r"'mean' is not known.*fraction, any, pooled"):
+        metrics_of([np.array([1])], "mean")  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match=r"'hit_at_2' is not known.*choose mr, hit_at_1"):
+        per_query([np.array([1])], "hit_at_2")  # type: ignore[arg-type]
+
+
+def slow_rank(
+    scores: list[float], parent: int, parents: list[int], ties: float, filtered: bool
+) -> float:
+    rank, own = 1.0, scores[parent]
+    for anchor, score in enumerate(scores):
+        if anchor == parent or (filtered and anchor in parents):
+            continue
+        if math.isnan(score) or math.isnan(own) or score > own:
+            rank += 1
+        elif score == own:
+            rank += ties
+    return rank
+
+
+SCORES = st.sampled_from([0.0, 1.0, 2.0, 3.0, -math.inf, math.inf, math.nan])
+
+
+@st.composite
+def scored_queries(draw: st.DrawFn) -> tuple[torch.Tensor, list[Indices]]:
+    anchors, queries = draw(st.integers(1, 7)), draw(st.integers(1, 5))
+    row = st.lists(SCORES, min_size=queries, max_size=queries)
+    scores = draw(st.lists(row, min_size=anchors, max_size=anchors))
+    some = st.lists(st.integers(0, anchors - 1), unique=True)
+    parents = [np.array(draw(some), dtype=np.int64) for _ in range(queries)]
+    return torch.tensor(scores), parents
+
+
+@given(scored_queries(), st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_ranks_equal_those_counted_one_by_one(
+    scored: tuple[torch.Tensor, list[Indices]], ties: float, filtered: bool
+) -> None:
+    scores, parents = scored
+    found = ranks_in(scores, parents, ties, filtered)
+    assert len(found) == len(parents)
+    for query, (truth, ranks) in enumerate(zip(parents, found, strict=True)):
+        column, known = scores[:, query].tolist(), truth.tolist()
+        wanted = [slow_rank(column, parent, known, ties, filtered) for parent in known]
+        assert ranks.tolist() == pytest.approx(wanted)
+
+
+def test_a_querys_other_parents_count_in_raw_ranks() -> None:
+    scores, parents = torch.tensor([[4.0], [3.0], [2.0], [1.0]]), [np.array([3, 0, 2])]
+    assert ranks_in(scores, parents)[0].tolist() == [2, 1, 2]
+    assert ranks_in(scores, parents, filtered=False)[0].tolist() == [4, 1, 3]
+
+
+def test_anchors_that_score_the_same_count_as_far_as_they_are_asked_to() -> None:
+    scores, parents = torch.ones(5, 1), [np.array([0, 3])]
+    assert [ranks_in(scores, parents, t)[0].tolist()[0] for t in (0, 0.5, 1)] == [1, 2.5, 4]
+    raw = [ranks_in(scores, parents, t, filtered=False)[0].tolist()[1] for t in (0, 0.5, 1)]
+    assert raw == [1, 3, 5]
+
+
+def test_ranking_changes_no_scores_and_whole_numbers_can_be_ranked() -> None:
+    scores = torch.tensor([[3, 1], [2, 5], [2, 7]])
+    before = scores.clone()
+    ranks = ranks_in(scores, [np.array([1, 0]), np.array([0])])
+    assert [r.tolist() for r in ranks] == [[1, 1], [3]]
+    assert torch.equal(scores, before)
+
+
+def test_no_queries_have_no_ranks() -> None:
+    assert ranks_in(torch.zeros(5, 0), []) == []
+
+
+def test_scores_that_are_not_of_the_queries_are_refused() -> None:
+    with pytest.raises(TaxoExpanError, match="scores of 2 queries, and parents of 1; give one col"):
+        ranks_in(torch.zeros(5, 2), [np.array([0])])
+    with pytest.raises(ConfigurationError, match=r"ties is 1\.5; it must be from 0 to 1"):
+        ranks_in(torch.zeros(5, 1), [np.array([0])], ties=1.5)

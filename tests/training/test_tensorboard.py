@@ -1,0 +1,139 @@
+"""TensorBoard's curves, read back with TensorBoard's own reader."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import SMALL
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.cli.main import main
+from taxoexpan.errors import FormatError
+
+QUICK = {**SMALL, "epochs": 3}
+
+
+def curves_in(folder: Path) -> dict[str, list[tuple[int, float]]]:
+    reader = EventAccumulator(str(folder))
+    reader.Reload()
+    return {
+        name: [(event.step, event.value) for event in reader.Scalars(name)]
+        for name in reader.Tags()["scalars"]
+    }
+
+
+def losses_of(model: TaxoExpan) -> list[tuple[int, float]]:
+    assert model.history is not None
+    return [(e.number, pytest.approx(e.loss, rel=1e-6)) for e in model.history.epochs]
+
+
+def test_every_figure_of_every_epoch_becomes_a_curve(pantry: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "curves"
+    model = TaxoExpan(device="cpu", **QUICK).fit(Taxonomy.read(pantry), tensorboard=folder)
+    curves = curves_in(folder)
+    assert curves["loss"] == losses_of(model)
+    assert model.history is not None
+    epochs = model.history.epochs
+    assert curves["learning_rate"] == [
+        (e.number, pytest.approx(e.learning_rate, rel=1e-6)) for e in epochs
+    ]
+    assert all(epoch.seconds > 0 for epoch in epochs)
+    for epoch in epochs:
+        assert epoch.validation is not None
+        for name, value in epoch.validation.as_dict().items():
+            place, shown = curves[f"validation/{name}"][epoch.number - 1]
+            assert (place, shown) == (epoch.number, pytest.approx(value, rel=1e-6))
+
+
+def test_a_resumed_training_goes_on_with_its_curves(pantry: Path, tmp_path: Path) -> None:
+    taxonomy, folder, checkpoint = Taxonomy.read(pantry), tmp_path / "c", tmp_path / "checkpoint"
+    for epochs in (2, 4):
+        model = TaxoExpan(device="cpu", **{**QUICK, "epochs": epochs})
+        model.fit(taxonomy, checkpoint=checkpoint, tensorboard=folder)
+    assert curves_in(folder)["loss"] == losses_of(model)
+
+
+def test_another_training_in_the_same_folder_takes_the_place_of_the_first(
+    pantry: Path, tmp_path: Path
+) -> None:
+    taxonomy, folder = Taxonomy.read(pantry), tmp_path / "curves"
+    for seed in (1, 2):
+        model = TaxoExpan(seed=seed, device="cpu", **QUICK).fit(taxonomy, tensorboard=folder)
+    assert curves_in(folder)["loss"] == losses_of(model)
+
+
+def test_the_command_writes_curves_too(pantry: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "curves"
+    command = ["train", str(pantry), "-o", str(tmp_path / "model"), "--tensorboard", str(folder)]
+    assert main([*command, "--epochs", "2", "--quiet", "--device", "cpu"]) == 0
+    assert [step for step, _ in curves_in(folder)["loss"]] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("file", "file: is a file; give the name of a folder"),
+        ("nowhere/curves", "is not there; make it first"),
+        ("model", "model: lies in {model}, which is written whole; choose another place"),
+    ],
+)
+def test_a_folder_that_cannot_be_written_is_refused_before_the_training(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, message: str
+) -> None:
+    (tmp_path / "file").write_text("precious")
+    model = tmp_path / "model"
+    command = ["train", str(pantry), "-o", str(model), "--tensorboard", str(tmp_path / name)]
+    assert main(command) == 2
+    messages = capsys.readouterr().err
+    assert message.format(model=model) in messages
+    assert "training on" not in messages
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_disk_without_room_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "curves"
+    program = f"""
+import resource, signal, threading
+from taxoexpan.training.tensorboard import Board
+from taxoexpan.errors import FormatError
+from pathlib import Path
+threading.excepthook = lambda _: None  # TensorBoard's own thread dies of it
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+board = Board(Path({str(folder)!r}))
+resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
+try:
+    for number in range(1, 50):
+        board.tell(number, {{"loss": 1.0}})
+except FormatError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == f"{folder}: cannot be written: File too large\n", done.stderr
+
+
+def test_without_tensorboard_it_is_said_how_to_get_it(pantry: Path, tmp_path: Path) -> None:
+    program = "import sys; sys.modules['tensorboard'] = None; from taxoexpan.cli.main import main; "
+    command = ["train", str(pantry), "-o", str(tmp_path / "model"), "--quiet", "--epochs", "1"]
+    run = f"{program}sys.exit(main({command!r} + sys.argv[1:]))"
+    asked = ["--tensorboard", str(tmp_path / "curves")]
+    done = subprocess.run([sys.executable, "-c", run, *asked], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith("taxoexpan: TensorBoard cannot be used here")
+    assert done.stderr.endswith("; pip install tensorboard\n")
+    assert list(tmp_path.iterdir()) == []
+    assert subprocess.run([sys.executable, "-c", run], check=True).returncode == 0
+
+
+def test_python_refuses_a_file_in_the_way_too(pantry: Path, tmp_path: Path) -> None:
+    way = tmp_path / "file"
+    way.write_text("precious")
+    model = TaxoExpan(device="cpu", **QUICK)
+    with pytest.raises(FormatError, match="is a file; give the name of a folder"):
+        model.fit(Taxonomy.read(pantry), tensorboard=way)
+    assert model.history is None
