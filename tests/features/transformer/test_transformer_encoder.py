@@ -254,7 +254,8 @@ def test_nothing_is_said_and_nothing_stays_changed(
 def test_neither_making_nor_telling_apart_loads_anything(made: Path) -> None:
     program = (
         "import sys; from taxoexpan.features.transformer import transformer_encoder as module;"
-        "e = module.TransformerEncoder(sys.argv[1]); print(e.dimension, e.fingerprint(), 'torch' in sys.modules)"
+        "e = module.TransformerEncoder(sys.argv[1]);"
+        "print(e.dimension, e.fingerprint(), 'torch' in sys.modules)"
     )
     command = [sys.executable, "-c", program, str(made)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
