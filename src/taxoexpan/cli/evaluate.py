@@ -124,14 +124,16 @@ def _chosen(names: str | None) -> list[str]:
 def _methods(names: list[str], epochs: int | None) -> dict[str, Method]:
     """The methods with the settings of their experiments."""
     from taxoexpan.experiments.methods.method_registry import make_method
-    from taxoexpan.experiments.paper.experiment import find_cells
+    from taxoexpan.experiments.paper.experiment import find_experiments
 
     methods = {}
-    for name, cell in zip(names, find_cells([EXPERIMENTS[name] for name in names]), strict=True):
-        settings = dict(cell.settings)
+    for name, experiment in zip(
+        names, find_experiments([EXPERIMENTS[name] for name in names]), strict=True
+    ):
+        settings = dict(experiment.settings)
         if epochs and "preset" in settings:
             settings["epochs"] = epochs
-        methods[name] = make_method(cell.method, **settings)
+        methods[name] = make_method(experiment.method, **settings)
     return methods
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from taxoexpan.config import load_preset
 from taxoexpan.errors import ModelError, TaxonomyError
-from taxoexpan.experiments.methods.method import Method, Problem, Queries, ranks_by
+from taxoexpan.experiments.methods.method import Method, Problem, Queries, true_ranks_by
 from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.lexicon import Lexicon
@@ -98,8 +98,8 @@ def evaluate_growth(
         begin(name)
         held_out = method.settings.get("validation", "leaves")
         method.fit(_problem(taxonomy, vectors, held_out, seed), seed, report)
-        method.place_in(taxonomy, vectors)
-        ranks[name] = ranks_by(method, queries, len(taxonomy), TIES)
+        method.set_anchors(taxonomy, vectors)
+        ranks[name] = true_ranks_by(method, queries, len(taxonomy), TIES)
     return ranks
 
 

@@ -51,13 +51,13 @@ class NetworkMethod(Method):
         if history.interrupted:
             raise KeyboardInterrupt
         self.network, self.gain = network, 0.0
-        self.place_in(problem.taxonomy, problem.vectors)
+        self.set_anchors(problem.taxonomy, problem.vectors)
         if problem.as_it_grows:
             asked = problem.validation
             self.gain = learn_gain(self.placement, asked.vectors, asked.parents, asked.mentions)
         return history
 
-    def place_in(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         """Encode every concept of this taxonomy by the trained network, where the vectors are."""
         self.network.to(vectors.device)
         known = ConceptVectors.of(vectors)

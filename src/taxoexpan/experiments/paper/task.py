@@ -121,12 +121,12 @@ def make_task(
     return Task(name, features, problem, queries["test"], labels, doubles)
 
 
-def halved(task: Task) -> Task:
+def with_half_precision(task: Task) -> Task:
     """The task with its vectors in half precision, so that its file is half as large."""
     return task._with(lambda vectors: vectors.half().float())
 
 
-def task_content(task: Task) -> bytes:
+def task_bytes(task: Task) -> bytes:
     """The bytes of a `.npz` with which a machine that has no encoder can train and score."""
     p, file = task.problem, io.BytesIO()
     parents, children = p.taxonomy.relation_indices
@@ -157,7 +157,7 @@ def task_content(task: Task) -> bytes:
 
 
 def load_task(path: Path) -> Task:
-    """Read what `task_content` made."""
+    """Read what `task_bytes` made."""
     try:
         with path.open("rb") as file:
             if not zipfile.is_zipfile(file):  # numpy would advise to open it as a pickle
