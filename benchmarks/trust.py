@@ -177,7 +177,7 @@ def find_concept(taxonomy: Taxonomy, text: str) -> str:
 
 def answers_of(model: TaxoExpan, trial: Trial) -> Answers:
     """The model's first parents for all that is asked, and whether they are right."""
-    calibration, asked = model.trust.calibration, trial.asked
+    calibration, asked = model.calibrators.calibration, trial.asked
     if calibration is None:
         raise ModelError("too few leaves to learn a confidence from; take a larger taxonomy")
     # Where a merge is proposed too, the parent still stands in the list.
@@ -188,7 +188,7 @@ def answers_of(model: TaxoExpan, trial: Trial) -> Answers:
         name=trial.name,
         seed=trial.seed,
         queries=tuple(concept.id for concept in asked.concepts),
-        confidence=tuple(s.sureness for s in first),
+        confidence=tuple(s.confidence_or_score for s in first),
         scores=tuple(s.score for s in first),
         right=tuple(s.parent.id in own for s, own in zip(first, true, strict=True)),
         thresholds=tuple(calibration.reliability.threshold(share) for share in ASKED),
@@ -198,13 +198,13 @@ def answers_of(model: TaxoExpan, trial: Trial) -> Answers:
 
 def abstention_of(model: TaxoExpan, trial: Trial) -> Abstention:
     """The model's odds of a good place, for the branch that it never saw and for leaves."""
-    belonging, taken = model.trust.belonging, trial.branch
-    if belonging is None or taken is None:
+    abstention, taken = model.calibrators.abstention, trial.branch
+    if abstention is None or taken is None:
         raise ModelError("too few leaves to learn from what has a place; take a larger taxonomy")
 
     def odds(concepts: Sequence[Concept]) -> tuple[float, ...]:
         vectors, mentions = model._embed(concepts), model._mentions_of(concepts)
-        return tuple(belonging.odds(signs_of(model.placement, vectors, mentions)).tolist())
+        return tuple(abstention.odds(signs_of(model.ranker, vectors, mentions)).tolist())
 
     return Abstention(
         name=trial.name,
@@ -213,7 +213,7 @@ def abstention_of(model: TaxoExpan, trial: Trial) -> Abstention:
         outside=odds(taken.concepts),
         kept=taken.kept,
         inside=odds(trial.asked.concepts),
-        least=belonging.least,
+        least=abstention.least,
         training=record(model),
     )
 

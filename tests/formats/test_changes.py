@@ -23,7 +23,7 @@ from taxoexpan.formats.registry import FORMATS, Format
 from taxoexpan.formats.tables import concept_rows, edge_list
 from taxoexpan.formats.taxonomy_file import read, refuse_unchangeable, write_expanded
 from taxoexpan.formats.text_file import Insertion, Source
-from taxoexpan.placement.selection import settle
+from taxoexpan.placement.selection import validate_additions
 from taxoexpan.taxonomy import Additions, Concept, Shift, Taxonomy
 
 MILK = Concept("milk", "milk")
@@ -90,7 +90,7 @@ def test_moves_and_names_are_read_back_and_nothing_else_has_changed(
         growth.additions,
         synonyms=tuple((id, f"other {k}") for k, id in enumerate(further)) if case.synonyms else (),
     )
-    additions = settle(growth.old, additions).additions
+    additions = validate_additions(growth.old, additions).additions
     with TemporaryDirectory() as folder:
         path, output = Path(folder) / case.name, Path(folder) / f"new{Path(case.name).suffix}"
         for file, text in case.format.write(growth.old, Target(path)).files.items():
@@ -130,7 +130,7 @@ def lines_of(path: Path) -> list[str]:
 @given(insertions(growths(IRIS)))
 @quickly
 def test_of_all_statements_only_the_links_that_give_way_are_gone(growth: Growth) -> None:
-    additions = settle(growth.old, growth.additions).additions
+    additions = validate_additions(growth.old, growth.additions).additions
     text = skos.write(growth.old, Target(Path("x.ttl"))).files[Path("x.ttl")]
     source = Source(Path("x.ttl"), text)
     (insertions,) = skos.extend(source, growth.old.expanded(additions), additions).values()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from strategies import Growth, growths, insertions, quickly
 
 from taxoexpan.errors import CycleError, TaxonomyError
-from taxoexpan.placement.selection import choose, settle
+from taxoexpan.placement.selection import choose, validate_additions
 from taxoexpan.placement.suggestions import INSERT, MERGE, Suggestion
 from taxoexpan.taxonomy import Additions, Concept, Shift, Taxonomy
 
@@ -34,7 +34,7 @@ def merge(query: Concept, known: str) -> Suggestion:
 @given(insertions(growths()))
 @quickly
 def test_what_moves_keeps_all_that_was_above_it(growth: Growth) -> None:
-    old, additions = growth.old, settle(growth.old, growth.additions).additions
+    old, additions = growth.old, validate_additions(growth.old, growth.additions).additions
     expanded = old.expanded(additions)
     relations, moved = set(expanded.relations), {(s.left, s.child): s for s in additions.moves}
     for pair in old.relations:
@@ -53,7 +53,7 @@ def test_what_moves_keeps_all_that_was_above_it(growth: Growth) -> None:
 @quickly
 def test_a_claim_is_left_out_only_for_a_reason_and_told(growth: Growth) -> None:
     old, claims = growth.old, growth.additions.moves
-    settled = settle(old, growth.additions)
+    settled = validate_additions(old, growth.additions)
     kept = settled.additions.moves
     assert len(kept) + len(settled.left_out) == len(claims)
     children = [shift.child for shift in kept]
@@ -70,7 +70,7 @@ def test_a_claim_is_left_out_only_for_a_reason_and_told(growth: Growth) -> None:
 def test_where_new_concepts_have_one_parent_every_child_that_is_claimed_moves(
     growth: Growth,
 ) -> None:
-    settled = settle(growth.old, growth.additions).additions
+    settled = validate_additions(growth.old, growth.additions).additions
     assert {s.child for s in settled.moves} == {s.child for s in growth.additions.moves}
 
 
@@ -83,7 +83,7 @@ def test_of_two_claims_the_longer_name_has_it_in_whatever_order(order: list[int]
         merge(Concept("m", "brinjal"), "aubergine"),
     ]
     chosen = choose([rows[i] for i in order], allow_moves=True, allow_merges=True)
-    settled = settle(DRINKS, chosen)
+    settled = validate_additions(DRINKS, chosen)
     assert set(settled.additions.moves) == {
         Shift("organic oat milk", "drink", "oat milk"),
         Shift("tea", "drink", "milk"),
@@ -122,7 +122,7 @@ def test_what_an_insert_that_is_not_chosen_claims_does_not_move() -> None:
 
 def test_a_child_that_has_left_its_parent_is_told_and_stays() -> None:
     additions = Additions((MILK,), (("organic", "milk"),), moves=(Shift("tea", "organic", "milk"),))
-    settled = settle(DRINKS, additions)
+    settled = validate_additions(DRINKS, additions)
     assert settled.additions.moves == ()
     assert settled.left_out == [
         "'tea' is not moved from 'organic' below 'milk': it is not under that"
@@ -132,7 +132,7 @@ def test_a_child_that_has_left_its_parent_is_told_and_stays() -> None:
 def test_a_child_above_its_new_parent_by_another_way_is_told_and_stays() -> None:
     relations = (("drink", "milk"), ("tea", "milk"))
     additions = Additions((MILK,), relations, moves=(Shift("tea", "drink", "milk"),))
-    settled = settle(DRINKS, additions)
+    settled = validate_additions(DRINKS, additions)
     assert settled.left_out == [
         "'tea' is not moved from 'drink' below 'milk': that would be below it"
     ]
@@ -150,7 +150,7 @@ def test_two_moves_that_are_safe_alone_but_not_together_are_not_both_made() -> N
     moves = (Shift("a", "p", "q"), Shift("b", "p", "r"))
     with pytest.raises(CycleError):
         old.expanded(Additions(new, relations, moves=moves))
-    settled = settle(old, Additions(new, relations, moves=moves))
+    settled = validate_additions(old, Additions(new, relations, moves=moves))
     assert settled.additions.moves == moves[:1]
     assert len(old.expanded(settled.additions)) == 7
 
@@ -160,7 +160,7 @@ def test_names_that_are_known_are_not_added_again() -> None:
     additions = Additions(
         (MILK,), (("drink", "milk"),), synonyms=tuple(("aubergine", name) for name in names)
     )
-    settled = settle(DRINKS, additions)
+    settled = validate_additions(DRINKS, additions)
     assert settled.additions.synonyms == (("aubergine", "brinjal"),)
     owners = ("aubergine", "aubergine", "milk", "tea")
     assert settled.left_out == [
@@ -193,7 +193,7 @@ def test_moves_and_names_of_another_taxonomy_are_refused(
     additions: Additions, message: str
 ) -> None:
     with pytest.raises(TaxonomyError, match=message):
-        settle(DRINKS, additions)
+        validate_additions(DRINKS, additions)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,9 @@ def test_a_child_leaves_one_parent_and_it_is_told_that_it_keeps_the_other() -> N
     )
     moves = [Shift("oat milk", parent, "q") for parent in ("drink", "vegan")]
     relations = [("drink", "q"), ("vegan", "q")]
-    settled = settle(taxonomy, Additions([Concept("q", "milk")], relations, moves=moves))
+    settled = validate_additions(
+        taxonomy, Additions([Concept("q", "milk")], relations, moves=moves)
+    )
     assert settled.additions.moves == (moves[0],)
     (told,) = settled.left_out
     assert "below 'milk' already, and keeps this parent; take that relation out by hand" in told

@@ -68,7 +68,7 @@ def write_choice(
         keep_new,
         merges,
         refuse_other_labels,
-        settle,
+        validate_additions,
         with_query_ids,
     )
 
@@ -82,7 +82,7 @@ def write_choice(
     least = (options.min_score, options.min_confidence)
     chosen = choose(suggestions, options.top_k, *least, *allowed)
     additions, present = keep_new(taxonomy, chosen)
-    settled = settle(taxonomy, additions)
+    settled = validate_additions(taxonomy, additions)
     additions = settled.additions
     for concept, known in present:
         note(f"already present: {concept.label!r} is {known.label!r} ({known.id}); not added again")

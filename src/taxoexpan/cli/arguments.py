@@ -14,7 +14,7 @@ from taxoexpan.errors import ConfigurationError
 if TYPE_CHECKING:
     from taxoexpan.formats.text_file import Reading
     from taxoexpan.model import TaxoExpan
-    from taxoexpan.placement.calibrators import Trust
+    from taxoexpan.placement.calibrators import Calibrators
     from taxoexpan.taxonomy import Concept, Taxonomy
     from taxoexpan.taxonomy.known_names import Screening
 
@@ -260,7 +260,7 @@ def fit_model(
         tensorboard=tensorboard,
         expected=expected,
     )
-    for line in trust_lines(model.trust):
+    for line in trust_lines(model.calibrators):
         if not options.quiet:
             note(line)
     figures = model.training["validation"]
@@ -287,14 +287,14 @@ def _too_few_leaves() -> ConfigurationError:
     return ConfigurationError(f"{message}; choose by --min-score")
 
 
-def least_confidence(options: argparse.Namespace, trust: Trust) -> float:
+def least_confidence(options: argparse.Namespace, calibrators: Calibrators) -> float:
     """The confidence from which on suggestions are accepted, as the options say it."""
     precision: float | None = options.accept_at_precision
     if precision is None:
         return float(options.min_confidence)
-    if trust.calibration is None:
+    if calibrators.calibration is None:
         raise _too_few_leaves()
-    threshold = trust.calibration.reliability.threshold(precision)
+    threshold = calibrators.calibration.reliability.threshold(precision)
     if threshold is None:
         message = f"no confidence is known from which on {precision:.0%} are right"
         mend = "ask for less, or choose by --min-confidence"

@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
         if options.together:
             page = together_page(model.taxonomy, suggestions, *told)
         else:
-            found = (model.taxonomy, suggestions, evidence or [], model.trust)
+            found = (model.taxonomy, suggestions, evidence or [], model.calibrators)
             page = suggestions_page(*found, *told)
         write_report(options, page)
     note_merges(merges(suggestions))

@@ -35,14 +35,14 @@ BLOCK = 1024
 
 
 @dataclass(frozen=True)
-class Doubles:
+class DuplicateCandidates:
     """What each of Q new concepts is most likely another name of: an index, and the log-odds."""
 
     indices: Indices
     log_odds: Floats
 
 
-class Synonymy:
+class DuplicateDetector:
     """Judges a pair by the cosine of its vectors and the likeness of its names' letters.
 
     The three weights are those of a logistic regression on both and on 1.
@@ -55,7 +55,7 @@ class Synonymy:
     @classmethod
     def learn(
         cls, taxonomy: Taxonomy, vectors: Vectors, embed: Embed, seed: int = 0
-    ) -> Synonymy | None:
+    ) -> DuplicateDetector | None:
         """Learn from a taxonomy and its vectors [2, N, D]; nothing where it has too few synonyms.
 
         Half as many names are taken as leaves are asked for: most of what is new has no synonym.
@@ -79,13 +79,13 @@ class Synonymy:
         truth = np.concatenate([np.ones(len(right)), np.zeros(len(table) - len(right))])
         return cls(taxonomy, vectors, logistic(table, truth).tolist())
 
-    def doubles(self, concepts: Sequence[Concept], vectors: Vectors) -> Doubles:
+    def candidates(self, concepts: Sequence[Concept], vectors: Vectors) -> DuplicateCandidates:
         """What each new concept, with vectors [2, Q, D], is most likely another name of."""
         near = self._near(vectors[0])
         odds = self._features(concepts, vectors, near) @ self.weights
         best = odds.argmax(axis=1)[:, None]
         likeliest = np.take_along_axis(near, best, axis=1)[:, 0]
-        return Doubles(likeliest, np.take_along_axis(odds, best, axis=1)[:, 0])
+        return DuplicateCandidates(likeliest, np.take_along_axis(odds, best, axis=1)[:, 0])
 
     def _near(self, vectors: Vectors, but: Indices | None = None) -> Indices:
         """The nearest concepts of each new one, never the one that `but` has: [Q, D] → [Q, K]."""

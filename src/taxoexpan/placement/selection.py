@@ -78,7 +78,13 @@ def _moves_of(chosen: Sequence[Suggestion]) -> tuple[Shift, ...]:
     def urgency(insert: Suggestion) -> tuple[object, ...]:
         name = fold_name(insert.query.label)
         ids = (name, insert.query.id, insert.parent.id)
-        return (bool(insert.rank), -len(name.split()), -len(name), -insert.sureness, *ids)
+        return (
+            bool(insert.rank),
+            -len(name.split()),
+            -len(name),
+            -insert.confidence_or_score,
+            *ids,
+        )
 
     inserts = sorted((s for s in chosen if s.kind == INSERT), key=urgency)
     shifts = (Shift(id, s.parent.id, s.query.id) for s in inserts for id in sorted(s.moves))
@@ -93,7 +99,7 @@ def _names_of(alike: Sequence[Suggestion]) -> tuple[tuple[str, str], ...]:
 
     def urgency(merge: Suggestion) -> tuple[object, ...]:
         name = merge.query.label
-        return bool(merge.rank), -merge.sureness, fold_name(name), merge.parent.id, name
+        return bool(merge.rank), -merge.confidence_or_score, fold_name(name), merge.parent.id, name
 
     ordered = sorted(alike, key=urgency)
     names = ((s.parent.id, n) for s in ordered for n in (s.query.label, *s.query.synonyms))
@@ -191,14 +197,14 @@ _OTHER = "is not in the taxonomy; were the suggestions made for another one?"
 
 
 @dataclass(frozen=True, slots=True)
-class Settlement:
+class ValidatedAdditions:
     """What is added and moved, and in words what of it is not."""
 
     additions: Additions
     left_out: list[str]
 
 
-def settle(taxonomy: Taxonomy, additions: Additions) -> Settlement:
+def validate_additions(taxonomy: Taxonomy, additions: Additions) -> ValidatedAdditions:
     """Keep of the moves those that are safe, and of the further names those that are new.
 
     The moves come in the order in which they are to be considered. A child moves once; it must be
@@ -215,7 +221,7 @@ def settle(taxonomy: Taxonomy, additions: Additions) -> Settlement:
         left_out.append(f"{name!r} is not moved from {parent!r} below {new!r}: {reason}")
     synonyms, known = _settle_names(taxonomy, additions)
     settled = replace(additions, moves=tuple(moves), synonyms=tuple(synonyms))
-    return Settlement(settled, [*left_out, *known])
+    return ValidatedAdditions(settled, [*left_out, *known])
 
 
 def _settle_moves(

@@ -57,7 +57,7 @@ class Suggestion:
     why: str = ""
 
     @property
-    def sureness(self) -> float:
+    def confidence_or_score(self) -> float:
         """The confidence, or the score where there is none."""
         return self.score if self.confidence is None else self.confidence
 

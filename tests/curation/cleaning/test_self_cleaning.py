@@ -172,7 +172,7 @@ def test_confidences_are_what_the_models_own_calibration_makes_of_all_places(
     larder: Taxonomy, tried: Tried
 ) -> None:
     judged, model = tried.fold.judgements, tried.model
-    calibration = model.trust.calibration
+    calibration = model.calibrators.calibration
     assert calibration is not None
     firsts = 0
     for row, concept in enumerate(judged.concepts.tolist()):

@@ -16,7 +16,7 @@ from taxoexpan.experiments.methods.mlp import DeepSetMLP, DeepSetNetwork, Parent
 from taxoexpan.experiments.methods.network_method import NetworkMethod
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.placement.ranking import Anchors, Placement
+from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.loop import SILENT
 from taxoexpan.training.metrics import metrics_of
@@ -99,7 +99,7 @@ def test_all_pairs_score_as_the_plain_mlp_on_each(
     taxonomy, vectors = random_taxonomy(3), new_vectors(30)
     network, queries = new_network(kind, settings()), new_vectors(4).names
     anchors = Anchors(taxonomy, vectors, 50)
-    scores = Placement(network, anchors, anchors.encode(network)).scores(
+    scores = Ranker(network, anchors, anchors.encode(network)).scores(
         torch.stack([queries, torch.zeros_like(queries)])
     )
     assert scores.shape == (30, 4)

@@ -61,7 +61,7 @@ def test_placing_in_the_whole_taxonomy_is_what_the_product_does(
     vectors = torch.from_numpy(embed_concepts(model.encoder, whole.concepts))
     method.set_anchors(whole, vectors)
     queries = problem.validation.vectors
-    assert torch.equal(method.score(queries), model.placement.scores(queries))
+    assert torch.equal(method.score(queries), model.ranker.scores(queries))
     assert method.score(queries).shape[0] == len(whole) > len(problem.taxonomy)
 
 

@@ -23,7 +23,7 @@ from taxoexpan.experiments.paper.task import (
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.placement.duplicates import Doubles
+from taxoexpan.placement.duplicates import DuplicateCandidates
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 
@@ -81,7 +81,8 @@ def test_a_task_keeps_what_may_be_another_name_of_what(task: Task, tmp_path: Pat
     assert task.doubles == {}
     assert load_task(kept(task, tmp_path)).doubles == {}
     doubles = {
-        part: Doubles(np.arange(8), np.linspace(-1, 1, 8)) for part in ("validation", "test")
+        part: DuplicateCandidates(np.arange(8), np.linspace(-1, 1, 8))
+        for part in ("validation", "test")
     }
     again = load_task(kept(replace(task, doubles=doubles), tmp_path)).doubles
     assert again.keys() == doubles.keys()
@@ -101,7 +102,9 @@ def test_a_task_keeps_what_may_be_another_name_of_what(task: Task, tmp_path: Pat
 def test_arrays_that_do_not_fit_are_refused_at_once(
     task: Task, name: str, value: np.ndarray | None, tmp_path: Path
 ) -> None:
-    doubles = {part: Doubles(np.arange(8), np.zeros(8)) for part in ("validation", "test")}
+    doubles = {
+        part: DuplicateCandidates(np.arange(8), np.zeros(8)) for part in ("validation", "test")
+    }
     path = kept(replace(task, doubles=doubles), tmp_path)
     with np.load(path) as arrays:
         changed = dict(arrays)

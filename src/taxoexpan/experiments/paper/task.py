@@ -25,7 +25,7 @@ from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknow
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.features.mentions import Mentions
-from taxoexpan.placement.duplicates import Doubles, Synonymy
+from taxoexpan.placement.duplicates import DuplicateCandidates, DuplicateDetector
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency, Indices
 from taxoexpan.training.holdout import Holdout
@@ -52,7 +52,7 @@ class Task:
     problem: Problem
     test: Queries
     labels: tuple[str, ...]
-    doubles: Mapping[str, Doubles] = field(default_factory=dict)
+    doubles: Mapping[str, DuplicateCandidates] = field(default_factory=dict)
 
     def to(self, device: torch.device) -> Task:
         """The same on another device."""
@@ -105,7 +105,10 @@ def make_task(
     embed = partial(embed_concepts, encoder, joined=joined)
     vectors = embed(concepts)
     refuse_unknown(vectors, encoder.name)
-    lexicon, synonymy = Lexicon.of(taxonomy, order), Synonymy.learn(taxonomy, vectors, embed)
+    lexicon, synonymy = (
+        Lexicon.of(taxonomy, order),
+        DuplicateDetector.learn(taxonomy, vectors, embed),
+    )
     queries, doubles = {}, {}
     for part, held in (("validation", validation), ("test", test)):
         both = embed(held.concepts)
@@ -113,7 +116,7 @@ def make_task(
         mentions = lexicon.mentions(held.concepts)
         queries[part] = Queries(torch.from_numpy(both), held.parents, mentions)
         if synonymy is not None:
-            doubles[part] = synonymy.doubles(held.concepts, both)
+            doubles[part] = synonymy.candidates(held.concepts, both)
     own = lexicon.mentions(concepts, known=True)
     problem = Problem(taxonomy, torch.from_numpy(vectors), queries["validation"], own)
     labels = tuple(concept.label for concept in test.concepts)
@@ -235,15 +238,15 @@ def _mentions_in(kept: dict[str, NDArray[np.generic]], name: str) -> Mentions | 
     return Mentions(Adjacency(offsets, targets), kinds)
 
 
-def _double_arrays(doubles: Mapping[str, Doubles]) -> dict[str, Any]:
+def _double_arrays(doubles: Mapping[str, DuplicateCandidates]) -> dict[str, Any]:
     indices = {f"{part}_doubles": those.indices for part, those in doubles.items()}
     return indices | {f"{part}_double_odds": those.log_odds for part, those in doubles.items()}
 
 
-def _doubles_in(kept: dict[str, NDArray[Any]]) -> dict[str, Doubles]:
+def _doubles_in(kept: dict[str, NDArray[Any]]) -> dict[str, DuplicateCandidates]:
     """What may be another name of what, where that is kept."""
     return {
-        part: Doubles(kept[f"{part}_doubles"], kept[f"{part}_double_odds"])
+        part: DuplicateCandidates(kept[f"{part}_doubles"], kept[f"{part}_double_odds"])
         for part in ("validation", "test")
         if f"{part}_doubles" in kept
     }

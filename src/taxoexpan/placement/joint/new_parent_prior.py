@@ -53,14 +53,14 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Newness:
+class NewParentPrior:
     """The weights of the features, and the share of concepts with new parents they stand for."""
 
     weights: Floats
     share: float
 
     @classmethod
-    def learn(cls, cases: Sequence[Case]) -> Newness | None:
+    def learn(cls, cases: Sequence[Case]) -> NewParentPrior | None:
         """The weights by which the true relations are likeliest (a conditional logit).
 
         Each concept's parent is one of the new ones, or none of them. There is nothing to learn
