@@ -55,7 +55,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     settings = dict(map(parse_setting, options.changes))
-    taxonomy = Taxonomy.read(options.taxonomy).in_force
+    taxonomy = Taxonomy.read(options.taxonomy).active
     subtrees = removed_subtrees(taxonomy, options.subtrees, SMALLEST, LARGEST, options.seed)
     count = sum(len(batch.concepts) for batch in subtrees.batches)
     remaining, leaves = without_leaves(taxonomy, subtrees.taxonomy, count, options.seed)

@@ -25,7 +25,7 @@ from taxoexpan.network.fusion import Cosines, compare
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.ranking import Anchors, Ranker, Ranking, anchor_egonets
 from taxoexpan.taxonomy import Concept
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 DIMENSION, QUERIES, SUGGESTIONS = 256, 1_000, 5
 BLOCK, PLAIN = 128, 30

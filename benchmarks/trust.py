@@ -33,11 +33,11 @@ from taxoexpan.errors import ModelError, TaxoExpanError, TaxonomyError
 from taxoexpan.experiments.growth.evaluation import growth_between
 from taxoexpan.experiments.paper.split import read_split
 from taxoexpan.files import write_whole
-from taxoexpan.phrasing import counted
+from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.abstention import signs_of
 from taxoexpan.placement.suggestions import MERGE
 from taxoexpan.taxonomy import Concept
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.training.holdout import Holdout, mask_leaves
 
 LARGEST = 0.5
@@ -114,7 +114,7 @@ def draw(folders: Sequence[Path], output: Path) -> None:
 
 def leaves(options: argparse.Namespace) -> Iterator[Trial]:
     """Random leaves of a taxonomy, others for every seed."""
-    whole = Taxonomy.read(options.taxonomy).in_force
+    whole = Taxonomy.read(options.taxonomy).active
     for seed in options.seeds:
         asked = mask_leaves(whole, LARGEST, options.out, seed)
         yield Trial(named(options, options.taxonomy), seed, asked)
@@ -136,7 +136,7 @@ def growth(options: argparse.Namespace) -> Iterator[Trial]:
 
 def branch(options: argparse.Namespace) -> Iterator[Trial]:
     """Branches that are taken out, one at a time, beside leaves of what remains."""
-    whole = Taxonomy.read(options.taxonomy).in_force
+    whole = Taxonomy.read(options.taxonomy).active
     ids = {text: find_concept(whole, text) for text in options.branches}
     for text, id in ids.items():
         name = f"{named(options, options.taxonomy)}: {text}"
@@ -159,18 +159,18 @@ def find_concept(taxonomy: Taxonomy, text: str) -> str:
     """The id of the concept with this id, or else with this name."""
     if text in taxonomy:
         return text
-    name = fold_name(text)
+    name = normalize_name(text)
     ids = [
         id
         for id, label in zip(taxonomy.ids, taxonomy.labels, strict=True)
-        if fold_name(label) == name
+        if normalize_name(label) == name
     ]
     if not ids:
         raise TaxonomyError(f"no concept has the id or the name {text!r}; give one that is there")
     if len(ids) > 1:
         several = ", ".join(map(repr, ids[:5]))
         raise TaxonomyError(
-            f"{counted(len(ids), 'concept')} are called {text!r}; say which by id: {several}"
+            f"{pluralize(len(ids), 'concept')} are called {text!r}; say which by id: {several}"
         )
     return ids[0]
 

@@ -41,7 +41,7 @@ from taxoexpan.placement.selection import choose, validate_additions
 from taxoexpan.placement.suggestions import MERGE, Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.ids import with_ids
-from taxoexpan.taxonomy.known_names import screen
+from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.training.checkpoint import Checkpoint, identity_of
 from taxoexpan.training.holdout import MASKS, Holdout
 from taxoexpan.training.loop import History, Report, train
@@ -98,7 +98,7 @@ class TaxoExpan:
             raise ConfigurationError(message)
         if log:
             refuse_overwriting(Path(log), force=True)  # a log is added to
-        known = taxonomy.in_force
+        known = taxonomy.active
         _refuse_unlearnable(known)
         if tensorboard:
             refuse_board(Path(tensorboard))
@@ -195,7 +195,7 @@ class TaxoExpan:
 
         A name that the taxonomy already has is left out, with a warning.
         """
-        screening = screen(self.taxonomy, as_concepts(concepts))
+        screening = filter_known_names(self.taxonomy, as_concepts(concepts))
         for concept, known in screening.present:
             message = f"{concept.label!r} is already in the taxonomy ({known.id}); not placed again"
             warnings.warn(message, stacklevel=2)

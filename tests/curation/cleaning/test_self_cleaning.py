@@ -24,7 +24,7 @@ from taxoexpan.curation.cleaning.reasons import Fold
 from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED, _identity
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError
 from taxoexpan.explain import moved_in_words, read_evidence
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 TRAINING = Training(seed=1, device="cpu", settings=SMALL)
 QUICK = Training(seed=1, device="cpu", settings={**SMALL, "epochs": 2})

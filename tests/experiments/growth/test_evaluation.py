@@ -126,7 +126,7 @@ def test_taxoexpan_ranks_as_the_product_does(
     settings = {**QUICK, "mentions": mentioning}
     method = make_method("taxoexpan", preset="best", **settings)
     (ranks,) = evaluate_growth(growth, {"taxoexpan": method}, StaticEncoder(), seed=2).values()
-    model = TaxoExpan("best", 2, "cpu", **settings).fit(old.in_force)
+    model = TaxoExpan("best", 2, "cpu", **settings).fit(old.active)
     vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
     mentions = Lexicon.of(growth.taxonomy).mentions(growth.queries.concepts)
     gain = model.calibrators.leaf_bonus

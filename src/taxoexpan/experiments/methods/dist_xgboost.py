@@ -16,7 +16,8 @@ from taxoexpan.experiments.methods.distance_features import FEATURES, EgonetDist
 from taxoexpan.experiments.methods.method import Method, Problem, Queries
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Adjacency, Indices
+from taxoexpan.taxonomy.adjacency import Adjacency
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.loop import Epoch, History, Report
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.loop import History, Report
 from taxoexpan.training.metrics import ranks_in
 

@@ -10,7 +10,7 @@ import torch
 from taxoexpan.experiments.methods.method import Problem, Queries
 from taxoexpan.experiments.paper.task import Task
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 def rewire_relations(task: Task, share: float, seed: int) -> Task:

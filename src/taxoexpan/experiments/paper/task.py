@@ -27,7 +27,8 @@ from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.placement.duplicates import DuplicateCandidates, DuplicateDetector
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Adjacency, Indices
+from taxoexpan.taxonomy.adjacency import Adjacency
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.holdout import Holdout
 
 KIND = "taxoexpan-task-1"

@@ -25,9 +25,9 @@ from taxoexpan.placement.joint.arborescence import ROOT, best_arborescence
 from taxoexpan.placement.joint.new_parent_prior import Look, NewParentPrior, pair_features
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.ids import with_ids
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 CANDIDATES = 10
 """New concepts that may be the parent of another; no more than these are thought of."""
@@ -260,7 +260,7 @@ def _best_parents(look: Look, among: Floats, known: int) -> tuple[Indices, Float
 
 def _own_order(concepts: Sequence[Concept]) -> Indices:
     """The places of concepts in an order that is theirs, however they are given."""
-    keys = [(fold_name(c.label), c.id, c.label, c.definition, c.synonyms) for c in concepts]
+    keys = [(normalize_name(c.label), c.id, c.label, c.definition, c.synonyms) for c in concepts]
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
 
 
