@@ -296,7 +296,9 @@ def test_names_with_invisible_characters_are_kept(tmp_path: Path, name: str) -> 
     assert new.path(f"Food > {name}") == ("Food", name)
 
 
-@pytest.mark.parametrize(("text", "parent"), [(BARE, "Food > Fruit"), (GOOGLE, "430"), (TABLE, "2")])
+@pytest.mark.parametrize(
+    ("text", "parent"), [(BARE, "Food > Fruit"), (GOOGLE, "430"), (TABLE, "2")]
+)
 def test_a_path_that_is_there_already_is_refused(tmp_path: Path, text: str, parent: str) -> None:
     path = file(tmp_path, text)
     message = expansion_refusal(path, under(parent, concept=Concept("7000", "Apples")))
