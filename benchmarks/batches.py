@@ -121,7 +121,7 @@ def in_order(model: TaxoExpan, batch: Additions) -> Additions:
         placement = Placement(network, anchors, anchors.encode(network))
         mentions = None
         if model.configuration.mentions == "yes":
-            mentions = Lexicon.of(taxonomy).mentions([concept])
+            mentions = Lexicon.from_taxonomy(taxonomy).mentions([concept])
         asked = model._embed([concept])
         parent = taxonomy.ids[int(placement.rank(asked, 1, mentions).anchors[0, 0])]
         relations.append((parent, concept.id))

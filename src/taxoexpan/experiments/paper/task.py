@@ -105,7 +105,10 @@ def make_task(
     embed = partial(embed_concepts, encoder, joined=joined)
     vectors = embed(concepts)
     refuse_unknown(vectors, encoder.name)
-    lexicon, synonymy = Lexicon.of(taxonomy, order), Synonymy.learn(taxonomy, vectors, embed)
+    lexicon, synonymy = (
+        Lexicon.from_taxonomy(taxonomy, order),
+        Synonymy.learn(taxonomy, vectors, embed),
+    )
     queries, doubles = {}, {}
     for part, held in (("validation", validation), ("test", test)):
         both = embed(held.concepts)
@@ -114,7 +117,7 @@ def make_task(
         queries[part] = Queries(torch.from_numpy(both), held.parents, mentions)
         if synonymy is not None:
             doubles[part] = synonymy.doubles(held.concepts, both)
-    own = lexicon.mentions(concepts, known=True)
+    own = lexicon.mentions(concepts, exclude_self=True)
     problem = Problem(taxonomy, torch.from_numpy(vectors), queries["validation"], own)
     labels = tuple(concept.label for concept in test.concepts)
     features = f"{encoder.name} joined" if joined else encoder.name
