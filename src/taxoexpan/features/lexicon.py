@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.english import STOP_WORDS
-from taxoexpan.taxonomy.names import _joined, fold_name, name_key
+from taxoexpan.taxonomy.names import _joined, name_key, normalize_name
 
 MAX_NAME_WORDS = 3
 """The longest name, in words, that is searched for in a definition."""
@@ -72,7 +72,7 @@ class Lexicon:
 
     def mentioned_by(self, concept: Concept) -> list[tuple[int, MentionKind]]:
         """The concepts that one concept mentions, each with the kind of the mention."""
-        words = fold_name(concept.label).split()
+        words = normalize_name(concept.label).split()
         own_key = _joined(words)
         first, second, *_ = [*self._named_in(concept.definition, own_key), (), ()]
         endings = (self.senses.get(_joined(words[start:])) for start in range(1, len(words)))
@@ -94,7 +94,7 @@ class Lexicon:
         Only the last of several adjacent names counts: *hoof infection* names an infection, and
         *stem cell* names a cell if no concept is called *stem cell*.
         """
-        tokens = [fold_name(token) for token in _TOKEN.findall(definition)]
+        tokens = [normalize_name(token) for token in _TOKEN.findall(definition)]
         last: Sequence[int] = ()
         start = 0
         while start < len(tokens):

@@ -8,7 +8,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from taxoexpan.taxonomy.adjacency import Adjacency, Indices
+from taxoexpan.taxonomy.adjacency import Adjacency
+from taxoexpan.taxonomy.arrays import Indices
 
 
 class MentionKind(IntEnum):
