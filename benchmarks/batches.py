@@ -116,11 +116,11 @@ def in_order(model: TaxoExpan, batch: Additions) -> Additions:
     vectors = model._embed(taxonomy.concepts)
     relations = []
     for concept in batch.concepts:
-        siblings = model.configuration.siblings
+        siblings = model.config.max_siblings
         anchors = Anchors(taxonomy, ConceptVectors.of(vectors), siblings)
         placement = Placement(network, anchors, anchors.encode(network))
         mentions = None
-        if model.configuration.mentions == "yes":
+        if model.config.use_mentions:
             mentions = Lexicon.of(taxonomy).mentions([concept])
         asked = model._embed([concept])
         parent = taxonomy.ids[int(placement.rank(asked, 1, mentions).anchors[0, 0])]
@@ -132,7 +132,7 @@ def in_order(model: TaxoExpan, batch: Additions) -> Additions:
 
 def jointly(model: TaxoExpan, batch: Additions, newness: Sequence[Newness]) -> Additions:
     """All at once."""
-    heeded = model.configuration.mentions == "yes"
+    heeded = model.config.use_mentions
     mentions = mentions_among(model.taxonomy, batch.concepts) if heeded else None
     new = Newcomers(batch.concepts, model._embed(batch.concepts), mentions)
     placed = place_jointly(model._fitted().network, model.placement, new, newness)

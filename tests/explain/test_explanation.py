@@ -39,7 +39,7 @@ SIZE, QUERIES = 6, 4
 GAIN = 0.75
 """What anchors without children gain."""
 VARIANTS = [
-    {"propagation": propagation, "fusion": fusion, "readout": readout, "matching": matching}
+    {"propagation": propagation, "fusion_dim": fusion, "readout": readout, "matching": matching}
     for propagation, readout, matching in (
         ("gcn", "mean", "bilinear"),
         ("gat", "concat", "mlp"),
@@ -49,7 +49,7 @@ VARIANTS = [
     for fusion in (0, 3)
 ]
 of_the_variants = pytest.mark.parametrize(
-    "variant", VARIANTS, ids=lambda v: f"{v['propagation']}-{v['fusion']}"
+    "variant", VARIANTS, ids=lambda v: f"{v['propagation']}-{v['fusion_dim']}"
 )
 
 
@@ -58,7 +58,7 @@ def unit(vectors: torch.Tensor) -> torch.Tensor:
 
 
 def random_network(seed: int, **variant: object) -> MatchingNetwork:
-    sizes = {"hidden": 3, "heads": 2, "output": 4, "position": 2}
+    sizes = {"hidden_dim": 3, "num_heads": 2, "embedding_dim": 4, "position_dim": 2}
     network = MatchingNetwork(load_preset("best", **{**sizes, **variant}), SIZE).eval()
     drawn = torch.Generator().manual_seed(seed)
     for parameter in network.parameters():
@@ -175,7 +175,7 @@ def small_case(
 
 
 def test_the_parts_add_up_to_the_score_that_ranks() -> None:
-    network, anchors, placement, queries, concepts = small_case(mentions="yes")
+    network, anchors, placement, queries, concepts = small_case(use_mentions=True)
     said = Mentions.from_rows([[(i, FIRST), (i + 1, END), (i, SAME)] for i in range(11)])
     ranking = placement.rank(queries, 3, said, childless=GAIN)
     scores = placement.scores(queries, said, GAIN)
@@ -215,7 +215,7 @@ def test_the_nearest_children_and_their_cosines_are_told_of_every_suggestion() -
 
 
 def test_queries_in_blocks_are_explained_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    network, anchors, placement, queries, concepts = small_case(mentions="yes")
+    network, anchors, placement, queries, concepts = small_case(use_mentions=True)
     said = Mentions.from_rows([[(i, FIRST)] for i in range(11)])
     ranking = placement.rank(queries, 3, said)
     whole = explain(network, anchors, concepts, queries, ranking, said)
@@ -322,7 +322,7 @@ def test_shared_words_have_no_case_no_plural_and_say_something() -> None:
 
 
 def test_evidence_is_ready_for_json() -> None:
-    network, anchors, placement, queries, concepts = small_case(mentions="yes")
+    network, anchors, placement, queries, concepts = small_case(use_mentions=True)
     said = Mentions.from_rows([[(i, FIRST + 1) for i in range(40)]] * 11)
     found = explain(network, anchors, concepts, queries, placement.rank(queries, 2, said), said)
     told = [evidence.as_dict() for evidence in found]

@@ -37,7 +37,7 @@ def trust_lines(trust: Trust) -> list[str]:
 
     if trust.calibration is None:
         message = f"confidence: none, since that takes {FEWEST} leaves that are held out"
-        return [f"{message}; --set validation_share=0.3 would hold out more"]
+        return [f"{message}; --set validation_fraction=0.3 would hold out more"]
     told = trust.calibration.reliability
     lines = [f"confidence: expected calibration error {told.error:.3f} on leaves it was not set by"]
     for precision in PRECISIONS:
