@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from taxoexpan.explain.evidence import Child, Contest, Evidence, Removal, Support
 from taxoexpan.features.mentions import END, FIRST, SAME, SECOND
 from taxoexpan.taxonomy.english import singular
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 LIKE = 0.4
 """The cosine from which on two concepts are called alike."""
@@ -135,7 +135,7 @@ def without(evidence: Evidence, contest: Contest, removal: Removal) -> str:
 def runner_up(evidence: Evidence) -> str:
     """Its label, or where it stands if the first one has the same."""
     other = evidence.support[1]
-    if fold_name(other.parent.label) != fold_name(evidence.first.parent.label):
+    if normalize_name(other.parent.label) != normalize_name(evidence.first.parent.label):
         return other.parent.label
     where = f"under {other.path[-2]}" if len(other.path) > 1 else "at the top"
     return f"another {other.parent.label} ({where})"
@@ -164,5 +164,5 @@ def listed(names: Sequence[str]) -> str:
 
 def _key(name: str) -> str:
     """A name without case, and without the plural of its last word."""
-    *rest, last = fold_name(name).split() or [""]
+    *rest, last = normalize_name(name).split() or [""]
     return " ".join([*rest, singular(last)])

@@ -20,17 +20,17 @@ def training_page(model: TaxoExpan, title: str, made: datetime) -> Page:
 
     A model that was loaded has no curves: only a training knows them.
     """
-    record, trust = model.training, model.trust
+    record, calibrators = model.training, model.calibrators
     validation = record["validation"]
     sections: list[Section] = [_key_figures(record), Text("How it was trained", _made_from(model))]
     if model.history is not None:
         sections.append(Picture("Training", _curves(model.history)))
     if validation is not None:
         sections.append(_validation(validation, record["concepts"]))
-    sections += trust_pictures(trust)
-    if trust.calibration is not None:
-        sections.append(acceptance_table(trust.calibration.reliability))
-    missing = gaps(trust, 0 if validation is None else validation["queries"])
+    sections += trust_pictures(calibrators)
+    if calibrators.calibration is not None:
+        sections.append(acceptance_table(calibrators.calibration.reliability))
+    missing = gaps(calibrators, 0 if validation is None else validation["queries"])
     if missing:
         sections.append(Text("What could not be learned", missing))
     told = f"Learned from {record['concepts']:,} concepts and {record['relations']:,} relations"

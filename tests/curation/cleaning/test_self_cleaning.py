@@ -24,7 +24,7 @@ from taxoexpan.curation.cleaning.reasons import Fold
 from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED, _identity
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError
 from taxoexpan.explain import moved_in_words, read_evidence
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 TRAINING = Training(seed=1, device="cpu", settings=SMALL)
 QUICK = Training(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
@@ -172,7 +172,7 @@ def test_confidences_are_what_the_models_own_calibration_makes_of_all_places(
     larder: Taxonomy, tried: Tried
 ) -> None:
     judged, model = tried.fold.judgements, tried.model
-    calibration = model.trust.calibration
+    calibration = model.calibrators.calibration
     assert calibration is not None
     firsts = 0
     for row, concept in enumerate(judged.concepts.tolist()):
