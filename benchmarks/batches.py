@@ -126,7 +126,7 @@ def in_order(model: TaxoExpan, batch: Additions) -> Additions:
         ranker = Ranker(network, anchors, anchors.encode(network))
         mentions = None
         if model.config.use_mentions:
-            mentions = Lexicon.of(taxonomy).mentions([concept])
+            mentions = Lexicon.from_taxonomy(taxonomy).mentions([concept])
         asked = model._embed([concept])
         parent = taxonomy.ids[int(ranker.rank(asked, 1, mentions).anchors[0, 0])]
         relations.append((parent, concept.id))

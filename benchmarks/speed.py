@@ -26,7 +26,7 @@ from plain import plain_step_maker
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.config import Config, load_preset
-from taxoexpan.features.corpus.documents import texts_of
+from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.corpus.phrases import mentions
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.static import StaticEncoder
@@ -245,7 +245,7 @@ def print_corpus(corpus: Path | None, task: Task) -> None:
     """Finding all names in a corpus against `wc -w` of the same file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "texts.txt"
-        texts = texts_of(corpus) if corpus else made_up_texts()
+        texts = read_documents(corpus) if corpus else made_up_texts()
         path.write_text("\n".join(" ".join(text.split()) for text in texts), encoding="utf-8")
         names = task.taxonomy.labels if corpus else made_up_names(CONCEPTS)
         megabytes = path.stat().st_size / 1e6

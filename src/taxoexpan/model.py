@@ -122,7 +122,7 @@ class TaxoExpan:
         lexicon = self._lexicon_of(holdout.taxonomy)
         mentions, asked = None, None
         if lexicon is not None:
-            mentions = lexicon.mentions(holdout.taxonomy.concepts, known=True)
+            mentions = lexicon.mentions(holdout.taxonomy.concepts, exclude_self=True)
             asked = lexicon.mentions(holdout.concepts)
 
         def validate(network: MatchingNetwork) -> Metrics:
@@ -401,7 +401,7 @@ class TaxoExpan:
 
     def _lexicon_of(self, taxonomy: Taxonomy) -> Lexicon | None:
         """The names that definitions are searched for, if that counts."""
-        return Lexicon.of(taxonomy) if self.config.use_mentions else None
+        return Lexicon.from_taxonomy(taxonomy) if self.config.use_mentions else None
 
     def _mentions_of(self, concepts: Sequence[Concept]) -> Mentions | None:
         """The concepts of the taxonomy that each definition names first, if that counts."""

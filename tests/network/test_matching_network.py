@@ -18,7 +18,7 @@ from reference_network import (
 
 from taxoexpan.config import load_preset
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.features.mentions import KINDS, Mentions
+from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.egonets import Egonets
@@ -133,7 +133,7 @@ def random_mentions(rows: int, taxonomy: Taxonomy, seed: int) -> Mentions:
     generator = np.random.default_rng(seed)
     drawn = [
         {
-            (int(generator.integers(len(taxonomy))), int(generator.integers(len(KINDS))))
+            (int(generator.integers(len(taxonomy))), int(generator.integers(len(MentionKind))))
             for _ in range(generator.integers(4))
         }
         for _ in range(rows)

@@ -128,7 +128,7 @@ def test_taxoexpan_ranks_as_the_product_does(
     (ranks,) = evaluate_growth(growth, {"taxoexpan": method}, StaticEncoder(), seed=2).values()
     model = TaxoExpan("best", 2, "cpu", **settings).fit(old.active)
     vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
-    mentions = Lexicon.of(growth.taxonomy).mentions(growth.queries.concepts)
+    mentions = Lexicon.from_taxonomy(growth.taxonomy).mentions(growth.queries.concepts)
     gain = model.calibrators.leaf_bonus
     expected = model.ranker.true_ranks(vectors, growth.queries.parents, 0.5, mentions, gain)
     assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]

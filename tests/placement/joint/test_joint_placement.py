@@ -74,7 +74,7 @@ def reordered(new: NewConcepts, known: int, order: list[int]) -> NewConcepts:
     mentions = new.mentions
     if mentions is not None:
         places = np.concatenate([np.arange(known), known + np.argsort(order)])
-        mentions = mentions.among(places, np.array(order))
+        mentions = mentions.reindex(places, np.array(order))
     return NewConcepts([new.concepts[i] for i in order], new.vectors[:, order], mentions)
 
 
@@ -120,7 +120,7 @@ def plain_scores(
     if mentions is not None:
         places = np.full(len(ids), -1)
         places[left] = np.arange(len(left))
-        mentions = mentions.among(places, np.array([query]))
+        mentions = mentions.reindex(places, np.array([query]))
     asked = new.vectors[:, query : query + 1]
     without = Ranker(network, anchors, anchors.encode(network)).scores(asked, mentions)[:, 0]
     scores = torch.full((len(ids),), -torch.inf)

@@ -114,7 +114,7 @@ def _embedded(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[T
     refuse_unknown(known, encoder.name)
     asked = embed_concepts(encoder, new.concepts)
     vectors, queries = (torch.from_numpy(both).to(device) for both in (known, asked))
-    mentions = Lexicon.of(taxonomy).mentions(new.concepts)
+    mentions = Lexicon.from_taxonomy(taxonomy).mentions(new.concepts)
     return vectors, Queries(queries, new.parents, mentions)
 
 
@@ -127,8 +127,8 @@ def _problem(taxonomy: Taxonomy, vectors: Tensor, held_out: str, seed: int) -> P
         rows = torch.tensor([taxonomy.index(id) for id in ids], dtype=torch.long)
         return vectors.index_select(1, rows.to(vectors.device))
 
-    lexicon = Lexicon.of(masked.taxonomy)
+    lexicon = Lexicon.from_taxonomy(masked.taxonomy)
     asked = of(concept.id for concept in masked.concepts)
     validation = Queries(asked, masked.parents, lexicon.mentions(masked.concepts))
-    mentions = lexicon.mentions(masked.taxonomy.concepts, known=True)
+    mentions = lexicon.mentions(masked.taxonomy.concepts, exclude_self=True)
     return Problem(masked.taxonomy, of(masked.taxonomy), validation, mentions, held_out == "growth")

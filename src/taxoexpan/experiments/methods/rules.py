@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from taxoexpan.experiments.methods.method import Method, Problem
-from taxoexpan.features.mentions import FIRST, Mentions
+from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.loop import History, TrainingLog
 
@@ -125,7 +125,10 @@ class FirstWord(Method):
         scores = torch.zeros(self.size, queries.shape[1], device=self.device)
         if mentions is not None:
             of, anchors, kinds = mentions.of_many(np.arange(len(mentions)))
-            for kind, worth in ((FIRST + 1, 1.0), (FIRST, 2.0)):
+            for kind, worth in (
+                (MentionKind.FIRST_OTHER_SENSE, 1.0),
+                (MentionKind.FIRST_IN_DEFINITION, 2.0),
+            ):
                 there = kinds == kind
                 scores[torch.from_numpy(anchors[there]), torch.from_numpy(of[there])] = worth
         return scores
