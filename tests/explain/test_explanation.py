@@ -38,7 +38,7 @@ SIZE, QUERIES = 6, 4
 GAIN = 0.75
 """What anchors without children gain."""
 VARIANTS = [
-    {"propagation": propagation, "fusion": fusion, "readout": readout, "matching": matching}
+    {"propagation": propagation, "fusion_dim": fusion, "readout": readout, "matching": matching}
     for propagation, readout, matching in (
         ("gcn", "mean", "bilinear"),
         ("gat", "concat", "mlp"),
@@ -48,7 +48,7 @@ VARIANTS = [
     for fusion in (0, 3)
 ]
 of_the_variants = pytest.mark.parametrize(
-    "variant", VARIANTS, ids=lambda v: f"{v['propagation']}-{v['fusion']}"
+    "variant", VARIANTS, ids=lambda v: f"{v['propagation']}-{v['fusion_dim']}"
 )
 
 
@@ -57,7 +57,7 @@ def unit(vectors: torch.Tensor) -> torch.Tensor:
 
 
 def random_network(seed: int, **variant: object) -> MatchingNetwork:
-    sizes = {"hidden": 3, "heads": 2, "output": 4, "position": 2}
+    sizes = {"hidden_dim": 3, "num_heads": 2, "embedding_dim": 4, "position_dim": 2}
     network = MatchingNetwork(load_preset("best", **{**sizes, **variant}), SIZE).eval()
     drawn = torch.Generator().manual_seed(seed)
     for parameter in network.parameters():
@@ -174,7 +174,7 @@ def small_case(
 
 
 def test_the_parts_add_up_to_the_score_that_ranks() -> None:
-    network, anchors, ranker, queries, concepts = small_case(mentions="yes")
+    network, anchors, ranker, queries, concepts = small_case(use_mentions=True)
     said = Mentions.from_rows(
         [
             [
@@ -223,7 +223,7 @@ def test_the_nearest_children_and_their_cosines_are_told_of_every_suggestion() -
 
 
 def test_queries_in_blocks_are_explained_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    network, anchors, ranker, queries, concepts = small_case(mentions="yes")
+    network, anchors, ranker, queries, concepts = small_case(use_mentions=True)
     said = Mentions.from_rows([[(i, MentionKind.FIRST_IN_DEFINITION)] for i in range(11)])
     ranking = ranker.rank(queries, 3, said)
     whole = explain(network, anchors, concepts, queries, ranking, said)
@@ -330,7 +330,7 @@ def test_shared_words_have_no_case_no_plural_and_say_something() -> None:
 
 
 def test_evidence_is_ready_for_json() -> None:
-    network, anchors, ranker, queries, concepts = small_case(mentions="yes")
+    network, anchors, ranker, queries, concepts = small_case(use_mentions=True)
     said = Mentions.from_rows([[(i, MentionKind.FIRST_OTHER_SENSE) for i in range(40)]] * 11)
     found = explain(network, anchors, concepts, queries, ranker.rank(queries, 2, said), said)
     told = [evidence.as_dict() for evidence in found]
