@@ -44,8 +44,8 @@ def settings_page() -> str:
     lines = [
         "# Settings",
         "",
-        "Generated from `taxoexpan.config.Config`. Change one with `--set NAME=VALUE`, or in Python with",
-        "`TaxoExpan(NAME=VALUE)`.",
+        "Generated from `taxoexpan.config.Config`. Change one with `--set NAME=VALUE`, or in",
+        "Python with `TaxoExpan(NAME=VALUE)`.",
         "",
         f"| setting | description | {' | '.join(f'`{name}`' for name in presets)} |",
         f"|---|---|{'---|' * len(presets)}",
