@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taxoexpan.config import PRESETS, load_preset, parse_setting
+from taxoexpan.config import PRESETS, SETTINGS, load_preset, parse_setting
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -94,8 +94,11 @@ def add_features(parser: argparse.ArgumentParser) -> None:
         default=[],
         dest="changes",
         metavar="NAME=VALUE",
-        help="change one setting of the preset, such as hidden_dim=64; can be repeated. The "
-        "documentation lists all settings",
+        help="change one setting of the preset, such as hidden_dim=64; can be repeated",
+    )
+    parser.epilog = (
+        f"Settings for --set: {', '.join(SETTINGS)}. Their descriptions and their values in the "
+        "presets are in the documentation (reference/settings)."
     )
 
 
@@ -239,9 +242,7 @@ def training_options(options: argparse.Namespace) -> TrainingOptions:
     """Return how to train; wrong settings are refused here, before any work."""
     settings = changed_settings(options.changes, options.features, options.epochs)
     load_preset(options.preset, **settings)
-    return TrainingOptions(
-        options.preset, options.seed, options.device, settings, options.quiet
-    )
+    return TrainingOptions(options.preset, options.seed, options.device, settings, options.quiet)
 
 
 def changed_settings(

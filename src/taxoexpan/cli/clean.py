@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import (
     add_output,
+    add_report,
     add_taxonomy,
     add_training,
     positive,
     read_taxonomy,
-    settings_of,
+    training_options,
 )
 from taxoexpan.cli.messages import as_json, note
-from taxoexpan.cli.report_output import add_report
 from taxoexpan.errors import FormatError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
     _refuse_ending(options.output)
     outputs = list(filter(None, (options.output, options.report)))
     preflight(outputs, [options.taxonomy], options.force)
-    settings = settings_of(options)
+    training = training_options(options)
     taxonomy = read_taxonomy(options.taxonomy, options)
 
     from taxoexpan.curation.cleaning import Training, clean
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         doubts = clean(
             taxonomy,
-            Training(options.preset, options.seed, options.device, settings),
+            Training(training.preset, training.seed, training.device, training.settings),
             options.folds,
             options.inner,
             options.jobs,

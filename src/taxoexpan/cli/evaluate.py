@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from taxoexpan.cli.arguments import (
     add_device,
     add_output,
-    add_reading,
+    add_read_options,
     positive,
     read_taxonomy,
     seed,
@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="fraction",
         help="of several true parents each counts in part (default), the best alone, or each whole",
     )
-    add_reading(parser)
+    add_read_options(parser)
     add_device(parser)
     add_output(parser, "a CSV file for each method's rank of every true parent")
     parser.add_argument("--json", action="store_true", help="the figures for a program to read")

@@ -42,7 +42,9 @@ def fit_model(
     figures = model.training["validation"]
     count = 0 if figures is None else figures["queries"]
     if count < FEW_QUERIES:
-        note(f"note: only {count} leaves to validate on; the taxonomy is too small for good results")
+        note(
+            f"note: only {count} leaves to validate on; the taxonomy is too small for good results"
+        )
     history = model.history
     if history is not None and history.interrupted:
         note(f"stopped by Ctrl-C; the best weights so far are kept (epoch {history.best})")

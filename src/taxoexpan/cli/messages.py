@@ -141,9 +141,7 @@ def print_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
     note_some(lines, f" are probably synonyms{outcome}")
 
 
-def print_applied(
-    taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: Acceptance
-) -> None:
+def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: Acceptance) -> None:
     """Print what was added, what was not, and where it was written."""
     accepted = applied.accepted
     for concept, known in accepted.already_present:
