@@ -38,12 +38,12 @@ SIZE, QUERIES = 6, 4
 GAIN = 0.75
 """What anchors without children gain."""
 VARIANTS = [
-    {"propagation": propagation, "fusion_dim": fusion, "readout": readout, "matching": matching}
-    for propagation, readout, matching in (
-        ("gcn", "mean", "bilinear"),
-        ("gat", "concat", "mlp"),
-        ("pgcn", "concat-egonet", "bilinear"),
-        ("pgat", "weighted", "bilinear"),
+    {"propagation": propagation, "fusion_dim": fusion, **variant}
+    for propagation, variant in (
+        ("gcn", {"readout": "mean"}),
+        ("gat", {"readout": "concat", "matching": "mlp"}),
+        ("pgcn", {"readout": "concat", "quirks": {"egonet_concat": True}}),
+        ("pgat", {"readout": "weighted"}),
     )
     for fusion in (0, 3)
 ]
@@ -279,9 +279,13 @@ def test_a_single_suggestion_has_no_contest() -> None:
         assert "ext best" not in in_words(evidence)
 
 
-@pytest.mark.parametrize("readout", ["mean", "weighted", "concat", "concat-egonet"])
-def test_the_shares_of_positions_are_those_of_the_readout(readout: str) -> None:
-    network, anchors, ranker, queries, concepts = small_case(readout=readout)
+@pytest.mark.parametrize(
+    ("readout", "quirk"),
+    [("mean", False), ("weighted", False), ("concat", False), ("concat", True)],
+)
+def test_the_shares_of_positions_are_those_of_the_readout(readout: str, quirk: bool) -> None:
+    quirks = {"egonet_concat": quirk}
+    network, anchors, ranker, queries, concepts = small_case(readout=readout, quirks=quirks)
     ranking = ranker.rank(queries, 1)
     taxonomy, weights = anchors.taxonomy, network.readout.weights().tolist()
     for anchor, evidence in zip(
@@ -289,9 +293,9 @@ def test_the_shares_of_positions_are_those_of_the_readout(readout: str) -> None:
     ):
         above = len(taxonomy.parents_of.of(anchor))
         below = min(5, len(taxonomy.children_of.of(anchor)))
-        if readout == "concat":
+        if readout == "concat" and not quirk:
             shares = [float(above > 0), 1.0, float(below > 0)]
-        elif readout == "concat-egonet":
+        elif readout == "concat":
             nodes = above + 1 + below
             shares = [above / nodes, 1.0, below / nodes]
         else:

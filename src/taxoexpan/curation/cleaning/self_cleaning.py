@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -77,5 +76,5 @@ def clean(
 
 def _identity(model: TaxoExpan, taxonomy: Taxonomy, folds: int, inner: bool, explained: int) -> str:
     """What tells a run from every other, its vectors included."""
-    own = (asdict(model.config), model.seed, model.encoder.fingerprint())
+    own = (model.config.model_dump(), model.seed, model.encoder.fingerprint())
     return identity_of("cleaning", taxonomy_digest(taxonomy), *own, folds, inner, explained)
