@@ -28,7 +28,7 @@ from taxoexpan.config import Configuration, load_preset
 from taxoexpan.device import quick_products
 from taxoexpan.network.concept_vectors import ConceptVectors, distinct_rows
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.ranking import Anchors, Placement
+from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.training.loop import train
 from taxoexpan.training.metrics import Metrics, metrics_of
 from taxoexpan.training.sampling import Supervision
@@ -133,8 +133,8 @@ def run(task: Task, configuration: Configuration) -> dict[str, Any]:
     def validate(network: MatchingNetwork) -> Metrics:
         torch.cuda.synchronize()
         began = time.perf_counter()
-        placement = Placement(network, anchors, anchors.encode(network))
-        figures = metrics_of(placement.true_ranks(task.queries, task.parents))
+        ranker = Ranker(network, anchors, anchors.encode(network))
+        figures = metrics_of(ranker.true_ranks(task.queries, task.parents))
         validated.append(time.perf_counter() - began)
         return figures
 

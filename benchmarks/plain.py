@@ -26,7 +26,7 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.propagation import AttentionLayer
 from taxoexpan.network.readout import WeightedMeanReadout
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 @dataclass(frozen=True)

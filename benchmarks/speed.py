@@ -32,7 +32,7 @@ from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.ranking import Anchors, Placement
+from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.training.sampling import Supervision
 
 QUERIES, DIMENSION = 2_450, 256
@@ -150,7 +150,7 @@ def print_ranking(task: Task) -> None:
     network.reset(torch.Generator().manual_seed(0))
     everyone = Anchors(task.taxonomy, ConceptVectors.of(task.both), BEST.siblings)
     keys = everyone.encode(network)
-    placement = Placement(network, everyone, keys)
+    ranker = Ranker(network, everyone, keys)
     queries = torch.from_numpy(embed_concepts(StaticEncoder(), named(task.names)))
     one_product = torch.empty(len(keys), queries.shape[1])
 
@@ -158,11 +158,9 @@ def print_ranking(task: Task) -> None:
         torch.mm(keys, queries[0].T, out=one_product)
 
     size = f"{len(task.names):,} queries over {len(task.taxonomy):,} anchors"
-    report(
-        f"ranking {size} / one product of that size", lambda: placement.rank(queries, 5), product
-    )
+    report(f"ranking {size} / one product of that size", lambda: ranker.rank(queries, 5), product)
     without = MatchingNetwork(load_preset("best", fusion=0), DIMENSION)
-    plain = Placement(without, everyone, keys)
+    plain = Ranker(without, everyone, keys)
     report("the same without the fusion head", lambda: plain.rank(queries, 5), product)
     whole = loaded_model(model, task, network, keys)
     with tempfile.TemporaryDirectory() as directory:
@@ -172,7 +170,7 @@ def print_ranking(task: Task) -> None:
             from taxoexpan.files import write_whole
             from taxoexpan.placement.suggestions import suggestions_csv
 
-            whole._placement = None
+            whole._ranker = None
             suggestions = whole.rank(named(task.names), 5)
             write_whole({target: suggestions_csv(suggestions).encode()}, force=True)
 

@@ -37,7 +37,7 @@ def test_nothing_is_learned_from_or_placed_under_what_is_deprecated(tmp_path: Pa
     path.write_text("id,label,parents,deprecated\n" + "\n".join(rows) + "\n", encoding="utf-8")
     model = TaxoExpan(seed=1, device="cpu", **SMALL).fit(Taxonomy.read(path))
     suggested = model.suggest(["old cashew milk"], top_k=1000)
-    assert {s.parent.id for s in suggested} == set(Taxonomy.read(path).in_force)
+    assert {s.parent.id for s in suggested} == set(Taxonomy.read(path).active)
     model.save(tmp_path / "model")
     loaded = TaxoExpan.load(tmp_path / "model", "cpu")
     assert loaded.taxonomy == model.taxonomy

@@ -23,11 +23,11 @@ from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.files import whole_directory
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.calibrators import Trust
+from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.loop import History
 
-KIND, VERSION = "taxoexpan-model", 6
+KIND, VERSION = "taxoexpan-model", 7
 CONFIG, WEIGHTS, ANCHORS, TAXONOMY, FEATURES, TRUST = (
     "config.json",
     "weights.safetensors",
@@ -58,7 +58,7 @@ class Archive:
     vectors: Tensor
     keys: Tensor
     training: dict[str, Any]
-    trust: Trust
+    calibrators: Calibrators
 
 
 def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
@@ -69,7 +69,7 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
         _save_tensors(archive.network.state_dict(), directory / WEIGHTS)
         _save_tensors({"vectors": archive.vectors, "keys": archive.keys}, directory / ANCHORS)
         archive.encoder.save(directory / FEATURES)
-        _write_json(directory / TRUST, archive.trust.as_dict())
+        _write_json(directory / TRUST, archive.calibrators.as_dict())
         (directory / "README.md").write_text(_card(archive), encoding="utf-8")
         config = {
             "kind": KIND,
@@ -114,7 +114,7 @@ def load_archive(path: Path, features: str | None = None, device: str = "auto") 
             anchors["vectors"],
             anchors["keys"],
             training,
-            Trust.from_dict(json.loads((path / TRUST).read_text(encoding="utf-8"))),
+            Calibrators.from_dict(json.loads((path / TRUST).read_text(encoding="utf-8"))),
         )
 
 
@@ -281,7 +281,7 @@ def _card(archive: Archive) -> str:
         if figures
         else "The taxonomy is too small to mask leaves, so nothing was validated."
     )
-    told = archive.trust.calibration
+    told = archive.calibrators.calibration
     sure = (
         f"Confidence: expected calibration error {told.reliability.error:.3f}, on leaves that it "
         "was not set by."

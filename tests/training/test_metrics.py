@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxoexpan.errors import ConfigurationError, TaxoExpanError
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.metrics import (
     WORTH,
     Averaging,

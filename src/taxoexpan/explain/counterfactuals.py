@@ -13,13 +13,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from taxoexpan.explain.neighbourhood import Floats, Neighbourhood
+from taxoexpan.explain.neighbourhood import Neighbourhood
 from taxoexpan.network.egonets import build_egonets, spread_siblings
 from taxoexpan.network.fusion import compare_pairs
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.propagation import Leave
 from taxoexpan.placement.ranking import Anchors
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Floats, Indices
 
 MAX_REMOVALS = 20
 """The number of parents, and of children, that are removed per anchor: the nearest to the query."""

@@ -182,7 +182,7 @@ def _from_json(expected: Any, value: Any) -> Any:
         expected = get_args(expected)[0]
     if expected is Concept:
         return Concept(value["id"], value["label"])
-    if is_dataclass(expected):
+    if isinstance(expected, type) and is_dataclass(expected):
         hints = get_type_hints(expected)
         return expected(**{name: _from_json(hint, value[name]) for name, hint in hints.items()})
     return Position(value) if expected is Position else value

@@ -16,13 +16,13 @@ from taxoexpan.explain.evidence import (
     RunnerUpComparison,
     ScoreParts,
 )
-from taxoexpan.explain.neighbourhood import Floats, QueryAnchorPairs, find_neighbourhood
+from taxoexpan.explain.neighbourhood import QueryAnchorPairs, find_neighbourhood
 from taxoexpan.explain.similarity import ConceptLookup, pair_mentions, suggestion_evidence
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.ranking import Anchors, Ranking
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Floats, Indices
 
 MAX_QUERIES, MAX_NEIGHBOURS = 128, 250_000
 """Limits of a block of queries: their number, and roughly the neighbours of all their anchors."""
@@ -87,9 +87,7 @@ def _explain_block(
     pairs = QueryAnchorPairs(np.tile(np.arange(count), top_k), ranking.anchors.T.ravel())
     around = find_neighbourhood(anchors, pairs, queries)
     mentioned = pair_mentions(pairs, mentions, network.mentions)
-    suggestions = suggestion_evidence(
-        lookup, concepts, around, ranking.scores.T.ravel(), mentioned
-    )
+    suggestions = suggestion_evidence(lookup, concepts, around, ranking.scores.T.ravel(), mentioned)
     first_two = around.first_pairs(count * min(top_k, 2))
     scores, removals = score_removals(network, anchors, first_two, queries, leaf_bonus)
     child_counts = anchors.child_counts[first_two.pairs.anchor]

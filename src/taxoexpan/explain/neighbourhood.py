@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.placement.ranking import Anchors
-from taxoexpan.taxonomy.adjacency import Adjacency, Indices, ranges
-
-Floats = NDArray[np.float32]
+from taxoexpan.taxonomy.adjacency import Adjacency, ranges
+from taxoexpan.taxonomy.arrays import Floats, Indices
 
 
 @dataclass(frozen=True)
@@ -81,9 +79,7 @@ class Neighbourhood:
         return Neighbourhood(pairs, self.anchor_cosines[:, :count], parents, children)
 
 
-def find_neighbourhood(
-    anchors: Anchors, pairs: QueryAnchorPairs, queries: Tensor
-) -> Neighbourhood:
+def find_neighbourhood(anchors: Anchors, pairs: QueryAnchorPairs, queries: Tensor) -> Neighbourhood:
     """Find the parents and children of the pairs' anchors, with cosines; queries are [2, Q, D]."""
     taxonomy = anchors.taxonomy
     parents, children = _edges(taxonomy.parents_of, pairs), _edges(taxonomy.children_of, pairs)

@@ -13,10 +13,10 @@ from taxoexpan.explain.evidence import (
     SuggestionEvidence,
 )
 from taxoexpan.features.mentions import END, FIRST, SAME, SECOND
-from taxoexpan.phrasing import listed
+from taxoexpan.phrasing import join_words
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.english import singular
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 SIMILAR = 0.4
 """The lowest cosine at which two concepts are called similar."""
@@ -57,7 +57,7 @@ def _reasons(evidence: Evidence) -> Iterator[str]:
     if not evidence.has_vector:
         yield "None of its words is known to the model, so this suggestion is a guess."
     elif children and _is_similar(children[0].cosine):
-        names = listed([_with_cosine(child) for child in children])
+        names = join_words([_with_cosine(child) for child in children])
         relation = "a child" if len(children) == 1 else "two children"
         yield f"It is similar to {names}, {relation} of {_quote(first.parent)}."
     else:
@@ -82,7 +82,9 @@ def _no_similar_child(first: SuggestionEvidence) -> str:
                 f"It is similar to {parent} itself ({_cosine(first.cosine)}), more than to the "
                 f"nearest child, {nearest}."
             )
-        return f"Neither {parent} nor its children are similar to it; the nearest child is {nearest}."
+        return (
+            f"Neither {parent} nor its children are similar to it; the nearest child is {nearest}."
+        )
     # Cleaning holds out concepts in groups, so the children may have been held out with the query.
     state = "whose children were held out with it" if first.child_count else "which has no children"
     if similar:
@@ -120,12 +122,12 @@ def _shared_words_sentence(
     by_concept += [(child.concept, child.shared_words) for child in children]
     words = list(dict.fromkeys(word for _, shared in by_concept for word in shared))[:MAX_WORDS]
     if not words:
-        names = listed([_quote(concept) for concept, _ in by_concept], "or")
+        names = join_words([_quote(concept) for concept, _ in by_concept], "or")
         return f"It shares no words with {names}." if always else ""
     sharing = [_quote(concept) for concept, shared in by_concept if not {*words}.isdisjoint(shared)]
     noun = "word" if len(words) == 1 else "words"
-    quoted = listed([f"'{word}'" for word in words])
-    return f"It shares the {noun} {quoted} with {listed(sharing)}."
+    quoted = join_words([f"'{word}'" for word in words])
+    return f"It shares the {noun} {quoted} with {join_words(sharing)}."
 
 
 def _runner_up_sentence(evidence: Evidence, comparison: RunnerUpComparison) -> str:
@@ -194,7 +196,7 @@ def _condition(comparison: RunnerUpComparison, relation: RemovedRelation) -> str
 def _runner_up_name(evidence: Evidence, comparison: RunnerUpComparison) -> str:
     """Name the runner-up and its position; its path tells it from a first one of the same label."""
     first, other = evidence.first.parent, evidence.suggestions[1]
-    if fold_name(other.parent.label) == fold_name(first.label):
+    if normalize_name(other.parent.label) == normalize_name(first.label):
         where = f"under '{other.path[-2]}'" if len(other.path) > 1 else "at the top level"
         return f"another {_quote(other.parent)} ({where})"
     if comparison.position == Position.ELSEWHERE:
@@ -220,5 +222,5 @@ def _quote(concept: Concept) -> str:
 
 def _without_plural(name: str) -> str:
     """Return a name without case and without the plural of its last word."""
-    *rest, last = fold_name(name).split() or [""]
+    *rest, last = normalize_name(name).split() or [""]
     return " ".join([*rest, singular(last)])

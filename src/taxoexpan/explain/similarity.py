@@ -9,12 +9,13 @@ from functools import cache
 import numpy as np
 
 from taxoexpan.explain.evidence import Mention, Position, SimilarChild, SuggestionEvidence
-from taxoexpan.explain.neighbourhood import Floats, Neighbourhood, Neighbours, QueryAnchorPairs
+from taxoexpan.explain.neighbourhood import Neighbourhood, Neighbours, QueryAnchorPairs
 from taxoexpan.features.mentions import END, FIRST, KINDS, SAME, SECOND, Mentions
 from taxoexpan.network.matching import MentionBonus
 from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.taxonomy.english import STOP_WORDS, singular
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 MAX_CHILDREN = 3
 """The number of nearest children that are listed per suggestion."""
@@ -136,5 +137,5 @@ def _words_by_key(texts: Iterable[str]) -> dict[str, str]:
 
 def _split_words(text: str) -> list[str]:
     """Split a text into runs of letters, digits and combining marks (vowels in Hindi)."""
-    kept = (c if unicodedata.category(c)[0] in "LMN" else " " for c in fold_name(text))
+    kept = (c if unicodedata.category(c)[0] in "LMN" else " " for c in normalize_name(text))
     return "".join(kept).split()

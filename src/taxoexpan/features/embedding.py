@@ -9,7 +9,7 @@ import numpy as np
 
 from taxoexpan.errors import ModelError
 from taxoexpan.features.encoder import Encoder, Vectors, normalised
-from taxoexpan.phrasing import counted
+from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Concept
 
 BLOCK = 50_000
@@ -73,7 +73,7 @@ def warn_of_unknown(both: Vectors, concepts: Sequence[Concept]) -> None:
     unknown = np.flatnonzero(~both[0].any(axis=1)).tolist()
     if unknown:
         message = f"nothing is known of {concepts[unknown[0]].label!r}"
-        others = f" and {counted(len(unknown) - 1, 'other')}" if unknown[1:] else ""
+        others = f" and {pluralize(len(unknown) - 1, 'other')}" if unknown[1:] else ""
         mend = "what is found for it means nothing, so give a definition"
         warnings.warn(f"{message}{others}; {mend}", stacklevel=3)
 

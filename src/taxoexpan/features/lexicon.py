@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from taxoexpan.features.mentions import END, FIRST, SAME, SECOND, Mentions
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.english import STOP_WORDS
-from taxoexpan.taxonomy.names import _joined, fold_name, name_key
+from taxoexpan.taxonomy.names import _joined, name_key, normalize_name
 
 LONGEST = 3
 """Words of a name that is looked for in a definition."""
@@ -66,7 +66,7 @@ class Lexicon:
 
     def mentioned_by(self, concept: Concept) -> list[tuple[int, int]]:
         """The concepts that one mentions, each with the kind of mention."""
-        words = fold_name(concept.label).split()
+        words = normalize_name(concept.label).split()
         own = _joined(words)
         named = list(self._named_in(concept.definition, own))[:2]
         ends = (self.senses.get(_joined(words[start:])) for start in range(1, len(words)))
@@ -85,7 +85,7 @@ class Lexicon:
         In a run of names the last one counts: a *stem cell* is a cell where no concept has the
         whole name, and a *hoof infection* an infection.
         """
-        pieces = [fold_name(piece) for piece in _PIECE.findall(definition)]
+        pieces = [normalize_name(piece) for piece in _PIECE.findall(definition)]
         head: Sequence[int] = ()
         start = 0
         while start < len(pieces):

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taxoexpan.taxonomy.adjacency import Adjacency, Indices
+from taxoexpan.taxonomy.adjacency import Adjacency
+from taxoexpan.taxonomy.arrays import Indices
 
 KINDS = (
     "the first thing that the definition names",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.errors import ConfigurationError, TaxoExpanError
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 Figure = Literal["mr", "hit_at_1", "hit_at_3", "hit_at_10", "mrr", "reciprocal_rank"]
 Averaging = Literal["fraction", "any", "pooled"]

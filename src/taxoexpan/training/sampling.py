@@ -13,7 +13,7 @@ from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.egonets import Egonets, build_egonets, draw_siblings
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 CPU = torch.device("cpu")
 

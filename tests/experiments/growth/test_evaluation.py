@@ -126,11 +126,11 @@ def test_taxoexpan_ranks_as_the_product_does(
     settings = {**QUICK, "mentions": mentioning}
     method = make_method("taxoexpan", preset="best", **settings)
     (ranks,) = evaluate_growth(growth, {"taxoexpan": method}, StaticEncoder(), seed=2).values()
-    model = TaxoExpan("best", 2, "cpu", **settings).fit(old.in_force)
+    model = TaxoExpan("best", 2, "cpu", **settings).fit(old.active)
     vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
     mentions = Lexicon.of(growth.taxonomy).mentions(growth.queries.concepts)
-    gain = model.trust.childless
-    expected = model.placement.true_ranks(vectors, growth.queries.parents, 0.5, mentions, gain)
+    gain = model.calibrators.leaf_bonus
+    expected = model.ranker.true_ranks(vectors, growth.queries.parents, 0.5, mentions, gain)
     assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]
 
 
@@ -143,10 +143,10 @@ def test_what_growth_taught_counts_as_it_does_in_the_product() -> None:
     method = make_method("taxoexpan", preset="best", **settings)
     (ranks,) = evaluate_growth(growth, {"taxoexpan": method}, StaticEncoder(), seed=2).values()
     model = TaxoExpan("best", 2, "cpu", **settings).fit(growth.taxonomy)
-    assert model.trust.childless != 0
+    assert model.calibrators.leaf_bonus != 0
     vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
-    parents, gain = growth.queries.parents, model.trust.childless
-    expected = model.placement.true_ranks(vectors, parents, 0.5, None, gain)
+    parents, gain = growth.queries.parents, model.calibrators.leaf_bonus
+    expected = model.ranker.true_ranks(vectors, parents, 0.5, None, gain)
     assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]
 
 

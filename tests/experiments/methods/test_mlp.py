@@ -11,12 +11,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from taxoexpan.config import Configuration, load_preset
-from taxoexpan.experiments.methods.method import Problem, Queries, ranks_by
+from taxoexpan.experiments.methods.method import Problem, Queries, true_ranks_by
 from taxoexpan.experiments.methods.mlp import DeepSetMLP, DeepSetNetwork, ParentMLP, ParentNetwork
 from taxoexpan.experiments.methods.network_method import NetworkMethod
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.placement.ranking import Anchors, Placement
+from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.loop import SILENT
 from taxoexpan.training.metrics import metrics_of
@@ -99,7 +99,7 @@ def test_all_pairs_score_as_the_plain_mlp_on_each(
     taxonomy, vectors = random_taxonomy(3), new_vectors(30)
     network, queries = new_network(kind, settings()), new_vectors(4).names
     anchors = Anchors(taxonomy, vectors, 50)
-    scores = Placement(network, anchors, anchors.encode(network)).scores(
+    scores = Ranker(network, anchors, anchors.encode(network)).scores(
         torch.stack([queries, torch.zeros_like(queries)])
     )
     assert scores.shape == (30, 4)
@@ -193,7 +193,7 @@ def test_held_out_leaves_find_their_parents(kind: type[NetworkMethod]) -> None:
     method = kind(**changes)
     history = method.fit(problem, 0, SILENT)
     assert history.epochs[-1].loss < history.epochs[0].loss / 2
-    figures = metrics_of(ranks_by(method, test, len(problem.taxonomy), ties=0.5))
+    figures = metrics_of(true_ranks_by(method, test, len(problem.taxonomy), ties=0.5))
     assert figures.mr < 5  # of 133; by chance it would be 67
     assert figures.hit_at_3 > 0.6
 
@@ -218,7 +218,7 @@ def test_placing_in_another_taxonomy_scores_as_the_plain_mlp(kind: type[NetworkM
     method.fit(problem, 0, SILENT)
     larger = random_taxonomy(4, 200)
     vectors = both(np.random.default_rng(1).normal(size=(200, SIZE * 2)))
-    method.place_in(larger, vectors)
+    method.set_anchors(larger, vectors)
     scores = method.score(test.vectors[:, :2])
     assert scores.shape == (200, 2)
     network = cast(ParentNetwork, method.network)

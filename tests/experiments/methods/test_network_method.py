@@ -7,7 +7,7 @@ import torch
 from conftest import SMALL
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.experiments.methods.method import Problem, Queries, ranks_by
+from taxoexpan.experiments.methods.method import Problem, Queries, true_ranks_by
 from taxoexpan.experiments.methods.mlp import DeepSetMLP, ParentMLP
 from taxoexpan.experiments.methods.network_method import NetworkMethod, TaxoExpanMethod
 from taxoexpan.features.embedding import embed_concepts
@@ -46,7 +46,7 @@ def test_it_learns_bit_for_bit_what_the_product_learns(
     history = method.fit(problem, 3, SILENT)
     assert history == model.history
     assert history.best_epoch.validation is not None
-    ranks = ranks_by(method, problem.validation, len(problem.taxonomy))
+    ranks = true_ranks_by(method, problem.validation, len(problem.taxonomy))
     assert metrics_of(ranks) == model.evaluate(holdout)
 
 
@@ -59,9 +59,9 @@ def test_placing_in_the_whole_taxonomy_is_what_the_product_does(
     method = TaxoExpanMethod(preset, **QUICK)
     method.fit(problem, 3, SILENT)
     vectors = torch.from_numpy(embed_concepts(model.encoder, whole.concepts))
-    method.place_in(whole, vectors)
+    method.set_anchors(whole, vectors)
     queries = problem.validation.vectors
-    assert torch.equal(method.score(queries), model.placement.scores(queries))
+    assert torch.equal(method.score(queries), model.ranker.scores(queries))
     assert method.score(queries).shape[0] == len(whole) > len(problem.taxonomy)
 
 

@@ -18,7 +18,7 @@ from taxoexpan.model import TaxoExpan
 from taxoexpan.placement.confidence import Calibration
 from taxoexpan.placement.ranking import best_of
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.holdout import hold_out
 from taxoexpan.training.metrics import ranks_in
 
@@ -60,7 +60,7 @@ def judge(
     if model.history is not None and model.history.interrupted:
         raise KeyboardInterrupt  # a training that was cut short judges no relation
     kept = np.array([taxonomy.index(id) for id in remaining.ids])
-    log_match, calibration = model.placement.match.log_match, model.trust.calibration
+    log_match, calibration = model.ranker.match.log_match, model.calibrators.calibration
     parts = []
     for start, scores in model.scores(holdout.concepts):
         stop = start + scores.shape[1]

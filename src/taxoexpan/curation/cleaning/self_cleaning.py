@@ -49,7 +49,7 @@ def clean(
     if not isinstance(explained, int) or explained < 0:
         message = f"explained is {explained!r}; it must be a whole number, at least 0"
         raise ConfigurationError(message)
-    training, known = training or Training(), taxonomy.in_force
+    training, known = training or Training(), taxonomy.active
     model = training.model()
     groups = groups_of(asked_for(known, inner), folds, model.seed)
     # What is learned from a corpus is learned here once, and found on disk by every fold.

@@ -18,7 +18,7 @@ from taxoexpan.curation.discovery.observations import KINDS, Best, Evidence, Fou
 from taxoexpan.curation.discovery.phrase_finder import Finder, Mentions, Passage, passages_of
 from taxoexpan.curation.discovery.words import Keys, pieces_of, runs_of
 from taxoexpan.features.corpus.parallel import in_blocks
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.english import ARTICLES, BEING, POINTING, VERBAL
 
 BEST_LENGTH = 120

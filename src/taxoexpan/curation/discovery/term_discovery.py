@@ -30,9 +30,9 @@ from taxoexpan.features.corpus.documents import texts_of
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.formats.tables.table_file import MANY, table_text
-from taxoexpan.phrasing import counted
+from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.english import singular
 from taxoexpan.taxonomy.known_names import known_names
 
@@ -97,7 +97,7 @@ def discover(
     tally = count_phrases(texts, keys, workers, capacity)
     watched = choose_candidates(tally, names, min_count)
     if not watched.known:
-        often = counted(min_count, "time")
+        often = pluralize(min_count, "time")
         message = f"no name of the taxonomy is said here {often} or more"
         raise FormatError(corpus, f"{message}; are the two about the same things?")
     if not watched.candidates:

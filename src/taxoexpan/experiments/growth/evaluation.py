@@ -16,15 +16,15 @@ from torch import Tensor
 
 from taxoexpan.config import load_preset
 from taxoexpan.errors import ModelError, TaxonomyError
-from taxoexpan.experiments.methods.method import Method, Problem, Queries, ranks_by
+from taxoexpan.experiments.methods.method import Method, Problem, Queries, true_ranks_by
 from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.lexicon import Lexicon
-from taxoexpan.phrasing import counted
+from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 from taxoexpan.taxonomy.known_names import known_names
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.training.holdout import MASKS, Holdout
 from taxoexpan.training.loop import SILENT, Report
 
@@ -57,10 +57,10 @@ class Growth:
 
 def growth_between(old: Taxonomy, new: Taxonomy) -> Growth:
     """What the later of two versions has added; a concept is the same where its id is."""
-    anchors, names = old.in_force, known_names(old)
+    anchors, names = old.active, known_names(old)
     added = Difference(old, new).added
     in_force = [concept for concept in added if not concept.deprecated]
-    unknown = [concept for concept in in_force if fold_name(concept.label) not in names]
+    unknown = [concept for concept in in_force if normalize_name(concept.label) not in names]
     parents = {c.id: [p for p in new.parents(c.id) if p in anchors] for c in unknown}
     placed = tuple(concept for concept in unknown if parents[concept.id])
     if not added:
@@ -98,8 +98,8 @@ def evaluate_growth(
         begin(name)
         held_out = method.settings.get("validation", "leaves")
         method.fit(_problem(taxonomy, vectors, held_out, seed), seed, report)
-        method.place_in(taxonomy, vectors)
-        ranks[name] = ranks_by(method, queries, len(taxonomy), TIES)
+        method.set_anchors(taxonomy, vectors)
+        ranks[name] = true_ranks_by(method, queries, len(taxonomy), TIES)
     return ranks
 
 
@@ -107,7 +107,7 @@ def _embedded(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[T
     """The vectors of all anchors [2, N, D], and the queries."""
     taxonomy, new = growth.taxonomy, growth.queries
     if taxonomy.relation_count < 2:
-        message = f"the old version has {counted(taxonomy.relation_count, 'relation')} in force"
+        message = f"the old version has {pluralize(taxonomy.relation_count, 'relation')} in force"
         raise ModelError(f"nothing to learn from: {message}; give one with some hundreds of them")
     encoder.learn(names_of([*taxonomy.concepts, *new.concepts]))
     known = embed_concepts(encoder, taxonomy.concepts)

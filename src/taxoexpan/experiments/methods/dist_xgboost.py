@@ -16,7 +16,8 @@ from taxoexpan.experiments.methods.distance_features import FEATURES, EgonetDist
 from taxoexpan.experiments.methods.method import Method, Problem, Queries
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Adjacency, Indices
+from taxoexpan.taxonomy.adjacency import Adjacency
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.loop import Epoch, History, Report
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class DistXGBoost(Method):
         from xgboost import DMatrix, QuantileDMatrix
 
         dice, taxonomy, vectors = np.random.default_rng(seed), problem.taxonomy, problem.vectors[0]
-        self.place_in(taxonomy, problem.vectors)
+        self.set_anchors(taxonomy, problem.vectors)
         training = _from_relations(taxonomy, vectors, self.negatives, self.thinned, dice)
         # Of each feature only the bin is kept, which is all that the histograms ask for.
         seen = QuantileDMatrix(self._table(training, report), training.labels)
@@ -88,7 +89,7 @@ class DistXGBoost(Method):
             watched = DMatrix(self._table(held_out, report), held_out.labels)
         return self._boost(seen, watched, report)
 
-    def place_in(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         """Keep what makes the distances to the egonets of this taxonomy."""
         self._distances = EgonetDistances(taxonomy, vectors[0])
 

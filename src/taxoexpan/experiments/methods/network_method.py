@@ -14,8 +14,8 @@ from taxoexpan.experiments.methods.method import Method, Problem
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.confidence import learn_gain
-from taxoexpan.placement.ranking import Anchors, Placement
+from taxoexpan.placement.confidence import learn_leaf_bonus
+from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.loop import History, Report, Validate, train
 from taxoexpan.training.metrics import Metrics, metrics_of
@@ -51,22 +51,22 @@ class NetworkMethod(Method):
         if history.interrupted:
             raise KeyboardInterrupt
         self.network, self.gain = network, 0.0
-        self.place_in(problem.taxonomy, problem.vectors)
+        self.set_anchors(problem.taxonomy, problem.vectors)
         if problem.as_it_grows:
             asked = problem.validation
-            self.gain = learn_gain(self.placement, asked.vectors, asked.parents, asked.mentions)
+            self.gain = learn_leaf_bonus(self.ranker, asked.vectors, asked.parents, asked.mentions)
         return history
 
-    def place_in(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         """Encode every concept of this taxonomy by the trained network, where the vectors are."""
         self.network.to(vectors.device)
         known = ConceptVectors.of(vectors)
         anchors = Anchors(taxonomy, known, self.configuration.siblings)
-        self.placement = Placement(self.network, anchors, anchors.encode(self.network))
+        self.ranker = Ranker(self.network, anchors, anchors.encode(self.network))
 
     def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:
         """The raw score of every pair: [2, Q, D] → [N, Q]."""
-        return self.placement.scores(queries, mentions, self.gain)
+        return self.ranker.scores(queries, mentions, self.gain)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -94,8 +94,8 @@ def _validation(problem: Problem, anchors: Anchors) -> Validate | None:
         return None
 
     def validate(network: MatchingNetwork) -> Metrics:
-        placement = Placement(network, anchors, anchors.encode(network))
-        ranks = placement.true_ranks(queries.vectors, queries.parents, 0.5, queries.mentions)
+        ranker = Ranker(network, anchors, anchors.encode(network))
+        ranks = ranker.true_ranks(queries.vectors, queries.parents, 0.5, queries.mentions)
         return metrics_of(ranks)
 
     return validate

@@ -27,10 +27,10 @@ class ClosestParent(Method):
     def fit(self, problem: Problem, seed: int, report: Report) -> History | None:
         """Offer the problem's own concepts."""
         del seed, report
-        self.place_in(problem.taxonomy, problem.vectors)
+        self.set_anchors(problem.taxonomy, problem.vectors)
         return None
 
-    def place_in(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         """Keep the anchors' vectors at unit length [N, D]."""
         del taxonomy
         self.anchors = F.normalize(vectors[0], dim=1)
@@ -57,10 +57,10 @@ class ClosestNeighbor(Method):
     def fit(self, problem: Problem, seed: int, report: Report) -> History | None:
         """Offer the problem's own concepts."""
         del seed, report
-        self.place_in(problem.taxonomy, problem.vectors)
+        self.set_anchors(problem.taxonomy, problem.vectors)
         return None
 
-    def place_in(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         """Keep each anchor's vector plus the mean of its children's [N, D].
 
         A cosine is linear in a unit vector, so that the mean of cosines is one with the mean.
@@ -81,10 +81,10 @@ class Popularity(Method):
     def fit(self, problem: Problem, seed: int, report: Report) -> History | None:
         """Offer the problem's own concepts."""
         del seed, report
-        self.place_in(problem.taxonomy, problem.vectors)
+        self.set_anchors(problem.taxonomy, problem.vectors)
         return None
 
-    def place_in(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         """Keep the numbers of children [N]."""
         self.children = _degrees(taxonomy, vectors)
 
@@ -114,9 +114,9 @@ class FirstWord(Method):
 
     def fit(self, problem: Problem, seed: int, report: Report) -> None:  # noqa: ARG002
         """Nothing is learned."""
-        self.place_in(problem.taxonomy, problem.vectors)
+        self.set_anchors(problem.taxonomy, problem.vectors)
 
-    def place_in(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         """Offer every concept of this taxonomy."""
         self.size, self.device = len(taxonomy), vectors.device
 

@@ -10,10 +10,10 @@ import torch
 from taxoexpan.experiments.methods.method import Problem, Queries
 from taxoexpan.experiments.paper.task import Task
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
-def rewired(task: Task, share: float, seed: int) -> Task:
+def rewire_relations(task: Task, share: float, seed: int) -> Task:
     """The task with this share of the relations to learn from given a random other parent.
 
     A new parent comes before the child in a topological order, so that no cycle can arise, and was
@@ -49,7 +49,7 @@ def _others(
     return drawn
 
 
-def sampled(task: Task, share: float, seed: int) -> Task:
+def sample_leaves(task: Task, share: float, seed: int) -> Task:
     """The task with this share of the leaves; one that is a query's parent always stays."""
     taxonomy, problem = task.problem.taxonomy, task.problem
     generator = np.random.default_rng(seed)

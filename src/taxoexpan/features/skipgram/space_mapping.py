@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from taxoexpan.errors import ModelError
 from taxoexpan.features.encoder import Encoder, Vectors, normalised
 from taxoexpan.features.skipgram.skipgram_training import SkipGram
-from taxoexpan.phrasing import counted
+from taxoexpan.phrasing import pluralize
 
 RIDGES = tuple(10.0**power for power in range(-3, 4))
 """How strongly a bridge may be held back."""
@@ -42,7 +42,7 @@ def build_bridge(learned: SkipGram, encoder: Encoder) -> Bridge:
     sources = encoder.encode([learned.words[row].replace("_", " ") for row in rows])
     known = sources.any(axis=1)
     if known.sum() < LEAST_PAIRS:
-        message = f"the corpus says only {counted(int(known.sum()), 'name')} often enough"
+        message = f"the corpus says only {pluralize(int(known.sum()), 'name')} often enough"
         raise ModelError(f"{message}, and {LEAST_PAIRS} are needed; give one that is about them")
     x = sources[known].astype(np.float64)
     y = normalised(learned.vectors[rows])[known].astype(np.float64)
