@@ -38,7 +38,7 @@ def main() -> None:
     drawn = torch.Generator().manual_seed(0)
     network.reset(drawn)
     vectors = unit(torch.randn(2, len(taxonomy), DIMENSION, generator=drawn))
-    anchors = Anchors(taxonomy, ConceptVectors.of(vectors), load_preset("best").siblings)
+    anchors = Anchors(taxonomy, ConceptVectors.of(vectors), load_preset("best").max_siblings)
     # Each is somewhat like a concept of the taxonomy, as a real one would be.
     like = torch.randint(len(taxonomy), (QUERIES,), generator=drawn)
     queries = unit(vectors[:, like] + 0.1 * torch.randn(2, QUERIES, DIMENSION, generator=drawn))

@@ -11,6 +11,7 @@ from enum import StrEnum
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from taxoexpan.features.mentions import MentionKind
 from taxoexpan.taxonomy import Concept
 
 
@@ -33,10 +34,9 @@ class AttentionWeight:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """How a query mentions an anchor (`mentions.KINDS`), and what this adds to the raw score."""
+    """How a query mentions an anchor, and what this adds to the raw score."""
 
-    kind: int
-    description: str
+    kind: MentionKind
     bonus: float
 
 
@@ -169,7 +169,7 @@ def _to_json(value: Any) -> Any:
         return [_to_json(item) for item in value]
     if isinstance(value, float):
         return float(f"{value:.6g}")
-    return value
+    return value.name.lower() if isinstance(value, MentionKind) else value
 
 
 def _from_json(expected: Any, value: Any) -> Any:
@@ -182,6 +182,8 @@ def _from_json(expected: Any, value: Any) -> Any:
         expected = get_args(expected)[0]
     if expected is Concept:
         return Concept(value["id"], value["label"])
+    if expected is MentionKind:
+        return MentionKind[value.upper()]
     if isinstance(expected, type) and is_dataclass(expected):
         hints = get_type_hints(expected)
         return expected(**{name: _from_json(hint, value[name]) for name, hint in hints.items()})

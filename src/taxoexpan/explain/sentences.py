@@ -12,7 +12,7 @@ from taxoexpan.explain.evidence import (
     SimilarChild,
     SuggestionEvidence,
 )
-from taxoexpan.features.mentions import END, FIRST, SAME, SECOND
+from taxoexpan.features.mentions import MentionKind
 from taxoexpan.phrasing import join_words
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.english import singular
@@ -97,17 +97,16 @@ def _mention_sentence(evidence: Evidence) -> str:
     mentions = [mention for mention in evidence.first.mentions if mention.bonus > 0]
     if not mentions:
         return ""
-    best = max(mentions, key=lambda mention: mention.bonus)
+    kind = max(mentions, key=lambda mention: mention.bonus).kind
     label = evidence.first.parent.label
-    if best.kind == SAME:
+    if kind is MentionKind.SAME_NAME:
         return f"Its label is also a name of '{label}'."
-    is_main_sense = best.kind in (FIRST, SECOND, END)
-    kind = best.kind if is_main_sense else best.kind - 1
-    sense = "" if is_main_sense else ", but in a less common sense"
-    if kind == END:
+    sense = ", but in a less common sense" if kind.is_other_sense else ""
+    if kind.likeliest_sense is MentionKind.NAME_ENDING:
         is_label = _without_plural(evidence.query.label).endswith(_without_plural(label))
         return f"Its label ends with {'' if is_label else 'a synonym of '}'{label}'{sense}."
-    ordinal = "first" if kind == FIRST else "second"
+    is_first = kind.likeliest_sense is MentionKind.FIRST_IN_DEFINITION
+    ordinal = "first" if is_first else "second"
     return f"The {ordinal} concept that its definition mentions is '{label}'{sense}."
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from taxoexpan.explain.evidence import Mention, Position, SimilarChild, SuggestionEvidence
 from taxoexpan.explain.neighbourhood import Neighbourhood, Neighbours, QueryAnchorPairs
-from taxoexpan.features.mentions import END, FIRST, KINDS, SAME, SECOND, Mentions
+from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.matching import MentionBonus
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats
@@ -97,16 +97,10 @@ def pair_mentions(
     by_pair: dict[tuple[int, int], list[Mention]] = {}
     rows, targets, kinds = mentions.of_many(np.arange(len(mentions)))
     for query, anchor, kind in zip(rows.tolist(), targets.tolist(), kinds.tolist(), strict=True):
-        mention = Mention(kind, describe_mention(kind), bonuses[kind])
+        mention = Mention(MentionKind(kind), bonuses[kind])
         by_pair.setdefault((query, anchor), []).append(mention)
     keys = zip(pairs.query.tolist(), pairs.anchor.tolist(), strict=True)
     return [tuple(by_pair.get(key, ())) for key in keys]
-
-
-def describe_mention(kind: int) -> str:
-    """Describe a kind of mention; each rarer sense follows its main sense in `KINDS`."""
-    is_main_sense = kind in (FIRST, SECOND, END, SAME)
-    return KINDS[kind] if is_main_sense else f"{KINDS[kind - 1]}, in another sense"
 
 
 def concept_words(concept: Concept) -> dict[str, str]:

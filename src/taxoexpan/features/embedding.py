@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from taxoexpan.errors import ModelError
-from taxoexpan.features.encoder import Encoder, Vectors, normalised
+from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Concept
 
@@ -54,7 +54,7 @@ def embed_concepts(
     alone = ~defined.any(axis=1, keepdims=True)
     weights = (0.0, 1.0) if joined else (name_weight, definition_weight)
     both = np.where(alone, named, weights[0] * named + weights[1] * defined)
-    return np.stack([normalised(both), _mean_by_row(encoder, heads, size)])
+    return np.stack([normalize_rows(both), _mean_by_row(encoder, heads, size)])
 
 
 def refuse_unknown(both: Vectors, features: str) -> None:
@@ -90,4 +90,4 @@ def _mean_by_row(encoder: Encoder, texts: list[tuple[int, str]], rows: int) -> V
         block = texts[start : start + BLOCK]
         owners, starts = np.unique([row for row, _ in block], return_index=True)
         sums[owners] += np.add.reduceat(encoder.encode([text for _, text in block]), starts)
-    return normalised(sums)
+    return normalize_rows(sums)

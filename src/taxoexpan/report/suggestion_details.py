@@ -96,7 +96,7 @@ def likeness(support: SuggestionEvidence) -> Iterator[Fact]:
     yield "cosine", f"{names} with {support.parent.label}; last words alone {heads}"
     yield "shared words", ", ".join(support.shared_words) or "none"
     for mention in support.mentions:
-        yield "mentioned", mention.description
+        yield "mentioned", mention.kind.description
 
 
 def _others(proposal: Proposal) -> Iterator[Fact]:

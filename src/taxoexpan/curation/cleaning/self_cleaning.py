@@ -77,5 +77,5 @@ def clean(
 
 def _identity(model: TaxoExpan, taxonomy: Taxonomy, folds: int, inner: bool, explained: int) -> str:
     """What tells a run from every other, its vectors included."""
-    own = (asdict(model.configuration), model.seed, model.encoder.fingerprint())
+    own = (asdict(model.config), model.seed, model.encoder.fingerprint())
     return identity_of("cleaning", taxonomy_digest(taxonomy), *own, folds, inner, explained)

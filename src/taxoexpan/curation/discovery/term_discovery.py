@@ -26,7 +26,7 @@ from taxoexpan.curation.discovery.observations import Evidence, Kind
 from taxoexpan.curation.discovery.phrase_counts import CAPACITY, count_phrases
 from taxoexpan.curation.discovery.words import Keys, spelling_key
 from taxoexpan.errors import FormatError
-from taxoexpan.features.corpus.documents import texts_of
+from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.formats.tables.table_file import MANY, table_text
@@ -93,7 +93,7 @@ def discover(
     """
     names = known_names(taxonomy)
     keys = Keys({singular(word) for name in names for word in name.split()})
-    texts = _told(texts_of(corpus), "counting", progress)
+    texts = _told(read_documents(corpus), "counting", progress)
     tally = count_phrases(texts, keys, workers, capacity)
     watched = choose_candidates(tally, names, min_count)
     if not watched.known:
@@ -103,7 +103,7 @@ def discover(
     if not watched.candidates:
         return []
     del tally  # it is the largest thing there is
-    texts = _told(texts_of(corpus), "reading", progress)
+    texts = _told(read_documents(corpus), "reading", progress)
     evidence = collect_evidence(texts, keys, watched, workers)
     scores = score_candidates(watched, evidence, names)
     counts = evidence.table

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator
 
-from taxoexpan.features.corpus.phrases import sentences_of
+from taxoexpan.features.corpus.phrases import split_sentences
 from taxoexpan.taxonomy.english import STOP_WORDS, singular
 from taxoexpan.taxonomy.names import normalize_name
 
@@ -72,7 +72,7 @@ def pieces_of(text: str) -> Iterator[tuple[str, list[str]]]:
     """Every sentence with its words and signs, in order."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    for sentence in sentences_of(text):
+    for sentence in split_sentences(text):
         yield sentence, _PIECE.findall(sentence)
 
 

@@ -25,8 +25,8 @@ from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
-from taxoexpan.training.holdout import MASKS, Holdout
-from taxoexpan.training.loop import SILENT, Report
+from taxoexpan.training.holdout import HOLDOUTS, Holdout
+from taxoexpan.training.loop import SILENT, TrainingLog
 
 Ranks = list[NDArray[np.floating]]
 """The ranks of the true parents of each query."""
@@ -83,7 +83,7 @@ def evaluate_growth(
     encoder: Encoder,
     seed: int = 0,
     device: torch.device | None = None,
-    report: Report = SILENT,
+    report: TrainingLog = SILENT,
     begin: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Ranks]:
     """Each method's ranks of all true parents, by its name, with which `begin` is told of it.
@@ -114,21 +114,21 @@ def _embedded(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[T
     refuse_unknown(known, encoder.name)
     asked = embed_concepts(encoder, new.concepts)
     vectors, queries = (torch.from_numpy(both).to(device) for both in (known, asked))
-    mentions = Lexicon.of(taxonomy).mentions(new.concepts)
+    mentions = Lexicon.from_taxonomy(taxonomy).mentions(new.concepts)
     return vectors, Queries(queries, new.parents, mentions)
 
 
 def _problem(taxonomy: Taxonomy, vectors: Tensor, held_out: str, seed: int) -> Problem:
     """The taxonomy without some leaves, which are the validation queries."""
     c = load_preset("best")
-    masked = MASKS[held_out](taxonomy, c.validation_share, c.validation_most, seed)
+    masked = HOLDOUTS[held_out](taxonomy, c.validation_fraction, c.max_validation_leaves, seed)
 
     def of(ids: Iterable[str]) -> Tensor:
         rows = torch.tensor([taxonomy.index(id) for id in ids], dtype=torch.long)
         return vectors.index_select(1, rows.to(vectors.device))
 
-    lexicon = Lexicon.of(masked.taxonomy)
+    lexicon = Lexicon.from_taxonomy(masked.taxonomy)
     asked = of(concept.id for concept in masked.concepts)
     validation = Queries(asked, masked.parents, lexicon.mentions(masked.concepts))
-    mentions = lexicon.mentions(masked.taxonomy.concepts, known=True)
+    mentions = lexicon.mentions(masked.taxonomy.concepts, exclude_self=True)
     return Problem(masked.taxonomy, of(masked.taxonomy), validation, mentions, held_out == "growth")

@@ -105,7 +105,7 @@ def place_jointly(
 def mentions_among(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Mentions:
     """What new concepts mention of a taxonomy and of each other, as `NewConcepts` has it."""
     everyone = taxonomy.expanded(Additions(with_ids(taxonomy, concepts), ()))
-    return Lexicon.of(everyone).mentions(concepts)
+    return Lexicon.from_taxonomy(everyone).mentions(concepts)
 
 
 class Batch:
@@ -225,7 +225,7 @@ class Batch:
             return None
         places = np.full(self.known + len(self.new), -1)
         places[anchors] = np.arange(len(anchors))
-        return self.new.mentions.among(places, np.arange(len(self.new)))
+        return self.new.mentions.reindex(places, np.arange(len(self.new)))
 
 
 @dataclass(frozen=True)
@@ -268,7 +268,7 @@ def _reordered(new: NewConcepts, known: int, order: Indices, ranks: Indices) -> 
     """The same new concepts in another order."""
     mentions = new.mentions
     if mentions is not None:
-        mentions = mentions.among(np.concatenate([np.arange(known), known + ranks]), order)
+        mentions = mentions.reindex(np.concatenate([np.arange(known), known + ranks]), order)
     rows = torch.from_numpy(order).to(new.vectors.device)
     concepts = [new.concepts[i] for i in order.tolist()]
     return NewConcepts(concepts, new.vectors.index_select(1, rows), mentions)
