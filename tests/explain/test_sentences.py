@@ -90,7 +90,7 @@ def test_evidence_is_described_in_three_sentences() -> None:
                 "cosine": 0.12,
                 "shared_words": ("ice", "cream"),
             },
-            "Neither 'plant milk' nor a child of it is similar; the nearest child is "
+            "Neither 'plant milk' nor its children are similar to it; the nearest child is "
             "'almond milk' (-0.01). It shares the words 'ice' and 'cream' with 'plant milk'.",
         ),
         (
@@ -146,6 +146,10 @@ def test_close_and_clear_decisions_are_described_differently(
             "; it would come closer if 'soy milk' were not a child of 'plant milk'.",
         ),
         (RemovedRelation(PLANT, SOY, 0.4), "."),
+        (
+            RemovedRelation(PLANT, Concept("r", "rice milk"), -0.1),
+            "; it would be preferred if 'rice milk' were not a child of 'plant milk'.",
+        ),
         (
             RemovedRelation(DRINK, Concept("t", "tea"), -0.1),
             "; it would be preferred if 'tea' were not its child.",
