@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
@@ -142,6 +142,12 @@ class Config(BaseModel):
         description="maximum number of leaves held out for validation"
     )
     quirks: AuthorQuirks = AuthorQuirks()
+
+    @classmethod
+    def describe(cls) -> Iterator[tuple[str, str]]:
+        """Yield the name and the description of every setting that a user can change."""
+        for name in SETTINGS:
+            yield name, cls.model_fields[name].description or ""
 
     @model_validator(mode="after")
     def _has_a_text(self) -> Self:

@@ -357,7 +357,7 @@ def test_a_wrong_setting_is_refused_before_anything_is_read_or_lost(
 def test_help_names_the_settings_and_where_they_are_explained() -> None:
     text = " ".join(run_cli("train", "--help").stdout.split())
     assert "propagation, readout, matching" in text
-    assert "The README describes them" in text
+    assert "The documentation describes them" in text
     assert "{auto,cpu,cuda,mps}" in text
 
 

@@ -104,7 +104,7 @@ def add_features(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = (
         f"Settings for --set: {', '.join(setting_names())}. "
-        "The README describes them, and their values in the presets, under Settings."
+        "The documentation describes them, and their values in the presets, under Settings."
     )
 
 
