@@ -92,11 +92,11 @@ def test_a_report_can_be_written_beside_the_table(
     ("name", "options", "message"),
     [
         ("doubtful.txt", [], "the name must end in .csv, .json, .html"),
-        ("there.csv", [], "is already there; choose another name, or give --force"),
+        ("there.csv", [], "already exists; choose another name, or use --force"),
         ("doubtful.csv", ["--set", "hiden=3"], "no setting is called 'hiden'"),
         ("doubtful.csv", ["--folds", "1"], "folds is 1; it must be a whole number, at least 2"),
-        ("doubtful.csv", ["--report", "doubtful.csv"], "give each a name of its own"),
-        ("doubtful.csv", ["--report", "there.csv"], "is already there; choose another name"),
+        ("doubtful.csv", ["--report", "doubtful.csv"], "give each file its own name"),
+        ("doubtful.csv", ["--report", "there.csv"], "already exists; choose another name"),
         ("doubtful.csv", ["--work", "there.csv"], "is a file; choose another folder with --work"),
     ],
 )

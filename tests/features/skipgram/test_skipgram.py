@@ -233,7 +233,7 @@ def test_the_fingerprint_is_of_all_that_vectors_are_made_from(learned: SkipGramV
 def test_saved_vectors_are_overwritten_only_by_force(tmp_path: Path) -> None:
     encoder = SkipGramEncoder(small())
     encoder.save(tmp_path / "vectors")
-    with pytest.raises(FormatError, match="is already there"):
+    with pytest.raises(FormatError, match="already exists"):
         encoder.save(tmp_path / "vectors")
     encoder.save(tmp_path / "vectors", force=True)
 
