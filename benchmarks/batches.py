@@ -22,11 +22,16 @@ from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.config import parse_setting
 from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.placement.joint.joint_placement import Newcomers, mentions_among, place_jointly
-from taxoexpan.placement.joint.new_parent_prior import Newness
-from taxoexpan.placement.joint.prior_learning import LARGEST, MIXED, SMALLEST, learn_newness
+from taxoexpan.placement.joint.joint_placement import NewConcepts, mentions_among, place_jointly
+from taxoexpan.placement.joint.new_parent_prior import NewParentPrior
+from taxoexpan.placement.joint.prior_learning import (
+    LARGEST,
+    MIXED,
+    SMALLEST,
+    learn_new_parent_prior,
+)
 from taxoexpan.placement.joint.subtrees import by_parent, recovery_of, removed_subtrees, together
-from taxoexpan.placement.ranking import Anchors, Placement
+from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Additions
 
 Place = Callable[[Additions], Additions]
@@ -50,7 +55,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     settings = dict(map(parse_setting, options.changes))
-    taxonomy = Taxonomy.read(options.taxonomy).in_force
+    taxonomy = Taxonomy.read(options.taxonomy).active
     subtrees = removed_subtrees(taxonomy, options.subtrees, SMALLEST, LARGEST, options.seed)
     count = sum(len(batch.concepts) for batch in subtrees.batches)
     remaining, leaves = without_leaves(taxonomy, subtrees.taxonomy, count, options.seed)
@@ -59,13 +64,13 @@ def main() -> None:
     taken = f"{len(subtrees.batches)} subtrees of {count} concepts, and {len(leaves)} leaves"
     print(f"seed {options.seed}: without {taken}")
     began = time.monotonic()
-    newness = learn_newness(model._fitted().network, model.placement, options.seed)
-    print(f"learned in {time.monotonic() - began:.1f} s: {newness}")
+    prior = learn_new_parent_prior(model._fitted().network, model.ranker, options.seed)
+    print(f"learned in {time.monotonic() - began:.1f} s: {prior}")
     ways: dict[str, Place] = {
         "one by one": lambda batch: singly(model, batch),
         "one after another": lambda batch: in_order(model, batch),
         "together, nothing gained": lambda batch: jointly(model, batch, ()),
-        "together": lambda batch: jointly(model, batch, newness),
+        "together": lambda batch: jointly(model, batch, prior),
     }
     if options.quick:
         del ways["one after another"]
@@ -116,26 +121,26 @@ def in_order(model: TaxoExpan, batch: Additions) -> Additions:
     vectors = model._embed(taxonomy.concepts)
     relations = []
     for concept in batch.concepts:
-        siblings = model.configuration.siblings
+        siblings = model.config.max_siblings
         anchors = Anchors(taxonomy, ConceptVectors.of(vectors), siblings)
-        placement = Placement(network, anchors, anchors.encode(network))
+        ranker = Ranker(network, anchors, anchors.encode(network))
         mentions = None
-        if model.configuration.mentions == "yes":
-            mentions = Lexicon.of(taxonomy).mentions([concept])
+        if model.config.use_mentions:
+            mentions = Lexicon.from_taxonomy(taxonomy).mentions([concept])
         asked = model._embed([concept])
-        parent = taxonomy.ids[int(placement.rank(asked, 1, mentions).anchors[0, 0])]
+        parent = taxonomy.ids[int(ranker.rank(asked, 1, mentions).anchors[0, 0])]
         relations.append((parent, concept.id))
         taxonomy = taxonomy.expanded(Additions((concept,), (relations[-1],)))
         vectors = torch.cat([vectors, asked], dim=1)
     return Additions(batch.concepts, tuple(relations))
 
 
-def jointly(model: TaxoExpan, batch: Additions, newness: Sequence[Newness]) -> Additions:
+def jointly(model: TaxoExpan, batch: Additions, prior: Sequence[NewParentPrior]) -> Additions:
     """All at once."""
-    heeded = model.configuration.mentions == "yes"
+    heeded = model.config.use_mentions
     mentions = mentions_among(model.taxonomy, batch.concepts) if heeded else None
-    new = Newcomers(batch.concepts, model._embed(batch.concepts), mentions)
-    placed = place_jointly(model._fitted().network, model.placement, new, newness)
+    new = NewConcepts(batch.concepts, model._embed(batch.concepts), mentions)
+    placed = place_jointly(model._fitted().network, model.ranker, new, prior)
     return placed.additions(model.taxonomy, batch.concepts)
 
 

@@ -23,9 +23,9 @@ from taxoexpan.explain.neighbourhood import Pairs, look_around
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.fusion import Cosines, compare
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.ranking import Anchors, Placement, Ranking, anchor_egonets
+from taxoexpan.placement.ranking import Anchors, Ranker, Ranking, anchor_egonets
 from taxoexpan.taxonomy import Concept
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 DIMENSION, QUERIES, SUGGESTIONS = 256, 1_000, 5
 BLOCK, PLAIN = 128, 30
@@ -38,7 +38,7 @@ def main() -> None:
     drawn = torch.Generator().manual_seed(0)
     network.reset(drawn)
     vectors = unit(torch.randn(2, len(taxonomy), DIMENSION, generator=drawn))
-    anchors = Anchors(taxonomy, ConceptVectors.of(vectors), load_preset("best").siblings)
+    anchors = Anchors(taxonomy, ConceptVectors.of(vectors), load_preset("best").max_siblings)
     # Each is somewhat like a concept of the taxonomy, as a real one would be.
     like = torch.randint(len(taxonomy), (QUERIES,), generator=drawn)
     queries = unit(vectors[:, like] + 0.1 * torch.randn(2, QUERIES, DIMENSION, generator=drawn))
@@ -50,7 +50,7 @@ def main() -> None:
 
 def print_whole(network: MatchingNetwork, anchors: Anchors, queries: torch.Tensor) -> None:
     """All that is said, beside the ranking of the same queries."""
-    placement = Placement(network, anchors, anchors.encode(network))
+    ranker = Ranker(network, anchors, anchors.encode(network))
     concepts = [Concept("", f"new concept {i}") for i in range(QUERIES)]
     offered = some_parents(anchors.taxonomy, SUGGESTIONS)
 
@@ -59,7 +59,7 @@ def print_whole(network: MatchingNetwork, anchors: Anchors, queries: torch.Tenso
             in_words(evidence)
 
     def ranked() -> None:
-        placement.rank(queries, SUGGESTIONS)
+        ranker.rank(queries, SUGGESTIONS)
 
     ratio, seconds, steal = steadily(lambda: measure(explained, ranked))
     print(

@@ -12,11 +12,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from taxoexpan.experiments.paper.experiment import FIGURES, find_cells
-from taxoexpan.experiments.paper.result_tables import HEADS, spelled
+from taxoexpan.experiments.paper.experiment import FIGURES, find_experiments
+from taxoexpan.experiments.paper.result_tables import HEADS, format_mean
 from taxoexpan.experiments.paper.run_record import Run, runs_of
 from taxoexpan.features.corpus.phrases import mentions
-from taxoexpan.training.metrics import metrics_of
+from taxoexpan.training.metrics import compute_metrics
 
 KNOWN = 5
 """Mentions from which on the corpus knows a name."""
@@ -29,9 +29,9 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     options = parser.parse_args()
     rows = [
-        (cell.title, those)
-        for cell in find_cells(["main/closest-parent", "main/taxoexpan-best"])
-        for those in runs_of(options.runs, cell).values()
+        (experiment.title, those)
+        for experiment in find_experiments(["main/closest-parent", "main/taxoexpan-best"])
+        for those in runs_of(options.runs, experiment).values()
     ]
     labels = {label for _, those in rows for run in those for label in run.labels()}
     said = mentions(options.corpus, sorted(labels))
@@ -41,15 +41,15 @@ def main() -> None:
         print(f"|---|---|{'---|' * len(HEADS)}")
         for title, those in rows:
             figures = [figures_of(run, wanted) for run in those]
-            cells = [spelled(key, [each[key] for each in figures]) for key in FIGURES]
+            experiments = [format_mean(key, [each[key] for each in figures]) for key in FIGURES]
             features = those[0].record["task"]["features"]
-            print(f"| {title} | `{features}` | {' | '.join(cells)} |")
+            print(f"| {title} | `{features}` | {' | '.join(experiments)} |")
 
 
 def figures_of(run: Run, wanted: set[str] | frozenset[str]) -> dict[str, float]:
     """A run's figures over the queries of these names."""
     pairs = zip(run.labels(), run.ranks(), strict=True)
-    return metrics_of([ranks for label, ranks in pairs if label in wanted]).as_dict()
+    return compute_metrics([ranks for label, ranks in pairs if label in wanted]).as_dict()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ FULL = ModelOptions(seed=1, device="cpu", settings=SMALL)
 QUICK = ModelOptions(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
 # More than half of the leaves are held out, which is enough to learn a calibration.
 CALIBRATED = ModelOptions(
-    seed=1, device="cpu", settings={**SMALL, "epochs": 3, "validation_share": 0.6}
+    seed=1, device="cpu", settings={**SMALL, "epochs": 3, "validation_fraction": 0.6}
 )
 MISPLACED = {"oat milk": "tea", "rye bread": "berry", "goat cheese": "soup", "red apple": "sauce"}
 

@@ -17,17 +17,17 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from taxoexpan.config import Configuration, configure
+from taxoexpan.config import Config, configure
 from taxoexpan.errors import ModelError, TaxoExpanError
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.files import whole_directory
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.calibrators import Trust
+from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.loop import History
 
-KIND, VERSION = "taxoexpan-model", 6
+KIND, VERSION = "taxoexpan-model", 7
 CONFIG, WEIGHTS, ANCHORS, TAXONOMY, FEATURES, TRUST = (
     "config.json",
     "weights.safetensors",
@@ -49,7 +49,7 @@ class Archive:
     `training` is the record of how it came about: figures of the best epoch, versions, machine.
     """
 
-    configuration: Configuration
+    config: Config
     preset: str
     seed: int
     taxonomy: Taxonomy
@@ -58,7 +58,7 @@ class Archive:
     vectors: Tensor
     keys: Tensor
     training: dict[str, Any]
-    trust: Trust
+    calibrators: Calibrators
 
 
 def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
@@ -69,19 +69,19 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
         _save_tensors(archive.network.state_dict(), directory / WEIGHTS)
         _save_tensors({"vectors": archive.vectors, "keys": archive.keys}, directory / ANCHORS)
         archive.encoder.save(directory / FEATURES)
-        _write_json(directory / TRUST, archive.trust.as_dict())
+        _write_json(directory / TRUST, archive.calibrators.as_dict())
         (directory / "README.md").write_text(_card(archive), encoding="utf-8")
-        config = {
+        manifest = {
             "kind": KIND,
             "version": VERSION,
             "preset": archive.preset,
             "seed": archive.seed,
             "dimension": archive.vectors.shape[2],
-            "configuration": asdict(archive.configuration),
+            "settings": asdict(archive.config),
             "training": archive.training,
             "sha256": {part: _digest(directory / part) for part in CHECKED},
         }
-        _write_json(directory / CONFIG, config)
+        _write_json(directory / CONFIG, manifest)
 
 
 def load_archive(path: Path, features: str | None = None, device: str = "auto") -> Archive:
@@ -90,31 +90,31 @@ def load_archive(path: Path, features: str | None = None, device: str = "auto") 
     `features` says where the model's vectors are now, if not where they were at the training, and
     `device` where its encoder computes, if it does.
     """
-    config = _read_config(path)
-    for part in config["sha256"]:
-        _refuse_damage(path, part, config)
+    manifest = _read_config(path)
+    for part in manifest["sha256"]:
+        _refuse_damage(path, part, manifest)
     with _fitting_together(path):
-        configuration, training = configure(config["configuration"]), config["training"]
+        config, training = configure(manifest["settings"]), manifest["training"]
         known = training["encoder"]
-    features = features or configuration.features
-    encoder = _encoder_of(path, features, configuration.oov, device)
+    features = features or config.features
+    encoder = _encoder_of(path, features, config.oov, device)
     _refuse_other_vectors(path, features, known, encoder.fingerprint())
     with _fitting_together(path):
-        network = MatchingNetwork(configuration, config["dimension"])
+        network = MatchingNetwork(config, manifest["dimension"])
         network.load_state_dict(load_file(path / WEIGHTS))
         network.eval()
         anchors = load_file(path / ANCHORS)
         return Archive(
-            configuration,
-            config["preset"],
-            config["seed"],
+            config,
+            manifest["preset"],
+            manifest["seed"],
             _read_taxonomy(path),
             encoder,
             network,
             anchors["vectors"],
             anchors["keys"],
             training,
-            Trust.from_dict(json.loads((path / TRUST).read_text(encoding="utf-8"))),
+            Calibrators.from_dict(json.loads((path / TRUST).read_text(encoding="utf-8"))),
         )
 
 
@@ -281,7 +281,7 @@ def _card(archive: Archive) -> str:
         if figures
         else "The taxonomy is too small to mask leaves, so nothing was validated."
     )
-    told = archive.trust.calibration
+    told = archive.calibrators.calibration
     sure = (
         f"Confidence: expected calibration error {told.reliability.error:.3f}, on leaves that it "
         "was not set by."
@@ -296,7 +296,7 @@ Places new concepts in a taxonomy of {record["concepts"]:,} concepts and
 {measured}
 {sure}
 
-Preset `{archive.preset}`, seed {archive.seed}, features `{archive.configuration.features}`;
+Preset `{archive.preset}`, seed {archive.seed}, features `{archive.config.features}`;
 trained in {record["seconds"]:,} s on {record["machine"]} with torch {record["versions"]["torch"]}.
 
     taxoexpan suggest THIS_DIRECTORY new.csv

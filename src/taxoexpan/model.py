@@ -28,26 +28,26 @@ from taxoexpan.features.mentions import Mentions
 from taxoexpan.files import refuse_overwriting
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.abstention import Belonging, learn_belonging, signs_of
-from taxoexpan.placement.calibrators import Trust
-from taxoexpan.placement.confidence import Calibration, calibrate, learn_gain, measure
-from taxoexpan.placement.duplicates import Doubles, Synonymy
-from taxoexpan.placement.joint.joint_placement import Newcomers, mentions_among, place_jointly
-from taxoexpan.placement.joint.new_parent_prior import Newness
-from taxoexpan.placement.joint.prior_learning import learn_newness
+from taxoexpan.placement.abstention import AbstentionModel, learn_abstention, signs_of
+from taxoexpan.placement.calibrators import Calibrators
+from taxoexpan.placement.confidence import Calibration, calibrate, learn_leaf_bonus, measure
+from taxoexpan.placement.duplicates import DuplicateCandidates, DuplicateDetector
+from taxoexpan.placement.joint.joint_placement import NewConcepts, mentions_among, place_jointly
+from taxoexpan.placement.joint.new_parent_prior import NewParentPrior
+from taxoexpan.placement.joint.prior_learning import learn_new_parent_prior
 from taxoexpan.placement.proposals import Likelihood, propose
-from taxoexpan.placement.ranking import Anchors, Placement, Ranking
-from taxoexpan.placement.selection import choose, settle
+from taxoexpan.placement.ranking import Anchors, Ranker, Ranking
+from taxoexpan.placement.selection import choose, validate_additions
 from taxoexpan.placement.suggestions import MERGE, Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.ids import with_ids
-from taxoexpan.taxonomy.known_names import screen
+from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.training.checkpoint import Checkpoint, identity_of
-from taxoexpan.training.holdout import MASKS, Holdout
-from taxoexpan.training.loop import History, Report, train
-from taxoexpan.training.metrics import Metrics, metrics_of
-from taxoexpan.training.sampling import Supervision
-from taxoexpan.training.tensorboard import Board, refuse_board
+from taxoexpan.training.holdout import HOLDOUTS, Holdout
+from taxoexpan.training.loop import History, TrainingLog, train
+from taxoexpan.training.metrics import Metrics, compute_metrics
+from taxoexpan.training.sampling import TrainingSampler
+from taxoexpan.training.tensorboard import TensorBoardWriter, check_tensorboard
 
 
 class TaxoExpan:
@@ -66,14 +66,14 @@ class TaxoExpan:
         self.preset = preset
         self.seed = seed
         self.device = choose_device(device)
-        self.configuration = load_preset(preset, **changes)
-        features, oov = self.configuration.features, self.configuration.oov
+        self.config = load_preset(preset, **changes)
+        features, oov = self.config.features, self.config.oov
         self.encoder = make_encoder(features, oov, str(self.device))
         self.history: History | None = None
         self._archive: Archive | None = None
-        self._placement: Placement | None = None
+        self._ranker: Ranker | None = None
         self._lexicon: Lexicon | None = None
-        self._newness: tuple[Newness, ...] | None = None
+        self._prior: tuple[NewParentPrior, ...] | None = None
 
     def fit(
         self,
@@ -98,15 +98,15 @@ class TaxoExpan:
             raise ConfigurationError(message)
         if log:
             refuse_overwriting(Path(log), force=True)  # a log is added to
-        known = taxonomy.in_force
+        known = taxonomy.active
         _refuse_unlearnable(known)
         if tensorboard:
-            refuse_board(Path(tensorboard))
-        began, c = time.monotonic(), self.configuration
+            check_tensorboard(Path(tensorboard))
+        began, c = time.monotonic(), self.config
         as_it_grows = holdout is None and c.validation == "growth"
         if holdout is None:
-            mask = MASKS[c.validation]
-            holdout = mask(known, c.validation_share, c.validation_most, self.seed)
+            mask = HOLDOUTS[c.validation]
+            holdout = mask(known, c.validation_fraction, c.max_validation_leaves, self.seed)
         self.encoder.show_progress(progress)
         known_later = [as_concept(concept) for concept in expected]
         self.encoder.learn(names_of([*taxonomy.concepts, *holdout.concepts, *known_later]))
@@ -117,66 +117,77 @@ class TaxoExpan:
         network = self._new_network()
         queries = self._embed(holdout.concepts)
 
-        anchors = Anchors(holdout.taxonomy, features, c.siblings)
+        anchors = Anchors(holdout.taxonomy, features, c.max_siblings)
 
         lexicon = self._lexicon_of(holdout.taxonomy)
         mentions, asked = None, None
         if lexicon is not None:
-            mentions = lexicon.mentions(holdout.taxonomy.concepts, known=True)
+            mentions = lexicon.mentions(holdout.taxonomy.concepts, exclude_self=True)
             asked = lexicon.mentions(holdout.concepts)
 
         def validate(network: MatchingNetwork) -> Metrics:
-            placement = Placement(network, anchors, anchors.encode(network))
-            return metrics_of(placement.true_ranks(queries, holdout.parents, 0.5, asked))
+            ranker = Ranker(network, anchors, anchors.encode(network))
+            return compute_metrics(ranker.true_ranks(queries, holdout.parents, 0.5, asked))
 
-        supervision = Supervision(holdout.taxonomy, c, self.seed, mentions)
-        board = Board(Path(tensorboard)) if tensorboard else None
-        report = Report(progress, Path(log) if log else None, board)
+        sampler = TrainingSampler(holdout.taxonomy, c, self.seed, mentions)
+        board = TensorBoardWriter(Path(tensorboard)) if tensorboard else None
+        report = TrainingLog(progress, Path(log) if log else None, board)
         gpus = [self.device] if self.device.type == "cuda" else []
         with torch.random.fork_rng(devices=gpus), closing(report):
             torch.manual_seed(self.seed)
             self.history = train(
                 network,
                 features,
-                supervision,
+                sampler,
                 validate if holdout.concepts else None,
                 c,
                 report,
                 self._checkpoint(checkpoint, taxonomy, holdout),
             )
-        held = Placement(network, anchors, anchors.encode(network))
+        held = Ranker(network, anchors, anchors.encode(network))
         judged = self._judge(held, queries, holdout, asked, as_it_grows)
-        trust = Trust(*judged, self._learn_synonymy(taxonomy, vectors))
+        calibrators = Calibrators(*judged, self._learn_synonymy(taxonomy, vectors))
         seconds = time.monotonic() - began
         record = training_record(taxonomy, self.encoder, self.history, seconds)
-        keys = Anchors(taxonomy, ConceptVectors.of(vectors), c.siblings).encode(network)
+        keys = Anchors(taxonomy, ConceptVectors.of(vectors), c.max_siblings).encode(network)
         self._archive = Archive(
-            c, self.preset, self.seed, taxonomy, self.encoder, network, vectors, keys, record, trust
+            c,
+            self.preset,
+            self.seed,
+            taxonomy,
+            self.encoder,
+            network,
+            vectors,
+            keys,
+            record,
+            calibrators,
         )
-        self._placement, self._lexicon, self._newness = None, None, None
+        self._ranker, self._lexicon, self._prior = None, None, None
         return self
 
     def _judge(
         self,
-        held: Placement,
+        held: Ranker,
         queries: Tensor,
         holdout: Holdout,
         mentions: Mentions | None,
         as_it_grows: bool,
-    ) -> tuple[Calibration | None, Belonging | None]:
+    ) -> tuple[Calibration | None, AbstentionModel | None]:
         """How sure to be of a parent and of there being one, from what was held out."""
         if not holdout.concepts:
             return None, None
         parents = holdout.parents
         # Loose leaves know next to nothing of anchors without children.
-        gain = learn_gain(held, queries, parents, mentions) if as_it_grows else 0.0
+        gain = learn_leaf_bonus(held, queries, parents, mentions) if as_it_grows else 0.0
         measured = measure(held, queries, parents, mentions, gain)
-        belonging = learn_belonging(held, queries, parents, mentions)
-        return calibrate(measured, self.seed), belonging
+        abstention = learn_abstention(held, queries, parents, mentions)
+        return calibrate(measured, self.seed), abstention
 
     def _learn_synonymy(self, taxonomy: Taxonomy, vectors: Tensor) -> tuple[float, ...] | None:
         """What makes a synonym, from those that there are."""
-        learned = Synonymy.learn(taxonomy, vectors.cpu().numpy(), self._as_array, self.seed)
+        learned = DuplicateDetector.learn(
+            taxonomy, vectors.cpu().numpy(), self._as_array, self.seed
+        )
         return None if learned is None else tuple(learned.weights.tolist())
 
     def suggest(self, concepts: Iterable[str | Concept], top_k: int = 5) -> list[Suggestion]:
@@ -184,7 +195,7 @@ class TaxoExpan:
 
         A name that the taxonomy already has is left out, with a warning.
         """
-        screening = screen(self.taxonomy, as_concepts(concepts))
+        screening = filter_known_names(self.taxonomy, as_concepts(concepts))
         for concept, known in screening.present:
             message = f"{concept.label!r} is already in the taxonomy ({known.id}); not placed again"
             warnings.warn(message, stacklevel=2)
@@ -229,7 +240,7 @@ class TaxoExpan:
     ) -> list[Evidence]:
         """The evidence of each concept, given its vectors [2, Q, D]."""
         network, mentions = self._fitted().network.to(self.device), self._mentions_of(concepts)
-        anchors, gain = self.placement.anchors, self.trust.childless
+        anchors, gain = self.ranker.anchors, self.calibrators.leaf_bonus
         return explain(network, anchors, concepts, vectors, ranking, mentions, gain)
 
     def _rank(
@@ -242,36 +253,38 @@ class TaxoExpan:
         if not concepts:
             nothing = np.zeros((0, 0))
             return [], Ranking(nothing.astype(np.int64), *[nothing.astype(np.float32)] * 2), vectors
-        taxonomy, trust = self.taxonomy, self.trust
+        taxonomy, calibrators = self.taxonomy, self.calibrators
         warn_of_unknown(vectors.cpu().numpy(), concepts)
-        mentions, calibration = self._mentions_of(concepts), trust.calibration
+        mentions, calibration = self._mentions_of(concepts), calibrators.calibration
         heat = calibration.temperature if calibration else 1.0
         most = max(top_k, least)
-        ranking = self.placement.rank(vectors, most, mentions, heat, trust.childless)
+        ranking = self.ranker.rank(vectors, most, mentions, heat, calibrators.leaf_bonus)
         sure = calibration.confidence(ranking.tempered) if calibration else None
         homeless = self._without_place(vectors, mentions)
         likely = Likelihood(sure, homeless, self._doubles_of(concepts, vectors))
         suggestions = propose(taxonomy, concepts, ranking, likely, top_k)
         return suggestions, ranking, vectors
 
-    def _doubles_of(self, concepts: Sequence[Concept], vectors: Tensor) -> Doubles | None:
+    def _doubles_of(
+        self, concepts: Sequence[Concept], vectors: Tensor
+    ) -> DuplicateCandidates | None:
         """What each concept may be another name of, if the taxonomy's synonyms taught that."""
-        weights = self.trust.synonymy
+        weights = self.calibrators.duplicates
         if weights is None:
             return None
-        judge = Synonymy(self.taxonomy, self._fitted().vectors.cpu().numpy(), weights)
-        return judge.doubles(concepts, vectors.cpu().numpy())
+        judge = DuplicateDetector(self.taxonomy, self._fitted().vectors.cpu().numpy(), weights)
+        return judge.candidates(concepts, vectors.cpu().numpy())
 
     def _without_place(self, vectors: Tensor, mentions: Mentions | None) -> NDArray[np.bool_]:
         """Which concepts have no good place anywhere, as far as that could be learned."""
-        belonging = self.trust.belonging
-        if belonging is None:
+        abstention = self.calibrators.abstention
+        if abstention is None:
             return np.zeros(vectors.shape[1], dtype=bool)
-        return ~belonging.belongs(signs_of(self.placement, vectors, mentions))
+        return ~abstention.belongs(signs_of(self.ranker, vectors, mentions))
 
     def scores(self, concepts: Sequence[Concept]) -> Iterator[tuple[int, Tensor]]:
         """What orders all anchors for a few concepts at a time [N, Q], beside the first's place."""
-        yield from self.placement.blocks(self._embed(concepts), self._mentions_of(concepts))
+        yield from self.ranker.blocks(self._embed(concepts), self._mentions_of(concepts))
 
     def rank_together(self, concepts: Iterable[str | Concept]) -> list[Suggestion]:
         """One parent for each of a batch in which new concepts may be parents of new ones.
@@ -284,12 +297,12 @@ class TaxoExpan:
             return []
         network, vectors = self._fitted().network.to(self.device), self._embed(named)
         warn_of_unknown(vectors.cpu().numpy(), named)
-        if self._newness is None:
-            self._newness = learn_newness(network, self.placement, self.seed)
-        heeded = self.configuration.mentions == "yes"
+        if self._prior is None:
+            self._prior = learn_new_parent_prior(network, self.ranker, self.seed)
+        heeded = self.config.use_mentions
         mentions = mentions_among(self.taxonomy, named) if heeded else None
-        new = Newcomers(named, vectors, mentions)
-        placed = place_jointly(network, self.placement, new, self._newness)
+        new = NewConcepts(named, vectors, mentions)
+        placed = place_jointly(network, self.ranker, new, self._prior)
         wider = self.taxonomy.expanded(placed.additions(self.taxonomy, named))
         return [
             Suggestion(
@@ -327,7 +340,7 @@ class TaxoExpan:
                 raise ConfigurationError(f"{name} is {given!r}; it must be True or False")
         suggestions = self.suggest(concepts, top_k)
         chosen = choose(suggestions, top_k, min_score, min_confidence, *allowed)
-        return self.taxonomy.expanded(settle(self.taxonomy, chosen).additions)
+        return self.taxonomy.expanded(validate_additions(self.taxonomy, chosen).additions)
 
     def evaluate(self, holdout: Holdout) -> Metrics:
         """How well the held-out concepts find their parents in what remains."""
@@ -335,13 +348,13 @@ class TaxoExpan:
         if not holdout.concepts:
             raise ModelError("nothing is held out, so there is nothing to evaluate")
         features = ConceptVectors.of(self._embed(holdout.taxonomy.concepts))
-        anchors = Anchors(holdout.taxonomy, features, self.configuration.siblings)
+        anchors = Anchors(holdout.taxonomy, features, self.config.max_siblings)
         network = archive.network.to(self.device)
-        placement = Placement(network, anchors, anchors.encode(network))
+        ranker = Ranker(network, anchors, anchors.encode(network))
         lexicon = self._lexicon_of(holdout.taxonomy)
         mentions = None if lexicon is None else lexicon.mentions(holdout.concepts)
-        queries, gain = self._embed(holdout.concepts), self.trust.childless
-        return metrics_of(placement.true_ranks(queries, holdout.parents, 0.0, mentions, gain))
+        queries, gain = self._embed(holdout.concepts), self.calibrators.leaf_bonus
+        return compute_metrics(ranker.true_ranks(queries, holdout.parents, 0.0, mentions, gain))
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the model as a directory."""
@@ -354,10 +367,10 @@ class TaxoExpan:
         model = cls.__new__(cls)
         model.preset, model.seed = archive.preset, archive.seed
         model.device = choose_device(device)
-        model.configuration = archive.configuration
+        model.config = archive.config
         model.encoder = archive.encoder
         model.history, model._archive = None, archive
-        model._placement, model._lexicon, model._newness = None, None, None
+        model._ranker, model._lexicon, model._prior = None, None, None
         return model
 
     @property
@@ -371,24 +384,24 @@ class TaxoExpan:
         return self._fitted().training
 
     @property
-    def trust(self) -> Trust:
+    def calibrators(self) -> Calibrators:
         """How far the model can be trusted, as it learned from what it held out."""
-        return self._fitted().trust
+        return self._fitted().calibrators
 
     @property
-    def placement(self) -> Placement:
+    def ranker(self) -> Ranker:
         """All anchors, ready to score queries."""
-        if self._placement is None:
+        if self._ranker is None:
             a = self._fitted()
             network = a.network.to(self.device)
             vectors = ConceptVectors.of(a.vectors.to(self.device))
-            anchors = Anchors(a.taxonomy, vectors, a.configuration.siblings)
-            self._placement = Placement(network, anchors, a.keys.to(self.device))
-        return self._placement
+            anchors = Anchors(a.taxonomy, vectors, a.config.max_siblings)
+            self._ranker = Ranker(network, anchors, a.keys.to(self.device))
+        return self._ranker
 
     def _lexicon_of(self, taxonomy: Taxonomy) -> Lexicon | None:
         """The names that definitions are searched for, if that counts."""
-        return Lexicon.of(taxonomy) if self.configuration.mentions == "yes" else None
+        return Lexicon.from_taxonomy(taxonomy) if self.config.use_mentions else None
 
     def _mentions_of(self, concepts: Sequence[Concept]) -> Mentions | None:
         """The concepts of the taxonomy that each definition names first, if that counts."""
@@ -407,13 +420,13 @@ class TaxoExpan:
         """A file for this training; more epochs may be asked of it later."""
         if path is None:
             return None
-        settings = asdict(replace(self.configuration, epochs=1, patience=1))
+        settings = asdict(replace(self.config, epochs=1, patience=1))
         masked = [concept.id for concept in holdout.concepts]
         parts = (taxonomy_digest(taxonomy), settings, self.seed, masked, self.encoder.fingerprint())
         return Checkpoint(Path(path), identity_of(*parts))
 
     def _new_network(self) -> MatchingNetwork:
-        network = MatchingNetwork(self.configuration, self.encoder.dimension)
+        network = MatchingNetwork(self.config, self.encoder.dimension)
         network.reset(torch.Generator().manual_seed(self.seed))
         return network.to(self.device)
 
@@ -421,8 +434,8 @@ class TaxoExpan:
         return torch.from_numpy(self._as_array(concepts)).to(self.device)
 
     def _as_array(self, concepts: Iterable[Concept]) -> Vectors:
-        c = self.configuration
-        joined = c.definitions == "joined"
+        c = self.config
+        joined = c.join_definitions
         return embed_concepts(self.encoder, concepts, c.name_weight, c.definition_weight, joined)
 
 

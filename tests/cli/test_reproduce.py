@@ -8,7 +8,7 @@ import pytest
 from splits import write_split
 
 from taxoexpan.cli.main import main
-from taxoexpan.experiments.paper.experiment import PICTURES, all_cells
+from taxoexpan.experiments.paper.experiment import PICTURES, all_experiments
 from taxoexpan.experiments.paper.task import load_task
 
 CHEAP = ["main/popularity", "main/closest-*"]
@@ -29,7 +29,9 @@ def run(task: Path, *arguments: str) -> int:
 def test_every_experiment_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == [cell.name for cell in all_cells()]
+    assert [line.split()[0] for line in lines] == [
+        experiment.name for experiment in all_experiments()
+    ]
     (ours,) = [line for line in lines if line.startswith("main/taxoexpan ")]
     assert ours.endswith("MR 80.33, Hit@1 0.2121, Hit@3 0.3823, MRR 0.6929")
 
@@ -108,7 +110,7 @@ def test_a_run_goes_by_the_name_that_was_asked_for(
     assert run(task, "run", "main/popularity", "--seeds", "1") == 0
     (file,) = task.parent.glob("runs/*/*/0/run.json")
     record = json.loads(file.read_text(encoding="utf-8"))
-    record["cell"]["title"] = "what another table calls it"
+    record["experiment"]["title"] = "what another table calls it"
     file.write_text(json.dumps(record), encoding="utf-8")
     capsys.readouterr()
     assert run(task, "run", "main/popularity", "--seeds", "1") == 0

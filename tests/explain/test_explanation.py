@@ -27,19 +27,18 @@ from taxoexpan.explain.counterfactuals import MOST, try_removals
 from taxoexpan.explain.evidence import Child, Contest, Mention, Parts, Removal, Support, Weighing
 from taxoexpan.explain.neighbourhood import Pairs, look_around
 from taxoexpan.explain.shared_words import name_words, shared, words_of
-from taxoexpan.explain.support import how
-from taxoexpan.features.mentions import END, FIRST, KINDS, SAME, Mentions
+from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.egonets import Siblings, build_egonets, spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.ranking import Anchors, Placement, Ranking
+from taxoexpan.placement.ranking import Anchors, Ranker, Ranking
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 SIZE, QUERIES = 6, 4
 GAIN = 0.75
 """What anchors without children gain."""
 VARIANTS = [
-    {"propagation": propagation, "fusion": fusion, "readout": readout, "matching": matching}
+    {"propagation": propagation, "fusion_dim": fusion, "readout": readout, "matching": matching}
     for propagation, readout, matching in (
         ("gcn", "mean", "bilinear"),
         ("gat", "concat", "mlp"),
@@ -49,7 +48,7 @@ VARIANTS = [
     for fusion in (0, 3)
 ]
 of_the_variants = pytest.mark.parametrize(
-    "variant", VARIANTS, ids=lambda v: f"{v['propagation']}-{v['fusion']}"
+    "variant", VARIANTS, ids=lambda v: f"{v['propagation']}-{v['fusion_dim']}"
 )
 
 
@@ -58,7 +57,7 @@ def unit(vectors: torch.Tensor) -> torch.Tensor:
 
 
 def random_network(seed: int, **variant: object) -> MatchingNetwork:
-    sizes = {"hidden": 3, "heads": 2, "output": 4, "position": 2}
+    sizes = {"hidden_dim": 3, "num_heads": 2, "embedding_dim": 4, "position_dim": 2}
     network = MatchingNetwork(load_preset("best", **{**sizes, **variant}), SIZE).eval()
     drawn = torch.Generator().manual_seed(seed)
     for parameter in network.parameters():
@@ -107,11 +106,11 @@ def agrees_with_real_removals(seed: int, siblings: int, variant: dict[str, objec
         both, queries = random_vectors(seed, len(taxonomy)), random_vectors(seed + 1, QUERIES)
         vectors = ConceptVectors.of(both)
         anchors = Anchors(taxonomy, vectors, siblings)
-        placement = Placement(network, anchors, anchors.encode(network))
-        ranking, plain = placement.rank(queries, 2), placement.scores(queries).numpy()
+        ranker = Ranker(network, anchors, anchors.encode(network))
+        ranking, plain = ranker.rank(queries, 2), ranker.scores(queries).numpy()
         around = look_around(anchors, two_each(ranking), queries)
         scores, removals = try_removals(network, anchors, around, queries, GAIN)
-        whole = placement.scores(queries, childless=GAIN).numpy()
+        whole = ranker.scores(queries, leaf_bonus=GAIN).numpy()
         assert np.allclose(scores.total, plain[around.pairs.anchor, around.pairs.query])
 
         @cache
@@ -121,7 +120,7 @@ def agrees_with_real_removals(seed: int, siblings: int, variant: dict[str, objec
             keys = left.encode(network)
             if siblings < len(taxonomy):
                 keys = fixed_keys(network, taxonomy, fewer, both[0], siblings)
-            then = Placement(network, left, keys).scores(queries, childless=GAIN)
+            then = Ranker(network, left, keys).scores(queries, leaf_bonus=GAIN)
             return then.numpy()
 
         tried = set()
@@ -165,20 +164,29 @@ def test_where_an_egonet_shows_some_children_the_others_shown_stay(
 
 def small_case(
     seed: int = 3, count: int = 40, **variant: object
-) -> tuple[MatchingNetwork, Anchors, Placement, torch.Tensor, list[Concept]]:
+) -> tuple[MatchingNetwork, Anchors, Ranker, torch.Tensor, list[Concept]]:
     taxonomy = random_taxonomy(seed, count=count)
     network = random_network(seed, **variant)
     anchors = Anchors(taxonomy, ConceptVectors.of(random_vectors(seed, count)), 5)
     queries = random_vectors(seed + 1, 11)
     concepts = [Concept("", f"query {i}") for i in range(11)]
-    return network, anchors, Placement(network, anchors, anchors.encode(network)), queries, concepts
+    return network, anchors, Ranker(network, anchors, anchors.encode(network)), queries, concepts
 
 
 def test_the_parts_add_up_to_the_score_that_ranks() -> None:
-    network, anchors, placement, queries, concepts = small_case(mentions="yes")
-    said = Mentions.from_rows([[(i, FIRST), (i + 1, END), (i, SAME)] for i in range(11)])
-    ranking = placement.rank(queries, 3, said, childless=GAIN)
-    scores = placement.scores(queries, said, GAIN)
+    network, anchors, ranker, queries, concepts = small_case(use_mentions=True)
+    said = Mentions.from_rows(
+        [
+            [
+                (i, MentionKind.FIRST_IN_DEFINITION),
+                (i + 1, MentionKind.NAME_ENDING),
+                (i, MentionKind.SAME_NAME),
+            ]
+            for i in range(11)
+        ]
+    )
+    ranking = ranker.rank(queries, 3, said, leaf_bonus=GAIN)
+    scores = ranker.scores(queries, said, GAIN)
     found = explain(network, anchors, concepts, queries, ranking, said, GAIN)
     for query, evidence in enumerate(found):
         first, second, _ = ranking.anchors[query].tolist()
@@ -190,12 +198,12 @@ def test_the_parts_add_up_to_the_score_that_ranks() -> None:
         gained = sum(mention.bonus for mention in evidence.first.mentions)
         assert evidence.parts.mentions == pytest.approx(gained)
     assert any(evidence.parts.mentions for evidence in found)
-    assert {evidence.parts.childless for evidence in found} == {0.0, GAIN}
+    assert {evidence.parts.leaf_bonus for evidence in found} == {0.0, GAIN}
 
 
 def test_the_nearest_children_and_their_cosines_are_told_of_every_suggestion() -> None:
-    network, anchors, placement, queries, concepts = small_case()
-    ranking = placement.rank(queries, 4)
+    network, anchors, ranker, queries, concepts = small_case()
+    ranking = ranker.rank(queries, 4)
     taxonomy, names = anchors.taxonomy, anchors.vectors.names
     for query, evidence in enumerate(explain(network, anchors, concepts, queries, ranking)):
         assert len(evidence.support) == 4
@@ -215,9 +223,9 @@ def test_the_nearest_children_and_their_cosines_are_told_of_every_suggestion() -
 
 
 def test_queries_in_blocks_are_explained_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    network, anchors, placement, queries, concepts = small_case(mentions="yes")
-    said = Mentions.from_rows([[(i, FIRST)] for i in range(11)])
-    ranking = placement.rank(queries, 3, said)
+    network, anchors, ranker, queries, concepts = small_case(use_mentions=True)
+    said = Mentions.from_rows([[(i, MentionKind.FIRST_IN_DEFINITION)] for i in range(11)])
+    ranking = ranker.rank(queries, 3, said)
     whole = explain(network, anchors, concepts, queries, ranking, said)
     for limit, size in (("QUERIES", 3), ("NEIGHBOURS", 9)):
         with monkeypatch.context() as patched:
@@ -230,8 +238,8 @@ def test_queries_in_blocks_are_explained_as_all_at_once(monkeypatch: pytest.Monk
 
 
 def test_the_decisive_removal_is_the_one_that_changes_most() -> None:
-    network, anchors, placement, queries, concepts = small_case(seed=5)
-    ranking = placement.rank(queries, 2)
+    network, anchors, ranker, queries, concepts = small_case(seed=5)
+    ranking = ranker.rank(queries, 2)
     around = look_around(anchors, two_each(ranking), queries)
     _, removals = try_removals(network, anchors, around, queries)
     outcomes = set()
@@ -265,16 +273,16 @@ def test_of_a_hub_the_nearest_children_are_tried_and_always_the_rival() -> None:
 
 
 def test_a_single_suggestion_has_no_contest() -> None:
-    network, anchors, placement, queries, concepts = small_case()
-    for evidence in explain(network, anchors, concepts, queries, placement.rank(queries, 1)):
+    network, anchors, ranker, queries, concepts = small_case()
+    for evidence in explain(network, anchors, concepts, queries, ranker.rank(queries, 1)):
         assert evidence.contest is None
         assert "ext best" not in in_words(evidence)
 
 
 @pytest.mark.parametrize("readout", ["mean", "weighted", "concat", "concat-egonet"])
 def test_the_shares_of_positions_are_those_of_the_readout(readout: str) -> None:
-    network, anchors, placement, queries, concepts = small_case(readout=readout)
-    ranking = placement.rank(queries, 1)
+    network, anchors, ranker, queries, concepts = small_case(readout=readout)
+    ranking = ranker.rank(queries, 1)
     taxonomy, weights = anchors.taxonomy, network.readout.weights().tolist()
     for anchor, evidence in zip(
         ranking.anchors[:, 0], explain(network, anchors, concepts, queries, ranking), strict=True
@@ -297,9 +305,9 @@ def test_the_shares_of_positions_are_those_of_the_readout(readout: str) -> None:
 def test_attention_is_paid_to_the_parents_and_the_anchor_itself(
     propagation: str, heeds: bool
 ) -> None:
-    network, anchors, placement, queries, concepts = small_case(propagation=propagation)
+    network, anchors, ranker, queries, concepts = small_case(propagation=propagation)
     network.train()
-    found = explain(network, anchors, concepts, queries, placement.rank(queries, 2))
+    found = explain(network, anchors, concepts, queries, ranker.rank(queries, 2))
     assert network.training
     for evidence in found:
         heard = evidence.weighing.attention
@@ -322,9 +330,9 @@ def test_shared_words_have_no_case_no_plural_and_say_something() -> None:
 
 
 def test_evidence_is_ready_for_json() -> None:
-    network, anchors, placement, queries, concepts = small_case(mentions="yes")
-    said = Mentions.from_rows([[(i, FIRST + 1) for i in range(40)]] * 11)
-    found = explain(network, anchors, concepts, queries, placement.rank(queries, 2, said), said)
+    network, anchors, ranker, queries, concepts = small_case(use_mentions=True)
+    said = Mentions.from_rows([[(i, MentionKind.FIRST_OTHER_SENSE) for i in range(40)]] * 11)
+    found = explain(network, anchors, concepts, queries, ranker.rank(queries, 2, said), said)
     told = [evidence.as_dict() for evidence in found]
     assert json.loads(json.dumps(told)) == told
     how = told[0]["suggestions"][0]["mentions"][0]["how"]
@@ -333,10 +341,10 @@ def test_evidence_is_ready_for_json() -> None:
 
 def test_a_trained_model_points_at_the_siblings_to_be(model: TaxoExpan) -> None:
     concepts = [Concept("", "soy milk"), Concept("", "banana bread")]
-    network, placement = model._fitted().network, model.placement
+    network, ranker = model._fitted().network, model.ranker
     vectors = model._embed(concepts)
-    ranking = placement.rank(vectors, 2)
-    milk, bread = explain(network, placement.anchors, concepts, vectors, ranking)
+    ranking = ranker.rank(vectors, 2)
+    milk, bread = explain(network, ranker.anchors, concepts, vectors, ranking)
     assert milk.first.path == ("food", "milk")
     assert bread.first.path == ("food", "bread")
     assert all(child.concept.label.endswith(" milk") for child in milk.first.children)
@@ -492,18 +500,26 @@ def test_two_of_one_name_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("kind", "label", "said"),
     [
-        (FIRST, "milk", "The first thing that its definition names is milk."),
-        (END, "Milks", "Its name ends in Milks."),
-        (END, "dairy drink", "Its name ends in another word for dairy drink."),
-        (END + 1, "milk", "Its name ends in milk, though in a rarer sense."),
-        (SAME, "milk", "It has the very name of milk."),
+        (
+            MentionKind.FIRST_IN_DEFINITION,
+            "milk",
+            "The first thing that its definition names is milk.",
+        ),
+        (MentionKind.NAME_ENDING, "Milks", "Its name ends in Milks."),
+        (MentionKind.NAME_ENDING, "dairy drink", "Its name ends in another word for dairy drink."),
+        (
+            MentionKind.NAME_ENDING_OTHER_SENSE,
+            "milk",
+            "Its name ends in milk, though in a rarer sense.",
+        ),
+        (MentionKind.SAME_NAME, "milk", "It has the very name of milk."),
     ],
 )
 def test_a_mention_is_told_instead_of_the_words(kind: int, label: str, said: str) -> None:
-    mentions = (Mention(kind, "", 2.0), Mention(FIRST, "", -1.0))
+    mentions = (Mention(kind, "", 2.0), Mention(MentionKind.FIRST_IN_DEFINITION, "", -1.0))
     first = {"mentions": mentions, "parent": replace(PLANT, label=label)}
     assert in_words(told(first=first)).startswith(f"{LIKE}{said} ")
-    against = {"mentions": (Mention(FIRST, "", -1.0),)}
+    against = {"mentions": (Mention(MentionKind.FIRST_IN_DEFINITION, "", -1.0),)}
     assert in_words(told(first=against)).startswith(LIKE + MILK)
 
 
@@ -600,10 +616,10 @@ def test_evidence_is_read_as_it_was_written(seed: int, most: int) -> None:
     both, queries = random_vectors(seed, len(taxonomy)), random_vectors(seed + 1, QUERIES)
     network = random_network(seed, propagation="pgat")
     anchors = Anchors(taxonomy, ConceptVectors.of(both), 3)
-    ranking = Placement(network, anchors, anchors.encode(network)).rank(queries, most)
+    ranking = Ranker(network, anchors, anchors.encode(network)).rank(queries, most)
     asked = [Concept(f"q{i}", f"new {i}") for i in range(QUERIES)]
     for evidence in explain(network, anchors, asked, queries, ranking):
-        said = tuple(Mention(kind, how(kind), 0.25) for kind in range(len(KINDS)))
+        said = tuple(Mention(kind, kind.description, 0.25) for kind in MentionKind)
         first = replace(evidence.first, mentions=said)
         evidence = replace(evidence, support=(first, *evidence.support[1:]))
         written = json.loads(json.dumps(evidence.as_dict()))

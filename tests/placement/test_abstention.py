@@ -16,11 +16,11 @@ from taxoexpan.placement.abstention import (
     SIGNS,
     agreement,
     branches_of,
-    learn_belonging,
+    learn_abstention,
     nearest_region,
     signs_of,
 )
-from taxoexpan.training.holdout import hold_out, mask_leaves
+from taxoexpan.training.holdout import hold_out, hold_out_leaves
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
 
@@ -78,15 +78,15 @@ def test_a_region_is_named_where_most_suggestions_agree(model: TaxoExpan) -> Non
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_signs_are_what_is_left_when_a_branch_is_closed(model: TaxoExpan, seed: int) -> None:
-    placement, taxonomy = model.placement, model.taxonomy
+    ranker, taxonomy = model.ranker, model.taxonomy
     dice = np.random.default_rng(seed)
     rows = dice.choice(len(taxonomy), 3, replace=False)
     queries = model._embed([taxonomy.concept_at(int(row)) for row in rows])
     closed = np.array([taxonomy.index("milk"), -1, taxonomy.index("tea")])
-    signs = signs_of(placement, queries, closed=closed)
+    signs = signs_of(ranker, queries, closed=closed)
     assert signs.shape == (3, len(SIGNS))
-    scores = placement.scores(queries).double().numpy()
-    names = (placement.anchors.vectors.names @ queries[0].T).double().numpy()
+    scores = ranker.scores(queries).double().numpy()
+    names = (ranker.anchors.vectors.names @ queries[0].T).double().numpy()
     for column, branch in enumerate(closed.tolist()):
         shut = {branch, *map(taxonomy.index, taxonomy.descendants(taxonomy.ids[branch]))}
         left = [i for i in range(len(taxonomy)) if branch < 0 or i not in shut]
@@ -112,11 +112,11 @@ def test_what_has_no_place_is_told_from_what_has(
 ) -> None:
     model, gone = food_without_drinks
     whole = Taxonomy.read(FOOD)
-    assert model.trust.belonging is not None
-    held = mask_leaves(model.taxonomy, 0.1, 1000, model.seed)
+    assert model.calibrators.abstention is not None
+    held = hold_out_leaves(model.taxonomy, 0.1, 1000, model.seed)
     drinks = [whole.concept(id) for id in gone[1:]]
     odds = [
-        model.trust.belonging.odds(signs_of(model.placement, model._embed(concepts)))
+        model.calibrators.abstention.odds(signs_of(model.ranker, model._embed(concepts)))
         for concepts in (held.concepts, drinks)
     ]
     assert np.mean(odds[0][:, None] > odds[1]) > 0.75
@@ -126,17 +126,17 @@ def test_about_so_many_that_have_a_place_are_said_to_have_none(
     food_without_drinks: tuple[TaxoExpan, list[str]],
 ) -> None:
     model, _ = food_without_drinks
-    held = mask_leaves(model.taxonomy, 0.1, 1000, model.seed)
-    assert model.trust.belonging is not None
-    signs = signs_of(model.placement, model._embed(held.concepts))
+    held = hold_out_leaves(model.taxonomy, 0.1, 1000, model.seed)
+    assert model.calibrators.abstention is not None
+    signs = signs_of(model.ranker, model._embed(held.concepts))
     # The held-out leaves are in the taxonomy again, and so fewer of them have none.
-    assert 1 - np.mean(model.trust.belonging.belongs(signs)) <= MISTAKEN + 0.01
-    assert ((model.trust.belonging.probability(signs) > 0.5).mean()) > 0.5
+    assert 1 - np.mean(model.calibrators.abstention.belongs(signs)) <= MISTAKEN + 0.01
+    assert ((model.calibrators.abstention.probability(signs) > 0.5).mean()) > 0.5
 
 
 def test_few_leaves_teach_nothing(model: TaxoExpan) -> None:
     taxonomy = model.taxonomy
     held = hold_out(taxonomy, ["oat milk", "rye bread"], taxonomy)
     queries = model._embed(held.concepts)
-    assert learn_belonging(model.placement, queries, held.parents) is None
-    assert model.trust.belonging is None
+    assert learn_abstention(model.ranker, queries, held.parents) is None
+    assert model.calibrators.abstention is None

@@ -18,7 +18,7 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.confidence import (
     FEWEST,
-    GAINS,
+    LEAF_BONUSES,
     TEMPERATURES,
     TOP,
     Calibration,
@@ -26,13 +26,13 @@ from taxoexpan.placement.confidence import (
     Measured,
     Reliability,
     calibrate,
-    learn_gain,
+    learn_leaf_bonus,
     measure,
 )
-from taxoexpan.placement.ranking import Anchors, Placement
+from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.placement.regression import sigmoid
-from taxoexpan.training.holdout import mask_growth
-from taxoexpan.training.metrics import metrics_of
+from taxoexpan.training.holdout import hold_out_growth
+from taxoexpan.training.metrics import compute_metrics
 
 shares = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=40)
 
@@ -150,13 +150,13 @@ def test_a_logistic_curve_is_one() -> None:
 
 
 def test_held_out_queries_are_measured_as_all_scores_say(model: TaxoExpan) -> None:
-    placement, taxonomy = model.placement, model.taxonomy
+    ranker, taxonomy = model.ranker, model.taxonomy
     names = ["oat milk", "rye bread", "goat cheese"]
     queries = model._embed([taxonomy.concept(name) for name in names])
     parents = [np.array([taxonomy.index(p) for p in taxonomy.parents(n)]) for n in names]
     parents[1] = np.append(parents[1], 0)
-    measured = measure(placement, queries, parents)
-    scores = placement.scores(queries).T.double().numpy()
+    measured = measure(ranker, queries, parents)
+    scores = ranker.scores(queries).T.double().numpy()
     order = np.argsort(-scores, axis=1)[:, :TOP]
     np.testing.assert_allclose(measured.scores, np.take_along_axis(scores, order, 1), rtol=1e-5)
     for row, own in enumerate(parents):
@@ -173,10 +173,10 @@ def test_held_out_queries_are_measured_as_all_scores_say(model: TaxoExpan) -> No
 
 def test_tempered_shares_are_those_of_the_softmax(model: TaxoExpan) -> None:
     queries = model._embed([model.taxonomy.concept("oat milk")])
-    ranking = model.placement.rank(queries, 3, temperature=2.0)
-    softmax = torch.softmax(model.placement.scores(queries)[:, 0].double() / 2, 0).numpy()
+    ranking = model.ranker.rank(queries, 3, temperature=2.0)
+    softmax = torch.softmax(model.ranker.scores(queries)[:, 0].double() / 2, 0).numpy()
     np.testing.assert_allclose(ranking.tempered[0], softmax[ranking.anchors[0]], rtol=1e-4)
-    plain = model.placement.rank(queries, 3)
+    plain = model.ranker.rank(queries, 3)
     np.testing.assert_array_equal(plain.tempered, plain.scores)
     np.testing.assert_allclose(plain.scores, ranking.scores, rtol=1e-6)
 
@@ -192,46 +192,46 @@ def test_what_childless_anchors_gain_makes_the_true_parents_likeliest(matching: 
     dice = torch.Generator().manual_seed(3)
     taxonomy = random_taxonomy(5, count=60)
     vectors = torch.nn.functional.normalize(torch.randn(2, 60, 8, generator=dice), dim=2)
-    configuration = load_preset("best", matching=matching, fusion=0, hidden=8, output=8)
-    network = MatchingNetwork(configuration, 8)
+    config = load_preset("best", matching=matching, fusion_dim=0, hidden_dim=8, embedding_dim=8)
+    network = MatchingNetwork(config, 8)
     network.reset(dice)
     anchors = Anchors(taxonomy, ConceptVectors.of(vectors), 50)
-    placement = Placement(network, anchors, anchors.encode(network))
+    ranker = Ranker(network, anchors, anchors.encode(network))
     queries = torch.randn(2, FEWEST, 8, generator=dice)
     draws = np.random.default_rng(4)
     parents = [draws.choice(60, 1 + i % 2, replace=False) for i in range(FEWEST)]
 
     def likelihood(gain: float) -> float:
-        raw = placement.scores(queries, childless=gain)
+        raw = ranker.scores(queries, leaf_bonus=gain)
         shares = network.match.log_match(raw).softmax(0)
         return sum(float(shares[own, q].sum().log()) for q, own in enumerate(parents))
 
-    likely = [likelihood(gain) for gain in GAINS]
-    assert learn_gain(placement, queries, parents) == GAINS[int(np.argmax(likely))]
-    assert learn_gain(placement, queries[:, 1:], parents[1:]) == 0.0
+    likely = [likelihood(gain) for gain in LEAF_BONUSES]
+    assert learn_leaf_bonus(ranker, queries, parents) == LEAF_BONUSES[int(np.argmax(likely))]
+    assert learn_leaf_bonus(ranker, queries[:, 1:], parents[1:]) == 0.0
     # Of parents that all have children nothing can be learned, least of all to shun the others.
     crowded = [own[:1] * 0 for own in parents]
     assert taxonomy.children(taxonomy.ids[0])
-    assert learn_gain(placement, queries, crowded) == 0.0
+    assert learn_leaf_bonus(ranker, queries, crowded) == 0.0
 
 
 @pytest.fixture(scope="module")
 def gaining(pantry: Path) -> TaxoExpan:
     """A model whose anchors without children gain much, whatever it learned of them."""
-    many = SMALL | {"validation_share": 0.9}  # of ninety foods
+    many = SMALL | {"validation_fraction": 0.9}  # of ninety foods
     model = TaxoExpan(device="cpu", **many).fit(Taxonomy.read(pantry))
-    archive, calibration = model._fitted(), model.trust.calibration
+    archive, calibration = model._fitted(), model.calibrators.calibration
     assert calibration is not None
-    assert calibration.childless in GAINS
-    trust = replace(archive.trust, calibration=replace(calibration, childless=2.5))
-    model._archive = replace(archive, trust=trust)
+    assert calibration.leaf_bonus in LEAF_BONUSES
+    calibrators = replace(archive.calibrators, calibration=replace(calibration, leaf_bonus=2.5))
+    model._archive = replace(archive, calibrators=calibrators)
     return model
 
 
 def test_what_was_learned_from_growth_counts_in_the_ranking(gaining: TaxoExpan) -> None:
     suggestions, evidence = gaining.explain(["cold brew", "nut milk"], 2)
     queries = gaining._embed([each.query for each in evidence])
-    scores = gaining.placement.scores(queries, childless=2.5)
+    scores = gaining.ranker.scores(queries, leaf_bonus=2.5)
     shares = scores.softmax(0)
     for column, each in enumerate(evidence):
         own = [s for s in suggestions if s.query == each.query]
@@ -241,24 +241,24 @@ def test_what_was_learned_from_growth_counts_in_the_ranking(gaining: TaxoExpan) 
         margin = float(scores[rows[0], column] - scores[rows[1], column])
         assert each.contest.margin == pytest.approx(margin, abs=1e-4)
         alone = not gaining.taxonomy.children(own[0].parent.id)
-        assert each.parts.childless == (2.5 if alone else 0.0)
+        assert each.parts.leaf_bonus == (2.5 if alone else 0.0)
 
 
 def test_held_out_leaves_are_evaluated_as_they_would_be_ranked(gaining: TaxoExpan) -> None:
-    holdout = mask_growth(gaining.taxonomy, 0.5, 100, seed=3)
+    holdout = hold_out_growth(gaining.taxonomy, 0.5, 100, seed=3)
     anchors = Anchors(
         holdout.taxonomy, ConceptVectors.of(gaining._embed(holdout.taxonomy.concepts)), 50
     )
     network = gaining._fitted().network
-    placement = Placement(network, anchors, anchors.encode(network))
+    ranker = Ranker(network, anchors, anchors.encode(network))
     asked = (gaining._embed(holdout.concepts), holdout.parents)
     told = gaining.evaluate(holdout)
-    assert told == metrics_of(placement.true_ranks(*asked, childless=2.5))
-    assert told != metrics_of(placement.true_ranks(*asked))
+    assert told == compute_metrics(ranker.true_ranks(*asked, leaf_bonus=2.5))
+    assert told != compute_metrics(ranker.true_ranks(*asked))
 
 
 def test_loose_leaves_teach_no_gain(pantry: Path) -> None:
-    many = SMALL | {"validation_share": 0.9, "epochs": 1}
+    many = SMALL | {"validation_fraction": 0.9, "epochs": 1}
     loose = TaxoExpan(device="cpu", validation="leaves", **many).fit(Taxonomy.read(pantry))
-    assert loose.trust.calibration is not None
-    assert loose.trust.childless == 0.0
+    assert loose.calibrators.calibration is not None
+    assert loose.calibrators.leaf_bonus == 0.0

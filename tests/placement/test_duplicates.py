@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.placement.duplicates import FEWEST, Synonymy, distinct_names, likeness
+from taxoexpan.placement.duplicates import FEWEST, DuplicateDetector, distinct_names, likeness
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
 
@@ -39,19 +39,19 @@ def test_taken_names_are_found_and_likelier_than_what_has_no_synonym(
     taxonomy, taken = food
     smaller = taxonomy.without(taxonomy.leaves[::5])
     embed = partial(embed_concepts, StaticEncoder())
-    judge = Synonymy.learn(smaller, embed(list(smaller.concepts)), embed)
+    judge = DuplicateDetector.learn(smaller, embed(list(smaller.concepts)), embed)
     assert judge is not None
     asked = [(taxonomy.ids[i], c) for i, c in taken if taxonomy.ids[i] in smaller]
-    found = judge.doubles([c for _, c in asked], embed([c for _, c in asked]))
+    found = judge.candidates([c for _, c in asked], embed([c for _, c in asked]))
     right = np.array(
         [smaller.ids[i] == id for i, (id, _) in zip(found.indices, asked, strict=True)]
     )
     # Names alone tell little: that a marrow is a courgette nobody could guess.
     assert np.mean(right) > 0.35
-    known = {fold_name(name) for c in smaller.concepts for name in distinct_names(c)}
+    known = {normalize_name(name) for c in smaller.concepts for name in distinct_names(c)}
     leaves = [taxonomy.concept(id) for id in taxonomy.leaves[::5]]
-    new = [leaf for leaf in leaves if fold_name(leaf.label) not in known]
-    others = judge.doubles(new, embed(new)).log_odds
+    new = [leaf for leaf in leaves if normalize_name(leaf.label) not in known]
+    others = judge.candidates(new, embed(new)).log_odds
     assert np.mean(found.log_odds[right][:, None] > others) > 0.75
 
 
@@ -59,7 +59,9 @@ def test_the_same_seed_learns_the_same(food: tuple[Taxonomy, list[tuple[int, Con
     taxonomy, _ = food
     embed = partial(embed_concepts, StaticEncoder())
     vectors = embed(list(taxonomy.concepts))
-    one, same, other = (Synonymy.learn(taxonomy, vectors, embed, seed) for seed in (1, 1, 2))
+    one, same, other = (
+        DuplicateDetector.learn(taxonomy, vectors, embed, seed) for seed in (1, 1, 2)
+    )
     assert one is not None
     assert same is not None
     assert other is not None
@@ -74,14 +76,17 @@ def test_nothing_is_learned_from_few_synonyms() -> None:
     ]
     taxonomy = Taxonomy(concepts, [("0", str(i)) for i in range(1, 50)])
     embed = partial(embed_concepts, StaticEncoder())
-    assert Synonymy.learn(taxonomy, embed(concepts), embed) is None
+    assert DuplicateDetector.learn(taxonomy, embed(concepts), embed) is None
 
 
 @given(st.text(max_size=12), st.text(max_size=12))
 def test_likeness_is_a_share_that_is_whole_for_one_name(one: str, other: str) -> None:
     assert 0 <= likeness(one, other) <= 1
     assert likeness(one, other) == likeness(other, one)
-    assert likeness(one, one.upper() if fold_name(one.upper()) == fold_name(one) else one) == 1
+    assert (
+        likeness(one, one.upper() if normalize_name(one.upper()) == normalize_name(one) else one)
+        == 1
+    )
 
 
 def test_likeness_of_two_spellings() -> None:

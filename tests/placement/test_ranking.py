@@ -8,61 +8,61 @@ from hypothesis import strategies as st
 from taxoexpan.config import load_preset
 from taxoexpan.network.concept_vectors import ConceptVectors, distinct_rows
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.ranking import Anchors, Placement, best_of
+from taxoexpan.placement.ranking import Anchors, Ranker, best_of
 from taxoexpan.taxonomy import Taxonomy
 
 
-def placement_with_keys(keys: torch.Tensor, deprecated: tuple[int, ...] = ()) -> Placement:
+def placement_with_keys(keys: torch.Tensor, deprecated: tuple[int, ...] = ()) -> Ranker:
     """A placement whose scores are `keys @ query`, so that a test can set them."""
     names = [str(i) for i in range(len(keys))]
     empty = np.zeros(0, np.int64)
     taxonomy = Taxonomy.from_columns(names, names, empty, empty, deprecated=deprecated)
-    network = MatchingNetwork(load_preset("best", fusion=0), keys.shape[1])
-    return Placement(
+    network = MatchingNetwork(load_preset("best", fusion_dim=0), keys.shape[1])
+    return Ranker(
         network, Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50), keys
     )
 
 
 def test_a_rank_counts_the_anchors_that_score_strictly_higher() -> None:
-    placement = placement_with_keys(torch.tensor([[3.0], [2.0], [2.0], [1.0]]))
-    ranks = placement.true_ranks(torch.ones(2, 2, 1), [np.array([1]), np.array([3])])
+    ranker = placement_with_keys(torch.tensor([[3.0], [2.0], [2.0], [1.0]]))
+    ranks = ranker.true_ranks(torch.ones(2, 2, 1), [np.array([1]), np.array([3])])
     assert [r.tolist() for r in ranks] == [[2], [4]]
 
 
 def test_a_querys_other_parents_are_left_out_of_its_ranks() -> None:
-    placement = placement_with_keys(torch.tensor([[4.0], [3.0], [2.0], [1.0]]))
-    ranks = placement.true_ranks(torch.ones(2, 1, 1), [np.array([3, 0, 2])])
+    ranker = placement_with_keys(torch.tensor([[4.0], [3.0], [2.0], [1.0]]))
+    ranks = ranker.true_ranks(torch.ones(2, 1, 1), [np.array([3, 0, 2])])
     assert ranks[0].tolist() == [2, 1, 2]
 
 
 def test_ranks_in_blocks_equal_ranks_one_by_one() -> None:
     generator = torch.Generator().manual_seed(0)
-    placement = placement_with_keys(torch.randn(300, 4, generator=generator))
+    ranker = placement_with_keys(torch.randn(300, 4, generator=generator))
     queries = torch.randn(2, 700, 4, generator=generator)
     parents = [np.random.default_rng(i).choice(300, 1 + i % 3, False) for i in range(700)]
-    for q, ranks in enumerate(placement.true_ranks(queries, parents)):
-        scores = placement.keys @ queries[0, q]
+    for q, ranks in enumerate(ranker.true_ranks(queries, parents)):
+        scores = ranker.keys @ queries[0, q]
         for parent, rank in zip(parents[q], ranks, strict=True):
             higher = (scores > scores[parent]).nonzero().flatten().tolist()
             assert rank == 1 + len(set(higher) - set(parents[q].tolist()))
 
 
 def test_scores_are_shares_of_one_and_best_come_first() -> None:
-    placement = placement_with_keys(torch.randn(50, 4, generator=torch.Generator().manual_seed(1)))
-    ranking = placement.rank(torch.randn(2, 9, 4), top_k=50)
+    ranker = placement_with_keys(torch.randn(50, 4, generator=torch.Generator().manual_seed(1)))
+    ranking = ranker.rank(torch.randn(2, 9, 4), top_k=50)
     assert np.allclose(ranking.scores.sum(1), 1, atol=1e-5)
     assert (np.diff(ranking.scores, axis=1) <= 0).all()
     assert (np.sort(ranking.anchors, axis=1) == np.arange(50)).all()
 
 
 def test_more_parents_than_concepts_gives_all_of_them() -> None:
-    placement = placement_with_keys(torch.randn(3, 4))
-    assert placement.rank(torch.randn(2, 2, 4), top_k=10).anchors.shape == (2, 3)
+    ranker = placement_with_keys(torch.randn(3, 4))
+    assert ranker.rank(torch.randn(2, 2, 4), top_k=10).anchors.shape == (2, 3)
 
 
 def test_a_deprecated_concept_is_never_offered() -> None:
-    placement = placement_with_keys(torch.tensor([[4.0], [3.0], [2.0]]), deprecated=(0,))
-    ranking = placement.rank(torch.ones(2, 1, 1), top_k=9)
+    ranker = placement_with_keys(torch.tensor([[4.0], [3.0], [2.0]]), deprecated=(0,))
+    ranking = ranker.rank(torch.ones(2, 1, 1), top_k=9)
     assert ranking.anchors.tolist() == [[1, 2]]
     assert abs(ranking.scores.sum() - 1) < 1e-6
 
@@ -72,13 +72,13 @@ def test_anchors_without_children_gain_what_they_are_given() -> None:
         list("abcd"), list("abcd"), np.array([0, 1]), np.array([1, 2]), deprecated=(3,)
     )
     keys = torch.tensor([[3.0], [2.0], [1.0], [9.0]])
-    network = MatchingNetwork(load_preset("best", fusion=0), 1)
+    network = MatchingNetwork(load_preset("best", fusion_dim=0), 1)
     anchors = Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50)
-    placement = Placement(network, anchors, keys)
-    assert placement.childless_rows.tolist() == [2, 3]
-    plain = placement.rank(torch.ones(2, 1, 1), 4)
+    ranker = Ranker(network, anchors, keys)
+    assert ranker.leaf_rows.tolist() == [2, 3]
+    plain = ranker.rank(torch.ones(2, 1, 1), 4)
     assert plain.anchors.tolist() == [[0, 1, 2]]
-    gained = placement.rank(torch.ones(2, 1, 1), 4, temperature=2.0, childless=1.5)
+    gained = ranker.rank(torch.ones(2, 1, 1), 4, temperature=2.0, leaf_bonus=1.5)
     assert gained.anchors.tolist() == [[0, 2, 1]]
     told = np.exp([3.0, 2.5, 2.0])
     assert np.allclose(gained.scores, told / told.sum())
@@ -91,10 +91,10 @@ def test_a_deprecated_child_is_none() -> None:
         list("abcd"), list("abcd"), np.array([0, 1, 1]), np.array([2, 2, 3]), deprecated=(2,)
     )
     vectors = ConceptVectors.of(torch.randn(2, 4, 3))
-    placement = Placement(
+    ranker = Ranker(
         MatchingNetwork(load_preset("best"), 3), Anchors(taxonomy, vectors, 50), torch.ones(4, 1)
     )
-    assert placement.childless_rows.tolist() == [0, 2, 3]
+    assert ranker.leaf_rows.tolist() == [0, 2, 3]
 
 
 @given(st.integers(0, 10_000), st.integers(1, 400), st.integers(1, 6))
@@ -121,13 +121,13 @@ def test_distinct_rows_are_told_apart_and_equal_ones_are_not(seed: int) -> None:
 
 
 def test_a_network_that_scores_all_alike_ranks_in_the_middle_where_ties_count() -> None:
-    placement = placement_with_keys(torch.ones(101, 1))
+    ranker = placement_with_keys(torch.ones(101, 1))
     truth = [np.array([7]), np.array([3, 50])]
     queries = torch.ones(2, 2, 1)
-    assert [r.tolist() for r in placement.true_ranks(queries, truth)] == [[1], [1, 1]]
-    assert [r.tolist() for r in placement.true_ranks(queries, truth, 0.5)] == [[51], [50.5, 50.5]]
+    assert [r.tolist() for r in ranker.true_ranks(queries, truth)] == [[1], [1, 1]]
+    assert [r.tolist() for r in ranker.true_ranks(queries, truth, 0.5)] == [[51], [50.5, 50.5]]
 
 
 def test_what_is_no_number_ranks_last() -> None:
-    placement = placement_with_keys(torch.full((9, 1), torch.nan))
-    assert placement.true_ranks(torch.ones(2, 1, 1), [np.array([2])])[0].tolist() == [9]
+    ranker = placement_with_keys(torch.full((9, 1), torch.nan))
+    assert ranker.true_ranks(torch.ones(2, 1, 1), [np.array([2])])[0].tolist() == [9]

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from strategies import Growth, growths, insertions, quickly
 
 from taxoexpan.errors import CycleError, TaxonomyError
-from taxoexpan.placement.selection import choose, settle
+from taxoexpan.placement.selection import choose, validate_additions
 from taxoexpan.placement.suggestions import INSERT, MERGE, Suggestion
-from taxoexpan.taxonomy import Additions, Concept, Shift, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 DRINKS = Taxonomy(
     [
@@ -34,14 +34,20 @@ def merge(query: Concept, known: str) -> Suggestion:
 @given(insertions(growths()))
 @quickly
 def test_what_moves_keeps_all_that_was_above_it(growth: Growth) -> None:
-    old, additions = growth.old, settle(growth.old, growth.additions).additions
+    old, additions = growth.old, validate_additions(growth.old, growth.additions).additions
     expanded = old.expanded(additions)
-    relations, moved = set(expanded.relations), {(s.left, s.child): s for s in additions.moves}
+    relations, moved = (
+        set(expanded.relations),
+        {(s.old_parent, s.child): s for s in additions.moves},
+    )
     for pair in old.relations:
         if pair in moved:
             shift = moved[pair]
             assert pair not in relations
-            assert {(shift.left, shift.joined), (shift.joined, shift.child)} <= relations
+            assert {
+                (shift.old_parent, shift.new_parent),
+                (shift.new_parent, shift.child),
+            } <= relations
         else:
             assert pair in relations
     for id in old:
@@ -53,7 +59,7 @@ def test_what_moves_keeps_all_that_was_above_it(growth: Growth) -> None:
 @quickly
 def test_a_claim_is_left_out_only_for_a_reason_and_told(growth: Growth) -> None:
     old, claims = growth.old, growth.additions.moves
-    settled = settle(old, growth.additions)
+    settled = validate_additions(old, growth.additions)
     kept = settled.additions.moves
     assert len(kept) + len(settled.left_out) == len(claims)
     children = [shift.child for shift in kept]
@@ -70,7 +76,7 @@ def test_a_claim_is_left_out_only_for_a_reason_and_told(growth: Growth) -> None:
 def test_where_new_concepts_have_one_parent_every_child_that_is_claimed_moves(
     growth: Growth,
 ) -> None:
-    settled = settle(growth.old, growth.additions).additions
+    settled = validate_additions(growth.old, growth.additions).additions
     assert {s.child for s in settled.moves} == {s.child for s in growth.additions.moves}
 
 
@@ -83,10 +89,10 @@ def test_of_two_claims_the_longer_name_has_it_in_whatever_order(order: list[int]
         merge(Concept("m", "brinjal"), "aubergine"),
     ]
     chosen = choose([rows[i] for i in order], allow_moves=True, allow_merges=True)
-    settled = settle(DRINKS, chosen)
+    settled = validate_additions(DRINKS, chosen)
     assert set(settled.additions.moves) == {
-        Shift("organic oat milk", "drink", "oat milk"),
-        Shift("tea", "drink", "milk"),
+        Move("organic oat milk", "drink", "oat milk"),
+        Move("tea", "drink", "milk"),
     }
     assert settled.left_out == [
         "'organic oat milk' is not moved from 'drink' below 'milk': "
@@ -102,16 +108,16 @@ def test_of_two_claims_the_longer_name_has_it_in_whatever_order(order: list[int]
 def test_of_names_of_one_length_the_surer_has_it_and_a_persons_own_before_all() -> None:
     rows = [insert("tees", "drink", "tea", score=0.2), insert("leaf", "drink", "tea", score=0.9)]
     (first, _) = choose(rows, allow_moves=True).moves
-    assert first.joined == "leaf"
+    assert first.new_parent == "leaf"
     own = insert("t", "drink", "tea", rank=0, score=0.0)
-    assert choose([*rows, own], allow_moves=True).moves[0].joined == "t"
+    assert choose([*rows, own], allow_moves=True).moves[0].new_parent == "t"
 
 
 def test_nothing_is_moved_or_merged_unless_it_is_allowed() -> None:
     rows = [insert("milk", "drink", "tea"), merge(Concept("m", "brinjal"), "aubergine")]
     plain = Additions((MILK,), (("drink", "milk"),))
     assert choose(rows) == plain
-    assert choose(rows, allow_moves=True) == replace(plain, moves=(Shift("tea", "drink", "milk"),))
+    assert choose(rows, allow_moves=True) == replace(plain, moves=(Move("tea", "drink", "milk"),))
     assert choose(rows, allow_merges=True) == replace(plain, synonyms=(("aubergine", "brinjal"),))
 
 
@@ -121,8 +127,8 @@ def test_what_an_insert_that_is_not_chosen_claims_does_not_move() -> None:
 
 
 def test_a_child_that_has_left_its_parent_is_told_and_stays() -> None:
-    additions = Additions((MILK,), (("organic", "milk"),), moves=(Shift("tea", "organic", "milk"),))
-    settled = settle(DRINKS, additions)
+    additions = Additions((MILK,), (("organic", "milk"),), moves=(Move("tea", "organic", "milk"),))
+    settled = validate_additions(DRINKS, additions)
     assert settled.additions.moves == ()
     assert settled.left_out == [
         "'tea' is not moved from 'organic' below 'milk': it is not under that"
@@ -131,8 +137,8 @@ def test_a_child_that_has_left_its_parent_is_told_and_stays() -> None:
 
 def test_a_child_above_its_new_parent_by_another_way_is_told_and_stays() -> None:
     relations = (("drink", "milk"), ("tea", "milk"))
-    additions = Additions((MILK,), relations, moves=(Shift("tea", "drink", "milk"),))
-    settled = settle(DRINKS, additions)
+    additions = Additions((MILK,), relations, moves=(Move("tea", "drink", "milk"),))
+    settled = validate_additions(DRINKS, additions)
     assert settled.left_out == [
         "'tea' is not moved from 'drink' below 'milk': that would be below it"
     ]
@@ -147,10 +153,10 @@ def test_two_moves_that_are_safe_alone_but_not_together_are_not_both_made() -> N
     )
     new = (Concept("q", "q"), Concept("r", "r"))
     relations = (("p", "q"), ("under b", "q"), ("p", "r"), ("under a", "r"))
-    moves = (Shift("a", "p", "q"), Shift("b", "p", "r"))
+    moves = (Move("a", "p", "q"), Move("b", "p", "r"))
     with pytest.raises(CycleError):
         old.expanded(Additions(new, relations, moves=moves))
-    settled = settle(old, Additions(new, relations, moves=moves))
+    settled = validate_additions(old, Additions(new, relations, moves=moves))
     assert settled.additions.moves == moves[:1]
     assert len(old.expanded(settled.additions)) == 7
 
@@ -160,7 +166,7 @@ def test_names_that_are_known_are_not_added_again() -> None:
     additions = Additions(
         (MILK,), (("drink", "milk"),), synonyms=tuple(("aubergine", name) for name in names)
     )
-    settled = settle(DRINKS, additions)
+    settled = validate_additions(DRINKS, additions)
     assert settled.additions.synonyms == (("aubergine", "brinjal"),)
     owners = ("aubergine", "aubergine", "milk", "tea")
     assert settled.left_out == [
@@ -180,7 +186,7 @@ def test_a_merge_brings_the_synonyms_of_what_is_merged() -> None:
     ("additions", "message"),
     [
         (
-            Additions((MILK,), (("drink", "milk"),), moves=(Shift("x", "drink", "milk"),)),
+            Additions((MILK,), (("drink", "milk"),), moves=(Move("x", "drink", "milk"),)),
             "'x', which is to move below 'milk', is not in the taxonomy; were the suggestions",
         ),
         (
@@ -193,13 +199,13 @@ def test_moves_and_names_of_another_taxonomy_are_refused(
     additions: Additions, message: str
 ) -> None:
     with pytest.raises(TaxonomyError, match=message):
-        settle(DRINKS, additions)
+        validate_additions(DRINKS, additions)
 
 
 @pytest.mark.parametrize(
-    "shift", [Shift("tea", "organic", "milk"), Shift("organic oat milk", "organic", "milk")]
+    "shift", [Move("tea", "organic", "milk"), Move("organic oat milk", "organic", "milk")]
 )
-def test_a_taxonomy_is_not_expanded_by_what_does_not_come_between(shift: Shift) -> None:
+def test_a_taxonomy_is_not_expanded_by_what_does_not_come_between(shift: Move) -> None:
     message = f"'milk' does not come between 'organic' and '{shift.child}'"
     with pytest.raises(TaxonomyError, match=message):
         DRINKS.expanded(Additions((MILK,), (("drink", "milk"),), moves=(shift,)))
@@ -215,9 +221,11 @@ def test_a_child_leaves_one_parent_and_it_is_told_that_it_keeps_the_other() -> N
     taxonomy = Taxonomy(
         [Concept(id, id) for id in ids], [("drink", "oat milk"), ("vegan", "oat milk")]
     )
-    moves = [Shift("oat milk", parent, "q") for parent in ("drink", "vegan")]
+    moves = [Move("oat milk", parent, "q") for parent in ("drink", "vegan")]
     relations = [("drink", "q"), ("vegan", "q")]
-    settled = settle(taxonomy, Additions([Concept("q", "milk")], relations, moves=moves))
+    settled = validate_additions(
+        taxonomy, Additions([Concept("q", "milk")], relations, moves=moves)
+    )
     assert settled.additions.moves == (moves[0],)
     (told,) = settled.left_out
     assert "below 'milk' already, and keeps this parent; take that relation out by hand" in told

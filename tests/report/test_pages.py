@@ -17,7 +17,7 @@ from demoreport import HOSTILE
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.curation.cleaning import ModelOptions, SuspiciousRelation, clean
 from taxoexpan.explain import Evidence
-from taxoexpan.placement.calibrators import Trust
+from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.confidence import AS_IT_IS, Calibration, Reliability
 from taxoexpan.placement.proposals import with_merge
 from taxoexpan.placement.suggestions import ALSO, INSERT, MERGE, NO_PLACE, Suggestion
@@ -26,7 +26,7 @@ from taxoexpan.report.doubts_page import doubts_page
 from taxoexpan.report.html import Figures, Neighbour, Page, Picture, Place, Table, Text, Tree, html
 from taxoexpan.report.reliability import PRECISIONS, threshold_at, trust_pictures
 from taxoexpan.report.suggestion_details import region_in_words, with_moves
-from taxoexpan.taxonomy import Additions, Concept, Shift
+from taxoexpan.taxonomy import Additions, Concept, Move
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
 MADE = datetime(2026, 5, 3, 14, 5, tzinfo=UTC)
@@ -51,7 +51,7 @@ def food() -> TaxoExpan:
 def page_of(
     model: TaxoExpan, suggestions: list[Suggestion], evidence: list[Evidence], **more: object
 ) -> Page:
-    found = (model.taxonomy, suggestions, evidence, model.trust)
+    found = (model.taxonomy, suggestions, evidence, model.calibrators)
     return suggestions_page(*found, "New foods", MADE, **more)  # type: ignore[arg-type]
 
 
@@ -173,7 +173,7 @@ def test_another_name_is_said_to_be_one(
     merged = with_merge(
         model.taxonomy, own(suggestions, "n2"), model.taxonomy.index("green tea"), 2.0
     )
-    taught = replace(model.trust, synonymy=(1.0, 1.0, 1.0))
+    taught = replace(model.calibrators, duplicates=(1.0, 1.0, 1.0))
     given = with_(suggestions, "n2", merged)
     page = suggestions_page(model.taxonomy, given, evidence, taught, "", MADE)
     cells = table_of(page).rows[1].cells
@@ -244,7 +244,7 @@ def test_a_model_that_knows_how_sure_to_be_tells_it(food: TaxoExpan) -> None:
         "Coverage and precision",
         "Histogram: confidence",
     ]
-    leaves = len(food.trust.calibration.reliability.right)  # type: ignore[union-attr]
+    leaves = len(food.calibrators.calibration.reliability.right)  # type: ignore[union-attr]
     assert f"measured on {leaves} known concepts" in texts_of(page, "How to read this")
 
 
@@ -263,15 +263,15 @@ def test_what_was_added_and_what_was_there_already_is_told(
 
 
 def test_nothing_new_is_a_page_too(model: TaxoExpan) -> None:
-    page = suggestions_page(model.taxonomy, [], [], Trust(), "Nothing", MADE)
+    page = suggestions_page(model.taxonomy, [], [], Calibrators(), "Nothing", MADE)
     assert figures_of(page) == {"New concepts": (0, "")}
     assert "Nothing" in html(page)
 
 
-def calibrated(right: list[bool]) -> Trust:
+def calibrated(right: list[bool]) -> Calibrators:
     """What a model knows of which these were right, from the surest on."""
     sure = np.linspace(0.99, 0.01, len(right))
-    return Trust(Calibration(1.0, AS_IT_IS, AS_IT_IS, Reliability.of(sure, np.array(right))))
+    return Calibrators(Calibration(1.0, AS_IT_IS, AS_IT_IS, Reliability.of(sure, np.array(right))))
 
 
 def test_the_highest_precision_that_is_reached_is_marked() -> None:
@@ -300,8 +300,8 @@ def test_the_page_of_a_training_tells_how_it_went(food: TaxoExpan) -> None:
 
 
 def test_the_table_of_what_to_accept_keeps_its_word(food: TaxoExpan) -> None:
-    assert food.trust.calibration is not None
-    told = food.trust.calibration.reliability
+    assert food.calibrators.calibration is not None
+    told = food.calibrators.calibration.reliability
     rows = [row.cells for row in table_of(training_page(food, "", MADE), "What to accept").rows]
     assert len(rows) == len(PRECISIONS)
     for precision, (name, *numbers) in zip(PRECISIONS, rows, strict=True):
@@ -366,7 +366,7 @@ def test_hostile_names_stay_text(model: TaxoExpan, name: str) -> None:
             for rank, parent in enumerate(parents, start=1)
         ]
         known = (concept, parents[0])
-        page = suggestions_page(taxonomy, ranked, [], Trust(), name, MADE, [known])
+        page = suggestions_page(taxonomy, ranked, [], Calibrators(), name, MADE, [known])
         return html(page)
 
     made(name).encode()
@@ -475,7 +475,7 @@ def test_children_that_might_move_are_drawn_below_the_new_concept() -> None:
     moves = ("oat milk", "goat milk")
     food = taxonomy.concept("food")
     first = Suggestion(Concept("q", "milk"), 1, food, ("food",), 0.9, kind=INSERT, moves=moves)
-    page = html(suggestions_page(taxonomy, [first], [], Trust(), "Milk", datetime.now(UTC)))
+    page = html(suggestions_page(taxonomy, [first], [], Calibrators(), "Milk", datetime.now(UTC)))
     assert "add between" in page
     assert "perhaps to be moved below it: oat milk and goat milk. Nothing is moved." in page
     place = Place(("food",), [Neighbour("tea", 0.2), Neighbour("oat milk", 0.9)], 1)
@@ -498,10 +498,12 @@ def test_what_was_moved_and_merged_is_told_as_done() -> None:
     added = Additions(
         (milk,),
         (("food", "q"),),
-        moves=(Shift("oat milk", "food", "q"),),
+        moves=(Move("oat milk", "food", "q"),),
         synonyms=(("tea", "chai"),),
     )
-    page = suggestions_page(taxonomy, told, [], Trust(), "Milk", datetime.now(UTC), added=added)
+    page = suggestions_page(
+        taxonomy, told, [], Calibrators(), "Milk", datetime.now(UTC), added=added
+    )
     text = html(page)
     assert "Named after it, and moved below it: oat milk." in text
     assert "perhaps to be moved below it: goat milk. These were not moved." in text

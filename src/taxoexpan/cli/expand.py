@@ -34,10 +34,10 @@ from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from taxoexpan.explain import Evidence
-    from taxoexpan.placement.calibrators import Trust
+    from taxoexpan.placement.calibrators import Calibrators
     from taxoexpan.placement.suggestions import Suggestion
     from taxoexpan.taxonomy import Additions, Taxonomy
-    from taxoexpan.taxonomy.known_names import Screening
+    from taxoexpan.taxonomy.known_names import FilteredConcepts
 
 
 RANKED = 5
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.files import write_whole
     from taxoexpan.formats.concept_list import read_concepts
     from taxoexpan.formats.taxonomy_file import rehearse
-    from taxoexpan.placement.calibrators import Trust
+    from taxoexpan.placement.calibrators import Calibrators
     from taxoexpan.placement.suggestions import suggestions_csv
 
     _refuse_contradictions(options)
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     )
     suggestions: list[Suggestion] = []
     evidence: list[Evidence] = []
-    trust = Trust()
+    calibrators = Calibrators()
     if screening.new or options.model:
         model = make_model(options)
         if options.accept_at_precision is not None:
@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
             suggestions, evidence = model.explain(screening.new, most)
         else:
             suggestions = model.rank(screening.new, most)
-        trust = model.trust
+        calibrators = model.calibrators
     if options.model:
         model.save(options.model, options.force)
         note(f"model written to {options.model}")
@@ -111,11 +111,11 @@ def run(options: argparse.Namespace) -> int:
         note(f"suggestions in {options.suggestions}")
     note_homeless(suggestions)
     # After the model is safe: there may be no such confidence, and another can be asked for then.
-    options.min_confidence = least_confidence(options, trust) if suggestions else 0.0
+    options.min_confidence = least_confidence(options, calibrators) if suggestions else 0.0
     added = write_choice(options, taxonomy, suggestions)
     if options.report:
         # Last, since it tells what was added.
-        _write_report(options, taxonomy, screening, suggestions, evidence, trust, added)
+        _write_report(options, taxonomy, screening, suggestions, evidence, calibrators, added)
     return 0
 
 
@@ -153,10 +153,10 @@ def _refuse_outputs(options: argparse.Namespace) -> None:
 def _write_report(
     options: argparse.Namespace,
     taxonomy: Taxonomy,
-    screening: Screening,
+    screening: FilteredConcepts,
     suggestions: list[Suggestion],
     evidence: list[Evidence],
-    trust: Trust,
+    calibrators: Calibrators,
     added: Additions,
 ) -> None:
     """The report on what was added, and on what was not."""
@@ -167,5 +167,5 @@ def _write_report(
     if options.together:
         page = together_page(taxonomy, suggestions, *told)
     else:
-        page = suggestions_page(taxonomy, suggestions, evidence, trust, *told)
+        page = suggestions_page(taxonomy, suggestions, evidence, calibrators, *told)
     write_report(options, page)

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from taxoexpan.placement.calibrators import Trust
+    from taxoexpan.placement.calibrators import Calibrators
 
 
 MOST_NOTES = 10
@@ -31,14 +31,14 @@ def print_json(content: object) -> None:
     print(as_json(content), end="")
 
 
-def trust_lines(trust: Trust) -> list[str]:
+def trust_lines(calibrators: Calibrators) -> list[str]:
     """What held-out leaves tell of how far to trust the confidence, for a person to read."""
     from taxoexpan.placement.confidence import FEWEST
 
-    if trust.calibration is None:
+    if calibrators.calibration is None:
         message = f"confidence: none, since that takes {FEWEST} leaves that are held out"
-        return [f"{message}; --set validation_share=0.3 would hold out more"]
-    told = trust.calibration.reliability
+        return [f"{message}; --set validation_fraction=0.3 would hold out more"]
+    told = calibrators.calibration.reliability
     lines = [f"confidence: expected calibration error {told.error:.3f} on leaves it was not set by"]
     for precision in PRECISIONS:
         threshold = told.threshold(precision)

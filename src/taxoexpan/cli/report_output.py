@@ -43,7 +43,7 @@ def note_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
     """Say which new concepts are likely other names of what is there, and what became of them."""
     for suggestion in merged[:MOST_NOTES]:
         query, known = suggestion.query.label, suggestion.parent.label or suggestion.parent.id
-        sure = f"{suggestion.sureness:.2f}"
+        sure = f"{suggestion.confidence_or_score:.2f}"
         # A person's own decision is no guess.
         told = f"likely another name of {known!r} ({sure})" if suggestion.rank else ""
         note(f"{query!r} is {told or f'another name of {known!r}'}{outcome}")

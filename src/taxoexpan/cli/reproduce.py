@@ -14,9 +14,9 @@ from taxoexpan.experiments.paper.experiment import (
     PICTURES,
     SEMEVAL,
     TABLES,
-    Cell,
-    all_cells,
-    find_cells,
+    Experiment,
+    all_experiments,
+    find_experiments,
 )
 
 if TYPE_CHECKING:
@@ -105,18 +105,20 @@ def _list(_: argparse.Namespace) -> None:
     from taxoexpan.experiments.paper.result_tables import HEADS
 
     heads = {**HEADS, "wu_palmer": "Wu&P", "f1": "F1"}
-    for cell in all_cells():
-        figures = [f"{heads[key]} {value}" for key, value in cell.published.items() if key in heads]
-        print(f"{cell.name:<44}{cell.title:<40}{', '.join(figures)}".rstrip())
+    for experiment in all_experiments():
+        figures = [
+            f"{heads[key]} {value}" for key, value in experiment.published.items() if key in heads
+        ]
+        print(f"{experiment.name:<44}{experiment.title:<40}{', '.join(figures)}".rstrip())
 
 
 def _prepare(options: argparse.Namespace) -> None:
     from taxoexpan.experiments.paper.split import read_split
-    from taxoexpan.experiments.paper.task import halved, make_task, task_content
+    from taxoexpan.experiments.paper.task import make_task, task_bytes, with_half_precision
     from taxoexpan.experiments.semeval.semeval_task import semeval_task
     from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.files import preflight, write_whole
-    from taxoexpan.phrasing import counted
+    from taxoexpan.phrasing import pluralize
 
     if options.output.suffix.lower() != ".npz":
         message = f"{options.output}: a task is written as .npz and as nothing else"
@@ -128,9 +130,9 @@ def _prepare(options: argparse.Namespace) -> None:
         task = semeval_task(options.terms, options.semeval, options.part, encoder, options.joined)
     else:
         task = make_task(options.terms.stem, encoder, *read_split(options.terms), options.joined)
-    task = halved(task) if options.half else task
-    write_whole({options.output: task_content(task)}, options.force)
-    size, queries = counted(len(task.problem.taxonomy), "concept"), len(task.test.parents)
+    task = with_half_precision(task) if options.half else task
+    write_whole({options.output: task_bytes(task)}, options.force)
+    size, queries = pluralize(len(task.problem.taxonomy), "concept"), len(task.test.parents)
     asked = "1 test query" if queries == 1 else f"{queries:,} test queries"
     note(f"{size} and {asked} in {options.output}")
 
@@ -142,40 +144,44 @@ def _run(options: argparse.Namespace) -> None:
 def _run_missing(options: argparse.Namespace, names: Sequence[str]) -> Task:
     """Run what is missing, say what each run came to, and give the task that it was run on."""
     from taxoexpan.device import choose_device
-    from taxoexpan.experiments.paper.runner import run_cells
+    from taxoexpan.experiments.paper.runner import run_experiments
     from taxoexpan.experiments.paper.task import load_task
 
-    def begin(cell: Cell, seed: int, left: int) -> None:
+    def begin(experiment: Experiment, seed: int, left: int) -> None:
         if not options.quiet:
-            note(f"{cell.title}, seed {seed}: begins, with {left:,} more to run after it")
+            note(f"{experiment.title}, seed {seed}: begins, with {left:,} more to run after it")
 
-    cells, progress = _able(find_cells(names), names), not options.quiet
+    experiments, progress = _able(find_experiments(names), names), not options.quiet
     task = load_task(options.task).to(choose_device(options.device))
-    for cell, done in run_cells(cells, task, options.seeds, options.runs, begin, progress):
+    for experiment, done in run_experiments(
+        experiments, task, options.seeds, options.runs, begin, progress
+    ):
         figures = done.record["test"]
         note(
-            f"{cell.title}, seed {done.record['seed']}: MR {figures['mr']:.1f}, "
+            f"{experiment.title}, seed {done.record['seed']}: MR {figures['mr']:.1f}, "
             f"Hit@1 {figures['hit_at_1']:.3f}, Hit@3 {figures['hit_at_3']:.3f}, "
             f"MRR {figures['mrr']:.3f}  ({done.record['seconds_to_fit']:.0f} s)"
         )
     return task
 
 
-def _able(cells: Sequence[Cell], names: Sequence[str]) -> Sequence[Cell]:
-    """The cells that can run here: what needs xgboost is left out without it, unless named."""
+def _able(experiments: Sequence[Experiment], names: Sequence[str]) -> Sequence[Experiment]:
+    """The experiments that can run here; without xgboost, those that need it are skipped."""
     from taxoexpan.experiments.methods.dist_xgboost import refuse_without_xgboost
 
-    boosted = [cell for cell in cells if cell.method == "dist-xgboost"]
+    boosted = [experiment for experiment in experiments if experiment.method == "dist-xgboost"]
     if not boosted:
-        return cells
+        return experiments
     try:
         refuse_without_xgboost()
     except ConfigurationError as error:
-        if len(boosted) == len(cells) or any(cell.name in names for cell in boosted):
+        if len(boosted) == len(experiments) or any(
+            experiment.name in names for experiment in boosted
+        ):
             raise
-        note(f"note: {', '.join(cell.name for cell in boosted)} is left out: {error}")
-        return [cell for cell in cells if cell not in boosted]
-    return cells
+        note(f"note: {', '.join(experiment.name for experiment in boosted)} is left out: {error}")
+        return [experiment for experiment in experiments if experiment not in boosted]
+    return experiments
 
 
 def _table(options: argparse.Namespace) -> None:
@@ -189,25 +195,25 @@ def _table(options: argparse.Namespace) -> None:
     if options.output:
         message = "only the table of SemEval-2016 Task 14 has keys to write"
         raise ConfigurationError(f"{message}; print this one into a file, with >")
-    print(table_text(find_cells([options.name]), options.runs), end="")
+    print(table_text(find_experiments([options.name]), options.runs), end="")
 
 
 def _semeval_table(options: argparse.Namespace) -> None:
-    from taxoexpan.experiments.semeval.score_table import Enrichment
+    from taxoexpan.experiments.semeval.score_table import SemEvalResults
     from taxoexpan.files import write_whole
-    from taxoexpan.phrasing import counted
+    from taxoexpan.phrasing import pluralize
 
     if options.semeval is None:
         message = "the table of SemEval-2016 Task 14 needs its keys"
         raise ConfigurationError(f"{message}; give the task's folder with --semeval")
-    cells = find_cells([SEMEVAL])
-    enrichment = Enrichment(cells, options.runs, options.wordnet, options.semeval)
+    experiments = find_experiments([SEMEVAL])
+    enrichment = SemEvalResults(experiments, options.runs, options.wordnet, options.semeval)
     if options.output:
         keys = {options.output / name: key for name, key in enrichment.files().items()}
         _refuse_in(options.output, list(keys), options.force)
         options.output.mkdir(parents=True, exist_ok=True)
         write_whole(keys, options.force)
-        note(f"{counted(len(keys), 'key')} in {options.output}")
+        note(f"{pluralize(len(keys), 'key')} in {options.output}")
     print(enrichment.text(), end="")
 
 

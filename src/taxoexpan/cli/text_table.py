@@ -28,9 +28,9 @@ def placements_table(suggestions: Sequence[Suggestion], runners_up: int = 2) -> 
             (
                 best.query.label,
                 _named(best),
-                f"{best.sureness:.2f}",
+                f"{best.confidence_or_score:.2f}",
                 " > ".join(best.path),
-                ", ".join(f"{_named(o)} {o.sureness:.2f}" for o in others[:runners_up]),
+                ", ".join(f"{_named(o)} {o.confidence_or_score:.2f}" for o in others[:runners_up]),
             )
         )
         reasons.append(next((each.why for each in (best, *others) if each.why), ""))

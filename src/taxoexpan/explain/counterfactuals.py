@@ -12,7 +12,7 @@ from taxoexpan.explain.neighbourhood import Floats, Surroundings
 from taxoexpan.explain.rescoring import Scores, Tried, rescore
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.ranking import Anchors
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 MOST = 20
 """Parents, and children, of an anchor that are tried: those nearest to the query."""
@@ -45,12 +45,12 @@ def try_removals(
     anchors: Anchors,
     around: Surroundings,
     queries: Tensor,
-    childless: float = 0.0,
+    leaf_bonus: float = 0.0,
 ) -> tuple[Scores, Removals]:
     """The scores of the pairs, and what every removal changes.
 
     The pairs are the first suggestions of all queries [2, Q, D], then the runners-up; without
-    these nothing is tried. An anchor that loses its only child gains `childless`.
+    these nothing is tried. An anchor that loses its only child gains `leaf_bonus`.
     """
     pairs, count = around.pairs, queries.shape[1]
     rival = np.roll(pairs.anchor, count)
@@ -63,7 +63,7 @@ def try_removals(
     is_child = np.arange(len(pair)) >= len(parents)
     deprecated = np.isin(neighbour, list(anchors.taxonomy.deprecated))
     only = is_child & ~deprecated & (anchors.child_counts[pairs.anchor[pair]] == 1)
-    lost = whole.total[pair] - left.total - np.where(only, childless, 0.0)
+    lost = whole.total[pair] - left.total - np.where(only, leaf_bonus, 0.0)
     change = np.where(pair < count, lost, -lost)
     between = np.flatnonzero(neighbour == rival[pair])
     change[between] = _summed(change[between], pairs.query[pair[between]])

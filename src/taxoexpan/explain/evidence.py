@@ -39,7 +39,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """How a query mentions an anchor (`mentions.KINDS`), and what the score gained by it."""
+    """How a query mentions an anchor (`MentionKind`), and what the score gained by it."""
 
     kind: int
     how: str
@@ -88,18 +88,18 @@ class Support:
 class Parts:
     """What a raw score adds up to: the egonet's match, the fusion head, the mentions.
 
-    `childless` is what an anchor without children gains besides.
+    `leaf_bonus` is what an anchor without children gains besides.
     """
 
     match: float
     fusion: float
     mentions: float
-    childless: float = 0.0
+    leaf_bonus: float = 0.0
 
     @property
     def total(self) -> float:
         """The raw score, which orders the anchors."""
-        return self.match + self.fusion + self.mentions + self.childless
+        return self.match + self.fusion + self.mentions + self.leaf_bonus
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""

@@ -17,7 +17,7 @@ from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.ranking import Anchors, Ranking
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 QUERIES, NEIGHBOURS = 128, 250_000
 """Queries that are explained together, and about how many neighbours their anchors have in all."""
@@ -30,12 +30,12 @@ def explain(
     queries: Tensor,
     ranking: Ranking,
     mentions: Mentions | None = None,
-    childless: float = 0.0,
+    leaf_bonus: float = 0.0,
 ) -> list[Evidence]:
     """Why each query was given its anchors in the ranking; queries are vectors [2, Q, D].
 
     Where the ranking has one anchor a query there is no contest. `mentions` are those of the
-    queries, for a network that heeds them; `childless` what anchors without children gained.
+    queries, for a network that heeds them; `leaf_bonus` what anchors without children gained.
     """
     known = Lookup(anchors.taxonomy)
     found: list[Evidence] = []
@@ -43,7 +43,7 @@ def explain(
         some = ranking.between(start, stop)
         own = None if mentions is None else mentions.between(start, stop)
         asked, block = concepts[start:stop], queries[:, start:stop]
-        found += _explain_block(network, anchors, known, asked, block, some, own, childless)
+        found += _explain_block(network, anchors, known, asked, block, some, own, leaf_bonus)
     return found
 
 
@@ -68,7 +68,7 @@ def _explain_block(
     queries: Tensor,
     ranking: Ranking,
     mentions: Mentions | None,
-    childless: float,
+    leaf_bonus: float,
 ) -> list[Evidence]:
     """The evidence for some queries."""
     count, most = ranking.anchors.shape
@@ -78,9 +78,9 @@ def _explain_block(
     said = mentions_of_pairs(pairs, mentions, network.mentions)
     support = support_of_pairs(known, concepts, around, ranking.scores.T.ravel(), said)
     two = around.of_first(count * min(most, 2))
-    scores, removals = try_removals(network, anchors, two, queries, childless)
+    scores, removals = try_removals(network, anchors, two, queries, leaf_bonus)
     counts = anchors.child_counts[two.pairs.anchor]
-    parts = _parts(scores, said, np.where(counts == 0, childless, 0.0))
+    parts = _parts(scores, said, np.where(counts == 0, leaf_bonus, 0.0))
     distinct, rows = np.unique(ranking.anchors[:, 0], return_inverse=True)
     weighed = weigh(network, anchors, distinct)
     contests: Sequence[Contest | None] = [None] * count

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.features.mentions import Mentions
-from taxoexpan.placement.ranking import Placement, best_of
+from taxoexpan.placement.ranking import Ranker, best_of
 from taxoexpan.placement.regression import Floats, logistic, sigmoid
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Adjacency, Indices
+from taxoexpan.taxonomy.adjacency import Adjacency
+from taxoexpan.taxonomy.arrays import Indices
 
 LARGEST = 0.2
 """A branch that is closed has no larger share of the concepts."""
@@ -40,7 +41,7 @@ SIGNS = (
 
 
 @dataclass(frozen=True)
-class Belonging:
+class AbstentionModel:
     """A logistic regression over the standardised signs.
 
     A concept has no good place where its odds are below `least`.
@@ -52,7 +53,7 @@ class Belonging:
     least: float
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> Belonging:
+    def from_dict(cls, kept: Mapping[str, Any]) -> AbstentionModel:
         """From its fields, as JSON has them."""
         centre, scale, weights = (tuple(kept[name]) for name in ("centre", "scale", "weights"))
         return cls(centre, scale, weights, float(kept["least"]))
@@ -71,43 +72,43 @@ class Belonging:
         return self.odds(signs) >= self.least
 
 
-def learn_belonging(
-    placement: Placement,
+def learn_abstention(
+    ranker: Ranker,
     queries: Tensor,
     parents: Sequence[Indices],
     mentions: Mentions | None = None,
-) -> Belonging | None:
+) -> AbstentionModel | None:
     """Learn from held-out leaves; nothing where they are too few, or in no branch to close."""
-    taxonomy = placement.anchors.taxonomy
+    taxonomy = ranker.anchors.taxonomy
     branches = branches_of(taxonomy, parents)
     shut = np.flatnonzero(branches >= 0)
     if len(shut) < FEWEST:
         return None
-    there = signs_of(placement, queries, mentions)
-    gone = signs_of(placement, queries, mentions, branches)[shut]
+    there = signs_of(ranker, queries, mentions)
+    gone = signs_of(ranker, queries, mentions, branches)[shut]
     both = np.concatenate([there, gone])
     centre, scale = both.mean(axis=0), both.std(axis=0) + 1e-9
     truth = np.concatenate([np.ones(len(there)), np.zeros(len(gone))])
     weights = logistic(_table(both, centre, scale), truth)
     least = np.quantile(_table(there, centre, scale) @ weights, MISTAKEN)
-    return Belonging(
+    return AbstentionModel(
         tuple(centre.tolist()), tuple(scale.tolist()), tuple(weights.tolist()), float(least)
     )
 
 
 @torch.no_grad()
 def signs_of(
-    placement: Placement,
+    ranker: Ranker,
     queries: Tensor,
     mentions: Mentions | None = None,
     closed: Indices | None = None,
 ) -> Floats:
     """The signs of each query, with the branch below `closed` [Q] shut where that is not -1."""
-    vectors, taxonomy = placement.anchors.vectors, placement.anchors.taxonomy
+    vectors, taxonomy = ranker.anchors.vectors, ranker.anchors.taxonomy
     count = min(10, len(taxonomy))
     signs = []
-    for start, raw in placement.blocks(queries, mentions):
-        scores = placement.match.log_match(raw)
+    for start, raw in ranker.blocks(queries, mentions):
+        scores = ranker.match.log_match(raw)
         asked = queries[:, start : start + scores.shape[1]]
         names, heads = vectors.names @ asked[0].T, vectors.heads @ asked[1].T
         heads = heads.index_select(0, vectors.head_of)

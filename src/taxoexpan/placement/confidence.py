@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.features.mentions import Mentions
-from taxoexpan.placement.ranking import Placement, best_of
+from taxoexpan.placement.ranking import Ranker, best_of
 from taxoexpan.placement.regression import Floats, isotonic, logistic, logit, sigmoid
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 TEMPERATURES = tuple(np.geomspace(0.25, 4, 17).round(4).tolist())
-GAINS = tuple(np.linspace(-3, 3, 13).tolist())
+LEAF_BONUSES = tuple(np.linspace(-3, 3, 13).tolist())
 """What anchors without children may gain."""
 LEAST_ALONE = 0.1
 """So many of the held-out leaves must have a parent without other children."""
@@ -41,7 +41,7 @@ class Measured:
     """What Q held-out queries scored: the best raw scores [Q, K], and which were right [Q, K].
 
     `totals` [Q, T] are the logarithms of the softmax's divisors at every temperature, and
-    `likelihood` [T] the mean logarithm of the true parents' shares. `childless` is what anchors
+    `likelihood` [T] the mean logarithm of the true parents' shares. `leaf_bonus` is what anchors
     without children gained.
     """
 
@@ -49,7 +49,7 @@ class Measured:
     right: NDArray[np.bool_]
     totals: Floats
     likelihood: Floats
-    childless: float = 0.0
+    leaf_bonus: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -150,14 +150,14 @@ def _at_least(right: float, count: float) -> float:
 class Calibration:
     """The temperature, the curve of first suggestions and that of all others, and how they do.
 
-    `childless` is what anchors without children gain when all are ranked.
+    `leaf_bonus` is what anchors without children gain when all are ranked.
     """
 
     temperature: float
     first: Curve
     later: Curve
     reliability: Reliability
-    childless: float = 0.0
+    leaf_bonus: float = 0.0
 
     def confidence(self, shares: Floats) -> Floats:
         """How likely each suggestion is right, by its share of the tempered softmax: [Q, K]."""
@@ -180,21 +180,21 @@ class Calibration:
         )
         told = kept["reliability"]
         reliability = Reliability(tuple(told["confidence"]), tuple(told["right"]))
-        temperature, childless = float(kept["temperature"]), float(kept["childless"])
-        return cls(temperature, first, later, reliability, childless)
+        temperature, leaf_bonus = float(kept["temperature"]), float(kept["leaf_bonus"])
+        return cls(temperature, first, later, reliability, leaf_bonus)
 
 
 def measure(
-    placement: Placement,
+    ranker: Ranker,
     queries: Tensor,
     parents: Sequence[Indices],
     mentions: Mentions | None = None,
-    childless: float = 0.0,
+    leaf_bonus: float = 0.0,
 ) -> Measured:
     """Score held-out queries, vectors [2, Q, D1], whose true parents are known."""
     parts: list[list[NDArray[Any]]] = [[], [], [], []]
-    for start, raw in placement.blocks(queries, mentions, childless):
-        block = placement.match.log_match(raw)
+    for start, raw in ranker.blocks(queries, mentions, leaf_bonus):
+        block = ranker.match.log_match(raw)
         best, rows = best_of(block, min(TOP, len(block)))
         own = _padded(parents[start : start + block.shape[1]]).to(block.device)
         true = (rows[:, None] == own).any(1)
@@ -204,11 +204,11 @@ def measure(
         for part, tensor in zip(parts, made, strict=True):
             part.append(tensor.T.cpu().numpy())
     scores, right, divisors, own_shares = (np.concatenate(part) for part in parts)
-    return Measured(scores, right, divisors, own_shares.mean(axis=0), childless)
+    return Measured(scores, right, divisors, own_shares.mean(axis=0), leaf_bonus)
 
 
-def learn_gain(
-    placement: Placement,
+def learn_leaf_bonus(
+    ranker: Ranker,
     queries: Tensor,
     parents: Sequence[Indices],
     mentions: Mentions | None = None,
@@ -218,24 +218,24 @@ def learn_gain(
     Nothing, where too few of the held-out queries have such a parent to tell: of a taxonomy whose
     families are all large, hardly any can be held out whole.
     """
-    alone = placement.childless_rows
+    alone = ranker.leaf_rows
     of_alone = np.isin(np.array([own[0] for own in parents]), alone.cpu().numpy())
     if len(parents) < FEWEST or of_alone.mean() < LEAST_ALONE:
         return 0.0
-    likely = np.zeros(len(GAINS))
-    is_alone = torch.zeros(len(placement.keys), 1, dtype=torch.bool, device=alone.device)
+    likely = np.zeros(len(LEAF_BONUSES))
+    is_alone = torch.zeros(len(ranker.keys), 1, dtype=torch.bool, device=alone.device)
     is_alone[alone] = True
-    for start, raw in placement.blocks(queries, mentions):
+    for start, raw in ranker.blocks(queries, mentions):
         own = _padded(parents[start : start + raw.shape[1]]).to(raw.device)
-        others = placement.match.log_match(raw).masked_fill(is_alone, -torch.inf).logsumexp(0)
+        others = ranker.match.log_match(raw).masked_fill(is_alone, -torch.inf).logsumexp(0)
         own_raw, own_alone = raw.gather(0, own.relu()), is_alone[:, 0][own.relu()]
-        childless = raw[alone]
-        for place, gain in enumerate(GAINS):
-            told = placement.match.log_match(own_raw + gain * own_alone)
+        leaf_bonus = raw[alone]
+        for place, gain in enumerate(LEAF_BONUSES):
+            told = ranker.match.log_match(own_raw + gain * own_alone)
             told = told.masked_fill(own < 0, -torch.inf).logsumexp(0)
-            total = placement.match.log_match(childless + gain).logsumexp(0).logaddexp(others)
+            total = ranker.match.log_match(leaf_bonus + gain).logsumexp(0).logaddexp(others)
             likely[place] += float((told - total).sum())
-    return float(GAINS[int(likely.argmax())])
+    return float(LEAF_BONUSES[int(likely.argmax())])
 
 
 def _padded(parents: Sequence[Indices]) -> Tensor:
@@ -261,7 +261,7 @@ def calibrate(measured: Measured, seed: int = 0) -> Calibration | None:
     first, sure = _best_curve(odds[:, :1], right[:, :1], folds)
     later, _ = _best_curve(odds[:, 1:], right[:, 1:], folds)
     reliability = Reliability.of(sure[:, 0], right[:, 0])
-    return Calibration(temperature, first, later, reliability, measured.childless)
+    return Calibration(temperature, first, later, reliability, measured.leaf_bonus)
 
 
 def _best_curve(odds: Floats, right: NDArray[np.bool_], folds: Indices) -> tuple[Curve, Floats]:

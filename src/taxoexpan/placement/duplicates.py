@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from taxoexpan.placement.regression import Floats, logistic
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.names import normalize_name
 
 Vectors = NDArray[np.float32]
 Embed = Callable[[Sequence[Concept]], Vectors]
@@ -35,14 +35,14 @@ BLOCK = 1024
 
 
 @dataclass(frozen=True)
-class Doubles:
+class DuplicateCandidates:
     """What each of Q new concepts is most likely another name of: an index, and the log-odds."""
 
     indices: Indices
     log_odds: Floats
 
 
-class Synonymy:
+class DuplicateDetector:
     """Judges a pair by the cosine of its vectors and the likeness of its names' letters.
 
     The three weights are those of a logistic regression on both and on 1.
@@ -55,7 +55,7 @@ class Synonymy:
     @classmethod
     def learn(
         cls, taxonomy: Taxonomy, vectors: Vectors, embed: Embed, seed: int = 0
-    ) -> Synonymy | None:
+    ) -> DuplicateDetector | None:
         """Learn from a taxonomy and its vectors [2, N, D]; nothing where it has too few synonyms.
 
         Half as many names are taken as leaves are asked for: most of what is new has no synonym.
@@ -79,13 +79,13 @@ class Synonymy:
         truth = np.concatenate([np.ones(len(right)), np.zeros(len(table) - len(right))])
         return cls(taxonomy, vectors, logistic(table, truth).tolist())
 
-    def doubles(self, concepts: Sequence[Concept], vectors: Vectors) -> Doubles:
+    def candidates(self, concepts: Sequence[Concept], vectors: Vectors) -> DuplicateCandidates:
         """What each new concept, with vectors [2, Q, D], is most likely another name of."""
         near = self._near(vectors[0])
         odds = self._features(concepts, vectors, near) @ self.weights
         best = odds.argmax(axis=1)[:, None]
         likeliest = np.take_along_axis(near, best, axis=1)[:, 0]
-        return Doubles(likeliest, np.take_along_axis(odds, best, axis=1)[:, 0])
+        return DuplicateCandidates(likeliest, np.take_along_axis(odds, best, axis=1)[:, 0])
 
     def _near(self, vectors: Vectors, but: Indices | None = None) -> Indices:
         """The nearest concepts of each new one, never the one that `but` has: [Q, D] → [Q, K]."""
@@ -132,7 +132,7 @@ def likeness(one: str, other: str) -> float:
 def distinct_names(concept: Concept) -> tuple[str, ...]:
     """The names of a concept that differ in more than case, spaces and hyphens."""
     names = (concept.label, *concept.synonyms)
-    return tuple({fold_name(name): name for name in reversed(names)}.values())[::-1]
+    return tuple({normalize_name(name): name for name in reversed(names)}.values())[::-1]
 
 
 def _torn(concept: Concept, dice: np.random.Generator) -> tuple[Concept, Concept]:
@@ -146,5 +146,5 @@ def _torn(concept: Concept, dice: np.random.Generator) -> tuple[Concept, Concept
 
 def _threes(name: str) -> set[str]:
     """All threes of neighbouring letters of a name, its ends among them."""
-    text = f"  {fold_name(name)} "
+    text = f"  {normalize_name(name)} "
     return {text[start : start + 3] for start in range(len(text) - 2)}

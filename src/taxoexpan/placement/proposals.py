@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.placement.duplicates import Doubles
+from taxoexpan.placement.duplicates import DuplicateCandidates
 from taxoexpan.placement.ranking import Ranking
 from taxoexpan.placement.regression import Floats, sigmoid
 from taxoexpan.placement.suggestions import ALSO, ATTACH, INSERT, MERGE, NO_PLACE, Suggestion
@@ -30,7 +30,7 @@ class Likelihood:
 
     right: Floats | None
     homeless: NDArray[np.bool_]
-    doubles: Doubles | None
+    doubles: DuplicateCandidates | None
 
 
 def propose(
@@ -116,7 +116,7 @@ def with_merge(
 
 def _inserted(group: list[Suggestion], merge: Suggestion) -> list[Suggestion]:
     """A query's suggestions with one more, before the first that is less sure."""
-    sure = np.array([s.sureness for s in group])
-    place = int(np.searchsorted(-sure, -merge.sureness))
+    sure = np.array([s.confidence_or_score for s in group])
+    place = int(np.searchsorted(-sure, -merge.confidence_or_score))
     ranked = [*group[:place], merge, *group[place:]]
     return [replace(s, rank=rank) for rank, s in enumerate(ranked, start=1)]

@@ -17,7 +17,7 @@ from taxoexpan.network.egonets import Egonets, build_egonets, spread_siblings
 from taxoexpan.network.fusion import Cosines, compare
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.metrics import ranks_in
 
 ENCODED = 8192
@@ -102,7 +102,7 @@ class Ranking:
         return Ranking(self.anchors[rows], self.scores[rows], self.tempered[rows])
 
 
-class Placement:
+class Ranker:
     """All anchors of a taxonomy, ready to score queries by their keys [N, k].
 
     Deprecated concepts are no parents: they score minus infinity.
@@ -116,18 +116,18 @@ class Placement:
         self.closed = torch.from_numpy(closed).to(keys.device)
 
     @cached_property
-    def childless_rows(self) -> Tensor:
+    def leaf_rows(self) -> Tensor:
         """The rows of the anchors that have no child in force."""
         counts = self.anchors.child_counts[self.anchors.chosen]
         return torch.from_numpy(np.flatnonzero(counts == 0)).to(self.keys.device)
 
     @torch.no_grad()
     def scores(
-        self, queries: Tensor, mentions: Mentions | None = None, childless: float = 0.0
+        self, queries: Tensor, mentions: Mentions | None = None, leaf_bonus: float = 0.0
     ) -> Tensor:
         """What orders every anchor for every query, higher is better: [2, Q, D1] → [N, Q].
 
-        `mentions` are those of the queries, for a network that heeds them; `childless` is what
+        `mentions` are those of the queries, for a network that heeds them; `leaf_bonus` is what
         anchors without children gain.
         """
         scores = self.match.grid(self.keys, self.match.asked(queries[0]))
@@ -144,19 +144,19 @@ class Placement:
             of, anchors, kinds = mentions.of_many(np.arange(len(mentions)))
             pairs = torch.from_numpy(np.stack([anchors, of, kinds])).to(scores.device)
             scores += self.mentions(pairs, *scores.shape)
-        if childless:
-            scores[self.childless_rows] += childless
+        if leaf_bonus:
+            scores[self.leaf_rows] += leaf_bonus
         return scores.index_fill_(0, self.closed, -torch.inf)
 
     def blocks(
-        self, queries: Tensor, mentions: Mentions | None = None, childless: float = 0.0
+        self, queries: Tensor, mentions: Mentions | None = None, leaf_bonus: float = 0.0
     ) -> Iterator[tuple[int, Tensor]]:
         """The scores of a few queries at a time, each beside the first one's place."""
         size = min(256, max(1, CELLS // len(self.keys)))
         for start in range(0, queries.shape[1], size):
             stop = min(start + size, queries.shape[1])
             own = None if mentions is None else mentions.between(start, stop)
-            yield start, self.scores(queries[:, start:stop], own, childless)
+            yield start, self.scores(queries[:, start:stop], own, leaf_bonus)
 
     def rank(
         self,
@@ -164,15 +164,15 @@ class Placement:
         top_k: int,
         mentions: Mentions | None = None,
         temperature: float = 1.0,
-        childless: float = 0.0,
+        leaf_bonus: float = 0.0,
     ) -> Ranking:
         """The best anchors; a score is the anchor's share of the softmax over all anchors.
 
-        What anchors without children gain, `childless`, counts in all of it.
+        What anchors without children gain, `leaf_bonus`, counts in all of it.
         """
         top_k = min(top_k, len(self.keys) - len(self.closed))
         anchors, scores, tempered = [], [], []
-        for _, block in self.blocks(queries, mentions, childless):
+        for _, block in self.blocks(queries, mentions, leaf_bonus):
             best, places = best_of(block, top_k)
             anchors.append(places.T)
             best, belief = self.match.log_match(best), self.match.log_match(block)
@@ -192,7 +192,7 @@ class Placement:
         parents: Sequence[Indices],
         ties: float = 0.0,
         mentions: Mentions | None = None,
-        childless: float = 0.0,
+        leaf_bonus: float = 0.0,
     ) -> list[NDArray[np.floating]]:
         """The rank of each true parent of each query, its other true parents left out.
 
@@ -200,7 +200,7 @@ class Placement:
         with a half, a network that scores all alike ranks in the middle, and not first.
         """
         ranks: list[NDArray[np.floating]] = []
-        for start, block in self.blocks(queries, mentions, childless):
+        for start, block in self.blocks(queries, mentions, leaf_bonus):
             ranks += ranks_in(block, parents[start : start + block.shape[1]], ties)
         return ranks
 

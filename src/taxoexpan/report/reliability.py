@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from taxoexpan.phrasing import percent
 from taxoexpan.placement import abstention, confidence, duplicates
-from taxoexpan.placement.calibrators import Trust
+from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.confidence import Reliability
 from taxoexpan.report.html import Bin, Column, Picture, Row, Table, Threshold, coverage, reliability
 
@@ -23,11 +23,11 @@ def threshold_at(told: Reliability, precision: float) -> Threshold | None:
     return Threshold(*found[0]) if found else None
 
 
-def trust_pictures(trust: Trust) -> list[Picture]:
+def trust_pictures(calibrators: Calibrators) -> list[Picture]:
     """The reliability diagram and the curve of coverage and precision, where they are known."""
-    if trust.calibration is None:
+    if calibrators.calibration is None:
         return []
-    told = trust.calibration.reliability
+    told = calibrators.calibration.reliability
     bins = [Bin(each.confidence, each.right, each.count) for each in told.bins]
     points = [(accepted, right) for _, accepted, right in told.coverage()]
     reached = (threshold_at(told, precision) for precision in MARKED)
@@ -64,20 +64,20 @@ def acceptance_table(told: Reliability) -> Table:
     return Table("What to accept", columns, rows, introduction)
 
 
-def gaps(trust: Trust, leaves: int) -> list[str]:
+def gaps(calibrators: Calibrators, leaves: int) -> list[str]:
     """What could not be learned of how far to trust the model, and why."""
     told = []
-    if trust.calibration is None:
+    if calibrators.calibration is None:
         told.append(
             f"How sure to be: that takes {confidence.FEWEST} leaves that are held out from the "
             f"training, and there were {leaves}. Suggestions have a score, but no confidence."
         )
-    if trust.belonging is None:
+    if calibrators.abstention is None:
         told.append(
             "Whether a new concept has a good place at all: that takes "
             f"{abstention.FEWEST} such leaves in branches that can be closed on trial."
         )
-    if trust.synonymy is None:
+    if calibrators.duplicates is None:
         told.append(
             "Whether a new concept is another name of one that is there: that takes "
             f"{duplicates.FEWEST} concepts with synonyms."

@@ -42,14 +42,16 @@ def details_of(taxonomy: Taxonomy, proposal: Proposal) -> Details:
 def _paragraphs(taxonomy: Taxonomy, proposal: Proposal) -> Iterator[str]:
     first, parents = proposal.first, proposal.parents
     if proposal.is_merge:
-        told = f"Likely another name of {first.parent.label} ({first.sureness:.2f})"
+        told = f"Likely another name of {first.parent.label} ({first.confidence_or_score:.2f})"
         if parents:
             told += f"; as a concept of its own it would go under {parents[0].parent.label}"
         yield f"{told}."
     if proposal.evidence is not None:
         yield in_words(proposal.evidence)
     if proposal.further:
-        names = [f"{each.parent.label} ({each.sureness:.2f})" for each in proposal.further]
+        names = [
+            f"{each.parent.label} ({each.confidence_or_score:.2f})" for each in proposal.further
+        ]
         yield f"It belongs under {listed(names)} as well."
     if proposal.moved:
         moved = [id for id in proposal.moves if id in proposal.moved]
@@ -102,7 +104,7 @@ def _others(proposal: Proposal) -> Iterator[Fact]:
     kinds = {MERGE: "other name", ALSO: "also under"}
     for suggestion in proposal.ranked[1:]:
         name = kinds.get(suggestion.kind, f"no. {suggestion.rank}")
-        yield f"{name}, {suggestion.sureness:.2f}", suggestion.path
+        yield f"{name}, {suggestion.confidence_or_score:.2f}", suggestion.path
 
 
 def inside(evidence: Evidence, other: str = "runner-up's") -> Iterator[Fact]:
@@ -126,7 +128,7 @@ def _added_up(parent: Concept, parts: Parts) -> str:
         "neighbours": parts.match,
         "likeness": parts.fusion,
         "mentions": parts.mentions,
-        "no child yet": parts.childless,
+        "no child yet": parts.leaf_bonus,
     }
     told = [f"{name} {signed(value)}" for name, value in terms.items() if round(value, 2)]
     return f"{signed(parts.total)} for {parent.label}: {', '.join(told)}"
@@ -134,7 +136,7 @@ def _added_up(parent: Concept, parts: Parts) -> str:
 
 def tree_of(taxonomy: Taxonomy, proposal: Proposal, evidence: Evidence) -> Tree:
     """The first parent's place and the runner-up's, each with the siblings that are nearest."""
-    sure = {each.parent.id: each.sureness for each in proposal.parents}
+    sure = {each.parent.id: each.confidence_or_score for each in proposal.parents}
     first, second = evidence.first, evidence.support[1] if len(evidence.support) > 1 else None
     above = second.path if second is not None else ()
     place = place_of(first, sure.get(first.parent.id), above)

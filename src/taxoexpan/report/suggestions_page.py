@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from taxoexpan.explain import Evidence
-from taxoexpan.phrasing import colophon, counted, percent
-from taxoexpan.placement.calibrators import Trust
+from taxoexpan.phrasing import colophon, percent, pluralize
+from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.suggestions import Suggestion
 from taxoexpan.report.concept_proposals import Proposal, proposals_of, told_apart
 from taxoexpan.report.html import (
@@ -36,7 +36,7 @@ def suggestions_page(
     taxonomy: Taxonomy,
     suggestions: Sequence[Suggestion],
     evidence: Sequence[Evidence],
-    trust: Trust,
+    calibrators: Calibrators,
     title: str,
     made: datetime,
     present: Sequence[tuple[Concept, Concept]] = (),
@@ -48,17 +48,19 @@ def suggestions_page(
     `added` is what was written into the taxonomy, if it was.
     """
     proposals = proposals_of(suggestions, evidence, () if added is None else added.moves)
-    sections: list[Section] = [_key_figures(proposals, trust, present, added)]
+    sections: list[Section] = [_key_figures(proposals, calibrators, present, added)]
     if proposals:
         sections += [
-            Text("How to read this", _reading(trust)),
-            _table(taxonomy, proposals, trust, added),
-            *trust_pictures(trust),
-            _histogram(proposals, trust),
+            Text("How to read this", _reading(calibrators)),
+            _table(taxonomy, proposals, calibrators, added),
+            *trust_pictures(calibrators),
+            _histogram(proposals, calibrators),
         ]
     if present:
         sections.append(already_there(taxonomy, present))
-    told = f"{counted(len(proposals), 'new concept')} for a taxonomy of {len(taxonomy):,} concepts"
+    told = (
+        f"{pluralize(len(proposals), 'new concept')} for a taxonomy of {len(taxonomy):,} concepts"
+    )
     return Page(title, told, sections, colophon(made))
 
 
@@ -67,13 +69,13 @@ def already_told(present: Sequence[tuple[Concept, Concept]]) -> str:
     return f"{len(present):,} more {'was' if len(present) == 1 else 'were'} there already"
 
 
-def _measure(trust: Trust) -> str:
-    return "score" if trust.calibration is None else "confidence"
+def _measure(calibrators: Calibrators) -> str:
+    return "score" if calibrators.calibration is None else "confidence"
 
 
 def _key_figures(
     proposals: Sequence[Proposal],
-    trust: Trust,
+    calibrators: Calibrators,
     present: Sequence[tuple[Concept, Concept]],
     added: Additions | None,
 ) -> Figures:
@@ -81,46 +83,48 @@ def _key_figures(
     remarks = [already_told(present)] if present else []
     if added is not None:
         remarks.insert(0, f"{len(added.concepts):,} of them added")
-        moved = f"{counted(len(added.moves), 'known concept')} moved below them"
+        moved = f"{pluralize(len(added.moves), 'known concept')} moved below them"
         remarks += [moved] if added.moves else []
     shown = [Figure("New concepts", len(proposals), "; ".join(remarks))]
     if not proposals:
         return Figures("", shown)
-    even, high = (sum(each.first.sureness >= least for each in proposals) for least in (EVEN, HIGH))
-    name = f"{_measure(trust).capitalize()} of {EVEN} or more"
+    even, high = (
+        sum(each.first.confidence_or_score >= least for each in proposals) for least in (EVEN, HIGH)
+    )
+    name = f"{_measure(calibrators).capitalize()} of {EVEN} or more"
     share = percent(even / len(proposals))
     shown.append(Figure(name, even, f"{share}; {high:,} of {HIGH} or more"))
     merged = sum(each.is_merge for each in proposals)
     homeless = sum(each.is_homeless for each in proposals)
     shown += [
         Figure("Likely other names", "–", "too few synonyms to learn that from")
-        if trust.synonymy is None
+        if calibrators.duplicates is None
         else Figure("Likely other names", merged, "of concepts that are there"),
         Figure("Without a good place", "–", "too few leaves to learn that from")
-        if trust.belonging is None
+        if calibrators.abstention is None
         else Figure("Without a good place", homeless, "anywhere in the taxonomy"),
     ]
     return Figures("", shown)
 
 
-def _reading(trust: Trust) -> list[str]:
+def _reading(calibrators: Calibrators) -> list[str]:
     """What the columns mean, in words."""
     told = (
         "Each new concept was compared with every concept of the taxonomy. Shown is the parent "
         "that the model holds likeliest"
     )
-    if trust.synonymy is not None:
+    if calibrators.duplicates is not None:
         told += ", or the concept that the new one is likely another name of"
     told += ". "
-    if trust.belonging is not None:
+    if calibrators.abstention is not None:
         told += "Where nothing is a good place, it is what comes nearest. "
-    if trust.calibration is None:
+    if calibrators.calibration is None:
         told += (
             "The score is its share of the model's belief over all concepts. It orders the "
             "suggestions, but is no probability: the taxonomy has too few leaves to learn one."
         )
     else:
-        leaves = len(trust.calibration.reliability.right)
+        leaves = len(calibrators.calibration.reliability.right)
         told += (
             f"The confidence is the probability that this is right, measured on {leaves:,} known "
             "concepts whose parents were hidden from the model."
@@ -129,14 +133,17 @@ def _reading(trust: Trust) -> list[str]:
 
 
 def _table(
-    taxonomy: Taxonomy, proposals: Sequence[Proposal], trust: Trust, added: Additions | None
+    taxonomy: Taxonomy,
+    proposals: Sequence[Proposal],
+    calibrators: Calibrators,
+    added: Additions | None,
 ) -> Table:
     """A row a new concept."""
     columns = [
         Column("New concept"),
         Column("Proposal"),
         Column("Place", "path"),
-        Column(_measure(trust).capitalize(), "share"),
+        Column(_measure(calibrators).capitalize(), "share"),
         Column("Runner-up"),
     ]
     taken = {concept.id for concept in added.concepts} if added is not None else set()
@@ -147,7 +154,7 @@ def _table(
             each.query.label,
             _in_words(each),
             each.first.path,
-            each.first.sureness,
+            each.first.confidence_or_score,
             told_apart(each.ranked[1], each.first) if len(each.ranked) > 1 else None,
         ]
         if added is not None:
@@ -181,13 +188,13 @@ def _in_words(proposal: Proposal) -> str:
     return "add under"
 
 
-def _histogram(proposals: Sequence[Proposal], trust: Trust) -> Picture:
+def _histogram(proposals: Sequence[Proposal], calibrators: Calibrators) -> Picture:
     """How sure the first suggestions are."""
     counts = [0] * BARS
     for each in proposals:
-        counts[min(int(each.first.sureness * BARS), BARS - 1)] += 1
+        counts[min(int(each.first.confidence_or_score * BARS), BARS - 1)] += 1
     edges = [bar / BARS for bar in range(BARS + 1)]
-    measure = _measure(trust)
+    measure = _measure(calibrators)
     return Picture(
         "How sure are these suggestions?", histogram(edges, counts, measure, "new concepts")
     )

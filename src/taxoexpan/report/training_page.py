@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from taxoexpan.config import Configuration, load_preset
+from taxoexpan.config import Config, load_preset
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import colophon, listed, percent
 from taxoexpan.report.html import Chart, Figure, Figures, Page, Picture, Section, Text, training
@@ -20,17 +20,17 @@ def training_page(model: TaxoExpan, title: str, made: datetime) -> Page:
 
     A model that was loaded has no curves: only a training knows them.
     """
-    record, trust = model.training, model.trust
+    record, calibrators = model.training, model.calibrators
     validation = record["validation"]
     sections: list[Section] = [_key_figures(record), Text("How it was trained", _made_from(model))]
     if model.history is not None:
         sections.append(Picture("Training", _curves(model.history)))
     if validation is not None:
         sections.append(_validation(validation, record["concepts"]))
-    sections += trust_pictures(trust)
-    if trust.calibration is not None:
-        sections.append(acceptance_table(trust.calibration.reliability))
-    missing = gaps(trust, 0 if validation is None else validation["queries"])
+    sections += trust_pictures(calibrators)
+    if calibrators.calibration is not None:
+        sections.append(acceptance_table(calibrators.calibration.reliability))
+    missing = gaps(calibrators, 0 if validation is None else validation["queries"])
     if missing:
         sections.append(Text("What could not be learned", missing))
     told = f"Learned from {record['concepts']:,} concepts and {record['relations']:,} relations"
@@ -61,7 +61,7 @@ def _duration(seconds: float) -> str:
 
 def _made_from(model: TaxoExpan) -> list[str]:
     """The settings and the machine, in words."""
-    record, c = model.training, model.configuration
+    record, c = model.training, model.config
     versions = [f"{name} {number}" for name, number in record["versions"].items()]
     return [
         f"Preset {model.preset}{_changes(model.preset, c)}, seed {model.seed}; vectors by "
@@ -71,9 +71,9 @@ def _made_from(model: TaxoExpan) -> list[str]:
     ]
 
 
-def _changes(preset: str, configuration: Configuration) -> str:
+def _changes(preset: str, config: Config) -> str:
     """The settings that are not the preset's; the vectors are told apart from them."""
-    usual, own = asdict(load_preset(preset)), asdict(configuration)
+    usual, own = asdict(load_preset(preset)), asdict(config)
     changed = [f"{n} {own[n]}" for n in own if own[n] != usual[n] and n != "features"]
     return f" with {listed(changed)}" if changed else ""
 

@@ -76,7 +76,7 @@ def scored(request: pytest.FixtureRequest) -> Scored:
 
 def test_confidences_come_from_the_calibration_of_the_model(scored: Scored) -> None:
     pantry, scores, model = large_pantry(), scored.fold.scores, scored.model
-    calibration = model.trust.calibration
+    calibration = model.calibrators.calibration
     assert calibration is not None
     firsts = 0
     for row, concept in enumerate(scores.concepts.tolist()):
@@ -155,4 +155,4 @@ def test_a_relation_without_another_possible_parent_is_left_out() -> None:
 def test_the_model_must_be_validated_on_single_leaves() -> None:
     with pytest.raises(ConfigurationError, match="remove the setting validation"):
         ModelOptions(settings={"validation": "growth"}).new_model()
-    assert ModelOptions().new_model().configuration.validation == "leaves"
+    assert ModelOptions().new_model().config.validation == "leaves"

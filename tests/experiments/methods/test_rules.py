@@ -64,7 +64,7 @@ def test_other_concepts_can_be_anchors_than_those_that_were_fitted(
     expected, _, _ = scores_of(kind(), taxonomy, seed)
     method = kind()
     scores_of(method, Taxonomy([Concept("a", "a"), Concept("b", "b")], [("a", "b")]), seed)
-    method.place_in(taxonomy, vectors_of(len(taxonomy), seed))
+    method.set_anchors(taxonomy, vectors_of(len(taxonomy), seed))
     assert torch.equal(method.score(vectors_of(3, seed + 1)), expected)
 
 

@@ -11,69 +11,84 @@ from taxoexpan.experiments.paper.experiment import (
     PICTURES,
     SEMEVAL,
     TABLES,
-    Cell,
-    all_cells,
-    find_cells,
+    Experiment,
+    all_experiments,
+    find_experiments,
 )
 
 
-@pytest.mark.parametrize("cell", all_cells(), ids=lambda cell: cell.name)
-def test_every_cell_makes_a_method(cell: Cell) -> None:
-    if cell.method:
-        make_method(cell.method, **cell.settings)
+@pytest.mark.parametrize("experiment", all_experiments(), ids=lambda experiment: experiment.name)
+def test_every_experiment_makes_a_method(experiment: Experiment) -> None:
+    if experiment.method:
+        make_method(experiment.method, **experiment.settings)
     else:
-        assert cell.published
-    assert 0 <= cell.noise < 1
-    assert 0 < cell.share <= 1
-    assert cell.title
+        assert experiment.published
+    assert 0 <= experiment.noise < 1
+    assert 0 < experiment.share <= 1
+    assert experiment.title
 
 
-def test_no_two_cells_are_alike_in_a_table() -> None:
-    cells = all_cells()
-    assert len({cell.name for cell in cells}) == len(cells)
-    assert len({(cell.group, cell.title) for cell in cells}) == len(cells)
-    assert max(Counter((cell.group, cell.order) for cell in cells).values()) == 1
+def test_no_two_experiments_are_alike_in_a_table() -> None:
+    experiments = all_experiments()
+    assert len({experiment.name for experiment in experiments}) == len(experiments)
+    assert len({(experiment.group, experiment.title) for experiment in experiments}) == len(
+        experiments
+    )
+    assert (
+        max(Counter((experiment.group, experiment.order) for experiment in experiments).values())
+        == 1
+    )
 
 
 def test_tables_have_their_published_figures() -> None:
     """Table 2 but for what the paper has not, and Table 3."""
     own = {"main/popularity", "main/taxoexpan-best", "main/taxoexpan-best-leaves"}
-    published = [cell for cell in find_cells(["main", "ablation"]) if cell.name not in own]
+    published = [
+        experiment
+        for experiment in find_experiments(["main", "ablation"])
+        if experiment.name not in own
+    ]
     assert len(published) == 6 + 12
-    for cell in published:
-        assert set(FIGURES) <= set(cell.published), cell.name
-        assert 0 < cell.published["hit_at_1"] < cell.published["hit_at_3"] < 1
-        assert 0 < cell.published["mrr"] < 1 < cell.published["mr"]
-    assert not any(cell.published for cell in find_cells(sorted(own)))
+    for experiment in published:
+        assert set(FIGURES) <= set(experiment.published), experiment.name
+        assert 0 < experiment.published["hit_at_1"] < experiment.published["hit_at_3"] < 1
+        assert 0 < experiment.published["mrr"] < 1 < experiment.published["mr"]
+    assert not any(experiment.published for experiment in find_experiments(sorted(own)))
 
 
-def test_every_cell_is_in_a_table_and_every_picture_has_cells() -> None:
-    assert {cell.group for cell in all_cells()} == {*TABLES, SEMEVAL}
-    assert all(find_cells([pattern]) for pattern in PICTURES.values())
+def test_every_experiment_is_in_a_table_and_every_picture_has_experiments() -> None:
+    assert {experiment.group for experiment in all_experiments()} == {*TABLES, SEMEVAL}
+    assert all(find_experiments([pattern]) for pattern in PICTURES.values())
 
 
 def test_the_ablation_has_the_papers_twelve_rows_in_order() -> None:
-    rows = find_cells(["ablation"])
-    assert [cell.order for cell in rows] == list(range(1, 13))
+    rows = find_experiments(["ablation"])
+    assert [experiment.order for experiment in rows] == list(range(1, 13))
     parts = {
-        (cell.settings["propagation"], cell.settings["readout"], cell.settings["matching"][:3])
-        for cell in rows
+        (
+            experiment.settings["propagation"],
+            experiment.settings["readout"],
+            experiment.settings["matching"][:3],
+        )
+        for experiment in rows
     }
     assert len(parts) == 12
-    assert rows[10].published.items() <= find_cells(["main/taxoexpan"])[0].published.items()
+    assert rows[10].published.items() <= find_experiments(["main/taxoexpan"])[0].published.items()
 
 
-def test_cells_are_found_by_name_group_and_pattern() -> None:
-    assert [cell.name for cell in find_cells(["main/taxoexpan"])] == ["main/taxoexpan"]
-    assert all(cell.group == "loss" for cell in find_cells(["loss"]))
-    assert len(find_cells(["ablation/*-mlp"])) == 8
-    both = find_cells(["main/taxoexpan", "main"])
-    assert len(both) == len(find_cells(["main"]))
+def test_experiments_are_found_by_name_group_and_pattern() -> None:
+    assert [experiment.name for experiment in find_experiments(["main/taxoexpan"])] == [
+        "main/taxoexpan"
+    ]
+    assert all(experiment.group == "loss" for experiment in find_experiments(["loss"]))
+    assert len(find_experiments(["ablation/*-mlp"])) == 8
+    both = find_experiments(["main/taxoexpan", "main"])
+    assert len(both) == len(find_experiments(["main"]))
     assert both[0].name == "main/taxoexpan"
 
 
-def test_an_unknown_cell_is_refused_with_the_groups_that_there_are() -> None:
+def test_an_unknown_experiment_is_refused_with_the_groups_that_there_are() -> None:
     with pytest.raises(
         ConfigurationError, match=r"'tabel'; there are ablation, loss, main, .*list"
     ):
-        find_cells(["main", "tabel"])
+        find_experiments(["main", "tabel"])

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.experiments.paper.experiment import PICTURES, find_cells
+from taxoexpan.experiments.paper.experiment import PICTURES, find_experiments
 from taxoexpan.experiments.paper.figures import DRAWN, draw, picture
 from taxoexpan.experiments.paper.results_page import report_text
-from taxoexpan.experiments.paper.run_record import folder_of
-from taxoexpan.training.metrics import metrics_of
+from taxoexpan.experiments.paper.run_record import run_folder
+from taxoexpan.training.metrics import compute_metrics
 
 pytest.importorskip("matplotlib")
 
@@ -26,20 +26,20 @@ def make_runs(
     name: str = "made up",
     seeds: Sequence[int] = (0, 1),
 ) -> None:
-    """Folders as if the cells had been run, where they were not."""
+    """Folders as if the experiments had been run, where they were not."""
     task = cast(Any, SimpleNamespace(name=name, features=features))
-    for place, cell in enumerate(find_cells([pattern])):
+    for place, experiment in enumerate(find_experiments([pattern])):
         for seed in seeds:
-            folder = folder_of(runs, task, cell, seed)
+            folder = run_folder(runs, task, experiment, seed)
             if folder.exists():
                 continue
             folder.mkdir(parents=True)
             ranks = [np.array([1.0 + place + seed]), np.array([2.0, 40.0]), np.array([500.0])]
             record = {
-                "cell": {"name": cell.name, "title": cell.title},
+                "experiment": {"name": experiment.name, "title": experiment.title},
                 "seed": seed,
                 "task": {"name": name, "features": features, "sha256": f"{name}-{features}"},
-                "test": metrics_of(ranks).as_dict(),
+                "test": compute_metrics(ranks).as_dict(),
                 "relations": 1000 * (place + 1),
                 "seconds_to_fit": 2.0 * place + 1,
                 "seconds_to_place": {"a machine": 0.5, "another": 4.0},
@@ -51,11 +51,11 @@ def make_runs(
             np.savez(folder / "ranks.npz", test=np.concatenate(ranks), test_counts=counts)
 
 
-def change_figure(runs: Path, cell: str, figure: str, value: float) -> None:
-    """Let all runs of a cell have come to this."""
+def change_figure(runs: Path, experiment: str, figure: str, value: float) -> None:
+    """Let all runs of an experiment have this result."""
     for file in runs.glob("*/*/*/run.json"):
         record = json.loads(file.read_text(encoding="utf-8"))
-        if record["cell"]["name"] == cell:
+        if record["experiment"]["name"] == experiment:
             record["test"][figure] = value
             file.write_text(json.dumps(record), encoding="utf-8")
 
@@ -90,7 +90,7 @@ def test_a_point_of_the_sensitivity_is_the_mean_over_seeds(tmp_path: Path) -> No
     axes = draw("sensitivity", tmp_path).axes
     curves = [line for line, _, _ in axes[1].containers]
     assert [line.get_xdata().tolist() for line in curves] == [[1, 2, 4, 6, 8]] * 3
-    # Of three queries the first is found by seed 0 of the first cell alone.
+    # Of three queries the first is found by seed 0 of the first experiment alone.
     first, _, (bars,) = axes[0].containers[0]
     assert first.get_ydata()[0] == pytest.approx((1 / 3 + 0) / 2)
     low, high = bars.get_segments()[0][:, 1]
@@ -232,8 +232,12 @@ def test_a_table_of_other_tables_runs_is_not_on_the_page(tmp_path: Path) -> None
 def test_equal_figures_are_equal_in_the_order(tmp_path: Path) -> None:
     make_runs(tmp_path, "main/closest-*")
     make_runs(tmp_path, "main/parent-mlp")
-    for cell, value in (("closest-parent", 0.5), ("closest-neighbor", 0.5), ("parent-mlp", 0.9)):
-        change_figure(tmp_path, f"main/{cell}", "mrr", value)
+    for experiment, value in (
+        ("closest-parent", 0.5),
+        ("closest-neighbor", 0.5),
+        ("parent-mlp", 0.9),
+    ):
+        change_figure(tmp_path, f"main/{experiment}", "mrr", value)
     # Of three pairs two are as in the paper, and one is undecided.
     told = "ParentMLP > Closest-Parent = Closest-Neighbor (83% of the pairs as in the paper)"
     assert f"- made-up-static: {told}" in report_text(tmp_path, ".", "")
@@ -248,7 +252,11 @@ def test_the_page_says_how_it_was_made(tmp_path: Path) -> None:
     assert "\n\nWhat we think of it.\n\n" in page
     assert "reproduce figure loss --vectors SPEC" in page
     assert "popularity has mean rank 1,554 instead of 826 on MAG-CS" in page
-    networks = [cell for cell in find_cells(["*"]) if cell.settings.get("preset") == "paper"]
+    networks = [
+        experiment
+        for experiment in find_experiments(["*"])
+        if experiment.settings.get("preset") == "paper"
+    ]
     assert {(c.settings["learning_rate"], c.settings["batch_size"]) for c in networks} == {
         (0.0015, 256)
     }

@@ -11,21 +11,21 @@ import pytest
 from splits import pantry_task
 
 from taxoexpan.errors import FormatError
-from taxoexpan.experiments.methods.method import ranks_by
+from taxoexpan.experiments.methods.method import true_ranks_by
 from taxoexpan.experiments.methods.method_registry import make_method
 from taxoexpan.experiments.methods.rules import ClosestNeighbor
 from taxoexpan.experiments.paper import runner
-from taxoexpan.experiments.paper.experiment import Cell
-from taxoexpan.experiments.paper.result_tables import number, spelled, table_text
-from taxoexpan.experiments.paper.run_record import folder_of, read_run, runs_of
-from taxoexpan.experiments.paper.runner import run_cell, run_cells
+from taxoexpan.experiments.paper.experiment import Experiment
+from taxoexpan.experiments.paper.result_tables import format_mean, number, table_text
+from taxoexpan.experiments.paper.run_record import read_run, run_folder, runs_of
+from taxoexpan.experiments.paper.runner import run_experiment, run_experiments
 from taxoexpan.experiments.paper.task import Task
-from taxoexpan.training.loop import SILENT, Report
-from taxoexpan.training.metrics import metrics_of
+from taxoexpan.training.loop import SILENT, TrainingLog
+from taxoexpan.training.metrics import compute_metrics
 
-CLOSEST = Cell("test/closest", 0, "Closest-Parent", "closest-parent")
-SMALL = {"preset": "best", "epochs": 3, "hidden": 8, "output": 16, "drawn": 32}
-NETWORK = Cell("test/network", 1, "TaxoExpan", "taxoexpan", SMALL)
+CLOSEST = Experiment("test/closest", 0, "Closest-Parent", "closest-parent")
+SMALL = {"preset": "best", "epochs": 3, "hidden_dim": 8, "embedding_dim": 16, "num_negatives": 32}
+NETWORK = Experiment("test/network", 1, "TaxoExpan", "taxoexpan", SMALL)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
 
 
 def test_a_run_keeps_everything_in_its_folder(task: Task, tmp_path: Path) -> None:
-    run = run_cell(NETWORK, task, 5, tmp_path / "cell" / "5")
+    run = run_experiment(NETWORK, task, 5, tmp_path / "experiment" / "5")
     assert sorted(path.name for path in run.folder.iterdir()) == [
         "log.jsonl",
         "ranks.npz",
@@ -42,7 +42,7 @@ def test_a_run_keeps_everything_in_its_folder(task: Task, tmp_path: Path) -> Non
     ]
     record = json.loads((run.folder / "run.json").read_text(encoding="utf-8"))
     assert record == run.record == read_run(run.folder).record
-    assert record["cell"]["settings"] == SMALL
+    assert record["experiment"]["settings"] == SMALL
     assert (record["seed"], record["task"]["sha256"]) == (5, task.digest())
     assert (record["concepts"], record["relations"]) == (73, 72)
     lines = (run.folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
@@ -56,28 +56,28 @@ def test_a_run_keeps_everything_in_its_folder(task: Task, tmp_path: Path) -> Non
 
 
 def test_kept_ranks_are_those_of_the_method(task: Task, tmp_path: Path) -> None:
-    run = run_cell(CLOSEST, task, 0, tmp_path / "0")
+    run = run_experiment(CLOSEST, task, 0, tmp_path / "0")
     method = make_method("closest-parent")
     method.fit(task.problem, 0, SILENT)
     for which, queries in (("test", task.test), ("validation", task.problem.validation)):
-        expected = ranks_by(method, queries, len(task.problem.taxonomy))
+        expected = true_ranks_by(method, queries, len(task.problem.taxonomy))
         for one, other in zip(run.ranks(which), expected, strict=True):
             np.testing.assert_array_equal(one, other)
-        assert run.record[which] == metrics_of(expected).as_dict()
-    assert run.metrics == metrics_of(run.ranks())
+        assert run.record[which] == compute_metrics(expected).as_dict()
+    assert run.metrics == compute_metrics(run.ranks())
 
 
 def test_changed_taxonomies_are_learned_from(task: Task, tmp_path: Path) -> None:
-    noisy = run_cell(replace(CLOSEST, noise=0.5), task, 0, tmp_path / "noisy")
-    fewer = run_cell(replace(CLOSEST, share=0.5), task, 0, tmp_path / "fewer")
+    noisy = run_experiment(replace(CLOSEST, noise=0.5), task, 0, tmp_path / "noisy")
+    fewer = run_experiment(replace(CLOSEST, share=0.5), task, 0, tmp_path / "fewer")
     assert (noisy.record["concepts"], fewer.record["concepts"]) == (73, 41)
     assert noisy.record["task"] == fewer.record["task"]
 
 
 def test_nothing_runs_twice(task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cells = [CLOSEST, Cell("test/popularity", 1, "popularity", "popularity")]
-    done = list(run_cells(cells, task, 2, tmp_path))
-    order = [(run.record["cell"]["method"], run.record["seed"]) for _, run in done]
+    experiments = [CLOSEST, Experiment("test/popularity", 1, "popularity", "popularity")]
+    done = list(run_experiments(experiments, task, 2, tmp_path))
+    order = [(run.record["experiment"]["method"], run.record["seed"]) for _, run in done]
     assert order == [
         ("closest-parent", 0),
         ("popularity", 0),
@@ -85,17 +85,17 @@ def test_nothing_runs_twice(task: Task, tmp_path: Path, monkeypatch: pytest.Monk
         ("popularity", 1),
     ]
     stamps = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
-    monkeypatch.setattr(runner, "run_cell", None)
-    again = list(run_cells(cells, task, 2, tmp_path))
+    monkeypatch.setattr(runner, "run_experiment", None)
+    again = list(run_experiments(experiments, task, 2, tmp_path))
     assert [run.record for _, run in again] == [run.record for _, run in done]
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == stamps
 
 
 def test_a_run_of_another_task_is_not_taken_for_this_ones(task: Task, tmp_path: Path) -> None:
-    list(run_cells([CLOSEST], task, 1, tmp_path))
+    list(run_experiments([CLOSEST], task, 1, tmp_path))
     other = replace(task, problem=replace(task.problem, vectors=-task.problem.vectors))
     with pytest.raises(FormatError, match=r"is of another task of the same name.*--runs"):
-        list(run_cells([CLOSEST], other, 1, tmp_path))
+        list(run_experiments([CLOSEST], other, 1, tmp_path))
 
 
 def test_an_interrupted_run_leaves_nothing(
@@ -104,37 +104,41 @@ def test_an_interrupted_run_leaves_nothing(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Report, "tell", stop)  # after an epoch, when there are weights to keep
+    monkeypatch.setattr(TrainingLog, "tell", stop)  # after an epoch, when there are weights to keep
     with pytest.raises(KeyboardInterrupt):
-        run_cell(NETWORK, task, 0, tmp_path / "runs" / "0")
-    monkeypatch.setattr(runner, "ranks_by", stop)
+        run_experiment(NETWORK, task, 0, tmp_path / "runs" / "0")
+    monkeypatch.setattr(runner, "true_ranks_by", stop)
     with pytest.raises(KeyboardInterrupt):
-        run_cell(CLOSEST, task, 0, tmp_path / "runs" / "0")
+        run_experiment(CLOSEST, task, 0, tmp_path / "runs" / "0")
     assert not list((tmp_path / "runs").iterdir())
 
 
 def test_it_is_told_what_begins_and_how_many_are_left(task: Task, tmp_path: Path) -> None:
     namesake = replace(CLOSEST, name="other/name", title="again")
-    other = Cell("test/popularity", 1, "popularity", "popularity")
+    other = Experiment("test/popularity", 1, "popularity", "popularity")
     told: list[tuple[str, int, int]] = []
 
-    def begin(cell: Cell, seed: int, left: int) -> None:
-        told.append((cell.title, seed, left))
+    def begin(experiment: Experiment, seed: int, left: int) -> None:
+        told.append((experiment.title, seed, left))
 
-    list(run_cells([other], task, 1, tmp_path))
-    done = list(run_cells([CLOSEST, namesake, other], task, 2, tmp_path, begin))
+    list(run_experiments([other], task, 1, tmp_path))
+    done = list(run_experiments([CLOSEST, namesake, other], task, 2, tmp_path, begin))
     assert told == [("Closest-Parent", 0, 2), ("Closest-Parent", 1, 1), ("popularity", 1, 0)]
     # A run that is shared goes by the name that was asked for.
-    assert [cell.title for cell, _ in done] == ["Closest-Parent", "again", "popularity"] * 2
+    assert [experiment.title for experiment, _ in done] == [
+        "Closest-Parent",
+        "again",
+        "popularity",
+    ] * 2
     assert done[0][1].record == done[1][1].record
 
 
 def test_epochs_are_shown_when_asked_for(
     task: Task, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    list(run_cells([NETWORK], task, 1, tmp_path / "silent"))
+    list(run_experiments([NETWORK], task, 1, tmp_path / "silent"))
     assert capsys.readouterr().err == ""
-    list(run_cells([NETWORK], task, 1, tmp_path / "shown", progress=True))
+    list(run_experiments([NETWORK], task, 1, tmp_path / "shown", progress=True))
     assert "epoch" in capsys.readouterr().err
 
 
@@ -148,7 +152,7 @@ def test_a_task_is_digested_once(
         return real(self)
 
     monkeypatch.setattr(Task, "digest", digest)
-    ((_, first), _) = run_cells([CLOSEST], task, 2, tmp_path)
+    ((_, first), _) = run_experiments([CLOSEST], task, 2, tmp_path)
     assert calls == ["pantry"]
     assert first.record["task"]["sha256"] == real(task)
 
@@ -186,7 +190,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "no task": spoil_record(lambda record: record.pop("task")),
     "a task of text": spoil_record(lambda record: record.update(task="pantry")),
     "no digest": spoil_record(lambda record: record["task"].pop("sha256")),
-    "no cell": spoil_record(lambda record: record.pop("cell")),
+    "no experiment": spoil_record(lambda record: record.pop("experiment")),
     "no figure": spoil_record(lambda record: record["test"].pop("mrr")),
     "a figure of text": spoil_record(lambda record: record["test"].update(mr="low")),
     "no device": spoil_record(lambda record: record.pop("device")),
@@ -203,12 +207,12 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_run_is_refused_everywhere(damage: str, task: Task, tmp_path: Path) -> None:
-    ((_, run),) = run_cells([CLOSEST], task, 1, tmp_path)
+    ((_, run),) = run_experiments([CLOSEST], task, 1, tmp_path)
     DAMAGES[damage](run.folder)
     refused = r"closest-parent-\w+/0: is no whole run \(.+\); delete it and run again"
     for use in (
         lambda: read_run(run.folder),
-        lambda: list(run_cells([CLOSEST], task, 1, tmp_path)),
+        lambda: list(run_experiments([CLOSEST], task, 1, tmp_path)),
         lambda: runs_of(tmp_path, CLOSEST),
         lambda: table_text([CLOSEST], tmp_path),
     ):
@@ -217,15 +221,15 @@ def test_a_damaged_run_is_refused_everywhere(damage: str, task: Task, tmp_path: 
 
 
 def test_a_file_in_the_place_of_a_run_is_refused(task: Task, tmp_path: Path) -> None:
-    place = folder_of(tmp_path, task, CLOSEST, 0)
+    place = run_folder(tmp_path, task, CLOSEST, 0)
     place.parent.mkdir(parents=True)
     place.touch()
     with pytest.raises(FormatError, match="is no whole run"):
-        list(run_cells([CLOSEST], task, 1, tmp_path))
+        list(run_experiments([CLOSEST], task, 1, tmp_path))
 
 
-def test_cells_with_equal_settings_share_their_runs(task: Task, tmp_path: Path) -> None:
-    list(run_cells([CLOSEST], task, 2, tmp_path))
+def test_experiments_with_equal_settings_share_their_runs(task: Task, tmp_path: Path) -> None:
+    list(run_experiments([CLOSEST], task, 2, tmp_path))
     namesake = replace(CLOSEST, name="other/name", order=9, title="again", published={"mr": 1})
     found = runs_of(tmp_path, namesake)
     assert list(found) == ["pantry-static"]
@@ -235,23 +239,25 @@ def test_cells_with_equal_settings_share_their_runs(task: Task, tmp_path: Path) 
 
 def test_settings_are_equal_when_what_they_come_to_is(task: Task, tmp_path: Path) -> None:
     def place(**settings: object) -> Path:
-        return folder_of(tmp_path, task, replace(NETWORK, settings=settings), 0)
+        return run_folder(tmp_path, task, replace(NETWORK, settings=settings), 0)
 
-    assert place(preset="paper") == place(preset="paper", drawn=30)
-    assert place(preset="paper") != place(preset="paper", drawn=31)
-    assert place(preset="paper") != folder_of(tmp_path, task, CLOSEST, 0)
+    assert place(preset="paper") == place(preset="paper", num_negatives=30)
+    assert place(preset="paper") != place(preset="paper", num_negatives=31)
+    assert place(preset="paper") != run_folder(tmp_path, task, CLOSEST, 0)
 
 
 def test_defaults_of_a_method_are_settings_too(
     task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def place(method: str, **settings: object) -> Path:
-        return folder_of(tmp_path, task, Cell("test/x", 0, "x", method, settings), 0)
+        return run_folder(tmp_path, task, Experiment("test/x", 0, "x", method, settings), 0)
 
     assert place("dist-xgboost") == place("dist-xgboost", depth=4)
     assert place("dist-xgboost") != place("dist-xgboost", depth=5)
     # ParentMLP has a default that no preset has.
-    assert place("parent-mlp", preset="paper") == place("parent-mlp", preset="paper", hidden=500)
+    assert place("parent-mlp", preset="paper") == place(
+        "parent-mlp", preset="paper", hidden_dim=500
+    )
     before = place("closest-neighbor")
     changed = property(lambda _: {"distance_of_no_children": 0.5})
     monkeypatch.setattr(ClosestNeighbor, "settings", changed)
@@ -259,7 +265,7 @@ def test_defaults_of_a_method_are_settings_too(
 
 
 def test_only_numbers_are_seeds(task: Task, tmp_path: Path) -> None:
-    ((_, run),) = run_cells([CLOSEST], task, 1, tmp_path)
+    ((_, run),) = run_experiments([CLOSEST], task, 1, tmp_path)
     for name in (".0.abc", "0.bak", "1 (copy)", "³"):
         run.folder.with_name(name).mkdir()
     assert [found.folder for found in runs_of(tmp_path, CLOSEST)["pantry-static"]] == [run.folder]
@@ -268,17 +274,17 @@ def test_only_numbers_are_seeds(task: Task, tmp_path: Path) -> None:
 
 
 def test_runs_are_in_the_order_of_their_seeds(task: Task, tmp_path: Path) -> None:
-    list(run_cells([CLOSEST], task, 11, tmp_path))
+    list(run_experiments([CLOSEST], task, 11, tmp_path))
     runs = runs_of(tmp_path, CLOSEST)["pantry-static"]
     assert [run.record["seed"] for run in runs] == list(range(11))
 
 
 def test_the_table_shows_published_ours_and_the_difference(task: Task, tmp_path: Path) -> None:
     published = {"mr": 1.5, "hit_at_1": 0.25, "hit_at_3": 0.5, "mrr": 0.75}
-    cells = [replace(CLOSEST, published=published), replace(NETWORK, title="never run")]
-    ((_, run),) = run_cells(cells[:1], task, 1, tmp_path)
+    experiments = [replace(CLOSEST, published=published), replace(NETWORK, title="never run")]
+    ((_, run),) = run_experiments(experiments[:1], task, 1, tmp_path)
     ours = run.record["test"]
-    text = table_text(cells, tmp_path)
+    text = table_text(experiments, tmp_path)
     assert "**pantry**, vectors `static`, 8 test queries" in text
     (row,) = [line for line in text.splitlines() if "Closest-Parent" in line]
     mine = [part.strip() for part in row.split("|")[2:-1]]
@@ -295,7 +301,7 @@ def test_the_table_shows_published_ours_and_the_difference(task: Task, tmp_path:
 
 def test_the_papers_deviation_is_shown_where_there_is_one(task: Task, tmp_path: Path) -> None:
     published = {"mr": 80.33, "mr_deviation": 5.47, "hit_at_1": 0.25, "hit_at_1_deviation": 0.0}
-    list(run_cells([CLOSEST], task, 1, tmp_path))
+    list(run_experiments([CLOSEST], task, 1, tmp_path))
     text = table_text([replace(CLOSEST, published=published)], tmp_path)
     (row,) = [line for line in text.splitlines() if "Closest-Parent" in line]
     parts = [part.strip() for part in row.split("|")]
@@ -304,13 +310,13 @@ def test_the_papers_deviation_is_shown_where_there_is_one(task: Task, tmp_path: 
 
 def test_runs_of_other_tables_alone_make_no_table(task: Task, tmp_path: Path) -> None:
     shared = replace(CLOSEST, name="other/closest")
-    own = [CLOSEST, Cell("test/popularity", 1, "popularity", "popularity")]
+    own = [CLOSEST, Experiment("test/popularity", 1, "popularity", "popularity")]
     one, two, three = (replace(task, name=name) for name in ("one", "two", "three"))
-    list(run_cells([shared], one, 1, tmp_path))
+    list(run_experiments([shared], one, 1, tmp_path))
     # Where there is nothing else, it is what there is to show.
     assert "**one**" in table_text(own, tmp_path)
-    list(run_cells(own, two, 1, tmp_path))
-    list(run_cells(own[1:], three, 1, tmp_path))
+    list(run_experiments(own, two, 1, tmp_path))
+    list(run_experiments(own[1:], three, 1, tmp_path))
     text = table_text(own, tmp_path)
     assert "**one**" not in text
     assert "**two**" in text
@@ -320,9 +326,9 @@ def test_runs_of_other_tables_alone_make_no_table(task: Task, tmp_path: Path) ->
 
 
 def test_several_seeds_have_a_deviation() -> None:
-    assert spelled("mr", [10.0, 12.0]) == "11.0 ± 1.4"
-    assert spelled("hit_at_1", [0.2, 0.2]) == ".200"
-    assert spelled("mrr", []) == "–"
+    assert format_mean("mr", [10.0, 12.0]) == "11.0 ± 1.4"
+    assert format_mean("hit_at_1", [0.2, 0.2]) == ".200"
+    assert format_mean("mrr", []) == "–"
     assert number("mrr", -0.04, sign=True) == "-.040"
 
 

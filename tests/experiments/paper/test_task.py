@@ -11,13 +11,19 @@ from splits import pantry_task, same_parents, write_split
 from taxoexpan.cli.main import main
 from taxoexpan.errors import FormatError, ModelError
 from taxoexpan.experiments.methods.method import Problem, Queries
-from taxoexpan.experiments.paper.perturb import rewired, sampled
+from taxoexpan.experiments.paper.perturb import rewire_relations, sample_leaves
 from taxoexpan.experiments.paper.split import read_split
-from taxoexpan.experiments.paper.task import Task, halved, load_task, make_task, task_content
+from taxoexpan.experiments.paper.task import (
+    Task,
+    load_task,
+    make_task,
+    task_bytes,
+    with_half_precision,
+)
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.placement.duplicates import Doubles
+from taxoexpan.placement.duplicates import DuplicateCandidates
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 
@@ -28,7 +34,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
 
 def kept(task: Task, folder: Path) -> Path:
     path = folder / "task.npz"
-    path.write_bytes(task_content(task))
+    path.write_bytes(task_bytes(task))
     return path
 
 
@@ -75,7 +81,8 @@ def test_a_task_keeps_what_may_be_another_name_of_what(task: Task, tmp_path: Pat
     assert task.doubles == {}
     assert load_task(kept(task, tmp_path)).doubles == {}
     doubles = {
-        part: Doubles(np.arange(8), np.linspace(-1, 1, 8)) for part in ("validation", "test")
+        part: DuplicateCandidates(np.arange(8), np.linspace(-1, 1, 8))
+        for part in ("validation", "test")
     }
     again = load_task(kept(replace(task, doubles=doubles), tmp_path)).doubles
     assert again.keys() == doubles.keys()
@@ -95,7 +102,9 @@ def test_a_task_keeps_what_may_be_another_name_of_what(task: Task, tmp_path: Pat
 def test_arrays_that_do_not_fit_are_refused_at_once(
     task: Task, name: str, value: np.ndarray | None, tmp_path: Path
 ) -> None:
-    doubles = {part: Doubles(np.arange(8), np.zeros(8)) for part in ("validation", "test")}
+    doubles = {
+        part: DuplicateCandidates(np.arange(8), np.zeros(8)) for part in ("validation", "test")
+    }
     path = kept(replace(task, doubles=doubles), tmp_path)
     with np.load(path) as arrays:
         changed = dict(arrays)
@@ -107,7 +116,7 @@ def test_arrays_that_do_not_fit_are_refused_at_once(
 
 @pytest.mark.parametrize("half", [False, True])
 def test_a_task_is_read_as_it_was_kept(task: Task, half: bool, tmp_path: Path) -> None:
-    given = halved(task) if half else task
+    given = with_half_precision(task) if half else task
     again = load_task(kept(given, tmp_path))
     assert (again.name, again.features, again.labels) == (given.name, given.features, given.labels)
     assert again.problem.taxonomy.ids == given.problem.taxonomy.ids
@@ -126,11 +135,11 @@ def test_a_task_is_read_as_it_was_kept(task: Task, half: bool, tmp_path: Path) -
 
 
 def test_half_precision_is_near_and_half_as_large(task: Task) -> None:
-    small = halved(task)
+    small = with_half_precision(task)
     assert not torch.equal(small.test.vectors, task.test.vectors)
     torch.testing.assert_close(small.test.vectors, task.test.vectors, atol=1e-3, rtol=1e-3)
-    assert len(task_content(small)) < 0.7 * len(task_content(task))
-    assert torch.equal(halved(small).problem.vectors, small.problem.vectors)
+    assert len(task_bytes(small)) < 0.7 * len(task_bytes(task))
+    assert torch.equal(with_half_precision(small).problem.vectors, small.problem.vectors)
 
 
 def test_the_digest_tells_every_change(task: Task, tmp_path: Path) -> None:
@@ -383,7 +392,7 @@ def chains(count: int = 2000) -> Task:
 @pytest.mark.parametrize("share", [0.1, 0.3])
 def test_about_the_share_of_relations_is_rewired_and_nothing_else(share: float) -> None:
     task = chains()
-    other = rewired(task, share, 1)
+    other = rewire_relations(task, share, 1)
     old, new = task.problem.taxonomy, other.problem.taxonomy
     assert new.ids == old.ids  # it could not be made if there were a cycle
     lost = set(old.relations) - set(new.relations)
@@ -394,14 +403,14 @@ def test_about_the_share_of_relations_is_rewired_and_nothing_else(share: float) 
     assert other.test is task.test
     assert other.problem.validation is task.problem.validation
     assert other.problem.vectors is task.problem.vectors
-    assert set(rewired(task, share, 1).problem.taxonomy.relations) == set(new.relations)
-    assert set(rewired(task, share, 2).problem.taxonomy.relations) != set(new.relations)
+    assert set(rewire_relations(task, share, 1).problem.taxonomy.relations) == set(new.relations)
+    assert set(rewire_relations(task, share, 2).problem.taxonomy.relations) != set(new.relations)
 
 
 @pytest.mark.parametrize("share", [0.2, 0.6])
 def test_a_share_of_the_leaves_stays_and_all_true_parents(share: float) -> None:
     task = chains()
-    other = sampled(task, share, 1)
+    other = sample_leaves(task, share, 1)
     old, new = task.problem.taxonomy, other.problem.taxonomy
     gone = set(old) - set(new)
     assert gone <= set(old.leaves)

@@ -5,7 +5,7 @@ import math
 import pytest
 from tinywordnet import write_wordnet
 
-from taxoexpan.experiments.semeval.merges import MergeScore, Proposed, score_merges, threshold
+from taxoexpan.experiments.semeval.merges import MergeCandidate, MergeScore, score_merges, threshold
 from taxoexpan.experiments.semeval.semeval_task import Placed, WordNet
 
 GOLD = {
@@ -40,8 +40,8 @@ def test_nothing_merged_has_no_precision(wordnets: list[WordNet]) -> None:
 
 
 def test_the_threshold_is_where_merges_do_best(wordnets: list[WordNet]) -> None:
-    right, wrong = Proposed("a", "tree#n#1", 3.0), Proposed("b", "cherry#n#1", 2.0)
-    last, worse = Proposed("d", "tree#n#1", 1.0), Proposed("c", "go#v#1", 0.0)
+    right, wrong = MergeCandidate("a", "tree#n#1", 3.0), MergeCandidate("b", "cherry#n#1", 2.0)
+    last, worse = MergeCandidate("d", "tree#n#1", 1.0), MergeCandidate("c", "go#v#1", 0.0)
     assert threshold([wrong, right, worse], GOLD, wordnets) == 3.0
     assert threshold([wrong, right, last, worse], GOLD, wordnets) == 1.0
     assert threshold([wrong, worse], GOLD, wordnets) == math.inf

@@ -10,12 +10,12 @@ from tinywordnet import write_task, write_wordnet
 
 from taxoexpan.cli.main import main
 from taxoexpan.errors import FormatError
-from taxoexpan.experiments.paper.experiment import find_cells
+from taxoexpan.experiments.paper.experiment import find_experiments
 from taxoexpan.experiments.paper.task import load_task
-from taxoexpan.experiments.semeval.score_table import Enrichment
+from taxoexpan.experiments.semeval.score_table import SemEvalResults
 from taxoexpan.experiments.semeval.semeval_task import Placed
 from taxoexpan.experiments.semeval.wu_palmer import WuPalmer
-from taxoexpan.features.mentions import FIRST
+from taxoexpan.features.mentions import MentionKind
 
 FIRST_WORD = "semeval/02-first-word"
 
@@ -49,7 +49,7 @@ def test_a_task_keeps_what_definitions_name(folder: Path) -> None:
     told = {labels[i]: [labels[j] for j in mentions.of_row.of(i)] for i in range(4)}
     assert told == {"entity": [], "tree": ["plant"], "cherry": ["tree"], "plant": ["tree"]}
     assert [labels[i] for i in asked.of_row.of(0)] == ["tree"]
-    assert asked.kinds.tolist() == [FIRST]
+    assert asked.kinds.tolist() == [MentionKind.FIRST_IN_DEFINITION]
 
 
 def test_the_table_has_both_parts_of_speech_and_what_others_published(
@@ -64,13 +64,13 @@ def test_the_table_has_both_parts_of_speech_and_what_others_published(
     # third concept has the wrong part of speech and no place.
     assert rows["FWFS"] == "| FWFS | 1.000 | .514 | .667 | 1.000 | .800 | .679 | 1 |"
     assert rows["ETF-FWFS"] == "| ETF-FWFS | – | .562 | – | 1.000 | – | .720 | quoted |"
-    assert len(rows) == len(find_cells(["semeval"]))
+    assert len(rows) == len(find_experiments(["semeval"]))
 
 
 def test_keys_need_both_parts(folder: Path, tmp_path: Path) -> None:
-    (cell,) = find_cells([FIRST_WORD])
-    both = Enrichment([cell], folder / "runs", folder, folder)
-    (key,) = both.keys("static joined", cell).values()
+    (experiment,) = find_experiments([FIRST_WORD])
+    both = SemEvalResults([experiment], folder / "runs", folder, folder)
+    (key,) = both.keys("static joined", experiment).values()
     assert {id: placed.synset for id, placed in key.items()} == {
         "test.1": "tree#n#1",
         "test.2": "run#v#1",
@@ -80,21 +80,21 @@ def test_keys_need_both_parts(folder: Path, tmp_path: Path) -> None:
     runs.mkdir()
     (runs / nouns).symlink_to(folder / "runs" / nouns)
     with pytest.raises(FormatError, match="no run on both semeval-nouns and semeval-verbs with"):
-        Enrichment([cell], runs, folder, folder)
+        SemEvalResults([experiment], runs, folder, folder)
     (runs / "copy").symlink_to(folder / "runs" / nouns)
     with pytest.raises(FormatError, match="is the same run as"):
-        Enrichment([cell], runs, folder, folder)
+        SemEvalResults([experiment], runs, folder, folder)
     with pytest.raises(FormatError, match="holds no run on semeval-nouns and semeval-verbs"):
-        Enrichment([cell], tmp_path / "nothing", folder, folder)
+        SemEvalResults([experiment], tmp_path / "nothing", folder, folder)
 
 
 def test_the_expected_similarity_decides_where_it_is_asked_to(folder: Path) -> None:
-    (cell,) = find_cells([FIRST_WORD])
-    both = Enrichment([cell], folder / "runs", folder, folder)
-    expected = replace(cell, decided="expected")
+    (experiment,) = find_experiments([FIRST_WORD])
+    both = SemEvalResults([experiment], folder / "runs", folder, folder)
+    expected = replace(experiment, decided="expected")
     (key,) = both.keys("static joined", expected).values()
     nouns = both.wordnets[0].taxonomy
-    run = both.by_features["static joined"][cell.name][0]["semeval-nouns"]
+    run = both.by_features["static joined"][experiment.name][0]["semeval-nouns"]
     ids, scores = run.best()
     similarity = WuPalmer(nouns)
     worth = {
@@ -109,7 +109,7 @@ def test_the_expected_similarity_decides_where_it_is_asked_to(folder: Path) -> N
 
 def test_what_is_likely_another_name_is_merged(folder: Path) -> None:
     """A run that knows of doubles: both halves have the concepts bush and sprint."""
-    (cell,) = find_cells([FIRST_WORD])
+    (experiment,) = find_experiments([FIRST_WORD])
     runs = folder / "merged"
     shutil.copytree(folder / "runs", runs)
     for part, doubles in {"nouns": "cherry#n#1", "verbs": "run#v#1"}.items():
@@ -120,10 +120,13 @@ def test_what_is_likely_another_name_is_merged(folder: Path) -> None:
             arrays[f"{half}_doubles"] = np.array([doubles])
             arrays[f"{half}_double_odds"] = np.array([1.0 if part == "nouns" else 2.0])
         np.savez_compressed(path, **arrays)
-    merged = replace(cell, decided="merged")
+    merged = replace(experiment, decided="merged")
     # The other runs do not know, and so they come to no key.
-    assert Enrichment([merged], folder / "runs", folder, folder).keys("static joined", merged) == {}
-    both = Enrichment([merged], runs, folder, folder)
+    assert (
+        SemEvalResults([merged], folder / "runs", folder, folder).keys("static joined", merged)
+        == {}
+    )
+    both = SemEvalResults([merged], runs, folder, folder)
     (key,) = both.keys("static joined", merged).values()
     # Sprint is merged with run in the training half too, and bush with nothing.
     assert key["test.2"] == Placed("run#v#1", "merge")

@@ -15,18 +15,18 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.joint.joint_placement import (
     Batch,
-    Newcomers,
+    NewConcepts,
     mentions_among,
     place_jointly,
 )
-from taxoexpan.placement.joint.new_parent_prior import Newness
-from taxoexpan.placement.joint.prior_learning import learn_newness
+from taxoexpan.placement.joint.new_parent_prior import NewParentPrior
+from taxoexpan.placement.joint.prior_learning import learn_new_parent_prior
 from taxoexpan.placement.joint.subtrees import removed_subtrees
-from taxoexpan.placement.ranking import Anchors, Placement
+from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 SIZE = 8
-EAGER = Newness(np.array([6.0, 0.0, 0.0]), 0.8)
+EAGER = NewParentPrior(np.array([6.0, 0.0, 0.0]), 0.8)
 """Makes most parents new ones."""
 
 
@@ -37,8 +37,8 @@ def unit(generator: torch.Generator, count: int) -> torch.Tensor:
 
 def drawn_network(seed: int, **changes: str) -> MatchingNetwork:
     """A network that has learned nothing, but scores far from evenly."""
-    configuration = load_preset("best", hidden=4, output=8, **changes)
-    network = MatchingNetwork(configuration, SIZE)
+    config = load_preset("best", hidden_dim=4, embedding_dim=8, **changes)
+    network = MatchingNetwork(config, SIZE)
     network.reset(torch.Generator().manual_seed(seed))
     with torch.no_grad():
         for weight in network.parameters():
@@ -50,7 +50,7 @@ def drawn_network(seed: int, **changes: str) -> MatchingNetwork:
 
 def drawn_batch(
     seed: int, count: int, network: MatchingNetwork, deprecated: tuple[int, ...] = ()
-) -> tuple[Placement, Newcomers]:
+) -> tuple[Ranker, NewConcepts]:
     """Thirty existing concepts, and some new ones."""
     generator = torch.Generator().manual_seed(seed)
     taxonomy = random_taxonomy(seed)
@@ -65,47 +65,45 @@ def drawn_batch(
         dice = np.random.default_rng(seed)
         drawn = dice.integers(0, (len(taxonomy) + count, 7), (count, 6, 2)).tolist()
         mentions = Mentions.from_rows([[(t, k) for t, k in row] for row in drawn])
-    placement = Placement(network, anchors, anchors.encode(network))
-    return placement, Newcomers(concepts, unit(generator, count), mentions)
+    ranker = Ranker(network, anchors, anchors.encode(network))
+    return ranker, NewConcepts(concepts, unit(generator, count), mentions)
 
 
-def reordered(new: Newcomers, known: int, order: list[int]) -> Newcomers:
+def reordered(new: NewConcepts, known: int, order: list[int]) -> NewConcepts:
     """The same batch, given in another order."""
     mentions = new.mentions
     if mentions is not None:
         places = np.concatenate([np.arange(known), known + np.argsort(order)])
-        mentions = mentions.among(places, np.array(order))
-    return Newcomers([new.concepts[i] for i in order], new.vectors[:, order], mentions)
+        mentions = mentions.reindex(places, np.array(order))
+    return NewConcepts([new.concepts[i] for i in order], new.vectors[:, order], mentions)
 
 
-@given(st.integers(0, 1000), st.integers(1, 12), st.sampled_from(["yes", "no"]))
+@given(st.integers(0, 1000), st.integers(1, 12), st.booleans())
 @settings(max_examples=25, deadline=None)
 def test_the_order_of_a_batch_does_not_matter_and_no_cycle_comes_of_it(
-    seed: int, count: int, mentions: str
+    seed: int, count: int, mentions: bool
 ) -> None:
-    network = drawn_network(seed, mentions=mentions)
-    placement, new = drawn_batch(seed, count, network)
+    network = drawn_network(seed, use_mentions=mentions)
+    ranker, new = drawn_batch(seed, count, network)
     order = np.random.default_rng(seed + 1).permutation(count).tolist()
-    known = len(placement.keys)
-    one = place_jointly(network, placement, new, [EAGER])
-    other = place_jointly(network, placement, reordered(new, known, order), [EAGER])
+    known = len(ranker.keys)
+    one = place_jointly(network, ranker, new, [EAGER])
+    other = place_jointly(network, ranker, reordered(new, known, order), [EAGER])
     names = [*range(known), *(known + place for place in order)]
     assert [names[p] for p in other.parents] == [one.parents[i] for i in order]
     assert np.array_equal(other.scores, one.scores[order])
     assert (one.rounds, one.settled) == (other.rounds, other.settled)
     # A cycle would be refused here.
-    grown = placement.anchors.taxonomy.expanded(
-        one.additions(placement.anchors.taxonomy, new.concepts)
-    )
+    grown = ranker.anchors.taxonomy.expanded(one.additions(ranker.anchors.taxonomy, new.concepts))
     assert len(grown) == known + count
     assert ((one.scores > 0) & (one.scores <= 1)).all()
 
 
 def plain_scores(
-    network: MatchingNetwork, placement: Placement, new: Newcomers, parents: list[int], query: int
+    network: MatchingNetwork, ranker: Ranker, new: NewConcepts, parents: list[int], query: int
 ) -> torch.Tensor:
     """The raw scores of all anchors in the grown taxonomy without the query: [N + Q]."""
-    old, known = placement.anchors.taxonomy, len(placement.keys)
+    old, known = ranker.anchors.taxonomy, len(ranker.keys)
     ids = [*old.ids, *(concept.id for concept in new.concepts)]
     own = known + query
     # What hangs on the query hangs on its parent where the query is not.
@@ -114,37 +112,37 @@ def plain_scores(
     others = [concept for i, concept in enumerate(new.concepts) if i != query]
     grown = old.expanded(Additions(others, relations))
     left = [i for i in range(len(ids)) if i != own]
-    vectors = placement.anchors.vectors
+    vectors = ranker.anchors.vectors
     both = torch.stack([vectors.names, vectors.heads[vectors.head_of]])
     both = torch.cat([both, new.vectors], dim=1)[:, left]
-    anchors = Anchors(grown, ConceptVectors.of(both), placement.anchors.siblings)
+    anchors = Anchors(grown, ConceptVectors.of(both), ranker.anchors.siblings)
     mentions = new.mentions
     if mentions is not None:
         places = np.full(len(ids), -1)
         places[left] = np.arange(len(left))
-        mentions = mentions.among(places, np.array([query]))
+        mentions = mentions.reindex(places, np.array([query]))
     asked = new.vectors[:, query : query + 1]
-    without = Placement(network, anchors, anchors.encode(network)).scores(asked, mentions)[:, 0]
+    without = Ranker(network, anchors, anchors.encode(network)).scores(asked, mentions)[:, 0]
     scores = torch.full((len(ids),), -torch.inf)
     scores[left] = without
     return scores
 
 
-@pytest.mark.parametrize("mentions", ["yes", "no"])
+@pytest.mark.parametrize("mentions", [True, False])
 @pytest.mark.parametrize("seed", range(4))
-def test_every_query_is_scored_in_the_taxonomy_that_it_is_not_in(seed: int, mentions: str) -> None:
-    network = drawn_network(seed, mentions=mentions)
-    placement, new = drawn_batch(seed, 7, network)
-    known = len(placement.keys)
+def test_every_query_is_scored_in_the_taxonomy_that_it_is_not_in(seed: int, mentions: bool) -> None:
+    network = drawn_network(seed, use_mentions=mentions)
+    ranker, new = drawn_batch(seed, 7, network)
+    known = len(ranker.keys)
     dice = np.random.default_rng(seed)
     # Chains, siblings and existing parents, each below an existing or an earlier one.
     parents = [
         int(dice.integers(0, known)) if i < 2 or dice.random() < 0.3 else known + i - 1 - i % 2
         for i in range(7)
     ]
-    look = Batch(network, placement, new).look(np.array(parents))
+    look = Batch(network, ranker, new).look(np.array(parents))
     for query in range(7):
-        plain = plain_scores(network, placement, new, parents, query)
+        plain = plain_scores(network, ranker, new, parents, query)
         assert torch.allclose(torch.from_numpy(look.among[query]).float(), plain[known:], atol=1e-4)
         assert look.anchors[query] == int(plain[:known].argmax())
         assert abs(look.best[query] - float(plain[:known].max())) < 1e-4
@@ -153,39 +151,39 @@ def test_every_query_is_scored_in_the_taxonomy_that_it_is_not_in(seed: int, ment
 
 def test_a_batch_of_one_goes_where_it_would_go_by_itself() -> None:
     network = drawn_network(0)
-    placement, new = drawn_batch(0, 1, network)
-    placed = place_jointly(network, placement, new, [EAGER])
-    ranking = placement.rank(new.vectors, 1)
+    ranker, new = drawn_batch(0, 1, network)
+    placed = place_jointly(network, ranker, new, [EAGER])
+    ranking = ranker.rank(new.vectors, 1)
     assert placed.parents.tolist() == ranking.anchors[:, 0].tolist()
     assert (placed.rounds, placed.settled) == (0, True)
 
 
 def test_no_new_concepts_have_no_parents() -> None:
     network = drawn_network(0)
-    placement, new = drawn_batch(0, 1, network)
-    none = Newcomers([], new.vectors[:, :0])
-    assert place_jointly(network, placement, none).parents.tolist() == []
+    ranker, new = drawn_batch(0, 1, network)
+    none = NewConcepts([], new.vectors[:, :0])
+    assert place_jointly(network, ranker, none).parents.tolist() == []
 
 
 def test_nothing_is_placed_below_what_is_deprecated() -> None:
     network = drawn_network(3)
-    placement, new = drawn_batch(3, 9, network)
-    first = place_jointly(network, placement, new).parents
-    taken = tuple(sorted({int(parent) for parent in first if parent < len(placement.keys)}))
-    placement, new = drawn_batch(3, 9, network, deprecated=taken)
-    assert not set(taken) & set(place_jointly(network, placement, new).parents.tolist())
+    ranker, new = drawn_batch(3, 9, network)
+    first = place_jointly(network, ranker, new).parents
+    taken = tuple(sorted({int(parent) for parent in first if parent < len(ranker.keys)}))
+    ranker, new = drawn_batch(3, 9, network, deprecated=taken)
+    assert not set(taken) & set(place_jointly(network, ranker, new).parents.tolist())
 
 
 def test_the_rounds_end_where_they_are_bounded() -> None:
     network = drawn_network(1)
-    placement, new = drawn_batch(1, 12, network)
-    assert place_jointly(network, placement, new, [EAGER], rounds=0).rounds == 0
-    placed = place_jointly(network, placement, new, [EAGER], rounds=1)
+    ranker, new = drawn_batch(1, 12, network)
+    assert place_jointly(network, ranker, new, [EAGER], rounds=0).rounds == 0
+    placed = place_jointly(network, ranker, new, [EAGER], rounds=1)
     assert (placed.rounds, placed.settled) == (1, False)
     # Once settled, further rounds find the same.
-    long = place_jointly(network, placement, new, [EAGER], rounds=50)
+    long = place_jointly(network, ranker, new, [EAGER], rounds=50)
     if long.settled:
-        more = place_jointly(network, placement, new, [EAGER], rounds=long.rounds + 9)
+        more = place_jointly(network, ranker, new, [EAGER], rounds=long.rounds + 9)
         assert more.parents.tolist() == long.parents.tolist()
 
 
@@ -215,28 +213,28 @@ def grocery() -> TaxoExpan:
 def test_a_family_of_a_kind_that_was_never_seen_is_put_together(grocery: TaxoExpan) -> None:
     concepts = [Concept(name, name) for name in ("bread", *(f"{sort} bread" for sort in SORTS))]
     network, known = grocery._fitted().network, len(grocery.taxonomy)
-    new = Newcomers(concepts, grocery._embed(concepts))
-    newness = learn_newness(network, grocery.placement)
-    placed = place_jointly(network, grocery.placement, new, newness)
-    alone = place_jointly(network, grocery.placement, new)
+    new = NewConcepts(concepts, grocery._embed(concepts))
+    prior = learn_new_parent_prior(network, grocery.ranker)
+    placed = place_jointly(network, grocery.ranker, new, prior)
+    alone = place_jointly(network, grocery.ranker, new)
     assert placed.parents[0] < known
     assert (placed.parents[1:] == known).sum() >= 4 > (alone.parents[1:] == known).sum()
 
 
 def test_the_same_seed_learns_the_same_newness(grocery: TaxoExpan) -> None:
-    network, placement = grocery._fitted().network, grocery.placement
-    one, other = (learn_newness(network, placement, seed=4) for _ in range(2))
+    network, ranker = grocery._fitted().network, grocery.ranker
+    one, other = (learn_new_parent_prior(network, ranker, seed=4) for _ in range(2))
     assert len(one) == 2
     assert [n.weights.tolist() for n in one] == [n.weights.tolist() for n in other]
 
 
 def test_a_taxonomy_without_subtrees_teaches_nothing_of_them() -> None:
     network = drawn_network(0)
-    placement, _ = drawn_batch(0, 1, network)
+    ranker, _ = drawn_batch(0, 1, network)
     flat = Taxonomy(
         [Concept(str(i), f"n{i}") for i in range(5)], [("0", str(i)) for i in range(1, 5)]
     )
-    vectors = placement.anchors.vectors.select(torch.arange(5))
+    vectors = ranker.anchors.vectors.select(torch.arange(5))
     anchors = Anchors(flat, vectors, 50)
     assert not removed_subtrees(flat, 9, 5, 20, 0).batches
-    assert learn_newness(network, Placement(network, anchors, anchors.encode(network))) == ()
+    assert learn_new_parent_prior(network, Ranker(network, anchors, anchors.encode(network))) == ()

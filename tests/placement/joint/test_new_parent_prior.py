@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from taxoexpan.placement.joint.new_parent_prior import Case, Look, Newness, pair_features
+from taxoexpan.placement.joint.new_parent_prior import Case, Look, NewParentPrior, pair_features
 from taxoexpan.taxonomy import Concept
 
 Floats = NDArray[np.float64]
@@ -41,7 +41,7 @@ def look_at(odds: list[float]) -> tuple[Look, Floats]:
 def test_the_weights_that_parents_were_drawn_by_are_found_again() -> None:
     dice, weights = np.random.default_rng(0), np.array([2.0, 1.5, -0.7])
     cases = [drawn_case(dice, int(dice.integers(3, 12)), weights) for _ in range(300)]
-    found = Newness.learn(cases)
+    found = NewParentPrior.learn(cases)
     assert found is not None
     assert np.allclose(found.weights, weights, atol=0.2)
     assert found.share == np.mean(np.concatenate([case.true.any(1) for case in cases]))
@@ -52,7 +52,7 @@ def test_the_weights_that_parents_were_drawn_by_are_found_again() -> None:
 def test_what_is_learned_gives_as_many_new_parents_as_there_were(seed: int) -> None:
     dice = np.random.default_rng(seed)
     cases = [drawn_case(dice, 8, np.array([1.0, 0.5, 0.0])) for _ in range(20)]
-    found = Newness.learn(cases)
+    found = NewParentPrior.learn(cases)
     assert found is not None
     expected, true = 0.0, 0
     for case in cases:
@@ -65,16 +65,16 @@ def test_what_is_learned_gives_as_many_new_parents_as_there_were(seed: int) -> N
 def test_where_no_parent_is_new_there_is_nothing_to_learn() -> None:
     case = drawn_case(np.random.default_rng(0), 5, np.zeros(3))
     loose = Case(case.look, case.features, np.zeros((5, 5), dtype=np.bool_))
-    assert Newness.learn([]) is None
-    assert Newness.learn([loose]) is None
+    assert NewParentPrior.learn([]) is None
+    assert NewParentPrior.learn([loose]) is None
 
 
 def test_a_batch_that_looks_like_a_family_gains_more_than_a_loose_one() -> None:
-    newness = Newness(np.zeros(3), 0.5)
+    prior = NewParentPrior(np.zeros(3), 0.5)
     gains = []
     for odds in ([3.0] * 6, [-3.0] * 6):
         look, features = look_at(odds)
-        applied = newness.applied(look, features)
+        applied = prior.applied(look, features)
         there = np.isfinite(applied)
         gains.append(np.unique((applied[there] - look.among[there] + np.log(5)).round(9)))
     assert [len(gain) for gain in gains] == [1, 1]
@@ -86,7 +86,7 @@ def test_few_concepts_tell_less_of_what_their_batch_is_like_than_many() -> None:
     gains = []
     for count in (2, 40):
         look, features = look_at([1.0] * count)
-        gains.append(float(Newness(np.zeros(3), 0.5).applied(look, features)[0, 1]) - 1)
+        gains.append(float(NewParentPrior(np.zeros(3), 0.5).applied(look, features)[0, 1]) - 1)
     assert 0 < gains[0] < gains[1] / 2
 
 

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.taxonomy.adjacency import Indices
-
-Floats = NDArray[np.float64]
+from taxoexpan.taxonomy.arrays import Floats, Indices
 
 
 @dataclass(frozen=True, eq=False)

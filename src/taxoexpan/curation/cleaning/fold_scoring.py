@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from taxoexpan.curation.cleaning.fold_results import Floats, FoldResult, RelationScores
+from taxoexpan.curation.cleaning.fold_results import FoldResult, RelationScores
 from taxoexpan.curation.cleaning.folds import hide_parents
 from taxoexpan.curation.cleaning.reasons import reasons_for
 from taxoexpan.errors import ConfigurationError
@@ -18,7 +18,7 @@ from taxoexpan.model import TaxoExpan
 from taxoexpan.placement.confidence import Calibration
 from taxoexpan.placement.ranking import best_of
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.training.holdout import hold_out
 from taxoexpan.training.metrics import ranks_in
 
@@ -62,7 +62,7 @@ def score_fold(
     if model.history is not None and model.history.interrupted:
         raise KeyboardInterrupt  # an unfinished model must not score relations
     kept = np.array([taxonomy.index(id) for id in remaining.ids])
-    log_match, calibration = model.placement.match.log_match, model.trust.calibration
+    log_match, calibration = model.ranker.match.log_match, model.calibrators.calibration
     parts = []
     for start, scores in model.scores(holdout.concepts):
         stop = start + scores.shape[1]

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.phrasing import counted
+from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 def concepts_to_check(taxonomy: Taxonomy, inner: bool = False) -> Indices:
@@ -24,7 +24,7 @@ def split_into_folds(concepts: Indices, folds: int, seed: int) -> list[Indices]:
         raise ConfigurationError(f"folds is {folds!r}; it must be a whole number, at least 2")
     if len(concepts) < folds:
         raise ConfigurationError(
-            f"{counted(len(concepts), 'concept')} to check cannot be split into {folds} folds; "
+            f"{pluralize(len(concepts), 'concept')} to check cannot be split into {folds} folds; "
             "use fewer folds or a larger taxonomy"
         )
     shuffled = np.random.default_rng(seed).permutation(concepts)

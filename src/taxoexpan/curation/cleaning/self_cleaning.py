@@ -54,7 +54,7 @@ def clean(
     if not isinstance(explained, int) or explained < 0:
         message = f"explained is {explained!r}; it must be a whole number, at least 0"
         raise ConfigurationError(message)
-    options, known = options or ModelOptions(), taxonomy.in_force
+    options, known = options or ModelOptions(), taxonomy.active
     model = options.new_model()
     groups = split_into_folds(concepts_to_check(known, inner), folds, model.seed)
     # An encoder that learns from a corpus learns here once; every fold finds the result on disk.
@@ -84,5 +84,5 @@ def clean(
 
 def _identity(model: TaxoExpan, taxonomy: Taxonomy, folds: int, inner: bool, explained: int) -> str:
     """A digest of everything that determines the result, including the vectors."""
-    own = (asdict(model.configuration), model.seed, model.encoder.fingerprint())
+    own = (asdict(model.config), model.seed, model.encoder.fingerprint())
     return identity_of("cleaning", taxonomy_digest(taxonomy), *own, folds, inner, explained)

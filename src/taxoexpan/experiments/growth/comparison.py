@@ -23,7 +23,7 @@ SHOWN: dict[Figure, str] = {
 }
 """The figures that are shown, and their names."""
 
-OfQueries = tuple[NDArray[np.float64], NDArray[np.float64]]
+QueryValues = tuple[NDArray[np.float64], NDArray[np.float64]]
 """A figure of each query [Q], and how much the query counts [Q]."""
 
 LEAST = 1 / (1 + DRAWS)
@@ -40,7 +40,7 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Compared:
+class MethodComparison:
     """A method's figures; `behind` is its Hit@1 less that of the best, which has none itself."""
 
     method: str
@@ -52,12 +52,14 @@ class Compared:
         return asdict(self)
 
 
-def compare(ranks: Mapping[str, Ranks], averaging: Averaging = "fraction") -> list[Compared]:
+def compare(
+    ranks: Mapping[str, Ranks], averaging: Averaging = "fraction"
+) -> list[MethodComparison]:
     """Compare the methods by their ranks for the same queries; the best has the highest Hit@1."""
     hits = {name: _of_queries(those, "hit_at_1", averaging) for name, those in ranks.items()}
     best = max(hits, key=lambda name: float(np.average(hits[name][0], weights=hits[name][1])))
     return [
-        Compared(
+        MethodComparison(
             name,
             {figure: _estimate(those, figure, averaging) for figure in SHOWN},
             None if name == best else _less(hits[name], hits[best]),
@@ -66,7 +68,7 @@ def compare(ranks: Mapping[str, Ranks], averaging: Averaging = "fraction") -> li
     ]
 
 
-def comparison_text(compared: list[Compared]) -> str:
+def comparison_text(compared: list[MethodComparison]) -> str:
     """A line a method, each figure with its interval."""
     rows = [["METHOD", *SHOWN.values(), "Hit@1 LESS THE BEST"]]
     for one in compared:
@@ -83,12 +85,12 @@ def _estimate(ranks: Ranks, figure: Figure, averaging: Averaging) -> Estimate:
     return Estimate(mean, *interval(values, weights=weights))
 
 
-def _less(one: OfQueries, best: OfQueries) -> Difference:
+def _less(one: QueryValues, best: QueryValues) -> Difference:
     (values, weights), (others, _) = one, best
     return difference(values, others, weights=weights)
 
 
-def _of_queries(ranks: Ranks, figure: Figure, averaging: Averaging) -> OfQueries:
+def _of_queries(ranks: Ranks, figure: Figure, averaging: Averaging) -> QueryValues:
     """The figure of each query, and how much it counts: pooled, as often as it has parents."""
     if averaging == "pooled":
         counts = np.array([len(each) for each in ranks], dtype=np.float64)

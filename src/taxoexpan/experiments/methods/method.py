@@ -13,8 +13,8 @@ from torch import Tensor
 
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
-from taxoexpan.training.loop import History, Report
+from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.training.loop import History, TrainingLog
 from taxoexpan.training.metrics import ranks_in
 
 CELLS = 16_000_000
@@ -75,11 +75,11 @@ class Method(ABC):
         return {}
 
     @abstractmethod
-    def fit(self, problem: Problem, seed: int, report: Report) -> History | None:
+    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History | None:
         """Learn, and offer the problem's own concepts; what has epochs gives their history."""
 
     @abstractmethod
-    def place_in(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         """Offer the concepts of this taxonomy as anchors, by what was learned; vectors [2, N, D].
 
         It may be larger than what was learned from, by the validation queries above all.
@@ -93,7 +93,7 @@ class Method(ABC):
         """
 
 
-def ranks_by(
+def true_ranks_by(
     method: Method, queries: Queries, anchors: int, ties: float = 0.0, filtered: bool = True
 ) -> list[NDArray[np.floating]]:
     """The rank of each true parent of each query among the anchors, by a method's scores."""
@@ -104,8 +104,8 @@ def ranks_by(
     return ranks
 
 
-def placed_by(method: Method, queries: Queries, anchors: int, count: int) -> Placed:
-    """Ranks as by `ranks_by`, and the best anchors, of which `count` are kept: one scoring."""
+def rank_queries(method: Method, queries: Queries, anchors: int, count: int) -> Placed:
+    """Ranks as by `true_ranks_by`, and the best anchors, of which `count` are kept: one scoring."""
     ranks: list[NDArray[np.floating]] = []
     indices, scores = [np.zeros((0, count), dtype=np.int64)], [np.zeros((0, count))]
     for block in _blocks(queries, anchors):

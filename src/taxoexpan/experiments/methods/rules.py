@@ -14,9 +14,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from taxoexpan.experiments.methods.method import Method, Problem
-from taxoexpan.features.mentions import FIRST, Mentions
+from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.loop import History, Report
+from taxoexpan.training.loop import History, TrainingLog
 
 
 class ClosestParent(Method):
@@ -24,13 +24,13 @@ class ClosestParent(Method):
 
     name = "Closest-Parent"
 
-    def fit(self, problem: Problem, seed: int, report: Report) -> History | None:
+    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History | None:
         """Offer the problem's own concepts."""
         del seed, report
-        self.place_in(problem.taxonomy, problem.vectors)
+        self.set_anchors(problem.taxonomy, problem.vectors)
         return None
 
-    def place_in(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         """Keep the anchors' vectors at unit length [N, D]."""
         del taxonomy
         self.anchors = F.normalize(vectors[0], dim=1)
@@ -54,13 +54,13 @@ class ClosestNeighbor(Method):
         """What stands for the mean distance of no children."""
         return {"distance_of_no_children": 1.0}
 
-    def fit(self, problem: Problem, seed: int, report: Report) -> History | None:
+    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History | None:
         """Offer the problem's own concepts."""
         del seed, report
-        self.place_in(problem.taxonomy, problem.vectors)
+        self.set_anchors(problem.taxonomy, problem.vectors)
         return None
 
-    def place_in(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         """Keep each anchor's vector plus the mean of its children's [N, D].
 
         A cosine is linear in a unit vector, so that the mean of cosines is one with the mean.
@@ -78,13 +78,13 @@ class Popularity(Method):
 
     name = "Popularity"
 
-    def fit(self, problem: Problem, seed: int, report: Report) -> History | None:
+    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History | None:
         """Offer the problem's own concepts."""
         del seed, report
-        self.place_in(problem.taxonomy, problem.vectors)
+        self.set_anchors(problem.taxonomy, problem.vectors)
         return None
 
-    def place_in(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         """Keep the numbers of children [N]."""
         self.children = _degrees(taxonomy, vectors)
 
@@ -112,11 +112,11 @@ class FirstWord(Method):
 
     name = "FWFS"
 
-    def fit(self, problem: Problem, seed: int, report: Report) -> None:  # noqa: ARG002
+    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> None:  # noqa: ARG002
         """Nothing is learned."""
-        self.place_in(problem.taxonomy, problem.vectors)
+        self.set_anchors(problem.taxonomy, problem.vectors)
 
-    def place_in(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         """Offer every concept of this taxonomy."""
         self.size, self.device = len(taxonomy), vectors.device
 
@@ -125,7 +125,10 @@ class FirstWord(Method):
         scores = torch.zeros(self.size, queries.shape[1], device=self.device)
         if mentions is not None:
             of, anchors, kinds = mentions.of_many(np.arange(len(mentions)))
-            for kind, worth in ((FIRST + 1, 1.0), (FIRST, 2.0)):
+            for kind, worth in (
+                (MentionKind.FIRST_OTHER_SENSE, 1.0),
+                (MentionKind.FIRST_IN_DEFINITION, 2.0),
+            ):
                 there = kinds == kind
                 scores[torch.from_numpy(anchors[there]), torch.from_numpy(of[there])] = worth
         return scores

@@ -22,7 +22,7 @@ TABLES = {
     "sensitivity": "Hyper-parameters",
     "scalability": "Scalability",
 }
-"""The tables, each of the group of cells of its name, and their headings."""
+"""The tables, each of the group of experiments of its name, and their headings."""
 
 SEMEVAL = "semeval"
 """The group of the table that is scored in another way, and has other data."""
@@ -33,11 +33,11 @@ PICTURES = {
     "scalability": "scalability",
     "cases": "main/taxoexpan*",
 }
-"""The pictures, and the cells that each is drawn from."""
+"""The pictures, and the experiments that each is drawn from."""
 
 
 @dataclass(frozen=True)
-class Cell:
+class Experiment:
     """A row of a table, or a point of a figure.
 
     `method` is trained with `settings` on `share` of the leaves, after the share `noise` of the
@@ -65,28 +65,35 @@ class Cell:
 
 
 @cache
-def all_cells() -> tuple[Cell, ...]:
-    """Every cell that there is a file for, in the order of the paper."""
+def all_experiments() -> tuple[Experiment, ...]:
+    """Every experiment that there is a file for, in the order of the paper."""
     groups = resources.files("taxoexpan").joinpath("experiments/paper/configs")
-    cells = [
-        Cell(f"{group.name}/{file.name.removesuffix('.toml')}", **tomllib.loads(file.read_text()))
+    experiments = [
+        Experiment(
+            f"{group.name}/{file.name.removesuffix('.toml')}", **tomllib.loads(file.read_text())
+        )
         for group in groups.iterdir()
         for file in group.iterdir()
         if file.name.endswith(".toml")
     ]
-    return tuple(sorted(cells, key=lambda cell: (cell.group, cell.order, cell.name)))
+    return tuple(
+        sorted(
+            experiments,
+            key=lambda experiment: (experiment.group, experiment.order, experiment.name),
+        )
+    )
 
 
-def find_cells(patterns: Sequence[str]) -> list[Cell]:
-    """The cells of these names, of these groups, or of patterns such as `ablation/*mlp`."""
-    found: dict[str, Cell] = {}
+def find_experiments(patterns: Sequence[str]) -> list[Experiment]:
+    """The experiments of these names, of these groups, or of patterns such as `ablation/*mlp`."""
+    found: dict[str, Experiment] = {}
     for pattern in patterns:
-        those = [c for c in all_cells() if pattern == c.group or fnmatchcase(c.name, pattern)]
+        those = [c for c in all_experiments() if pattern == c.group or fnmatchcase(c.name, pattern)]
         if not those:
-            groups = ", ".join(dict.fromkeys(cell.group for cell in all_cells()))
+            groups = ", ".join(dict.fromkeys(experiment.group for experiment in all_experiments()))
             raise ConfigurationError(
                 f"no experiment is called {pattern!r}; there are {groups}, and taxoexpan reproduce "
                 "list names all of them"
             )
-        found.update((cell.name, cell) for cell in those)
+        found.update((experiment.name, experiment) for experiment in those)
     return list(found.values())

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from taxoexpan.config import load_preset
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.experiments.paper.experiment import FIGURES, PICTURES, Cell, find_cells
-from taxoexpan.experiments.paper.result_tables import HEADS, deviation, spelled_ranks
-from taxoexpan.experiments.paper.run_record import Found, Run, find_runs, not_whole
+from taxoexpan.experiments.paper.experiment import FIGURES, PICTURES, Experiment, find_experiments
+from taxoexpan.experiments.paper.result_tables import HEADS, deviation, format_rank_range
+from taxoexpan.experiments.paper.run_record import Run, RunIndex, damaged_run, find_runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 Kept = dict[str, list[Run]]
-"""The runs of one task, by the cell's name."""
+"""The runs of one task, by the experiment's name."""
 
 LOSSES = {"infonce": ("InfoNCE", "C0"), "bce": ("BCE", "C1")}
 """What each loss is called, and its colour."""
@@ -51,9 +51,11 @@ def draw(name: str, runs: Path, vectors: str | None = None) -> Figure:
     import matplotlib
 
     matplotlib.use("Agg")
-    found = find_runs(runs, find_cells([PICTURES[name]]))
+    found = find_runs(runs, find_experiments([PICTURES[name]]))
     task = _chosen(name, runs, found, vectors)
-    return DRAWN[name]({cell: those[task] for cell, those in found.items() if task in those})
+    return DRAWN[name](
+        {experiment: those[task] for experiment, those in found.items() if task in those}
+    )
 
 
 def refuse_without_matplotlib() -> None:
@@ -65,23 +67,27 @@ def refuse_without_matplotlib() -> None:
         raise ConfigurationError(f"{message}; pip install taxoexpan[plots]") from None
 
 
-def tasks_for(name: str, found: Found) -> list[str]:
+def tasks_for(name: str, found: RunIndex) -> list[str]:
     """The tasks with all the runs that a figure is drawn from, by their folders.
 
     For `cases` some are enough, since each model has bars of its own.
     """
     enough = any if name == "cases" else all
-    cells = find_cells([PICTURES[name]])
-    tasks = sorted({task for cell in cells for task in found[cell.name]})
-    return [task for task in tasks if enough(task in found[cell.name] for cell in cells)]
+    experiments = find_experiments([PICTURES[name]])
+    tasks = sorted({task for experiment in experiments for task in found[experiment.name]})
+    return [
+        task
+        for task in tasks
+        if enough(task in found[experiment.name] for experiment in experiments)
+    ]
 
 
-def _chosen(name: str, runs: Path, found: Found, vectors: str | None) -> str:
+def _chosen(name: str, runs: Path, found: RunIndex, vectors: str | None) -> str:
     """The one task that a figure is of."""
     features = {
         task: those[0].record["task"]["features"]
-        for of_cell in found.values()
-        for task, those in of_cell.items()
+        for by_task in found.values()
+        for task, those in by_task.items()
     }
     fitting = sorted(task for task in features if vectors in (None, task, features[task]))
     if features and not fitting:
@@ -103,34 +109,34 @@ def _listed(tasks: Iterable[str], features: dict[str, str]) -> str:
     return ", ".join(f"{task} ({features[task]})" for task in sorted(tasks))
 
 
-def _lacking(name: str, runs: Path, found: Found, tasks: Sequence[str]) -> FormatError:
+def _lacking(name: str, runs: Path, found: RunIndex, tasks: Sequence[str]) -> FormatError:
     """What is said where no task has all runs: the first that the fullest one lacks."""
     if name == "cases":
         return FormatError(runs, f"holds no run of {PICTURES[name]}; run them first, with --task")
-    counts = {task: sum(task in of_cell for of_cell in found.values()) for task in tasks}
+    counts = {task: sum(task in by_task for by_task in found.values()) for task in tasks}
     fullest = max(counts, key=counts.__getitem__, default=None)
-    missing = next(cell for cell, of_cell in found.items() if fullest not in of_cell)
+    missing = next(experiment for experiment, by_task in found.items() if fullest not in by_task)
     among = f" for {fullest}" if fullest else ""
     return FormatError(runs, f"holds no run of {missing}{among}; run it first, with --task")
 
 
 def _loss(kept: Kept) -> Figure:
     """InfoNCE against BCE, four models by four figures, with none, 10 and 30 % rewired."""
-    cells = find_cells([PICTURES["loss"]])
+    experiments = find_experiments([PICTURES["loss"]])
     title = "InfoNCE and BCE, with some relations rewired"
     figure, axes = _grid(1, len(FIGURES), title, kept)
-    models = list(dict.fromkeys(cell.title.partition(",")[0] for cell in cells))
-    rewired = sorted({cell.noise for cell in cells})
+    models = list(dict.fromkeys(experiment.title.partition(",")[0] for experiment in experiments))
+    rewired = sorted({experiment.noise for experiment in experiments})
     schemes = [(loss, noise) for loss in LOSSES for noise in rewired]
     for axis, key in zip(axes, FIGURES, strict=True):
         for place, (loss, noise) in enumerate(schemes):
-            those = [c for c in cells if (c.settings["loss"], c.noise) == (loss, noise)]
+            those = [c for c in experiments if (c.settings["loss"], c.noise) == (loss, noise)]
             bars = np.arange(len(models)) + (place - 2.5) * 0.14
             values, spread = _figure_of(kept, those, key)
             called, color = LOSSES[loss]
             label = f"{called}, {noise:.0%} rewired"
             axis.bar(bars, values, 0.14, yerr=spread, label=label, color=color, alpha=1 - 2 * noise)
-            published = [cell.published.get(key, np.nan) for cell in those]
+            published = [experiment.published.get(key, np.nan) for experiment in those]
             if not np.isnan(published).all():
                 axis.scatter(bars, published, marker="*", color="k", zorder=3, label="paper")
         axis.set_xticks(range(len(models)), [model.replace(" ", "\n") for model in models])
@@ -141,19 +147,25 @@ def _loss(kept: Kept) -> Figure:
 
 def _sensitivity(kept: Kept) -> Figure:
     """The test figures against four hyper-parameters."""
-    (paper,) = find_cells(["main/taxoexpan"])
-    chosen = load_preset("paper")
+    (paper,) = find_experiments(["main/taxoexpan"])
+    c = load_preset("paper")
+    defaults = {
+        "position": c.position_dim,
+        "heads": c.num_heads,
+        "output": c.embedding_dim,
+        "negatives": c.num_negatives,
+    }
     title = "Sensitivity to hyper-parameters (PGAT, WMR, LBM)"
     figure, axes = _grid(1, len(TITLES), title, kept)
     for axis, (setting, title) in zip(axes, TITLES.items(), strict=True):
-        cells = find_cells([f"sensitivity/{setting}-*"])
-        points = [int(cell.name.rpartition("-")[2]) for cell in cells]
+        experiments = find_experiments([f"sensitivity/{setting}-*"])
+        points = [int(experiment.name.rpartition("-")[2]) for experiment in experiments]
         order = np.argsort(points)
         for color, key in enumerate(("hit_at_1", "hit_at_3", "mrr")):
-            mean, spread = _figure_of(kept, cells, key)[:, order]
+            mean, spread = _figure_of(kept, experiments, key)[:, order]
             x, hue, name = np.array(points)[order], f"C{color}", HEADS[key]
             axis.errorbar(x, mean, spread, marker="o", capsize=2, color=hue, label=name)
-            default = chosen.drawn if setting == "negatives" else getattr(chosen, setting)
+            default = defaults[setting]
             published = [paper.published[key]]
             star = f"{name}, paper"
             axis.scatter([default], published, 80, hue, marker="*", label=star)
@@ -165,7 +177,7 @@ def _sensitivity(kept: Kept) -> Figure:
 
 def _scalability(kept: Kept) -> Figure:
     """Seconds of twenty epochs against relations, and of placing all test queries."""
-    those = [kept[cell.name][0] for cell in find_cells([PICTURES["scalability"]])]
+    those = [kept[experiment.name][0] for experiment in find_experiments([PICTURES["scalability"]])]
     figure, (left, right) = _grid(1, 2, "Training time and inference time", kept)
     relations = np.array([run.record["relations"] for run in those])
     seconds = np.array([run.record["seconds_to_fit"] for run in those])
@@ -191,23 +203,23 @@ def _seconds_to_place(run: Run) -> dict[str, float]:
     """How long all test queries took, by device, which early versions did not note."""
     seconds = run.record.get("seconds_to_place")
     if not isinstance(seconds, dict):
-        raise not_whole(run.folder, "it does not tell seconds_to_place")
+        raise damaged_run(run.folder, "it does not tell seconds_to_place")
     return seconds
 
 
 def _cases(kept: Kept) -> Figure:
     """How many queries have their best true parent at which rank."""
     found = {}
-    for cell in find_cells([PICTURES["cases"]]):
-        for run in kept.get(cell.name, [])[:1]:
+    for experiment in find_experiments([PICTURES["cases"]]):
+        for run in kept.get(experiment.name, [])[:1]:
             best = [each.min() for each in run.ranks()]
-            found[cell.title], _ = np.histogram(best, RANK_EDGES)
+            found[experiment.title], _ = np.histogram(best, RANK_EDGES)
     figure, (axis,) = _grid(1, 1, "Ranks of the test queries' true parents", kept, 9)
     width = 0.8 / len(found)
     for place, (title, counts) in enumerate(found.items()):
         bars = np.arange(len(counts)) + (place - (len(found) - 1) / 2) * width
         axis.bar(bars, counts, width, label=title)
-    names = [spelled_ranks(low, high) for low, high in pairwise(RANK_EDGES)]
+    names = [format_rank_range(low, high) for low, high in pairwise(RANK_EDGES)]
     axis.set_xticks(range(len(names)), names)
     axis.set(xlabel="rank of the best true parent", ylabel="queries")
     axis.legend()
@@ -227,10 +239,12 @@ def _grid(
     return figure, list(axes.flat)
 
 
-def _figure_of(kept: Kept, cells: Sequence[Cell], key: str) -> NDArray[np.floating]:
-    """The mean and the deviation over seeds, of every cell: [2, cells]."""
-    of_cells = [[run.record["test"][key] for run in kept[cell.name]] for cell in cells]
-    return np.array([[f(values) for values in of_cells] for f in (np.mean, deviation)])
+def _figure_of(kept: Kept, experiments: Sequence[Experiment], key: str) -> NDArray[np.floating]:
+    """The mean and the deviation over seeds, of every experiment: [2, experiments]."""
+    per_experiment = [
+        [run.record["test"][key] for run in kept[experiment.name]] for experiment in experiments
+    ]
+    return np.array([[f(values) for values in per_experiment] for f in (np.mean, deviation)])
 
 
 DRAWN: dict[str, Callable[[Kept], Figure]] = {

@@ -10,10 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.errors import FormatError
-from taxoexpan.experiments.paper.experiment import PICTURES, TABLES, Cell, all_cells, find_cells
+from taxoexpan.experiments.paper.experiment import (
+    PICTURES,
+    TABLES,
+    Experiment,
+    all_experiments,
+    find_experiments,
+)
 from taxoexpan.experiments.paper.figures import tasks_for
-from taxoexpan.experiments.paper.result_tables import spelled_ranks, tables_of, tasks_of
-from taxoexpan.experiments.paper.run_record import Found, Run, find_runs
+from taxoexpan.experiments.paper.result_tables import format_rank_range, tables_of, tasks_of
+from taxoexpan.experiments.paper.run_record import Run, RunIndex, find_runs
 from taxoexpan.experiments.paper.runner import mean_of
 
 CASES = "main/taxoexpan-best"
@@ -45,16 +51,18 @@ taxoexpan reproduce report --pictures reproduction -o reproduction.md [--remarks
 
 def report_text(runs: Path, pictures: str, remarks: str) -> str:
     """The page in Markdown; `pictures` is the folder of the figures as seen from it."""
-    found = find_runs(runs, [cell for cell in all_cells() if cell.group in TABLES])
+    found = find_runs(
+        runs, [experiment for experiment in all_experiments() if experiment.group in TABLES]
+    )
     parts = [INTRODUCTION.strip(), remarks.strip(), _circumstances(runs, found)]
     parts += [_section(table, found, pictures) for table in TABLES]
     parts.append(_cases(found, pictures))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _circumstances(runs: Path, found: Found) -> str:
+def _circumstances(runs: Path, found: RunIndex) -> str:
     """On what, with what and where it was run."""
-    kept = [run for of_cell in found.values() for those in of_cell.values() for run in those]
+    kept = [run for by_task in found.values() for those in by_task.values() for run in those]
     if not kept:
         raise FormatError(runs, "holds no runs; make some with reproduce run")
     distinct = {run.folder: run for run in kept}.values()
@@ -67,31 +75,35 @@ def _circumstances(runs: Path, found: Found) -> str:
     return "\n".join([*lines, f"- {', '.join(sorted(versions))}"])
 
 
-def _section(table: str, found: Found, pictures: str) -> str:
+def _section(table: str, found: RunIndex, pictures: str) -> str:
     """A table of each task, the order of its rows, and its picture; nothing where none was run."""
-    cells = find_cells([table])
-    tasks = tasks_of(cells, found)
+    experiments = find_experiments([table])
+    tasks = tasks_of(experiments, found)
     if not tasks:
         return ""
-    parts = [f"## {TABLES[table]}", tables_of(cells, found, tasks).strip()]
-    if any(cell.published for cell in cells):
-        parts.append(_orders(cells, found, tasks))
+    parts = [f"## {TABLES[table]}", tables_of(experiments, found, tasks).strip()]
+    if any(experiment.published for experiment in experiments):
+        parts.append(_orders(experiments, found, tasks))
     if table in PICTURES:
         parts.append(_link(table, TABLES[table], found, pictures))
     return "\n\n".join(part for part in parts if part)
 
 
-def _link(name: str, title: str, found: Found, pictures: str) -> str:
+def _link(name: str, title: str, found: RunIndex, pictures: str) -> str:
     """A picture, if the runs are there that it is drawn from."""
     return f"![{title}]({pictures}/{name}.svg)" if tasks_for(name, found) else ""
 
 
-def _orders(cells: Sequence[Cell], found: Found, tasks: Sequence[str]) -> str:
+def _orders(experiments: Sequence[Experiment], found: RunIndex, tasks: Sequence[str]) -> str:
     """The published order by MRR, and ours with each task."""
-    published = {cell.title: cell.published["mrr"] for cell in cells if cell.published}
+    published = {
+        experiment.title: experiment.published["mrr"]
+        for experiment in experiments
+        if experiment.published
+    }
     lines = ["Order by MRR:", "", f"- paper: {_listed(published)}"]
     for task in tasks:
-        means = {c.title: mean_of(found[c.name].get(task, []), "mrr") for c in cells}
+        means = {c.title: mean_of(found[c.name].get(task, []), "mrr") for c in experiments}
         ours = {title: means[title] for title in published if not np.isnan(means[title])}
         if len(ours) > 1:
             same = f"{_agreement(published, ours):.0%} of the pairs as in the paper"
@@ -115,25 +127,25 @@ def _agreement(published: Mapping[str, float], ours: Mapping[str, float]) -> flo
     return 1 - float(np.abs(one - other).mean()) / 2
 
 
-def _cases(found: Found, pictures: str) -> str:
+def _cases(found: RunIndex, pictures: str) -> str:
     """At which ranks the true parents are, and queries from the top, the middle and the tail."""
     picture, told = _link("cases", "ranks", found, pictures), _told_cases(found)
     parts = ["## Ranks of the true parents", picture, told]
     return "\n\n".join(part for part in parts if part) if picture else ""
 
 
-def _told_cases(found: Found) -> str:
+def _told_cases(found: RunIndex) -> str:
     """The first run on each task: shares of the queries, and some of them."""
-    (cell,) = find_cells([CASES])
+    (experiment,) = find_experiments([CASES])
     lines = []
-    for first, *_ in found[cell.name].values():
+    for first, *_ in found[experiment.name].values():
         best = np.array([ranks.min() for ranks in first.ranks()])
         shares = [
-            f"{np.mean((best >= low) & (best < high)):.1%} at {spelled_ranks(low, high)}"
+            f"{np.mean((best >= low) & (best < high)):.1%} at {format_rank_range(low, high)}"
             for low, high in pairwise((1, 2, 11, 101, 1001, np.inf))
         ]
         task = f"{first.record['task']['name']}, `{first.record['task']['features']}`"
-        lines.append(f"- {cell.title}, {task}: best true parent {', '.join(shares)}.")
+        lines.append(f"- {experiment.title}, {task}: best true parent {', '.join(shares)}.")
         lines += [f"  - {line}" for line in _examples(first, best)]
     return "\n".join(lines)
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from taxoexpan.errors import FormatError
 from taxoexpan.experiments.methods.method_registry import make_method
-from taxoexpan.experiments.paper.experiment import FIGURES, Cell
+from taxoexpan.experiments.paper.experiment import FIGURES, Experiment
 from taxoexpan.experiments.paper.task import Task
-from taxoexpan.training.metrics import Metrics, metrics_of
+from taxoexpan.training.metrics import Metrics, compute_metrics
 
 BEST = {
     "test": ("best", "best_scores"),
@@ -32,7 +32,7 @@ RECORD, RANKS, LOG = "run.json", "ranks.npz", "log.jsonl"
 OWN = (RECORD, RANKS, LOG)
 
 READ: dict[str, type | tuple[type, ...]] = {
-    "cell.name": str,
+    "experiment.name": str,
     "task.name": str,
     "task.features": str,
     "task.sha256": str,
@@ -45,8 +45,8 @@ READ: dict[str, type | tuple[type, ...]] = {
 }
 """What is read from every record, and its type."""
 
-Found = dict[str, dict[str, list["Run"]]]
-"""The runs that are kept, by the cell's name and then by the folder of their task."""
+RunIndex = dict[str, dict[str, list["Run"]]]
+"""The runs that are kept, by the experiment's name and then by the folder of their task."""
 
 _DAMAGE = (
     OSError, EOFError, ValueError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error
@@ -55,7 +55,7 @@ _DAMAGE = (
 
 @dataclass(frozen=True)
 class Run:
-    """What one training of one cell came to, as it is kept in a folder."""
+    """What one training of one experiment came to, as it is kept in a folder."""
 
     folder: Path
     record: dict[str, Any]
@@ -63,7 +63,7 @@ class Run:
     @property
     def group(self) -> str:
         """The table or figure that it was made for."""
-        return str(self.record["cell"]["name"]).partition("/")[0]
+        return str(self.record["experiment"]["name"]).partition("/")[0]
 
     def ranks(self, which: str = "test") -> list[NDArray[np.floating]]:
         """The ranks of every query's true parents."""
@@ -84,7 +84,7 @@ class Run:
         """The ids of every query's best anchors, and their scores, best first: [Q, 10]."""
         ids, scores = self._pair(BEST[which])
         if not len(ids):
-            raise not_whole(self.folder, "it does not tell the best anchors")
+            raise damaged_run(self.folder, "it does not tell the best anchors")
         return ids, scores
 
     def doubles(self, which: str = "test") -> tuple[NDArray[np.str_], NDArray[np.floating]]:
@@ -112,12 +112,12 @@ class Run:
     @cached_property
     def metrics(self) -> Metrics:
         """The paper's figures of the test queries."""
-        return metrics_of(self.ranks())
+        return compute_metrics(self.ranks())
 
 
-def folder_of(runs: Path, task: Task, cell: Cell, seed: int) -> Path:
-    """Where a run is kept; cells that are the same by another name share it."""
-    return runs / task_folder(task) / _kept_name(cell) / str(seed)
+def run_folder(runs: Path, task: Task, experiment: Experiment, seed: int) -> Path:
+    """Where a run is kept; experiments that are the same by another name share it."""
+    return runs / task_folder(task) / _folder_name(experiment) / str(seed)
 
 
 def task_folder(task: Task) -> str:
@@ -125,16 +125,16 @@ def task_folder(task: Task) -> str:
     return plain(f"{task.name} {task.features}")
 
 
-def find_runs(runs: Path, cells: Sequence[Cell]) -> Found:
-    """All runs of these cells that are kept."""
-    return {cell.name: runs_of(runs, cell) for cell in cells}
+def find_runs(runs: Path, experiments: Sequence[Experiment]) -> RunIndex:
+    """All runs of these experiments that are kept."""
+    return {experiment.name: runs_of(runs, experiment) for experiment in experiments}
 
 
-def runs_of(runs: Path, cell: Cell) -> dict[str, list[Run]]:
-    """All runs of a cell that are kept, by the folder of their task, and in the seeds' order."""
+def runs_of(runs: Path, experiment: Experiment) -> dict[str, list[Run]]:
+    """All runs of an experiment by the folder of their task, sorted by seed."""
     found: dict[str, list[Run]] = {}
     # A seed is a number. What is not whole yet begins with a dot, and a copy may be called 0.bak.
-    folders = [f for f in runs.glob(f"[!.]*/{_kept_name(cell)}/*") if _is_number(f.name)]
+    folders = [f for f in runs.glob(f"[!.]*/{_folder_name(experiment)}/*") if _is_number(f.name)]
     for folder in sorted(folders, key=lambda f: (f.parent.parent.name, int(f.name))):
         found.setdefault(folder.parent.parent.name, []).append(read_run(folder))
     return found
@@ -147,11 +147,11 @@ def read_run(folder: Path) -> Run:
         if len(run.labels()) not in (0, len(run.ranks())):
             raise ValueError(f"{RANKS} has other queries than labels")
     except _DAMAGE as error:
-        raise not_whole(folder, str(error)) from None
+        raise damaged_run(folder, str(error)) from None
     return run
 
 
-def not_whole(folder: Path, why: str) -> FormatError:
+def damaged_run(folder: Path, why: str) -> FormatError:
     """What is said of a folder that is damaged, or of an earlier version."""
     return FormatError(folder, f"is no whole run ({why}); delete it and run again")
 
@@ -178,10 +178,10 @@ def _run_of(folder: Path, digest: str) -> Run:
     return run
 
 
-def _kept_name(cell: Cell) -> str:
-    settings = make_method(cell.method, **cell.settings).settings
-    identity = json.dumps([settings, cell.noise, cell.share], sort_keys=True)
-    return f"{cell.method}-{hashlib.sha256(identity.encode()).hexdigest()[:10]}"
+def _folder_name(experiment: Experiment) -> str:
+    settings = make_method(experiment.method, **experiment.settings).settings
+    identity = json.dumps([settings, experiment.noise, experiment.share], sort_keys=True)
+    return f"{experiment.method}-{hashlib.sha256(identity.encode()).hexdigest()[:10]}"
 
 
 def _is_number(name: str) -> bool:

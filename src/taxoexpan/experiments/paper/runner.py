@@ -1,4 +1,4 @@
-"""Running cells: each with each seed once, and everything about a run kept in its own folder."""
+"""Run experiments, once per seed, and store each run in its own folder."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from taxoexpan.experiments.methods.method import Method, Placed, placed_by, ranks_by
+from taxoexpan.experiments.methods.method import Method, Placed, rank_queries, true_ranks_by
 from taxoexpan.experiments.methods.method_registry import make_method
-from taxoexpan.experiments.paper.experiment import Cell
-from taxoexpan.experiments.paper.perturb import rewired, sampled
+from taxoexpan.experiments.paper.experiment import Experiment
+from taxoexpan.experiments.paper.perturb import rewire_relations, sample_leaves
 from taxoexpan.experiments.paper.run_record import (
     BEST,
     DOUBLES,
@@ -27,43 +27,45 @@ from taxoexpan.experiments.paper.run_record import (
     RECORD,
     Run,
     _run_of,
-    folder_of,
+    run_folder,
 )
 from taxoexpan.experiments.paper.task import Task
 from taxoexpan.files import whole_directory
-from taxoexpan.training.loop import Report
-from taxoexpan.training.metrics import metrics_of
+from taxoexpan.training.loop import TrainingLog
+from taxoexpan.training.metrics import compute_metrics
 
 SHOWN = 10
 """Of every query's anchors so many are kept by name."""
 
 
-def run_cells(
-    cells: Sequence[Cell],
+def run_experiments(
+    experiments: Sequence[Experiment],
     task: Task,
     seeds: int,
     runs: Path,
-    begin: Callable[[Cell, int, int], None] | None = None,
+    begin: Callable[[Experiment, int, int], None] | None = None,
     progress: bool = False,
-) -> Iterator[tuple[Cell, Run]]:
-    """Run what was not run yet, seed by seed, so that every cell has one run before two.
+) -> Iterator[tuple[Experiment, Run]]:
+    """Run what was not run yet, seed by seed, so that every experiment has one run before two.
 
-    `begin` hears of each run before it is made: its cell, its seed, and how many come after it.
+    `begin` is called before each run with the experiment, the seed and the number of runs left.
     """
     digest = task.digest()
-    cells = [cell for cell in cells if cell.method]
+    experiments = [experiment for experiment in experiments if experiment.method]
     wanted = [
-        (cell, seed, folder_of(runs, task, cell, seed)) for seed in range(seeds) for cell in cells
+        (experiment, seed, run_folder(runs, task, experiment, seed))
+        for seed in range(seeds)
+        for experiment in experiments
     ]
     left = {folder for _, _, folder in wanted if not folder.exists()}
-    for cell, seed, folder in wanted:
+    for experiment, seed, folder in wanted:
         if folder.exists():
-            yield cell, _run_of(folder, digest)
+            yield experiment, _run_of(folder, digest)
             continue
         left.discard(folder)
         if begin is not None:
-            begin(cell, seed, len(left))
-        yield cell, run_cell(cell, task, seed, folder, digest, progress)
+            begin(experiment, seed, len(left))
+        yield experiment, run_experiment(experiment, task, seed, folder, digest, progress)
 
 
 def mean_of(runs: Sequence[Run], figure: str) -> float:
@@ -71,8 +73,8 @@ def mean_of(runs: Sequence[Run], figure: str) -> float:
     return float(np.mean([run.record["test"][figure] for run in runs])) if runs else float("nan")
 
 
-def run_cell(
-    cell: Cell,
+def run_experiment(
+    experiment: Experiment,
     task: Task,
     seed: int,
     folder: Path,
@@ -84,32 +86,32 @@ def run_cell(
     `digest` is the task's, where it is known already.
     """
     digest = digest or task.digest()
-    if cell.noise:
-        task = rewired(task, cell.noise, seed)
-    if cell.share < 1:
-        task = sampled(task, cell.share, seed)
-    method = make_method(cell.method, **cell.settings)
+    if experiment.noise:
+        task = rewire_relations(task, experiment.noise, seed)
+    if experiment.share < 1:
+        task = sample_leaves(task, experiment.share, seed)
+    method = make_method(experiment.method, **experiment.settings)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with whole_directory(folder, OWN) as staging:
         log = staging / LOG
         log.touch()
         began = time.perf_counter()
-        history = method.fit(task.problem, seed, Report(progress, log))
+        history = method.fit(task.problem, seed, TrainingLog(progress, log))
         seconds_to_fit = time.perf_counter() - began
         size = len(task.problem.taxonomy)
-        seconds_to_place = _seconds_to_place(method, task, cell.timed)
+        seconds_to_place = _seconds_to_place(method, task, experiment.timed)
         queries = {"test": task.test, "validation": task.problem.validation}
         placed = {
-            which: placed_by(method, those, size, min(SHOWN, size))
+            which: rank_queries(method, those, size, min(SHOWN, size))
             for which, those in queries.items()
         }
         record = {
-            "cell": asdict(cell),
+            "experiment": asdict(experiment),
             "seed": seed,
             "task": {"name": task.name, "features": task.features, "sha256": digest},
             "concepts": size,
             "relations": task.problem.taxonomy.relation_count,
-            **{which: metrics_of(each.ranks).as_dict() for which, each in placed.items()},
+            **{which: compute_metrics(each.ranks).as_dict() for which, each in placed.items()},
             "best_epoch": history.best if history else None,
             "epochs": len(history.epochs) if history else None,
             "seconds_to_fit": round(seconds_to_fit, 2),
@@ -147,8 +149,8 @@ def _seconds_to_place(method: Method, task: Task, everywhere: bool) -> dict[str,
         there = task.to(device)
         for _ in range(2 if everywhere else 1):  # the first time pays for what is kept
             began = time.perf_counter()
-            method.place_in(there.problem.taxonomy, there.problem.vectors)
-            ranks_by(method, there.test, len(there.problem.taxonomy))
+            method.set_anchors(there.problem.taxonomy, there.problem.vectors)
+            true_ranks_by(method, there.test, len(there.problem.taxonomy))
             seconds[_device_name(device)] = round(time.perf_counter() - began, 3)
     return seconds
 

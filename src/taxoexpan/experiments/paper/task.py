@@ -25,9 +25,10 @@ from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknow
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.features.mentions import Mentions
-from taxoexpan.placement.duplicates import Doubles, Synonymy
+from taxoexpan.placement.duplicates import DuplicateCandidates, DuplicateDetector
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Adjacency, Indices
+from taxoexpan.taxonomy.adjacency import Adjacency
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.holdout import Holdout
 
 KIND = "taxoexpan-task-1"
@@ -52,7 +53,7 @@ class Task:
     problem: Problem
     test: Queries
     labels: tuple[str, ...]
-    doubles: Mapping[str, Doubles] = field(default_factory=dict)
+    doubles: Mapping[str, DuplicateCandidates] = field(default_factory=dict)
 
     def to(self, device: torch.device) -> Task:
         """The same on another device."""
@@ -105,7 +106,10 @@ def make_task(
     embed = partial(embed_concepts, encoder, joined=joined)
     vectors = embed(concepts)
     refuse_unknown(vectors, encoder.name)
-    lexicon, synonymy = Lexicon.of(taxonomy, order), Synonymy.learn(taxonomy, vectors, embed)
+    lexicon, synonymy = (
+        Lexicon.from_taxonomy(taxonomy, order),
+        DuplicateDetector.learn(taxonomy, vectors, embed),
+    )
     queries, doubles = {}, {}
     for part, held in (("validation", validation), ("test", test)):
         both = embed(held.concepts)
@@ -113,20 +117,20 @@ def make_task(
         mentions = lexicon.mentions(held.concepts)
         queries[part] = Queries(torch.from_numpy(both), held.parents, mentions)
         if synonymy is not None:
-            doubles[part] = synonymy.doubles(held.concepts, both)
-    own = lexicon.mentions(concepts, known=True)
+            doubles[part] = synonymy.candidates(held.concepts, both)
+    own = lexicon.mentions(concepts, exclude_self=True)
     problem = Problem(taxonomy, torch.from_numpy(vectors), queries["validation"], own)
     labels = tuple(concept.label for concept in test.concepts)
     features = f"{encoder.name} joined" if joined else encoder.name
     return Task(name, features, problem, queries["test"], labels, doubles)
 
 
-def halved(task: Task) -> Task:
+def with_half_precision(task: Task) -> Task:
     """The task with its vectors in half precision, so that its file is half as large."""
     return task._with(lambda vectors: vectors.half().float())
 
 
-def task_content(task: Task) -> bytes:
+def task_bytes(task: Task) -> bytes:
     """The bytes of a `.npz` with which a machine that has no encoder can train and score."""
     p, file = task.problem, io.BytesIO()
     parents, children = p.taxonomy.relation_indices
@@ -157,7 +161,7 @@ def task_content(task: Task) -> bytes:
 
 
 def load_task(path: Path) -> Task:
-    """Read what `task_content` made."""
+    """Read what `task_bytes` made."""
     try:
         with path.open("rb") as file:
             if not zipfile.is_zipfile(file):  # numpy would advise to open it as a pickle
@@ -235,15 +239,15 @@ def _mentions_in(kept: dict[str, NDArray[np.generic]], name: str) -> Mentions | 
     return Mentions(Adjacency(offsets, targets), kinds)
 
 
-def _double_arrays(doubles: Mapping[str, Doubles]) -> dict[str, Any]:
+def _double_arrays(doubles: Mapping[str, DuplicateCandidates]) -> dict[str, Any]:
     indices = {f"{part}_doubles": those.indices for part, those in doubles.items()}
     return indices | {f"{part}_double_odds": those.log_odds for part, those in doubles.items()}
 
 
-def _doubles_in(kept: dict[str, NDArray[Any]]) -> dict[str, Doubles]:
+def _doubles_in(kept: dict[str, NDArray[Any]]) -> dict[str, DuplicateCandidates]:
     """What may be another name of what, where that is kept."""
     return {
-        part: Doubles(kept[f"{part}_doubles"], kept[f"{part}_double_odds"])
+        part: DuplicateCandidates(kept[f"{part}_doubles"], kept[f"{part}_double_odds"])
         for part in ("validation", "test")
         if f"{part}_doubles" in kept
     }

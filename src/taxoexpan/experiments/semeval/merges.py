@@ -14,7 +14,7 @@ MERGE = "merge"
 
 
 @dataclass(frozen=True)
-class Proposed:
+class MergeCandidate:
     """A merge that may be made: the concept's id, the synset's, and the log-odds of it."""
 
     concept: str
@@ -48,19 +48,21 @@ class MergeScore:
         return 2 * self.right / both if both else 0.0
 
 
-def knows_doubles(run: Run) -> bool:
+def has_duplicate_candidates(run: Run) -> bool:
     """Whether a run tells of both sets of queries what they may be other names of."""
     return all(len(run.doubles(which)[0]) for which in ("validation", "test"))
 
 
-def proposed_in(run: Run, which: str, concepts: Sequence[str]) -> list[Proposed]:
+def merge_candidates(run: Run, which: str, concepts: Sequence[str]) -> list[MergeCandidate]:
     """What the queries of a run may be other names of."""
     ids, odds = run.doubles(which)
-    return [Proposed(*each) for each in zip(concepts, ids.tolist(), odds.tolist(), strict=True)]
+    return [
+        MergeCandidate(*each) for each in zip(concepts, ids.tolist(), odds.tolist(), strict=True)
+    ]
 
 
 def threshold(
-    proposed: Sequence[Proposed], gold: Mapping[str, Placed], wordnets: Sequence[WordNet]
+    proposed: Sequence[MergeCandidate], gold: Mapping[str, Placed], wordnets: Sequence[WordNet]
 ) -> float:
     """The log-odds from which on merges do best by their F1; infinite where none does."""
     ordered = sorted(proposed, key=lambda one: -one.log_odds)
@@ -74,7 +76,7 @@ def score_merges(
     key: Mapping[str, Placed], gold: Mapping[str, Placed], wordnets: Sequence[WordNet]
 ) -> MergeScore:
     """Count the merges of a key."""
-    made = [Proposed(id, p.synset, 0.0) for id, p in key.items() if p.operation == MERGE]
+    made = [MergeCandidate(id, p.synset, 0.0) for id, p in key.items() if p.operation == MERGE]
     right = sum(_is_right(one, gold, wordnets) for one in made)
     attached = sum(gold[one.concept].operation != MERGE for one in made)
     return MergeScore(len(made), right, attached, _wanted(gold))
@@ -84,7 +86,7 @@ def _wanted(gold: Mapping[str, Placed]) -> int:
     return sum(placed.operation == MERGE for placed in gold.values())
 
 
-def _is_right(one: Proposed, gold: Mapping[str, Placed], wordnets: Sequence[WordNet]) -> bool:
+def _is_right(one: MergeCandidate, gold: Mapping[str, Placed], wordnets: Sequence[WordNet]) -> bool:
     wanted = gold[one.concept]
     ids = {wordnet.id_of(wanted.synset) for wordnet in wordnets} - {None}
     return wanted.operation == MERGE and one.synset in ids

@@ -22,12 +22,12 @@ from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.joint.arborescence import ROOT, best_arborescence
-from taxoexpan.placement.joint.new_parent_prior import Look, Newness, pair_features
-from taxoexpan.placement.ranking import Anchors, Placement
+from taxoexpan.placement.joint.new_parent_prior import Look, NewParentPrior, pair_features
+from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.ids import with_ids
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 CANDIDATES = 10
 """New concepts that may be the parent of another; no more than these are thought of."""
@@ -40,7 +40,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Newcomers:
+class NewConcepts:
     """Q new concepts with their vectors [2, Q, D] and, for a network that heeds them, mentions.
 
     In `mentions` existing concepts have their indices, and N + j is the j-th new one.
@@ -77,51 +77,51 @@ class JointPlacement:
 
 def place_jointly(
     network: MatchingNetwork,
-    placement: Placement,
-    new: Newcomers,
-    newness: Sequence[Newness] = (),
+    ranker: Ranker,
+    new: NewConcepts,
+    prior: Sequence[NewParentPrior] = (),
     rounds: int = ROUNDS,
 ) -> JointPlacement:
     """Place a batch among the anchors of a placement and among itself.
 
-    `newness` says what a new parent gains in each round, the last in all that follow
-    (`rehearsal.learn_newness`). The order of the batch does not matter: it is put into one of its
+    `prior` says what a new parent gains in each round, the last in all that follow
+    (`learn_new_parent_prior`). The order of the batch does not matter: it is put into one of its
     own first, by names, then ids.
     """
     order = _own_order(new.concepts)
     if not len(new):
         return JointPlacement(order, np.zeros(0), rounds=0, settled=True)
-    known, ranks = len(placement.keys), np.argsort(order)
-    batch = Batch(network, placement, _reordered(new, known, order, ranks))
+    known, ranks = len(ranker.keys), np.argsort(order)
+    batch = Batch(network, ranker, _reordered(new, known, order, ranks))
     parents, scores = batch.first()
     settled, done = len(new) < 2, 0
     while not settled and done < rounds:
-        found, scores = batch.choose(batch.look(parents), newness[: done + 1])
+        found, scores = batch.choose(batch.look(parents), prior[: done + 1])
         settled, done, parents = bool((found == parents).all()), done + 1, found
     whose = np.concatenate([np.arange(known), known + order])
     return JointPlacement(whose[parents][ranks], scores[ranks], done, settled)
 
 
 def mentions_among(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Mentions:
-    """What new concepts mention of a taxonomy and of each other, as `Newcomers` has it."""
+    """What new concepts mention of a taxonomy and of each other, as `NewConcepts` has it."""
     everyone = taxonomy.expanded(Additions(with_ids(taxonomy, concepts), ()))
-    return Lexicon.of(everyone).mentions(concepts)
+    return Lexicon.from_taxonomy(everyone).mentions(concepts)
 
 
 class Batch:
     """New concepts beside all anchors of a placement, with what all rounds have in common."""
 
-    def __init__(self, network: MatchingNetwork, placement: Placement, new: Newcomers) -> None:
-        self.network, self.placement, self.new = network, placement, new
-        self.taxonomy, self.siblings = placement.anchors.taxonomy, placement.anchors.siblings
+    def __init__(self, network: MatchingNetwork, ranker: Ranker, new: NewConcepts) -> None:
+        self.network, self.ranker, self.new = network, ranker, new
+        self.taxonomy, self.siblings = ranker.anchors.taxonomy, ranker.anchors.siblings
         self.known = len(self.taxonomy)
         self.own = self.known + np.arange(len(new))
-        self.vectors = _with(placement.anchors.vectors, new.vectors)
+        self.vectors = _with(ranker.anchors.vectors, new.vectors)
         self.features = pair_features(new.concepts)
 
     def first(self) -> tuple[Indices, Floats]:
         """Each new concept's best existing anchor by itself, and its score."""
-        ranking = self.placement.rank(self.new.vectors, 1, self._mentions(np.arange(self.known)))
+        ranking = self.ranker.rank(self.new.vectors, 1, self._mentions(np.arange(self.known)))
         return ranking.anchors[:, 0], ranking.scores[:, 0].astype(np.float64)
 
     def look(self, parents: Indices) -> Look:
@@ -136,14 +136,14 @@ class Batch:
         unseen = self._unseen(grown, parents)
         parts = []
         everyone = self._mentions(np.arange(self.known))
-        for start, old in self.placement.blocks(self.new.vectors, everyone):
+        for start, old in self.ranker.blocks(self.new.vectors, everyone):
             stop = start + old.shape[1]
             own = None if heard is None else heard.between(start, stop)
             scores = torch.cat([old, old.new_empty(len(self.new), old.shape[1])])
             scores[rows] = others.scores(self.new.vectors[:, start:stop], own)
             unseen.write(scores, start, stop)
             log_f = self.network.match.log_match(scores)
-            log_f[self.placement.closed] = -torch.inf
+            log_f[self.ranker.closed] = -torch.inf
             known, among = log_f.double().split([self.known, len(self.new)])
             best = known.max(0)
             parts.append((best.indices, best.values, known.logsumexp(0), among.T))
@@ -153,9 +153,9 @@ class Batch:
         np.fill_diagonal(among_f, -np.inf)
         return Look(anchors, best_f, total, among_f)
 
-    def choose(self, look: Look, newness: Sequence[Newness]) -> tuple[Indices, Floats]:
+    def choose(self, look: Look, prior: Sequence[NewParentPrior]) -> tuple[Indices, Floats]:
         """The most believed tree by the last `newness`, if any, and the share of each parent."""
-        among = newness[-1].applied(look, self.features) if newness else look.among
+        among = prior[-1].applied(look, self.features) if prior else look.among
         return _best_parents(look, among, self.known)
 
     def _grown(self, parents: Indices) -> Taxonomy:
@@ -216,8 +216,8 @@ class Batch:
         gained: Tensor = bonus(torch.from_numpy(found).to(self.vectors.device), len(anchors), 1)
         return gained[:, 0]
 
-    def _placed(self, anchors: Anchors) -> Placement:
-        return Placement(self.network, anchors, anchors.encode(self.network))
+    def _placed(self, anchors: Anchors) -> Ranker:
+        return Ranker(self.network, anchors, anchors.encode(self.network))
 
     def _mentions(self, anchors: Indices) -> Mentions | None:
         """What the batch mentions of some anchors, by their places among these."""
@@ -225,7 +225,7 @@ class Batch:
             return None
         places = np.full(self.known + len(self.new), -1)
         places[anchors] = np.arange(len(anchors))
-        return self.new.mentions.among(places, np.arange(len(self.new)))
+        return self.new.mentions.reindex(places, np.arange(len(self.new)))
 
 
 @dataclass(frozen=True)
@@ -260,18 +260,18 @@ def _best_parents(look: Look, among: Floats, known: int) -> tuple[Indices, Float
 
 def _own_order(concepts: Sequence[Concept]) -> Indices:
     """The places of concepts in an order that is theirs, however they are given."""
-    keys = [(fold_name(c.label), c.id, c.label, c.definition, c.synonyms) for c in concepts]
+    keys = [(normalize_name(c.label), c.id, c.label, c.definition, c.synonyms) for c in concepts]
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
 
 
-def _reordered(new: Newcomers, known: int, order: Indices, ranks: Indices) -> Newcomers:
+def _reordered(new: NewConcepts, known: int, order: Indices, ranks: Indices) -> NewConcepts:
     """The same new concepts in another order."""
     mentions = new.mentions
     if mentions is not None:
-        mentions = mentions.among(np.concatenate([np.arange(known), known + ranks]), order)
+        mentions = mentions.reindex(np.concatenate([np.arange(known), known + ranks]), order)
     rows = torch.from_numpy(order).to(new.vectors.device)
     concepts = [new.concepts[i] for i in order.tolist()]
-    return Newcomers(concepts, new.vectors.index_select(1, rows), mentions)
+    return NewConcepts(concepts, new.vectors.index_select(1, rows), mentions)
 
 
 def _with(vectors: ConceptVectors, both: Tensor) -> ConceptVectors:

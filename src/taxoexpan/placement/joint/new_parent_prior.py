@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.taxonomy import Concept
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 Floats = NDArray[np.float64]
 
@@ -53,14 +53,14 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Newness:
+class NewParentPrior:
     """The weights of the features, and the share of concepts with new parents they stand for."""
 
     weights: Floats
     share: float
 
     @classmethod
-    def learn(cls, cases: Sequence[Case]) -> Newness | None:
+    def learn(cls, cases: Sequence[Case]) -> NewParentPrior | None:
         """The weights by which the true relations are likeliest (a conditional logit).
 
         Each concept's parent is one of the new ones, or none of them. There is nothing to learn
@@ -98,7 +98,7 @@ class Newness:
 
 def pair_features(concepts: Sequence[Concept]) -> Floats:
     """What names tell of each query (row) below each new anchor (column): [Q, Q, 3]."""
-    names = [fold_name(concept.label) for concept in concepts]
+    names = [normalize_name(concept.label) for concept in concepts]
     places: dict[str, list[int]] = {}
     for place, name in enumerate(names):
         places.setdefault(name, []).append(place)

@@ -16,10 +16,10 @@ import torch
 from numpy.typing import NDArray
 
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.joint.joint_placement import Batch, Newcomers, mentions_among
-from taxoexpan.placement.joint.new_parent_prior import Case, Newness
+from taxoexpan.placement.joint.joint_placement import Batch, NewConcepts, mentions_among
+from taxoexpan.placement.joint.new_parent_prior import Case, NewParentPrior
 from taxoexpan.placement.joint.subtrees import by_parent, removed_subtrees, together
-from taxoexpan.placement.ranking import Anchors, Placement
+from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Additions, Taxonomy
 
 SUBTREES = 30
@@ -33,28 +33,28 @@ STAGES = 2
 Relations = NDArray[np.bool_]
 
 
-def learn_newness(
-    network: MatchingNetwork, placement: Placement, seed: int = 0, stages: int = STAGES
-) -> tuple[Newness, ...]:
+def learn_new_parent_prior(
+    network: MatchingNetwork, ranker: Ranker, seed: int = 0, stages: int = STAGES
+) -> tuple[NewParentPrior, ...]:
     """What a new parent gains in each round; nothing where there is no subtree to learn from.
 
     What it gains in a round is learned from what the rounds before have made of the same batches,
     since an anchor that has children by then is another anchor.
     """
-    taxonomy = placement.anchors.taxonomy.in_force
+    taxonomy = ranker.anchors.taxonomy.active
     removal = removed_subtrees(taxonomy, SUBTREES, SMALLEST, LARGEST, seed)
     mixed = together(removal.batches, MIXED, seed)
     count = sum(len(batch.concepts) for batch in removal.batches)
-    known = _rehearsed(network, placement, removal.taxonomy, [*removal.batches, *mixed])
+    known = _rehearsed(network, ranker, removal.taxonomy, [*removal.batches, *mixed])
     leaves = removed_subtrees(taxonomy, count, 1, 1, seed)
     loose = together(leaves.batches, MIXED, seed)
     near = together(by_parent(leaves.batches), MIXED, seed)
-    known += _rehearsed(network, placement, leaves.taxonomy, [*loose, *near])
-    found: list[Newness] = []
+    known += _rehearsed(network, ranker, leaves.taxonomy, [*loose, *near])
+    found: list[NewParentPrior] = []
     parents = [batch.first()[0] for batch, _ in known]
     for _ in range(stages):
         looks = [batch.look(so_far) for (batch, _), so_far in zip(known, parents, strict=True)]
-        learned = Newness.learn(
+        learned = NewParentPrior.learn(
             [
                 Case(look, batch.features, true)
                 for look, (batch, true) in zip(looks, known, strict=True)
@@ -71,15 +71,15 @@ def learn_newness(
 
 def _rehearsed(
     network: MatchingNetwork,
-    placement: Placement,
+    ranker: Ranker,
     remaining: Taxonomy,
     batches: Sequence[Additions],
 ) -> list[tuple[Batch, Relations]]:
     """Each batch among what remains, beside the relations between its own concepts."""
-    whole, vectors = placement.anchors.taxonomy, placement.anchors.vectors
+    whole, vectors = ranker.anchors.taxonomy, ranker.anchors.vectors
     places = torch.tensor([whole.index(id) for id in remaining], device=vectors.device)
-    anchors = Anchors(remaining, vectors.select(places), placement.anchors.siblings)
-    among = Placement(network, anchors, anchors.encode(network))
+    anchors = Anchors(remaining, vectors.select(places), ranker.anchors.siblings)
+    among = Ranker(network, anchors, anchors.encode(network))
     known = []
     for true in batches:
         rows = torch.tensor([whole.index(c.id) for c in true.concepts], device=vectors.device)
@@ -87,7 +87,7 @@ def _rehearsed(
         both = torch.stack([own.names, own.heads.index_select(0, own.head_of)])
         heeded = network.mentions is not None
         mentions = mentions_among(remaining, true.concepts) if heeded else None
-        new = Newcomers(true.concepts, both, mentions)
+        new = NewConcepts(true.concepts, both, mentions)
         known.append((Batch(network, among, new), _relations(true)))
     return known
 
