@@ -15,7 +15,7 @@ from taxoexpan.curation.cleaning.fold_results import FoldResult
 from taxoexpan.curation.cleaning.fold_scoring import score_fold
 from taxoexpan.curation.cleaning.folds import concepts_to_check, hide_parents, split_into_folds
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.explain import moved_in_words, read_evidence
+from taxoexpan.explain import Evidence, describe_move
 
 
 def scored_slowly(
@@ -107,12 +107,14 @@ def test_reasons_compare_the_better_parent_with_the_present_one(scored: Scored) 
         (scores.concepts[row], scores.parents[row]) for row in scores.order[:40]
     ]
     for row, reason in zip(scores.order.tolist(), fold.reasons, strict=False):
-        evidence = read_evidence(reason.evidence)
-        assert evidence.as_dict() == reason.evidence
+        evidence = Evidence.from_dict(reason.evidence)
+        assert evidence.to_dict() == reason.evidence
         assert evidence.query.id == pantry.ids[reason.concept]
         anchors = scores.better[row], scores.parents[row]
         log_scores = scores.better_log_scores[row], scores.log_scores[row]
-        for anchor, log_score, support in zip(anchors, log_scores, evidence.support, strict=True):
+        for anchor, log_score, support in zip(
+            anchors, log_scores, evidence.suggestions, strict=True
+        ):
             id = pantry.ids[anchor]
             assert support.parent.id == id
             assert support.path == pantry.path(id)
@@ -124,14 +126,16 @@ def test_reasons_compare_the_better_parent_with_the_present_one(scored: Scored) 
                 for child in remaining.children(id)
             }
             best = sorted(cosines.values(), reverse=True)[:3]
-            assert [child.cosine for child in support.children] == pytest.approx(best, abs=1e-3)
-            for child in support.children:
+            assert [child.cosine for child in support.nearest_children] == pytest.approx(
+                best, abs=1e-3
+            )
+            for child in support.nearest_children:
                 assert child.cosine == pytest.approx(cosines[child.concept.id], abs=1e-3)
-        assert evidence.contest is not None
-        assert evidence.contest.margin == pytest.approx(scores.suspicions[row], abs=2e-3)
-        why = moved_in_words(evidence)
-        assert ("still preferred" in why) == (evidence.contest.margin < 0)
-        assert f" under {evidence.support[1].parent.label}" in why
+        assert evidence.comparison is not None
+        assert evidence.comparison.margin == pytest.approx(scores.suspicions[row], abs=2e-3)
+        why = describe_move(evidence)
+        assert ("still prefers" in why) == (evidence.comparison.margin < 0)
+        assert f" '{evidence.suggestions[1].parent.label}'" in why
 
 
 def test_a_saved_fold_keeps_its_confidences_and_reasons(scored: Scored, tmp_path: Path) -> None:

@@ -84,13 +84,14 @@ def test_a_saved_fold_is_not_computed_again(
     columns = before.scores.columns()
     changed = {"ranks": columns["ranks"] + 1000, "confidences": columns["log_scores"] * 0 + 0.25}
     reasons = tuple(
-        replace(reason, evidence={**reason.evidence, "known": False}) for reason in before.reasons
+        replace(reason, evidence={**reason.evidence, "has_vector": False})
+        for reason in before.reasons
     )
     files.save(1, FoldResult(RelationScores(**{**columns, **changed}), reasons))
     again = clean(messy, QUICK, folds=2, work=work)
     files.save(1, before)
     for each in again:
-        assert each.why.startswith("Nothing is known of its words") == (each.rank > 1000)
+        assert each.why.startswith("None of its words is known") == (each.rank > 1000)
         assert each.parent_confidence == (0.25 if each.rank > 1000 else None)
     assert sum(each.rank > 1000 for each in again) == len(columns["ranks"])
 

@@ -33,7 +33,7 @@ def test_a_row_has_the_confidence_of_both_parents(relations: list[SuspiciousRela
     (row,) = csv.DictReader(io.StringIO(suspicious_relations_csv([relation])))
     assert (row["confidence"], row["parent_confidence"]) == ("0.1235", "0.0")
     assert relation.evidence is not None
-    assert relation.as_json() == {**relation.as_dict(), "evidence": relation.evidence.as_dict()}
+    assert relation.as_json() == {**relation.as_dict(), "evidence": relation.evidence.to_dict()}
     assert replace(relation, evidence=None).as_json()["evidence"] is None
 
 

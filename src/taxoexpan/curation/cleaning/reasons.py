@@ -8,7 +8,7 @@ import numpy as np
 
 from taxoexpan.curation.cleaning.fold_results import Reason, RelationScores
 from taxoexpan.explain import Evidence
-from taxoexpan.explain.neighbourhood import Lookup
+from taxoexpan.explain.similarity import ConceptLookup
 from taxoexpan.model import TaxoExpan
 from taxoexpan.placement.ranking import Ranking
 from taxoexpan.taxonomy import Taxonomy
@@ -33,24 +33,27 @@ def reasons_for(
     indices = scores.concepts[rows].tolist()
     concepts = [taxonomy.concept_at(index) for index in indices]
     evidence = model.contrast(concepts, Ranking(anchor_of[pairs], pair_scores, pair_scores))
-    whole = Lookup(taxonomy)
+    whole = ConceptLookup(taxonomy)
     return tuple(
-        Reason(concept, parent, _in_whole_taxonomy(each, whole, better, parent).as_dict())
+        Reason(concept, parent, _in_whole_taxonomy(each, whole, better, parent).to_dict())
         for concept, (better, parent), each in zip(indices, pairs.tolist(), evidence, strict=True)
     )
 
 
-def _in_whole_taxonomy(evidence: Evidence, whole: Lookup, better: int, parent: int) -> Evidence:
+def _in_whole_taxonomy(
+    evidence: Evidence, whole: ConceptLookup, better: int, parent: int
+) -> Evidence:
     """The evidence with both parents' paths and numbers of children in the whole taxonomy.
 
     The fold's taxonomy has no held-out leaves, and its held-out inner concepts are roots, so its
     paths may be too short. The concept itself does not count as a child of its parent.
     """
     children = whole.taxonomy.children_of.degrees
-    first, second = evidence.support
+    first, second = evidence.suggestions
     first = replace(first, path=whole.path(better), child_count=int(children[better]))
     second = replace(second, path=whole.path(parent), child_count=int(children[parent]) - 1)
-    contest = evidence.contest
-    if contest is not None:
-        contest = replace(contest, standing=whole.standing(parent, seen_from=better))
-    return replace(evidence, support=(first, second), contest=contest)
+    comparison = evidence.comparison
+    if comparison is not None:
+        position = whole.position(parent, relative_to=better)
+        comparison = replace(comparison, position=position)
+    return replace(evidence, suggestions=(first, second), comparison=comparison)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from taxoexpan.curation.cleaning.fold_results import FoldResult
-from taxoexpan.explain import Evidence, moved_in_words, read_evidence
+from taxoexpan.explain import Evidence, describe_move
 from taxoexpan.formats.tables.table_file import csv_of
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -48,7 +48,7 @@ class SuspiciousRelation:
     @property
     def why(self) -> str:
         """The evidence in words."""
-        return "" if self.evidence is None else moved_in_words(self.evidence)
+        return "" if self.evidence is None else describe_move(self.evidence)
 
     def as_dict(self) -> dict[str, str | int | float | None]:
         """The relation as a row of `COLUMNS`."""
@@ -72,7 +72,7 @@ class SuspiciousRelation:
 
     def as_json(self) -> dict[str, Any]:
         """The row together with the evidence as JSON."""
-        evidence = None if self.evidence is None else self.evidence.as_dict()
+        evidence = None if self.evidence is None else self.evidence.to_dict()
         return {**self.as_dict(), "evidence": evidence}
 
 
@@ -82,7 +82,9 @@ def suspicious_relations(taxonomy: Taxonomy, result: FoldResult) -> list[Suspici
     columns = {name: column[order] for name, column in result.scores.columns().items()}
     for name in ("log_scores", "better_log_scores"):
         columns[name] = np.exp(columns[name])
-    reasons = {(each.concept, each.parent): read_evidence(each.evidence) for each in result.reasons}
+    reasons = {
+        (each.concept, each.parent): Evidence.from_dict(each.evidence) for each in result.reasons
+    }
     return [
         SuspiciousRelation(
             concept=taxonomy.concept_at(concept),
