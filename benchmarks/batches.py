@@ -121,11 +121,11 @@ def in_order(model: TaxoExpan, batch: Additions) -> Additions:
     vectors = model._embed(taxonomy.concepts)
     relations = []
     for concept in batch.concepts:
-        siblings = model.configuration.siblings
+        siblings = model.config.max_siblings
         anchors = Anchors(taxonomy, ConceptVectors.of(vectors), siblings)
         ranker = Ranker(network, anchors, anchors.encode(network))
         mentions = None
-        if model.configuration.mentions == "yes":
+        if model.config.use_mentions:
             mentions = Lexicon.from_taxonomy(taxonomy).mentions([concept])
         asked = model._embed([concept])
         parent = taxonomy.ids[int(ranker.rank(asked, 1, mentions).anchors[0, 0])]
@@ -137,7 +137,7 @@ def in_order(model: TaxoExpan, batch: Additions) -> Additions:
 
 def jointly(model: TaxoExpan, batch: Additions, prior: Sequence[NewParentPrior]) -> Additions:
     """All at once."""
-    heeded = model.configuration.mentions == "yes"
+    heeded = model.config.use_mentions
     mentions = mentions_among(model.taxonomy, batch.concepts) if heeded else None
     new = NewConcepts(batch.concepts, model._embed(batch.concepts), mentions)
     placed = place_jointly(model._fitted().network, model.ranker, new, prior)

@@ -38,7 +38,7 @@ from taxoexpan.placement.abstention import signs_of
 from taxoexpan.placement.suggestions import MERGE
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.names import normalize_name
-from taxoexpan.training.holdout import Holdout, mask_leaves
+from taxoexpan.training.holdout import Holdout, hold_out_leaves
 
 LARGEST = 0.5
 """No more of the leaves are held out for a trial."""
@@ -116,7 +116,7 @@ def leaves(options: argparse.Namespace) -> Iterator[Trial]:
     """Random leaves of a taxonomy, others for every seed."""
     whole = Taxonomy.read(options.taxonomy).active
     for seed in options.seeds:
-        asked = mask_leaves(whole, LARGEST, options.out, seed)
+        asked = hold_out_leaves(whole, LARGEST, options.out, seed)
         yield Trial(named(options, options.taxonomy), seed, asked)
 
 
@@ -152,7 +152,7 @@ def without_branch(whole: Taxonomy, id: str, most: int, name: str, seed: int) ->
     ids = [gone[place] for place in chosen]
     kept = tuple(any(parent in rest for parent in whole.parents(id)) for id in ids)
     taken = Branch(len(gone), tuple(map(whole.concept, ids)), kept)
-    return Trial(name, seed, mask_leaves(rest, LARGEST, most, seed), branch=taken)
+    return Trial(name, seed, hold_out_leaves(rest, LARGEST, most, seed), branch=taken)
 
 
 def find_concept(taxonomy: Taxonomy, text: str) -> str:
@@ -221,7 +221,7 @@ def abstention_of(model: TaxoExpan, trial: Trial) -> Abstention:
 def record(model: TaxoExpan) -> dict[str, Any]:
     """What made the answers, as far as it can be told apart."""
     wanted = ("concepts", "relations", "taxonomy_sha256", "epochs", "best_epoch", "versions")
-    settings = asdict(model.configuration)
+    settings = asdict(model.config)
     settings["features"] = without_folder(settings["features"])
     made = {"settings": settings, "device": model.device.type}
     return made | {name: model.training[name] for name in wanted}

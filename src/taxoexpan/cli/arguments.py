@@ -100,7 +100,7 @@ def add_features(parser: argparse.ArgumentParser) -> None:
         default=[],
         dest="changes",
         metavar="NAME=VALUE",
-        help="change one setting of the preset, such as hidden=64; may be given again for another",
+        help="change one setting of the preset, such as hidden_dim=64; can be repeated",
     )
     parser.epilog = (
         f"Settings for --set: {', '.join(SETTINGS)}. What each is, and its value in the presets, "
@@ -276,9 +276,9 @@ def refuse_without_confidence(model: TaxoExpan, taxonomy: Taxonomy) -> None:
     """Say before a training that it will teach no confidence."""
     from taxoexpan.placement.confidence import FEWEST
 
-    taxonomy, c = taxonomy.active, model.configuration
+    taxonomy, c = taxonomy.active, model.config
     leaves = (taxonomy.children_of.degrees == 0) & (taxonomy.parents_of.degrees > 0)
-    if min(int(leaves.sum() * c.validation_share), c.validation_most) < FEWEST:
+    if min(int(leaves.sum() * c.validation_fraction), c.max_validation_leaves) < FEWEST:
         raise _too_few_leaves()
 
 

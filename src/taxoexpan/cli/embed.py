@@ -102,7 +102,7 @@ def _opened(
         if options.changes:
             raise ConfigurationError("a model has its own settings; leave --set out")
         archive = load_archive(options.taxonomy, options.features, options.device)
-        taxonomy, encoder, c = archive.taxonomy, archive.encoder, archive.configuration
+        taxonomy, encoder, c = archive.taxonomy, archive.encoder, archive.config
         encoder.show_progress(not options.quiet)
     else:
         c = load_preset("best", **settings)

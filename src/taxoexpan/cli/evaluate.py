@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.files import preflight, write_whole
     from taxoexpan.phrasing import pluralize
-    from taxoexpan.training.loop import Report
+    from taxoexpan.training.loop import TrainingLog
 
     if options.output:
         preflight([options.output], [options.old, options.new], options.force)
@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
         if not options.quiet:
             note(f"{name}: learning from {len(growth.taxonomy):,} concepts")
 
-    report = Report(progress=not options.quiet)
+    report = TrainingLog(progress=not options.quiet)
     ranks = evaluate_growth(growth, methods, encoder, options.seed, device, report, begin)
     if options.output:
         write_whole({options.output: _ranks_csv(growth, ranks).encode()}, options.force)

@@ -25,8 +25,8 @@ from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
-from taxoexpan.training.holdout import MASKS, Holdout
-from taxoexpan.training.loop import SILENT, Report
+from taxoexpan.training.holdout import HOLDOUTS, Holdout
+from taxoexpan.training.loop import SILENT, TrainingLog
 
 Ranks = list[NDArray[np.floating]]
 """The ranks of the true parents of each query."""
@@ -83,7 +83,7 @@ def evaluate_growth(
     encoder: Encoder,
     seed: int = 0,
     device: torch.device | None = None,
-    report: Report = SILENT,
+    report: TrainingLog = SILENT,
     begin: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Ranks]:
     """Each method's ranks of all true parents, by its name, with which `begin` is told of it.
@@ -121,7 +121,7 @@ def _embedded(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[T
 def _problem(taxonomy: Taxonomy, vectors: Tensor, held_out: str, seed: int) -> Problem:
     """The taxonomy without some leaves, which are the validation queries."""
     c = load_preset("best")
-    masked = MASKS[held_out](taxonomy, c.validation_share, c.validation_most, seed)
+    masked = HOLDOUTS[held_out](taxonomy, c.validation_fraction, c.max_validation_leaves, seed)
 
     def of(ids: Iterable[str]) -> Tensor:
         rows = torch.tensor([taxonomy.index(id) for id in ids], dtype=torch.long)
