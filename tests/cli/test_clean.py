@@ -91,23 +91,13 @@ def test_a_report_can_be_written_in_addition_to_the_table(
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-<<<<<<< HEAD
-        ("doubtful.txt", [], "the name must end in .csv, .json, .html"),
-        ("there.csv", [], "already exists; choose another name, or use --force"),
-        ("doubtful.csv", ["--set", "hiden=3"], "no setting is called 'hiden'"),
-        ("doubtful.csv", ["--folds", "1"], "folds is 1; it must be a whole number, at least 2"),
-        ("doubtful.csv", ["--report", "doubtful.csv"], "give each file its own name"),
-        ("doubtful.csv", ["--report", "there.csv"], "already exists; choose another name"),
-        ("doubtful.csv", ["--work", "there.csv"], "is a file; choose another folder with --work"),
-=======
         ("suspicious.txt", [], "the file name must end in .csv, .json, .html"),
-        ("there.csv", [], "already exists; choose another name, or give --force"),
+        ("there.csv", [], "already exists; choose another name, or use --force"),
         ("suspicious.csv", ["--set", "hiden=3"], "no setting is called 'hiden'"),
         ("suspicious.csv", ["--folds", "1"], "folds is 1; it must be a whole number, at least 2"),
-        ("suspicious.csv", ["--report", "suspicious.csv"], "give each a name of its own"),
+        ("suspicious.csv", ["--report", "suspicious.csv"], "give each file its own name"),
         ("suspicious.csv", ["--report", "there.csv"], "already exists; choose another name"),
         ("suspicious.csv", ["--work", "there.csv"], "is a file; choose another folder with --work"),
->>>>>>> main
     ],
 )
 def test_invalid_options_are_refused_before_any_training(

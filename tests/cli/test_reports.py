@@ -114,7 +114,10 @@ def files_of(folder: Path) -> Iterator[tuple[Path, bytes]]:
     ("command", "message"),
     [
         ("suggest model new.csv --report old.html", "old.html: already exists; choose another"),
-        ("suggest model new.csv --report new.csv --force", "new.csv: would be overwritten by"),
+        (
+            "suggest model new.csv --report new.csv --force",
+            "new.csv: would overwrite another output",
+        ),
         ("suggest model new.csv -o x --report x", "x: would overwrite another output"),
         ("suggest model new.csv --report model/r.html", "lies in model, which is written whole"),
         (
@@ -122,13 +125,16 @@ def files_of(folder: Path) -> Iterator[tuple[Path, bytes]]:
             "the folder no does not exist; create it first",
         ),
         ("train old.csv -o m --report old.html", "old.html: already exists"),
-        ("train old.csv -o m --report old.csv --force", "old.csv: would be overwritten by"),
+        ("train old.csv -o m --report old.csv --force", "old.csv: would overwrite another output"),
         ("train old.csv -o m --report m/r.html", "lies in m, which is written whole"),
         ("train old.csv -o m --report m", "m: lies in m, which is written whole"),
-        ("train old.csv -o m --report m.checkpoint", "m.checkpoint: would be overwritten by"),
+        (
+            "train old.csv -o m --report m.checkpoint",
+            "m.checkpoint: would overwrite another output",
+        ),
         ("train old.csv -o m --log l --report l", "l: would overwrite another output"),
         ("expand old.csv new.csv -o o.csv --report old.html", "old.html: already exists"),
-        ("expand old.csv new.csv -o o.csv --report o.csv", "o.csv: would be overwritten by"),
+        ("expand old.csv new.csv -o o.csv --report o.csv", "o.csv: would overwrite another output"),
         ("expand old.csv new.csv -o o.csv --report old.csv --force", "old.csv: would be overwri"),
         ("expand old.csv new.csv -o o --model m --report m/r", "lies in m, which is written whole"),
     ],
