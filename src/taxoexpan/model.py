@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from taxoexpan.archive import Archive, load_archive, save_archive, taxonomy_dige
 from taxoexpan.config import load_preset
 from taxoexpan.device import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.explain import Evidence, explain, in_words
+from taxoexpan.explain import Evidence, describe, explain
 from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown, warn_of_unknown
 from taxoexpan.features.encoder import Vectors
 from taxoexpan.features.encoder_registry import make_encoder
@@ -224,7 +224,7 @@ class TaxoExpan:
         if not suggestions:
             return [], []
         found = self._explain(asked, vectors, ranking)
-        why = {(each.query.id, each.first.parent.id): in_words(each) for each in found}
+        why = {(each.query.id, each.first.parent.id): describe(each) for each in found}
         told = [
             replace(s, why="" if s.kind == MERGE else why.get((s.query.id, s.parent.id), ""))
             for s in suggestions
@@ -420,7 +420,7 @@ class TaxoExpan:
         """A file for this training; more epochs may be asked of it later."""
         if path is None:
             return None
-        settings = asdict(replace(self.config, epochs=1, patience=1))
+        settings = self.config.model_copy(update={"epochs": 1, "patience": 1}).model_dump()
         masked = [concept.id for concept in holdout.concepts]
         parts = (taxonomy_digest(taxonomy), settings, self.seed, masked, self.encoder.fingerprint())
         return Checkpoint(Path(path), identity_of(*parts))

@@ -14,7 +14,7 @@ from builders import KINDS, SORTS
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.cli.messages import print_merges, print_no_parent
-from taxoexpan.explain import in_words
+from taxoexpan.explain import describe
 from taxoexpan.placement.suggestions import MERGE, NO_PLACE, Suggestion
 from taxoexpan.taxonomy import Concept
 
@@ -59,7 +59,7 @@ def test_suggest_writes_a_report_and_the_reasons(
     text = report.read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>")
     assert text.endswith("</html>\n")
-    assert "Places for new.csv" in text
+    assert "Suggestions for new.csv" in text
     assert "white &lt;b&gt;tea" in text
     assert "1 more was there already" in text
     first, second, *_ = rows_of(out)
@@ -84,7 +84,7 @@ def test_evidence_adds_reasons_and_changes_nothing_else(
     for row, each in zip(ranked, told["evidence"], strict=True):
         assert row["why"]
         assert each["suggestions"][0]["parent"]["id"] == row["parent_id"]
-        assert each["contest"] is not None
+        assert each["comparison"] is not None
 
 
 def test_the_table_has_each_reason_below_its_line(
@@ -98,7 +98,7 @@ def test_the_table_has_each_reason_below_its_line(
     assert [line for line in lines if not line.startswith("    ")] == bare
     _, (first, _) = model.explain([Concept("1", "cashew milk"), Concept("2", "tea, white")])
     told = " ".join(line.strip() for line in lines[2 : lines.index(bare[2])])
-    assert told == in_words(first)
+    assert told == describe(first)
 
 
 @pytest.fixture
@@ -113,23 +113,32 @@ def files_of(folder: Path) -> Iterator[tuple[Path, bytes]]:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("suggest model new.csv --report old.html", "old.html: is already there; choose another"),
-        ("suggest model new.csv --report new.csv --force", "new.csv: would be overwritten by"),
-        ("suggest model new.csv -o x --report x", "x: would be overwritten by another output"),
+        ("suggest model new.csv --report old.html", "old.html: already exists; choose another"),
+        (
+            "suggest model new.csv --report new.csv --force",
+            "new.csv: would overwrite another output",
+        ),
+        ("suggest model new.csv -o x --report x", "x: would overwrite another output"),
         (
             "suggest model new.csv --report model/r.html",
             "is inside model, which is written as a whole",
         ),
-        ("suggest model new.csv --report no/r.html", "the folder no is not there; make it first"),
-        ("train old.csv -o m --report old.html", "old.html: is already there"),
-        ("train old.csv -o m --report old.csv --force", "old.csv: would be overwritten by"),
+        (
+            "suggest model new.csv --report no/r.html",
+            "the folder no does not exist; create it first",
+        ),
+        ("train old.csv -o m --report old.html", "old.html: already exists"),
+        ("train old.csv -o m --report old.csv --force", "old.csv: would overwrite another output"),
         ("train old.csv -o m --report m/r.html", "is inside m, which is written as a whole"),
         ("train old.csv -o m --report m", "m: is inside m, which is written as a whole"),
-        ("train old.csv -o m --report m.checkpoint", "m.checkpoint: would be overwritten by"),
-        ("train old.csv -o m --log l --report l", "l: would be overwritten by another output"),
-        ("expand old.csv new.csv -o o.csv --report old.html", "old.html: is already there"),
-        ("expand old.csv new.csv -o o.csv --report o.csv", "o.csv: would be overwritten by"),
-        ("expand old.csv new.csv -o o.csv --report old.csv --force", "old.csv: would be overwri"),
+        (
+            "train old.csv -o m --report m.checkpoint",
+            "m.checkpoint: would overwrite another output",
+        ),
+        ("train old.csv -o m --log l --report l", "l: would overwrite another output"),
+        ("expand old.csv new.csv -o o.csv --report old.html", "old.html: already exists"),
+        ("expand old.csv new.csv -o o.csv --report o.csv", "o.csv: would overwrite another output"),
+        ("expand old.csv new.csv -o o.csv --report old.csv --force", "old.csv: would overwrite"),
         (
             "expand old.csv new.csv -o o --model m --report m/r",
             "is inside m, which is written as a whole",
@@ -222,7 +231,9 @@ def suggestion(label: str, rank: int = 1, **more: str) -> Suggestion:
     return Suggestion(Concept(label, label), rank, milk, ("food", "milk"), 0.87, None, **more)
 
 
-def test_concepts_without_a_suitable_parent_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
+def test_concepts_without_a_suitable_parent_are_reported(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     lost = [suggestion(f"thing {i}", place=NO_PLACE) for i in range(6)]
     same = suggestion("soy milk", kind=MERGE, place=NO_PLACE)
     print_no_parent([suggestion("oat milk"), lost[0], suggestion("thing 0", 2), same])

@@ -237,11 +237,11 @@ def test_what_was_learned_from_growth_counts_in_the_ranking(gaining: TaxoExpan) 
         own = [s for s in suggestions if s.query == each.query]
         rows = [gaining.taxonomy.index(s.parent.id) for s in own]
         assert [s.score for s in own] == pytest.approx(shares[rows, column].tolist(), rel=1e-4)
-        assert each.contest is not None
+        assert each.comparison is not None
         margin = float(scores[rows[0], column] - scores[rows[1], column])
-        assert each.contest.margin == pytest.approx(margin, abs=1e-4)
+        assert each.comparison.margin == pytest.approx(margin, abs=1e-4)
         alone = not gaining.taxonomy.children(own[0].parent.id)
-        assert each.parts.leaf_bonus == (2.5 if alone else 0.0)
+        assert each.score_parts.leaf_bonus == (2.5 if alone else 0.0)
 
 
 def test_held_out_leaves_are_evaluated_as_they_would_be_ranked(gaining: TaxoExpan) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taxoexpan.config import PRESETS, SETTINGS, load_preset, parse_setting
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.presets import PRESETS, setting_names
 
 if TYPE_CHECKING:
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -97,8 +97,8 @@ def add_features(parser: argparse.ArgumentParser) -> None:
         help="change one setting of the preset, such as hidden_dim=64; can be repeated",
     )
     parser.epilog = (
-        f"Settings for --set: {', '.join(SETTINGS)}. Their descriptions and their values in the "
-        "presets are in the documentation (reference/settings)."
+        f"Settings for --set: {', '.join(setting_names())}. Their descriptions and their values in "
+        "the presets are in the documentation (reference/settings)."
     )
 
 
@@ -240,6 +240,8 @@ class TrainingOptions:
 
 def training_options(options: argparse.Namespace) -> TrainingOptions:
     """Return how to train; wrong settings are refused here, before any work."""
+    from taxoexpan.config import load_preset
+
     settings = changed_settings(options.changes, options.features, options.epochs)
     load_preset(options.preset, **settings)
     return TrainingOptions(options.preset, options.seed, options.device, settings, options.quiet)
@@ -249,6 +251,8 @@ def changed_settings(
     changes: list[str], features: str | None, epochs: int | None = None
 ) -> dict[str, Any]:
     """Return the settings that differ from the preset."""
+    from taxoexpan.config import parse_setting
+
     given = {"epochs": epochs, "features": features}
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     for text in changes:

@@ -141,7 +141,7 @@ def _as_text(
         return suggestions_csv(suggestions)
     content: dict[str, object] = {"suggestions": [each.as_dict() for each in suggestions]}
     if evidence is not None:
-        content["evidence"] = [each.as_dict() for each in evidence]
+        content["evidence"] = [each.to_dict() for each in evidence]
     content["already_present"] = [
         {"query": concept.label, "id": known.id, "label": known.label}
         for concept, known in concepts.present
