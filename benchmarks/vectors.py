@@ -12,8 +12,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from taxoexpan.experiments.paper.experiment import FIGURES, find_experiments
-from taxoexpan.experiments.paper.result_tables import HEADS, format_mean
+from taxoexpan.experiments.paper.experiment import METRICS, find_experiments
+from taxoexpan.experiments.paper.result_tables import METRIC_NAMES, format_mean
 from taxoexpan.experiments.paper.run_record import Run, runs_of
 from taxoexpan.features.corpus.phrases import mentions
 from taxoexpan.training.metrics import metrics_of
@@ -37,12 +37,12 @@ def main() -> None:
     said = mentions(options.corpus, sorted(labels))
     known = frozenset(label for label, count in said.items() if count >= KNOWN)
     for which, wanted in (("all queries", labels), ("known to the corpus", known)):
-        print(f"\n{which}\n\n| method | vectors | {' | '.join(HEADS.values())} |")
-        print(f"|---|---|{'---|' * len(HEADS)}")
+        print(f"\n{which}\n\n| method | vectors | {' | '.join(METRIC_NAMES.values())} |")
+        print(f"|---|---|{'---|' * len(METRIC_NAMES)}")
         for title, those in rows:
             figures = [figures_of(run, wanted) for run in those]
-            experiments = [format_mean(key, [each[key] for each in figures]) for key in FIGURES]
-            features = those[0].record["task"]["features"]
+            experiments = [format_mean(key, [each[key] for each in figures]) for key in METRICS]
+            features = those[0].record.task.features
             print(f"| {title} | `{features}` | {' | '.join(experiments)} |")
 
 
