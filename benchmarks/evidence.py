@@ -17,15 +17,15 @@ from measuring import made_up_taxonomy, measure, steadily
 
 from taxoexpan import Taxonomy
 from taxoexpan.config import load_preset
-from taxoexpan.explain import explain, in_words
-from taxoexpan.explain.counterfactuals import Removals, try_removals
-from taxoexpan.explain.neighbourhood import Pairs, look_around
+from taxoexpan.explain import describe, explain
+from taxoexpan.explain.counterfactuals import Removals, score_removals
+from taxoexpan.explain.neighbourhood import QueryAnchorPairs, find_neighbourhood
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.fusion import Cosines, compare
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.ranking import Anchors, Ranker, Ranking, anchor_egonets
 from taxoexpan.taxonomy import Concept
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 DIMENSION, QUERIES, SUGGESTIONS = 256, 1_000, 5
 BLOCK, PLAIN = 128, 30
@@ -38,7 +38,7 @@ def main() -> None:
     drawn = torch.Generator().manual_seed(0)
     network.reset(drawn)
     vectors = unit(torch.randn(2, len(taxonomy), DIMENSION, generator=drawn))
-    anchors = Anchors(taxonomy, ConceptVectors.of(vectors), load_preset("best").siblings)
+    anchors = Anchors(taxonomy, ConceptVectors.of(vectors), load_preset("best").max_siblings)
     # Each is somewhat like a concept of the taxonomy, as a real one would be.
     like = torch.randint(len(taxonomy), (QUERIES,), generator=drawn)
     queries = unit(vectors[:, like] + 0.1 * torch.randn(2, QUERIES, DIMENSION, generator=drawn))
@@ -56,7 +56,7 @@ def print_whole(network: MatchingNetwork, anchors: Anchors, queries: torch.Tenso
 
     def explained() -> None:
         for evidence in explain(network, anchors, concepts, queries, offered):
-            in_words(evidence)
+            describe(evidence)
 
     def ranked() -> None:
         ranker.rank(queries, SUGGESTIONS)
@@ -72,12 +72,13 @@ def print_whole(network: MatchingNetwork, anchors: Anchors, queries: torch.Tenso
 def print_removals(network: MatchingNetwork, anchors: Anchors, queries: torch.Tensor) -> None:
     """Removals a second, ours of some queries and a plain loop over a sample of the same."""
     best, some = some_parents(anchors.taxonomy, 2).anchors[:BLOCK], queries[:, :BLOCK]
-    around = look_around(anchors, Pairs(np.tile(np.arange(BLOCK), 2), best.T.ravel()), some)
-    scores, removals = try_removals(network, anchors, around, some)
+    pairs = QueryAnchorPairs(np.tile(np.arange(BLOCK), 2), best.T.ravel())
+    around = find_neighbourhood(anchors, pairs, some)
+    scores, removals = score_removals(network, anchors, around, some)
     rows = np.random.default_rng(0).choice(len(removals.query), PLAIN, replace=False)
 
     def ours() -> None:
-        try_removals(network, anchors, around, some)
+        score_removals(network, anchors, around, some)
 
     def plain() -> None:
         for row in rows:

@@ -39,7 +39,7 @@ def test_the_most_doubtful_relations_are_written(
     assert (rows[0]["concept"], rows[0]["parent_label"]) == ("oat milk", "tea")
     assert (rows[0]["better_label"], rows[0]["better_path"]) == ("milk", "food > milk")
     assert all(row["why"] for row in rows)
-    assert "Now it is under tea (beside it), where " in rows[0]["why"]
+    assert "It is now under 'tea' (a sibling of 'milk'), where " in rows[0]["why"]
     assert {row["confidence"] for row in rows} == {""}  # too few leaves to learn it from
     assert messy.read_bytes() == before
     assert list(tmp_path.iterdir()) == [out]

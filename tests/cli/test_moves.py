@@ -143,7 +143,7 @@ def test_a_file_without_a_place_is_refused_before_any_work(
         given = written(tmp_path / "new.txt", "milk\n")
     assert main([command, str(path), str(given), "-o", str(out), option]) == 2
     told = capsys.readouterr().err
-    assert f"; leave out {option}, or first taxoexpan convert {name} " in told
+    assert f"; leave out {option}, or first run taxoexpan convert {name} " in told
     assert not out.exists()
 
 
@@ -224,7 +224,13 @@ def test_expand_moves_what_is_named_after_a_new_concept_and_says_so(
 
 def test_a_model_moves_only_if_it_may(pantry_without_soup: Path) -> None:
     taxonomy = Taxonomy.read(pantry_without_soup)
-    small = {"epochs": 15, "hidden": 8, "output": 32, "drawn": 64, "batch_size": 32}
+    small = {
+        "epochs": 15,
+        "hidden_dim": 8,
+        "embedding_dim": 32,
+        "num_negatives": 64,
+        "batch_size": 32,
+    }
     model = TaxoExpan(seed=1, device="cpu", **small).fit(taxonomy)
     assert set(taxonomy.relations) <= set(model.expand(["soup"]).relations)
     grown = model.expand(["soup"], allow_moves=True, allow_merges=True)
@@ -240,7 +246,7 @@ def test_a_name_that_a_file_cannot_hold_is_refused_before_any_training(
     command = ["expand", str(path), str(new), "-o", str(tmp_path / "out.csv"), "--allow-merges"]
     assert main(command) == 2
     told = capsys.readouterr().err
-    assert "'brew|cuppa' cannot stand among the synonyms of a concept here; rename it" in told
+    assert "'brew|cuppa' cannot be a synonym of a concept in this file; rename it" in told
     assert "training on" not in told
 
 

@@ -53,7 +53,7 @@ def test_a_reader_opens_a_row_for_the_evidence(page: test_browser.Opened) -> Non
     assert opened.find_element("css selector", ".tree .new bdi").text == concept
     assert opened.find_element("css selector", ".tree .runner-up bdi").text == concept
     assert "now, 0.50" in opened.text
-    assert "Now it is " in opened.find_elements("css selector", "p")[1].text
+    assert "It is now " in opened.find_elements("css selector", "p")[1].text
     facts = opened.find_element("css selector", "dl").text
     assert "cosine now" in facts
     assert "raw score now" in facts

@@ -26,7 +26,7 @@ from taxoexpan.report.doubts_page import doubts_page
 from taxoexpan.report.html import Figures, Neighbour, Page, Picture, Place, Table, Text, Tree, html
 from taxoexpan.report.reliability import PRECISIONS, threshold_at, trust_pictures
 from taxoexpan.report.suggestion_details import region_in_words, with_moves
-from taxoexpan.taxonomy import Additions, Concept, Shift
+from taxoexpan.taxonomy import Additions, Concept, Move
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
 MADE = datetime(2026, 5, 3, 14, 5, tzinfo=UTC)
@@ -143,7 +143,7 @@ def test_the_tree_shows_both_places_and_counts_the_siblings(food: TaxoExpan) -> 
         tree = opened(page, row)[2]
         assert tree.runner_up is not None
         assert tree.concept == reasons.query.label
-        for place, support in zip((tree.place, tree.runner_up), reasons.support, strict=False):
+        for place, support in zip((tree.place, tree.runner_up), reasons.suggestions, strict=False):
             assert place.path == support.path
             near = {child.concept.label: child.cosine for child in support.children}
             assert all(near[each.label] == each.figure for each in place.siblings)
@@ -157,7 +157,7 @@ def test_a_sibling_that_leads_on_to_the_other_place_is_shown_once(
     model: TaxoExpan, explained: tuple[list[Suggestion], list[Evidence]]
 ) -> None:
     suggestions, evidence = explained
-    first, second = evidence[0].first, evidence[0].support[1]
+    first, second = evidence[0].first, evidence[0].suggestions[1]
     child = first.children[0].concept.label
     below = replace(second, path=(*first.path, child))
     changed = replace(evidence[0], support=(first, below))
@@ -431,7 +431,7 @@ def test_a_doubtful_relation_opens_to_the_evidence(doubts: tuple[Taxonomy, list[
             assert len(row.details.paragraphs) == 1
             assert not facts
             continue
-        better, parent = doubt.evidence.support
+        better, parent = doubt.evidence.suggestions
         assert row.details.paragraphs[1] == doubt.why
         assert f"with {better.parent.label};" in str(facts["cosine"])
         assert f"with {parent.parent.label};" in str(facts["cosine now"])
@@ -494,7 +494,7 @@ def test_what_was_moved_and_merged_is_told_as_done() -> None:
     added = Additions(
         (milk,),
         (("food", "q"),),
-        moves=(Shift("oat milk", "food", "q"),),
+        moves=(Move("oat milk", "food", "q"),),
         synonyms=(("tea", "chai"),),
     )
     page = suggestions_page(

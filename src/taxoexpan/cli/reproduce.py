@@ -146,7 +146,7 @@ def _prepare(options: argparse.Namespace) -> None:
     from taxoexpan.experiments.semeval.semeval_task import semeval_task
     from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.files import preflight, write_whole
-    from taxoexpan.phrasing import counted
+    from taxoexpan.phrasing import pluralize
 
     if options.output.suffix.lower() != ".npz":
         message = f"{options.output}: a task file must end in .npz"
@@ -160,7 +160,7 @@ def _prepare(options: argparse.Namespace) -> None:
         task = make_task(options.terms.stem, encoder, *read_split(options.terms), options.joined)
     task = task.with_half_precision() if options.half else task
     write_whole({options.output: task_bytes(task)}, options.force)
-    size, queries = counted(len(task.problem.taxonomy), "concept"), len(task.test.parents)
+    size, queries = pluralize(len(task.problem.taxonomy), "concept"), len(task.test.parents)
     test = "1 test query" if queries == 1 else f"{queries:,} test queries"
     note(f"{options.output} written: {size} and {test}")
 
@@ -226,7 +226,7 @@ def _table(options: argparse.Namespace) -> None:
 def _semeval_table(options: argparse.Namespace) -> None:
     from taxoexpan.experiments.semeval.score_table import SemEvalResults
     from taxoexpan.files import write_whole
-    from taxoexpan.phrasing import counted
+    from taxoexpan.phrasing import pluralize
 
     if options.semeval is None:
         message = "the table of SemEval-2016 Task 14 needs the gold keys"
@@ -238,7 +238,7 @@ def _semeval_table(options: argparse.Namespace) -> None:
         _check_outputs(options.output, list(keys), options.force)
         options.output.mkdir(parents=True, exist_ok=True)
         write_whole(keys, options.force)
-        note(f"{counted(len(keys), 'key')} written to {options.output}")
+        note(f"{pluralize(len(keys), 'key')} written to {options.output}")
     print(results.text(), end="")
 
 

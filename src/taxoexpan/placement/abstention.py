@@ -20,7 +20,8 @@ from taxoexpan.features.mentions import Mentions
 from taxoexpan.placement.ranking import Ranker, best_of
 from taxoexpan.placement.regression import Floats, logistic, sigmoid
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Adjacency, Indices
+from taxoexpan.taxonomy.adjacency import Adjacency
+from taxoexpan.taxonomy.arrays import Indices
 
 LARGEST = 0.2
 """A branch that is closed has no larger share of the concepts."""

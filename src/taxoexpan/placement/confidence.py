@@ -21,7 +21,7 @@ from torch import Tensor
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.placement.ranking import Ranker, best_of
 from taxoexpan.placement.regression import Floats, isotonic, logistic, logit, sigmoid
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 TEMPERATURES = tuple(np.geomspace(0.25, 4, 17).round(4).tolist())
 LEAF_BONUSES = tuple(np.linspace(-3, 3, 13).tolist())

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from taxoexpan.curation.cleaning import Doubt
-from taxoexpan.phrasing import colophon, percent
+from taxoexpan.phrasing import percent
 from taxoexpan.report.html import (
     Column,
     Details,
@@ -19,6 +19,7 @@ from taxoexpan.report.html import (
     Table,
     Text,
     Tree,
+    colophon,
 )
 from taxoexpan.report.suggestion_details import Fact, inside, likeness, place_of
 from taxoexpan.taxonomy import Taxonomy
@@ -108,7 +109,7 @@ def _facts(doubt: Doubt) -> Iterator[Fact]:
         yield "definition", doubt.concept.definition
     if doubt.evidence is None:
         return
-    better, parent = doubt.evidence.support
+    better, parent = doubt.evidence.suggestions
     yield from likeness(better)
     for name, value in likeness(parent):
         yield f"{name} now", value
@@ -122,7 +123,7 @@ def _tree(taxonomy: Taxonomy, doubt: Doubt) -> Tree:
         better = _place(taxonomy, doubt.better.id, doubt.better_path, id)
         now = _place(taxonomy, doubt.parent.id, doubt.path, id)
         return Tree(label, better, now, marks=marks)
-    first, second = doubt.evidence.support
+    first, second = doubt.evidence.suggestions
     better = place_of(first, doubt.confidence, second.path)
     now = place_of(second, doubt.parent_confidence, first.path)
     return Tree(label, better, now, marks=marks)

@@ -23,13 +23,13 @@ from taxoexpan.curation.cleaning.judging import judge
 from taxoexpan.curation.cleaning.reasons import Fold
 from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED, _identity
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError
-from taxoexpan.explain import moved_in_words, read_evidence
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.explain import Evidence, describe_move
+from taxoexpan.taxonomy.arrays import Indices
 
 TRAINING = Training(seed=1, device="cpu", settings=SMALL)
 QUICK = Training(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
 # More than half of the leaves are held out, so that there are enough to learn how sure to be.
-SURE = Training(seed=1, device="cpu", settings={**SMALL, "epochs": 3, "validation_share": 0.6})
+SURE = Training(seed=1, device="cpu", settings={**SMALL, "epochs": 3, "validation_fraction": 0.6})
 MISPLACED = {"oat milk": "tea", "rye bread": "berry", "goat cheese": "soup", "red apple": "sauce"}
 
 
@@ -214,12 +214,12 @@ def test_reasons_compare_the_better_place_with_the_present_one(
         (judged.concepts[row], judged.parents[row]) for row in judged.order[:40]
     ]
     for row, reason in zip(judged.order.tolist(), fold.reasons, strict=False):
-        evidence = read_evidence(reason.evidence)
-        assert evidence.as_dict() == reason.evidence
+        evidence = Evidence.from_dict(reason.evidence)
+        assert evidence.to_dict() == reason.evidence
         assert evidence.query.id == larder.ids[reason.concept]
         places = judged.others[row], judged.parents[row]
         shares = judged.other_shares[row], judged.shares[row]
-        for place, share, told in zip(places, shares, evidence.support, strict=True):
+        for place, share, told in zip(places, shares, evidence.suggestions, strict=True):
             id = larder.ids[place]
             assert told.parent.id == id
             assert told.path == larder.path(id)
@@ -231,15 +231,17 @@ def test_reasons_compare_the_better_place_with_the_present_one(
                 for child in remaining.children(id)
             }
             best = sorted(near.values(), reverse=True)[:3]
-            assert [child.cosine for child in told.children] == pytest.approx(best, abs=1e-3)
-            for child in told.children:
+            assert [child.cosine for child in told.nearest_children] == pytest.approx(
+                best, abs=1e-3
+            )
+            for child in told.nearest_children:
                 assert child.cosine == pytest.approx(near[child.concept.id], abs=1e-3)
-        assert evidence.contest is not None
+        assert evidence.comparison is not None
         suspicion = judged.suspicions[row]
-        assert evidence.contest.margin == pytest.approx(suspicion, abs=2e-3)
-        why = moved_in_words(evidence)
-        assert ("still preferred" in why) == (evidence.contest.margin < 0)
-        assert f" under {evidence.support[1].parent.label}" in why
+        assert evidence.comparison.margin == pytest.approx(suspicion, abs=2e-3)
+        why = describe_move(evidence)
+        assert ("still prefers" in why) == (evidence.comparison.margin < 0)
+        assert f" '{evidence.suggestions[1].parent.label}'" in why
 
 
 def test_as_many_are_explained_as_were_asked_for(messy: Taxonomy) -> None:
@@ -299,13 +301,14 @@ def test_a_fold_that_is_kept_is_not_computed_again(
     columns = before.judgements.columns()
     changed = {"ranks": columns["ranks"] + 1000, "confidences": columns["shares"] * 0 + 0.25}
     reasons = tuple(
-        replace(reason, evidence={**reason.evidence, "known": False}) for reason in before.reasons
+        replace(reason, evidence={**reason.evidence, "has_vector": False})
+        for reason in before.reasons
     )
     files.save(1, Fold(Judgements(**{**columns, **changed}), reasons))
     again = clean(messy, QUICK, folds=2, work=work)
     files.save(1, before)
     for doubt in again:
-        assert doubt.why.startswith("Nothing is known of its words") == (doubt.rank > 1000)
+        assert doubt.why.startswith("None of its words is known") == (doubt.rank > 1000)
         assert doubt.parent_confidence == (0.25 if doubt.rank > 1000 else None)
     assert sum(doubt.rank > 1000 for doubt in again) == len(columns["ranks"])
 
@@ -447,11 +450,11 @@ def test_a_row_tells_how_sure_it_is_of_both_places(kept: tuple[list[Doubt], Path
     (row,) = csv.DictReader(io.StringIO(doubts_csv([doubt])))
     assert (row["confidence"], row["parent_confidence"]) == ("0.1235", "0.0")
     assert doubt.evidence is not None
-    assert doubt.as_json() == {**doubt.as_dict(), "evidence": doubt.evidence.as_dict()}
+    assert doubt.as_json() == {**doubt.as_dict(), "evidence": doubt.evidence.to_dict()}
     assert replace(doubt, evidence=None).as_json()["evidence"] is None
 
 
 def test_growth_is_not_rehearsed_where_loose_leaves_are_judged() -> None:
     with pytest.raises(ConfigurationError, match="leave out validation"):
         Training(settings={"validation": "growth"}).model()
-    assert Training().model().configuration.validation == "leaves"
+    assert Training().model().config.validation == "leaves"

@@ -14,7 +14,7 @@ from taxoexpan.experiments.paper.experiment import FIGURES, find_experiments
 from taxoexpan.experiments.paper.figures import DRAW, draw, image_bytes
 from taxoexpan.experiments.paper.results_page import report_text
 from taxoexpan.experiments.paper.run_record import RunRecord, TaskInfo, run_folder
-from taxoexpan.training.metrics import metrics_of
+from taxoexpan.training.metrics import compute_metrics
 
 pytest.importorskip("matplotlib")
 
@@ -41,8 +41,8 @@ def make_runs(
                 task=TaskInfo(name, features, f"{name}-{features}"),
                 concepts=3,
                 relations=1000 * (place + 1),
-                test=metrics_of(ranks),
-                validation=metrics_of(ranks),
+                test=compute_metrics(ranks),
+                validation=compute_metrics(ranks),
                 best_epoch=None,
                 epochs=None,
                 seconds_to_fit=2.0 * place + 1,

@@ -20,11 +20,11 @@ from taxoexpan.experiments.paper.result_tables import format_mean, format_value,
 from taxoexpan.experiments.paper.run_record import read_run, run_folder, runs_of
 from taxoexpan.experiments.paper.runner import run_experiment, run_experiments
 from taxoexpan.experiments.paper.task import Task
-from taxoexpan.training.loop import SILENT, Report
-from taxoexpan.training.metrics import metrics_of
+from taxoexpan.training.loop import SILENT, TrainingLog
+from taxoexpan.training.metrics import compute_metrics
 
 CLOSEST = Experiment("test/closest", 0, "Closest-Parent", "closest-parent")
-SMALL = {"preset": "best", "epochs": 3, "hidden": 8, "output": 16, "drawn": 32}
+SMALL = {"preset": "best", "epochs": 3, "hidden_dim": 8, "embedding_dim": 16, "num_negatives": 32}
 NETWORK = Experiment("test/network", 1, "TaxoExpan", "taxoexpan", SMALL)
 
 
@@ -66,8 +66,8 @@ def test_stored_ranks_are_those_of_the_method(task: Task, tmp_path: Path) -> Non
         expected = true_ranks_by(method, queries, len(task.problem.taxonomy))
         for one, other in zip(run.ranks(part), expected, strict=True):
             np.testing.assert_array_equal(one, other)
-        assert getattr(run.record, part) == metrics_of(expected)
-    assert run.metrics == metrics_of(run.ranks())
+        assert getattr(run.record, part) == compute_metrics(expected)
+    assert run.metrics == compute_metrics(run.ranks())
 
 
 def test_changed_taxonomies_are_learned_from(task: Task, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_an_interrupted_run_leaves_nothing(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Report, "tell", stop)  # after an epoch, when there are weights to keep
+    monkeypatch.setattr(TrainingLog, "tell", stop)  # after an epoch, when there are weights to keep
     with pytest.raises(KeyboardInterrupt):
         run_experiment(NETWORK, task, 0, tmp_path / "runs" / "0")
     monkeypatch.setattr(runner, "true_ranks_by", stop)
@@ -244,8 +244,8 @@ def test_settings_are_equal_when_all_resulting_settings_are(task: Task, tmp_path
     def place(**settings: object) -> Path:
         return run_folder(tmp_path, task, replace(NETWORK, settings=settings), 0)
 
-    assert place(preset="paper") == place(preset="paper", drawn=30)
-    assert place(preset="paper") != place(preset="paper", drawn=31)
+    assert place(preset="paper") == place(preset="paper", num_negatives=30)
+    assert place(preset="paper") != place(preset="paper", num_negatives=31)
     assert place(preset="paper") != run_folder(tmp_path, task, CLOSEST, 0)
 
 
@@ -258,7 +258,9 @@ def test_defaults_of_a_method_are_settings_too(
     assert place("dist-xgboost") == place("dist-xgboost", depth=4)
     assert place("dist-xgboost") != place("dist-xgboost", depth=5)
     # ParentMLP has a default that no preset has.
-    assert place("parent-mlp", preset="paper") == place("parent-mlp", preset="paper", hidden=500)
+    assert place("parent-mlp", preset="paper") == place(
+        "parent-mlp", preset="paper", hidden_dim=500
+    )
     before = place("closest-neighbor")
     changed = property(lambda _: {"distance_of_no_children": 0.5})
     monkeypatch.setattr(ClosestNeighbor, "settings", changed)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from taxoexpan.curation.cleaning.reasons import Fold
-from taxoexpan.explain import Evidence, moved_in_words, read_evidence
+from taxoexpan.explain import Evidence, describe_move
 from taxoexpan.formats.tables.table_file import csv_of
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -48,7 +48,7 @@ class Doubt:
     @property
     def why(self) -> str:
         """The evidence in words."""
-        return "" if self.evidence is None else moved_in_words(self.evidence)
+        return "" if self.evidence is None else describe_move(self.evidence)
 
     def as_dict(self) -> dict[str, str | int | float | None]:
         """The doubt as a row of `COLUMNS`."""
@@ -72,7 +72,7 @@ class Doubt:
 
     def as_json(self) -> dict[str, Any]:
         """The row with the evidence in figures."""
-        evidence = None if self.evidence is None else self.evidence.as_dict()
+        evidence = None if self.evidence is None else self.evidence.to_dict()
         return {**self.as_dict(), "evidence": evidence}
 
 
@@ -80,7 +80,9 @@ def doubts_of(taxonomy: Taxonomy, fold: Fold, top: int | None = None) -> list[Do
     """The most doubtful relations, or all of them; those alike in the order of the taxonomy."""
     judgements = fold.judgements
     order = judgements.order[:top]
-    reasons = {(each.concept, each.parent): read_evidence(each.evidence) for each in fold.reasons}
+    reasons = {
+        (each.concept, each.parent): Evidence.from_dict(each.evidence) for each in fold.reasons
+    }
     return [
         Doubt(
             concept=taxonomy.concept_at(concept),

@@ -10,11 +10,11 @@ import numpy as np
 
 from taxoexpan.curation.cleaning.judgements import Judgements
 from taxoexpan.explain import Evidence
-from taxoexpan.explain.neighbourhood import Lookup
+from taxoexpan.explain.similarity import ConceptLookup
 from taxoexpan.model import TaxoExpan
 from taxoexpan.placement.ranking import Ranking
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +61,25 @@ def reasons_for(
     asked = judgements.concepts[rows].tolist()
     concepts = [taxonomy.concept_at(concept) for concept in asked]
     found = model.contrast(concepts, Ranking(anchor_of[places], scores, scores))
-    whole = Lookup(taxonomy)
+    whole = ConceptLookup(taxonomy)
     return tuple(
-        Reason(concept, parent, _as_it_is(evidence, whole, better, parent).as_dict())
+        Reason(concept, parent, _as_it_is(evidence, whole, better, parent).to_dict())
         for concept, (better, parent), evidence in zip(asked, places.tolist(), found, strict=True)
     )
 
 
-def _as_it_is(evidence: Evidence, whole: Lookup, better: int, parent: int) -> Evidence:
+def _as_it_is(evidence: Evidence, whole: ConceptLookup, better: int, parent: int) -> Evidence:
     """The evidence with what the whole taxonomy says of both places.
 
     The fold's own has no masked leaves, and inner concepts that are masked are roots there, so that
     its paths may be too short. The concept itself is not counted among its parent's children.
     """
     children = whole.taxonomy.children_of.degrees
-    first, second = evidence.support
+    first, second = evidence.suggestions
     first = replace(first, path=whole.path(better), child_count=int(children[better]))
     second = replace(second, path=whole.path(parent), child_count=int(children[parent]) - 1)
-    contest = evidence.contest
-    if contest is not None:
-        contest = replace(contest, standing=whole.standing(parent, seen_from=better))
-    return replace(evidence, support=(first, second), contest=contest)
+    comparison = evidence.comparison
+    if comparison is not None:
+        position = whole.position(parent, relative_to=better)
+        comparison = replace(comparison, position=position)
+    return replace(evidence, suggestions=(first, second), comparison=comparison)

@@ -20,13 +20,13 @@ from taxoexpan.experiments.methods.method import Method, Problem, Queries, true_
 from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.lexicon import Lexicon
-from taxoexpan.phrasing import counted
+from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 from taxoexpan.taxonomy.known_names import known_names
-from taxoexpan.taxonomy.names import fold_name
-from taxoexpan.training.holdout import MASKS, Holdout
-from taxoexpan.training.loop import SILENT, Report
+from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.training.holdout import HOLDOUTS, Holdout
+from taxoexpan.training.loop import SILENT, TrainingLog
 
 Ranks = list[NDArray[np.floating]]
 """The ranks of the true parents of each query."""
@@ -57,10 +57,10 @@ class Growth:
 
 def growth_between(old: Taxonomy, new: Taxonomy) -> Growth:
     """Return what the new release adds; concepts with the same id are the same concept."""
-    anchors, names = old.in_force, known_names(old)
+    anchors, names = old.active, known_names(old)
     added = Difference(old, new).added
     active = [concept for concept in added if not concept.deprecated]
-    unknown = [concept for concept in active if fold_name(concept.label) not in names]
+    unknown = [concept for concept in active if normalize_name(concept.label) not in names]
     parents = {c.id: [p for p in new.parents(c.id) if p in anchors] for c in unknown}
     queries = tuple(concept for concept in unknown if parents[concept.id])
     if not added:
@@ -86,7 +86,7 @@ def evaluate_growth(
     encoder: Encoder,
     seed: int = 0,
     device: torch.device | None = None,
-    report: Report = SILENT,
+    report: TrainingLog = SILENT,
     begin: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Ranks]:
     """Return the ranks of all true parents by the name of the method.
@@ -110,7 +110,7 @@ def _embed(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tens
     """Embed the anchors [2, N, D] and the queries."""
     taxonomy, new = growth.taxonomy, growth.queries
     if taxonomy.relation_count < 2:
-        message = f"the old release has {counted(taxonomy.relation_count, 'active relation')}"
+        message = f"the old release has {pluralize(taxonomy.relation_count, 'active relation')}"
         raise ModelError(
             f"too little to learn from: {message}; give a release with some hundreds of them"
         )
@@ -119,23 +119,23 @@ def _embed(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tens
     refuse_unknown(known, encoder.name)
     new_vectors = embed_concepts(encoder, new.concepts)
     vectors, queries = (torch.from_numpy(each).to(device) for each in (known, new_vectors))
-    mentions = Lexicon.of(taxonomy).mentions(new.concepts)
+    mentions = Lexicon.from_taxonomy(taxonomy).mentions(new.concepts)
     return vectors, Queries(queries, new.parents, mentions)
 
 
 def _problem(taxonomy: Taxonomy, vectors: Tensor, holdout_kind: str, seed: int) -> Problem:
     """Hold some concepts out of the taxonomy as validation queries."""
     c = load_preset("best")
-    holdout = MASKS[holdout_kind](taxonomy, c.validation_share, c.validation_most, seed)
+    holdout = HOLDOUTS[holdout_kind](taxonomy, c.validation_fraction, c.max_validation_leaves, seed)
 
     def vectors_of(ids: Iterable[str]) -> Tensor:
         rows = torch.tensor([taxonomy.index(id) for id in ids], dtype=torch.long)
         return vectors.index_select(1, rows.to(vectors.device))
 
-    lexicon = Lexicon.of(holdout.taxonomy)
+    lexicon = Lexicon.from_taxonomy(holdout.taxonomy)
     query_vectors = vectors_of(concept.id for concept in holdout.concepts)
     validation = Queries(query_vectors, holdout.parents, lexicon.mentions(holdout.concepts))
-    mentions = lexicon.mentions(holdout.taxonomy.concepts, known=True)
+    mentions = lexicon.mentions(holdout.taxonomy.concepts, exclude_self=True)
     return Problem(
         holdout.taxonomy,
         vectors_of(holdout.taxonomy),

@@ -147,21 +147,28 @@ def _draw_loss(runs: Runs) -> Figure:
 def _draw_sensitivity(runs: Runs) -> Figure:
     """The test metrics against four hyper-parameters."""
     (paper,) = find_experiments(["main/taxoexpan"])
-    preset = load_preset("paper")
+    c = load_preset("paper")
+    defaults = {
+        "position": c.position_dim,
+        "heads": c.num_heads,
+        "output": c.embedding_dim,
+        "negatives": c.num_negatives,
+    }
     title = "Sensitivity to hyper-parameters (PGAT, WMR, LBM)"
     figure, axes = _grid(len(HYPERPARAMETERS), title, runs)
     for axis, (setting, label) in zip(axes, HYPERPARAMETERS.items(), strict=True):
         experiments = find_experiments([f"sensitivity/{setting}-*"])
         points = np.array([int(e.name.rpartition("-")[2]) for e in experiments])
         order = np.argsort(points)
-        default = preset.drawn if setting == "negatives" else getattr(preset, setting)
         for number, metric in enumerate(("hit_at_1", "hit_at_3", "mrr")):
             means, deviations = _means_and_deviations(runs, experiments, metric)[:, order]
             color, name = f"C{number}", METRIC_NAMES[metric]
             style: dict[str, Any] = {"marker": "o", "capsize": 2, "color": color, "label": name}
             axis.errorbar(points[order], means, deviations, **style)
             published = [paper.published[metric]]
-            axis.scatter([default], published, 80, color, marker="*", label=f"{name}, paper")
+            axis.scatter(
+                [defaults[setting]], published, 80, color, marker="*", label=f"{name}, paper"
+            )
         axis.set_xlabel(label)
         axis.set_ylim(0, None)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6)

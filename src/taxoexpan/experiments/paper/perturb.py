@@ -10,7 +10,7 @@ import torch
 from taxoexpan.experiments.methods.method import Problem, Queries
 from taxoexpan.experiments.paper.task import Task
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 def rewire_relations(task: Task, fraction: float, seed: int) -> Task:
@@ -62,7 +62,7 @@ def sample_leaves(task: Task, fraction: float, seed: int) -> Task:
     new_index[kept] = np.arange(len(kept))
     vectors = problem.vectors.index_select(1, torch.from_numpy(kept).to(problem.vectors.device))
     validation, test = (_reindex(queries, new_index) for queries in (problem.validation, task.test))
-    mentions = problem.mentions.among(new_index, kept) if problem.mentions else None
+    mentions = problem.mentions.reindex(new_index, kept) if problem.mentions else None
     problem = Problem(smaller, vectors, validation, mentions)
     return replace(task, problem=problem, test=test, duplicates={})
 
@@ -70,5 +70,5 @@ def sample_leaves(task: Task, fraction: float, seed: int) -> Task:
 def _reindex(queries: Queries, new_index: Indices) -> Queries:
     """Return the queries with new indices for their parents and for the anchors they mention."""
     rows = np.arange(len(queries.parents))
-    mentions = queries.mentions.among(new_index, rows) if queries.mentions else None
+    mentions = queries.mentions.reindex(new_index, rows) if queries.mentions else None
     return replace(queries, parents=[new_index[p] for p in queries.parents], mentions=mentions)

@@ -20,7 +20,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.experiments.methods.method_registry import make_method
 from taxoexpan.experiments.paper.experiment import Experiment
 from taxoexpan.experiments.paper.task import Task
-from taxoexpan.training.metrics import Metrics, metrics_of
+from taxoexpan.training.metrics import Metrics, compute_metrics
 
 RECORD, RANKS, LOG = "run.json", "ranks.npz", "log.jsonl"
 RUN_FILES = (RECORD, RANKS, LOG)
@@ -129,7 +129,7 @@ class Run:
     @cached_property
     def metrics(self) -> Metrics:
         """The metrics of the test queries, computed from the stored ranks."""
-        return metrics_of(self.ranks())
+        return compute_metrics(self.ranks())
 
 
 RunIndex = dict[str, dict[str, list[Run]]]

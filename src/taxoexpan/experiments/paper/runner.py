@@ -36,8 +36,8 @@ from taxoexpan.experiments.paper.run_record import (
 )
 from taxoexpan.experiments.paper.task import Task
 from taxoexpan.files import whole_directory
-from taxoexpan.training.loop import Report
-from taxoexpan.training.metrics import metrics_of
+from taxoexpan.training.loop import TrainingLog
+from taxoexpan.training.metrics import compute_metrics
 
 STORED_ANCHORS = 10
 """The number of best anchors that are stored for each query."""
@@ -96,7 +96,7 @@ def run_experiment(
     with whole_directory(folder, RUN_FILES) as staging:
         (staging / LOG).touch()
         began = time.perf_counter()
-        history = method.fit(problem, seed, Report(progress, staging / LOG))
+        history = method.fit(problem, seed, TrainingLog(progress, staging / LOG))
         seconds_to_fit = time.perf_counter() - began
         seconds_to_place = _seconds_to_place(method, task, experiment.timed)
         count = min(STORED_ANCHORS, len(problem.taxonomy))
@@ -110,8 +110,8 @@ def run_experiment(
             task=info,
             concepts=len(problem.taxonomy),
             relations=problem.taxonomy.relation_count,
-            test=metrics_of(ranked["test"].ranks),
-            validation=metrics_of(ranked["validation"].ranks),
+            test=compute_metrics(ranked["test"].ranks),
+            validation=compute_metrics(ranked["validation"].ranks),
             best_epoch=history.best if history else None,
             epochs=len(history.epochs) if history else None,
             seconds_to_fit=round(seconds_to_fit, 2),

@@ -7,8 +7,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.text_file import Source
-from taxoexpan.phrasing import counted
+from taxoexpan.formats.text_file import TextFile
+from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.holdout import Holdout, hold_out
 
@@ -27,7 +27,7 @@ def read_split(
     paths = [path or default for path, default in zip(given, defaults, strict=True)]
     validation_ids, test_ids = (_read_ids(path, whole) for path in paths)
     _refuse_shared_ids(paths[1], test_ids, validation_ids)
-    active = whole.in_force
+    active = whole.active
     training = active.without(id for id in (*validation_ids, *test_ids) if id in active)
     return (
         _make_holdout(paths[0], validation_ids, active, training),
@@ -56,7 +56,7 @@ def _read_ids(path: Path, whole: Taxonomy) -> dict[str, int]:
         message = "the file does not exist; a split needs this list, with one id per line"
         raise FormatError(path, message)
     lines: dict[str, int] = {}
-    for number, line in enumerate(Source.load(path, may_be_blank=True).text.splitlines(), 1):
+    for number, line in enumerate(TextFile.load(path, may_be_blank=True).text.splitlines(), 1):
         if id := line.strip():
             lines.setdefault(id, number)
     for id, number in lines.items():
@@ -70,7 +70,7 @@ def _refuse_shared_ids(path: Path, test: dict[str, int], validation: Collection[
     """Refuse test queries that are validation queries too, since those choose the epoch."""
     shared = [id for id in test if id in validation]
     if shared:
-        message = f"{counted(len(shared), 'id')} also in the validation list"
+        message = f"{pluralize(len(shared), 'id')} also in the validation list"
         fix = "keep each id in one of the two lists"
         raise FormatError(path, f"{message}, such as {shared[0]!r}; {fix}", test[shared[0]])
 
@@ -84,7 +84,7 @@ def _make_holdout(path: Path, ids: Collection[str], whole: Taxonomy, training: T
     usable = {concept.id for concept in held_out.concepts}
     unusable = [id for id in ids if id not in usable]
     if unusable:
-        message = f"{counted(len(unusable), 'id')} left out, such as {unusable[0]!r}"
+        message = f"{pluralize(len(unusable), 'id')} left out, such as {unusable[0]!r}"
         reason = "deprecated, or without a parent in the remaining taxonomy"
         warnings.warn(f"{path}: {message}: {reason}", stacklevel=3)
     return held_out

@@ -93,7 +93,7 @@ def make_task(
     embed = partial(embed_concepts, encoder, joined=joined)
     vectors = embed(concepts)
     refuse_unknown(vectors, encoder.name)
-    lexicon = Lexicon.of(taxonomy, sense_order)
+    lexicon = Lexicon.from_taxonomy(taxonomy, sense_order)
     detector = DuplicateDetector.learn(taxonomy, vectors, embed)
     queries, duplicates = {}, {}
     for part, holdout in (("validation", validation), ("test", test)):
@@ -103,7 +103,7 @@ def make_task(
         queries[part] = Queries(torch.from_numpy(query_vectors), holdout.parents, mentions)
         if detector is not None:
             duplicates[part] = detector.candidates(holdout.concepts, query_vectors)
-    own_mentions = lexicon.mentions(concepts, known=True)
+    own_mentions = lexicon.mentions(concepts, exclude_self=True)
     problem = Problem(taxonomy, torch.from_numpy(vectors), queries["validation"], own_mentions)
     labels = tuple(concept.label for concept in test.concepts)
     features = f"{encoder.name} joined" if joined else encoder.name

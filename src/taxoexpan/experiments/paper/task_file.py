@@ -19,7 +19,8 @@ from taxoexpan.experiments.paper.task import Task
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.placement.duplicates import DuplicateCandidates
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Adjacency, Indices
+from taxoexpan.taxonomy.adjacency import Adjacency
+from taxoexpan.taxonomy.arrays import Indices
 
 FILE_KIND = "taxoexpan-task-2"
 PARTS = ("validation", "test")

@@ -17,7 +17,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.experiments.paper.task import Task, make_task
 from taxoexpan.experiments.semeval.wu_palmer import WuPalmer
 from taxoexpan.features.encoder import Encoder
-from taxoexpan.formats.wordnet.wordnet_format import PARTS, Part
+from taxoexpan.formats.wordnet.synset_reader import PARTS_OF_SPEECH, WordNetFiles
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training.holdout import Holdout
 
@@ -69,9 +69,11 @@ class WordNet:
         """Read nouns, then verbs; with `instances`, instance synsets and relations count too."""
         whole = Taxonomy.read(directory, instances=instances)
         parts = []
-        for pos in PARTS:
+        for pos in PARTS_OF_SPEECH:
             others = [id for id in whole.ids if f"#{pos}#" not in id]
-            parts.append(cls(pos, whole.without(others), _senses(Part.open(directory, pos))))
+            parts.append(
+                cls(pos, whole.without(others), _senses(WordNetFiles.open(directory, pos)))
+            )
         return parts
 
     def id_of(self, sense: str) -> str | None:
@@ -87,7 +89,7 @@ def read_concepts(path: Path, pos: str | None = None) -> list[Concept]:
     return [
         Concept(id, lemma, definition=definition)
         for lemma, part, id, definition in _cells(path, 4)
-        if pos is None or PARTS[pos] == part
+        if pos is None or PARTS_OF_SPEECH[pos] == part
     ]
 
 
@@ -141,7 +143,7 @@ def read_half(directory: Path, half: str, wordnet: WordNet) -> Holdout:
         concepts.append(concept)
         parents.append(np.array([taxonomy.index(parent) for parent in merged or [id]]))
     if not concepts:
-        message = f"no concept of the file is a {PARTS[wordnet.pos]}"
+        message = f"no concept of the file is a {PARTS_OF_SPEECH[wordnet.pos]}"
         raise FormatError(data, f"{message}; restore the original file of the task")
     return Holdout(taxonomy, tuple(concepts), tuple(parents))
 
@@ -152,7 +154,7 @@ def semeval_task(directory: Path, semeval: Path, part: str, encoder: Encoder, jo
     The training concepts are the validation queries, as in the paper; no method learns from them.
     The label of a query is its id, since keys use ids.
     """
-    wordnet = next(w for w in WordNet.read(directory) if PARTS[w.pos] == part)
+    wordnet = next(w for w in WordNet.read(directory) if PARTS_OF_SPEECH[w.pos] == part)
     validation, test = (read_half(semeval, half, wordnet) for half in ("validation", "test"))
     order = {lemma.replace("_", " "): ids for lemma, ids in wordnet.senses.items()}
     task = make_task(f"semeval-{part}s", encoder, validation, test, joined, order)
@@ -167,7 +169,7 @@ def _similarity(placed: str, right: str, wordnet: WordNet, similarity: WuPalmer)
     return similarity(one, other)
 
 
-def _senses(part: Part) -> dict[str, list[str]]:
+def _senses(part: WordNetFiles) -> dict[str, list[str]]:
     """Return the ids of the synsets of each lemma in the order of its senses."""
     ids = {synset.offset: part.id_of(synset) for synset in part.synsets(frozenset())}
     by_lemma: dict[str, dict[int, str]] = {}

@@ -25,9 +25,9 @@ from taxoexpan.placement.joint.arborescence import ROOT, best_arborescence
 from taxoexpan.placement.joint.new_parent_prior import Look, NewParentPrior, pair_features
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.ids import with_ids
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 CANDIDATES = 10
 """New concepts that may be the parent of another; no more than these are thought of."""
@@ -105,7 +105,7 @@ def place_jointly(
 def mentions_among(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Mentions:
     """What new concepts mention of a taxonomy and of each other, as `NewConcepts` has it."""
     everyone = taxonomy.expanded(Additions(with_ids(taxonomy, concepts), ()))
-    return Lexicon.of(everyone).mentions(concepts)
+    return Lexicon.from_taxonomy(everyone).mentions(concepts)
 
 
 class Batch:
@@ -225,7 +225,7 @@ class Batch:
             return None
         places = np.full(self.known + len(self.new), -1)
         places[anchors] = np.arange(len(anchors))
-        return self.new.mentions.among(places, np.arange(len(self.new)))
+        return self.new.mentions.reindex(places, np.arange(len(self.new)))
 
 
 @dataclass(frozen=True)
@@ -260,7 +260,7 @@ def _best_parents(look: Look, among: Floats, known: int) -> tuple[Indices, Float
 
 def _own_order(concepts: Sequence[Concept]) -> Indices:
     """The places of concepts in an order that is theirs, however they are given."""
-    keys = [(fold_name(c.label), c.id, c.label, c.definition, c.synonyms) for c in concepts]
+    keys = [(normalize_name(c.label), c.id, c.label, c.definition, c.synonyms) for c in concepts]
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
 
 
@@ -268,7 +268,7 @@ def _reordered(new: NewConcepts, known: int, order: Indices, ranks: Indices) -> 
     """The same new concepts in another order."""
     mentions = new.mentions
     if mentions is not None:
-        mentions = mentions.among(np.concatenate([np.arange(known), known + ranks]), order)
+        mentions = mentions.reindex(np.concatenate([np.arange(known), known + ranks]), order)
     rows = torch.from_numpy(order).to(new.vectors.device)
     concepts = [new.concepts[i] for i in order.tolist()]
     return NewConcepts(concepts, new.vectors.index_select(1, rows), mentions)

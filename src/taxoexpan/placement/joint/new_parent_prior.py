@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.taxonomy import Concept
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 Floats = NDArray[np.float64]
 
@@ -98,7 +98,7 @@ class NewParentPrior:
 
 def pair_features(concepts: Sequence[Concept]) -> Floats:
     """What names tell of each query (row) below each new anchor (column): [Q, Q, 3]."""
-    names = [fold_name(concept.label) for concept in concepts]
+    names = [normalize_name(concept.label) for concept in concepts]
     places: dict[str, list[int]] = {}
     for place, name in enumerate(names):
         places.setdefault(name, []).append(place)

@@ -41,7 +41,7 @@ def learn_new_parent_prior(
     What it gains in a round is learned from what the rounds before have made of the same batches,
     since an anchor that has children by then is another anchor.
     """
-    taxonomy = ranker.anchors.taxonomy.in_force
+    taxonomy = ranker.anchors.taxonomy.active
     removal = removed_subtrees(taxonomy, SUBTREES, SMALLEST, LARGEST, seed)
     mixed = together(removal.batches, MIXED, seed)
     count = sum(len(batch.concepts) for batch in removal.batches)
