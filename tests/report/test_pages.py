@@ -15,7 +15,7 @@ from conftest import SMALL
 from demoreport import HOSTILE
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.curation.cleaning import Doubt, Training, clean
+from taxoexpan.curation.cleaning import ModelOptions, SuspiciousRelation, clean
 from taxoexpan.explain import Evidence
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.confidence import AS_IT_IS, Calibration, Reliability
@@ -396,7 +396,9 @@ def test_a_doubtful_relation_stands_at_both_places() -> None:
     relations = [("food", "milk"), ("food", "tea"), ("tea", "oat milk"), ("tea", "green tea")]
     taxonomy = Taxonomy(concepts, relations)
     oat, tea, milk = (taxonomy.concept(id) for id in ("oat milk", "tea", "milk"))
-    doubt = Doubt(oat, tea, ("food", "tea"), 3, 2e-5, milk, ("food", "milk"), 0.81, 10.6)
+    doubt = SuspiciousRelation(
+        oat, tea, ("food", "tea"), 3, 2e-5, milk, ("food", "milk"), 0.81, 10.6
+    )
     page = html(doubts_page(taxonomy, [doubt], 2, "Doubtful", datetime(2020, 1, 1, tzinfo=UTC)))
     told = (
         "Of the model\u0027s belief 81\u00a0% is in milk, and 1 in 50,000 in tea, where it is now."
@@ -406,14 +408,16 @@ def test_a_doubtful_relation_stands_at_both_places() -> None:
 
 
 @pytest.fixture(scope="module")
-def doubts(pantry: Path) -> tuple[Taxonomy, list[Doubt]]:
+def doubts(pantry: Path) -> tuple[Taxonomy, list[SuspiciousRelation]]:
     """What a short cleaning of the pantry finds, explained for a half of it."""
     taxonomy = Taxonomy.read(pantry)
-    training = Training(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
+    training = ModelOptions(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
     return taxonomy, clean(taxonomy, training, folds=2, explained=20)
 
 
-def test_a_doubtful_relation_opens_to_the_evidence(doubts: tuple[Taxonomy, list[Doubt]]) -> None:
+def test_a_doubtful_relation_opens_to_the_evidence(
+    doubts: tuple[Taxonomy, list[SuspiciousRelation]],
+) -> None:
     taxonomy, found = doubts
     page = doubts_page(taxonomy, found, len(found), "Doubtful", MADE)
     rows = table_of(page, "Doubtful relations").rows
@@ -443,7 +447,7 @@ def test_a_doubtful_relation_opens_to_the_evidence(doubts: tuple[Taxonomy, list[
 
 
 def test_confidences_of_both_places_stand_in_columns_or_are_said_to_be_missing(
-    doubts: tuple[Taxonomy, list[Doubt]],
+    doubts: tuple[Taxonomy, list[SuspiciousRelation]],
 ) -> None:
     taxonomy, found = doubts
     page = doubts_page(taxonomy, found, len(found), "Doubtful", MADE)
