@@ -164,5 +164,5 @@ def test_inputs_are_not_overwritten(
 ) -> None:
     before = new.read_bytes()
     assert main(["evaluate", str(pantry), str(new), *CHEAP, "-o", str(new), "--force"]) == 2
-    assert "is an input" in capsys.readouterr().err
+    assert "would overwrite another output or an input" in capsys.readouterr().err
     assert new.read_bytes() == before
