@@ -117,5 +117,5 @@ def test_nothing_is_overwritten(
     out = tmp_path / "v.vec"
     out.write_text("mine", encoding="utf-8")
     assert main(["embed", str(pantry), "-o", str(out)]) == 2
-    assert "is already there" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert out.read_text(encoding="utf-8") == "mine"

@@ -137,7 +137,7 @@ def test_boosted_trees_run_where_xgboost_is(
         (["--methods", "popularity,magic"], "no method is called 'magic'; choose from popularity"),
         (["--features", "bert"], "no features are called 'bert'"),
         (["--device", "abacus"], "abacus"),
-        (["-o", "/nowhere/ranks.csv"], "is not there; make it first"),
+        (["-o", "/nowhere/ranks.csv"], "does not exist; create it first"),
         (["--format", "obo"], "pantry.csv"),
     ],
 )

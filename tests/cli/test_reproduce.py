@@ -41,7 +41,7 @@ def test_a_task_is_prepared(task: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert (made.name, made.features) == ("pantry", "static")
     terms = task.with_name("pantry.terms")
     assert main(["reproduce", "prepare", str(terms), "-o", str(task)]) == 2
-    assert "is already there" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert main(["reproduce", "prepare", str(terms), "-o", str(task), "--force", "--half"]) == 0
     assert f"73 concepts and 8 test queries in {task}" in capsys.readouterr().err
     assert load_task(task).digest() != made.digest()
@@ -161,7 +161,7 @@ def test_a_figure_is_of_the_task_that_is_given(
     drawn = ["reproduce", "figure", "cases", "--runs", str(other.parent), "-o", str(folder)]
     capsys.readouterr()
     assert main(drawn) == 2
-    assert "cases.png: is already there" in capsys.readouterr().err
+    assert "cases.png: already exists" in capsys.readouterr().err
     assert main([*drawn, "--force"]) == 2
     told = capsys.readouterr().err
     assert "choose with --vectors one of other (static), pantry-static (static)" in told
