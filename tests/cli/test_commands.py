@@ -329,10 +329,13 @@ def test_single_settings_can_be_changed(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--set", "hiden=8"], "no setting is called 'hiden'; known: attention_dropout, "),
+        (["--set", "hiden=8"], "no setting is called 'hiden'; known: batch_size, "),
         (["--set", "hidden_dim=big"], "hidden_dim is 'big'; it must be a whole number"),
-        (["--set", "dropout=nan"], "dropout is nan; it must be finite"),
-        (["--set", "propagation=foo"], "propagation is 'foo'; choose one of gcn, gat, pgcn, pgat"),
+        (["--set", "dropout=nan"], "dropout is nan; it must be a number of at least 0"),
+        (
+            ["--set", "propagation=foo"],
+            "propagation is 'foo'; it must be one of gcn, gat, pgcn, pgat",
+        ),
         (["--set", "num_heads=2", "--set", "num_heads=3"], "num_heads is set twice; give it once"),
         (["--epochs", "2", "--set", "epochs=3"], "epochs is set twice; give it once"),
     ],
@@ -357,7 +360,7 @@ def test_a_wrong_setting_is_refused_before_anything_is_read_or_lost(
 def test_help_names_the_settings_and_where_they_are_explained() -> None:
     text = " ".join(run_cli("train", "--help").stdout.split())
     assert "propagation, readout, matching" in text
-    assert "is in the README under Settings" in text
+    assert "The documentation describes them" in text
     assert "{auto,cpu,cuda,mps}" in text
 
 

@@ -101,7 +101,7 @@ def test_a_model_has_its_own_vectors(
         (["-o", "vectors.parquet"], "not written as .parquet; choose one of .npz"),
         (["-o", "vectors"], "a file without an ending"),
         (["--nearest", "x", "--features", "bert"], "no features are called 'bert'"),
-        (["--nearest", "x", "--set", "oov=maybe"], "choose one of skip, zero"),
+        (["--nearest", "x", "--set", "oov=maybe"], "it must be one of skip, zero"),
     ],
 )
 def test_what_cannot_be_done_is_refused(
