@@ -134,7 +134,7 @@ def test_without_xgboost_the_others_are_run(
         assert not (task.parent / "runs").exists()
     assert run(task, "run", "main/dist*", "main/popularity", "--seeds", "1") == 0
     messages = capsys.readouterr().err.splitlines()
-    assert messages[0].startswith("note: skipping main/dist-xgboost: xgboost")
+    assert messages[0].startswith("note: skipping main/dist-xgboost: dist-XGBoost needs xgboost")
     assert messages[-1].startswith("popularity, seed 0: MR")
 
 
