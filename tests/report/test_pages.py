@@ -130,7 +130,7 @@ def test_a_row_opens_to_the_reasons_and_to_every_other_suggestion(
     assert facts["shared words"] == "milk"
     for each in ranked[1:]:
         assert facts[f"no. {each.rank}, {each.score:.2f}"] == each.path
-    assert str(facts["raw score"]).startswith(f"{evidence[0].parts.total:.2f} for milk: neighb")
+    assert str(facts["raw score"]).startswith(f"{evidence[0].score_parts.total:.2f} for milk: neighb")
     assert "synonyms" not in facts
     assert opened(page_of(model, *explained), 2)[1]["synonyms"] == "chèvre"
 
@@ -145,7 +145,7 @@ def test_the_tree_shows_both_places_and_counts_the_siblings(food: TaxoExpan) -> 
         assert tree.concept == reasons.query.label
         for place, support in zip((tree.place, tree.runner_up), reasons.suggestions, strict=False):
             assert place.path == support.path
-            near = {child.concept.label: child.cosine for child in support.children}
+            near = {child.concept.label: child.cosine for child in support.nearest_children}
             assert all(near[each.label] == each.figure for each in place.siblings)
             shown = len(place.siblings) + place.more
             assert support.child_count - shown in (0, 1)
@@ -158,7 +158,7 @@ def test_a_sibling_that_leads_on_to_the_other_place_is_shown_once(
 ) -> None:
     suggestions, evidence = explained
     first, second = evidence[0].first, evidence[0].suggestions[1]
-    child = first.children[0].concept.label
+    child = first.nearest_children[0].concept.label
     below = replace(second, path=(*first.path, child))
     changed = replace(evidence[0], support=(first, below))
     tree = opened(page_of(model, suggestions, [changed, *evidence[1:]]), 0)[2]
@@ -435,9 +435,9 @@ def test_a_doubtful_relation_opens_to_the_evidence(doubts: tuple[Taxonomy, list[
         assert row.details.paragraphs[1] == doubt.why
         assert f"with {better.parent.label};" in str(facts["cosine"])
         assert f"with {parent.parent.label};" in str(facts["cosine now"])
-        assert facts["shared words now"] == (", ".join(parent.words) or "none")
+        assert facts["shared words now"] == (", ".join(parent.shared_words) or "none")
         assert f"for {parent.parent.label}: " in str(facts["raw score now"])
-        near = {child.concept.label: child.cosine for child in better.children}
+        near = {child.concept.label: child.cosine for child in better.nearest_children}
         assert all(near[each.label] == each.figure for each in tree.place.siblings)
     assert sum(doubt.evidence is not None for doubt in found) == 40
 
