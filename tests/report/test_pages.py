@@ -130,7 +130,9 @@ def test_a_row_opens_to_the_reasons_and_to_every_other_suggestion(
     assert facts["shared words"] == "milk"
     for each in ranked[1:]:
         assert facts[f"no. {each.rank}, {each.score:.2f}"] == each.path
-    assert str(facts["raw score"]).startswith(f"{evidence[0].score_parts.total:.2f} for milk: neighb")
+    assert str(facts["raw score"]).startswith(
+        f"{evidence[0].score_parts.total:.2f} for milk: neighb"
+    )
     assert "synonyms" not in facts
     assert opened(page_of(model, *explained), 2)[1]["synonyms"] == "chèvre"
 
@@ -160,7 +162,7 @@ def test_a_sibling_that_leads_on_to_the_other_place_is_shown_once(
     first, second = evidence[0].first, evidence[0].suggestions[1]
     child = first.nearest_children[0].concept.label
     below = replace(second, path=(*first.path, child))
-    changed = replace(evidence[0], support=(first, below))
+    changed = replace(evidence[0], suggestions=(first, below))
     tree = opened(page_of(model, suggestions, [changed, *evidence[1:]]), 0)[2]
     assert child not in [each.label for each in tree.place.siblings]
     assert len(tree.place.siblings) + tree.place.more == first.child_count - 1
