@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from conftest import SMALL
 from demoreport import HOSTILE
+from taxoexpan.report.doubts_page import doubts_page
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.curation.cleaning import Doubt, Training, clean
@@ -22,7 +23,6 @@ from taxoexpan.placement.confidence import AS_IT_IS, Calibration, Reliability
 from taxoexpan.placement.proposals import with_merge
 from taxoexpan.placement.suggestions import ALSO, INSERT, MERGE, NO_PLACE, Suggestion
 from taxoexpan.report import suggestions_page, together_page, training_page
-from taxoexpan.report.doubts_page import doubts_page
 from taxoexpan.report.html import Figures, Neighbour, Page, Picture, Place, Table, Text, Tree, html
 from taxoexpan.report.reliability import PRECISIONS, threshold_at, trust_pictures
 from taxoexpan.report.suggestion_details import region_in_words, with_moves

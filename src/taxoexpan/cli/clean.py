@@ -112,11 +112,11 @@ def _as_page(
     options: argparse.Namespace, taxonomy: Taxonomy, doubts: Sequence[Doubt], judged: int
 ) -> str:
     """The doubts as a report."""
-    from taxoexpan.report.doubts_page import doubts_page
-    from taxoexpan.report.html import html
+    from taxoexpan.report import suspicious_relations_page
+    from taxoexpan.report.html import render
 
     title = f"Doubtful relations of {options.taxonomy.name}"
-    return html(doubts_page(taxonomy, doubts, judged, title, datetime.now(UTC)))
+    return render(suspicious_relations_page(taxonomy, doubts, judged, title, datetime.now(UTC)))
 
 
 def spelled(doubts: Sequence[Doubt], ending: str) -> str:

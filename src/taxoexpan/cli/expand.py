@@ -160,12 +160,12 @@ def _write_report(
     added: Additions,
 ) -> None:
     """The report on what was added, and on what was not."""
-    from taxoexpan.report import suggestions_page, together_page
+    from taxoexpan.report import joint_page, suggestions_page
 
     title = f"{options.new.name} in {options.taxonomy.name}"
     told = (title, datetime.now(UTC), screening.present, added)
     if options.together:
-        page = together_page(taxonomy, suggestions, *told)
+        page = joint_page(taxonomy, suggestions, *told)
     else:
         page = suggestions_page(taxonomy, suggestions, evidence, calibrators, *told)
     write_report(options, page)

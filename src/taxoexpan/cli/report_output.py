@@ -33,9 +33,9 @@ def refuse_inside(path: Path, directory: Path, which: str = "is written whole") 
 def write_report(options: argparse.Namespace, page: Page) -> None:
     """Write the page where the options say."""
     from taxoexpan.files import write_whole
-    from taxoexpan.report.html import html
+    from taxoexpan.report.html import render
 
-    write_whole({options.report: html(page).encode()}, options.force)
+    write_whole({options.report: render(page).encode()}, options.force)
     note(f"report in {options.report}")
 
 

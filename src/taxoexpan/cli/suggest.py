@@ -87,11 +87,11 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         write_whole({options.output: text.encode()}, options.force)
     if options.report:
-        from taxoexpan.report import suggestions_page, together_page
+        from taxoexpan.report import joint_page, suggestions_page
 
         told = (f"Places for {options.new.name}", datetime.now(UTC), screening.present)
         if options.together:
-            page = together_page(model.taxonomy, suggestions, *told)
+            page = joint_page(model.taxonomy, suggestions, *told)
         else:
             found = (model.taxonomy, suggestions, evidence or [], model.calibrators)
             page = suggestions_page(*found, *told)

@@ -1,4 +1,4 @@
-"""A report that `suggest` has written, in a real browser."""
+"""A report written by `suggest` in a real browser."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def test_a_reader_sorts_by_score_and_opens_a_row(
     driver.get_log("browser")
     driver.get(page.file.as_uri())
     assert page.column(0) == names
-    page.head(3).click()
+    page.header(3).click()
     scores = [float(score) for score in page.column(3)]
     assert scores == sorted(scores, reverse=True)
     assert set(page.column(0)) == set(names)
     first = page.column(0)[0]
-    assert not page.all(".inside")
-    page.find(".opener").click()
-    opened = page.find(".inside")
+    assert not page.all(".details-content")
+    page.find(".expander").click()
+    opened = page.find(".details-content")
     assert opened.find_element("css selector", ".tree .new bdi").text == first
     assert opened.find_element("css selector", "p").text.endswith(".")
-    assert "no. 2," in opened.find_element("css selector", "dl").text
+    assert "rank 2 (" in opened.find_element("css selector", "dl").text
     assert not page.all("#injected")
     assert driver.get_log("browser") == []
