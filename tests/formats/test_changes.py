@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from strategies import Growth, growths, insertions, names, quickly
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats import category_paths, obo, terms
+from taxoexpan.formats import category_paths, terms
 from taxoexpan.formats.json import json_format
+from taxoexpan.formats.obo import obo_format
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.rdf import skos
 from taxoexpan.formats.registry import FORMATS, Format
@@ -61,7 +62,7 @@ CASES = [
     Case(edge_list, "food.tsv", growths(), synonyms=False),
     Case(concept_rows, "food.csv", growths(WORDS, names(), details=True)),
     Case(concept_rows, "food.tsv", growths(WORDS, details=True)),
-    Case(obo, "food.obo", growths(names(), names(), details=True)),
+    Case(obo_format, "food.obo", growths(names(), names(), details=True)),
     Case(json_format, "food.json", growths(names(breaks=True), names(), details=True)),
     Case(skos, "food.ttl", growths(IRIS, names())),
     Case(skos, "food.nt", growths(IRIS, names())),

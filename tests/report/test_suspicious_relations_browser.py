@@ -12,7 +12,7 @@ import test_browser
 from conftest import SMALL
 
 from taxoexpan import Taxonomy
-from taxoexpan.curation.cleaning import Training, clean
+from taxoexpan.curation.cleaning import ModelOptions, clean
 from taxoexpan.report import suspicious_relations_page
 
 pytestmark = test_browser.pytestmark
@@ -23,8 +23,8 @@ driver = test_browser.driver
 def page(driver: Any, pantry: Path, tmp_path: Path) -> test_browser.Opened:
     """Return a page of relations with increasing confidence; the last one has none."""
     taxonomy = Taxonomy.read(pantry)
-    training = Training(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
-    found = clean(taxonomy, training, folds=2)[:8]
+    options = ModelOptions(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
+    found = clean(taxonomy, options, folds=2)[:8]
     sure = [
         replace(relation, confidence=index / 10, parent_confidence=0.5 - index / 20)
         for index, relation in enumerate(found[:-1])
@@ -36,9 +36,9 @@ def page(driver: Any, pantry: Path, tmp_path: Path) -> test_browser.Opened:
 
 
 def test_a_reader_sorts_and_filters_by_confidence(driver: Any, page: test_browser.Opened) -> None:
-    assert page.column(4) == [f"0.{place}0" for place in range(7)] + ["–"]
+    assert page.column(4) == [f"0.{tenth}0" for tenth in range(7)] + ["–"]
     page.header(4).click()
-    assert page.column(4) == [f"0.{place}0" for place in range(6, -1, -1)] + ["–"]
+    assert page.column(4) == [f"0.{tenth}0" for tenth in range(6, -1, -1)] + ["–"]
     page.header(5).click()
     assert page.column(5)[:2] == ["0.50", "0.45"]
     page.find("input[type=number]").send_keys("0.35")

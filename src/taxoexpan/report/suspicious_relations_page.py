@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from taxoexpan.curation.cleaning import Doubt
+from taxoexpan.curation.cleaning import SuspiciousRelation
 from taxoexpan.phrasing import percent
 from taxoexpan.report.html import (
     Column,
@@ -45,7 +45,7 @@ COLUMNS = (
 
 
 def suspicious_relations_page(
-    taxonomy: Taxonomy, relations: Sequence[Doubt], checked: int, title: str, created: datetime
+    taxonomy: Taxonomy, relations: Sequence[SuspiciousRelation], checked: int, title: str, created: datetime
 ) -> Page:
     """Return a page with one row per relation, most suspicious first, out of `checked` ones."""
     figures = KeyFigures(
@@ -73,7 +73,7 @@ def suspicious_relations_page(
     return Page(title, subtitle, [figures, instructions, table], creation_note(created))
 
 
-def _row(taxonomy: Taxonomy, relation: Doubt) -> Row:
+def _row(taxonomy: Taxonomy, relation: SuspiciousRelation) -> Row:
     cells = (
         relation.concept.label,
         relation.parent.label,
@@ -84,8 +84,8 @@ def _row(taxonomy: Taxonomy, relation: Doubt) -> Row:
         relation.rank,
     )
     paragraphs = [
-        f"The model gives a probability of {_probability(relation.better_share)} to "
-        f"'{relation.better.label}' and {_probability(relation.share)} to "
+        f"The model gives a probability of {_probability(relation.better_score)} to "
+        f"'{relation.better.label}' and {_probability(relation.score)} to "
         f"'{relation.parent.label}', the current parent."
     ]
     if relation.why:
@@ -93,7 +93,7 @@ def _row(taxonomy: Taxonomy, relation: Doubt) -> Row:
     return Row(cells, Details(paragraphs, list(_facts(relation)), _tree(taxonomy, relation)))
 
 
-def _confidence_text(relations: Sequence[Doubt]) -> str:
+def _confidence_text(relations: Sequence[SuspiciousRelation]) -> str:
     """Explain the confidences, or say why there are none."""
     if relations and all(relation.confidence is None for relation in relations):
         return "There is no confidence, because too few leaves were left to learn it from."
@@ -108,7 +108,7 @@ def _confidence_text(relations: Sequence[Doubt]) -> str:
     )
 
 
-def _facts(relation: Doubt) -> Iterator[Fact]:
+def _facts(relation: SuspiciousRelation) -> Iterator[Fact]:
     """Yield the definition of the concept, and the evidence for both parents."""
     if relation.concept.definition:
         yield "definition", relation.concept.definition
@@ -121,7 +121,7 @@ def _facts(relation: Doubt) -> Iterator[Fact]:
     yield from network_facts(relation.evidence, "current raw score")
 
 
-def _tree(taxonomy: Taxonomy, relation: Doubt) -> Tree:
+def _tree(taxonomy: Taxonomy, relation: SuspiciousRelation) -> Tree:
     """Return both parents with their children nearest to the concept, or with some children."""
     if relation.evidence is None:
         id = relation.concept.id

@@ -381,13 +381,13 @@ WORDS = "a word must not be blank, '|', or contain underscores or line breaks; r
             ["animal#n#1"],
             Concept("frump#n#2", "Frump"),
             "/index.noun, line 8: 'Frump' is already in the index, and a new sense would "
-            "change its line; give '\2' another word",
+            "change its line; give 'Frump' another word",
         ),
         (
             ["animal#n#1"],
             Concept("fox#n#1", "fox", ("dog",)),
             "/index.noun, line 6: 'dog' is already in the index, and a new sense would "
-            "change its line; give '\2' another word",
+            "change its line; give 'fox' another word",
         ),
         (
             ["animal#n#1"],

@@ -17,6 +17,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.experiments.paper.task import Task, make_task
 from taxoexpan.experiments.semeval.wu_palmer import WuPalmer
 from taxoexpan.features.encoder import Encoder
+from taxoexpan.formats.text_file import TextFile
 from taxoexpan.formats.wordnet.synset_reader import PARTS_OF_SPEECH, WordNetFiles
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training.holdout import Holdout
@@ -68,7 +69,11 @@ class WordNet:
         for pos in PARTS_OF_SPEECH:
             others = [id for id in whole.ids if f"#{pos}#" not in id]
             parts.append(
-                cls(pos, whole.without(others), _senses(WordNetFiles.open(directory, pos)))
+                cls(
+                    pos,
+                    whole.without(others),
+                    _senses(WordNetFiles.open(TextFile.open(directory), pos)),
+                )
             )
         return parts
 
@@ -167,7 +172,7 @@ def _similarity(placed: str, right: str, wordnet: WordNet, similarity: WuPalmer)
 
 def _senses(part: WordNetFiles) -> dict[str, list[str]]:
     """The ids of the synsets of each lemma, sense by sense."""
-    ids = {synset.offset: part.id_of(synset) for synset in part.synsets(frozenset())}
+    ids = {synset.offset: part.id_of(synset) for synset in part.synsets}
     by_lemma: dict[str, dict[int, str]] = {}
     for (lemma, offset), sense in part.senses.items():
         if offset in ids:

@@ -39,31 +39,31 @@ def can_read(source: TextFile) -> bool:
 def read(source: TextFile) -> ParsedTaxonomy:
     """Read the concepts in file order; in a file without ids, the path `A > B` is the id."""
     try:
-        parsed = _build(JsonConcepts(source, load(source))).finish()
+        parsed = _build(source.parsed(_load_concepts)).finish()
         if not parsed.notes:
             return parsed
     except FormatError:
         pass
     # Errors and notes need line numbers, which only the slower parser knows.
-    return _build(JsonConcepts(source, parse(source))).finish()
+    return _build(source.parsed(_locate_concepts)).finish()
 
 
 def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
     """Add objects to the lists of the file, in the style of the existing objects."""
-    concepts = JsonConcepts(source, parse(source))
+    concepts = source.parsed(_locate_concepts)
     has_content = additions.concepts or additions.synonyms
     return {source.path: insert_additions(concepts, expanded, additions) if has_content else []}
 
 
 def supported_fields(source: TextFile) -> frozenset[str]:
     """Return all fields; ids only if the file has ids."""
-    ids = {"ids"} if JsonConcepts(source, load(source)).has_ids else set()
+    ids = {"ids"} if source.parsed(_load_concepts).has_ids else set()
     return frozenset({"labels", "synonyms", "definitions"} | ids)
 
 
 def supported_changes(source: TextFile) -> frozenset[str]:
     """Return synonyms, and moves if children name their parents instead of being nested."""
-    concepts = JsonConcepts(source, load(source))
+    concepts = source.parsed(_load_concepts)
     lists_children = any(concepts.children(entry) for entry in concepts.objects)
     return frozenset({"synonyms"} if lists_children else {"moves", "synonyms"})
 
@@ -74,6 +74,15 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     entries = (_entry(taxonomy, concept, ids) for concept in taxonomy.concepts)
     lines = ",\n    ".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
     return Copy({target.path: f'{{\n  "concepts": [\n    {lines}\n  ]\n}}\n'}, ids)
+
+
+def _load_concepts(source: TextFile) -> JsonConcepts:
+    return JsonConcepts(source, source.parsed(load))
+
+
+def _locate_concepts(source: TextFile) -> JsonConcepts:
+    """Find the concepts with their positions in the text, which takes longer."""
+    return JsonConcepts(source, source.parsed(parse))
 
 
 def _entry(taxonomy: Taxonomy, concept: Concept, ids: Mapping[str, str]) -> dict[str, object]:
@@ -90,7 +99,7 @@ def _entry(taxonomy: Taxonomy, concept: Concept, ids: Mapping[str, str]) -> dict
 
 def _is_json_ld(source: TextFile) -> bool:
     try:
-        value = load(source)
+        value = source.parsed(load)
     except FormatError:
         return True
     objects = value if isinstance(value, list) else [value]

@@ -69,7 +69,7 @@ def load(source: TextFile) -> Any:
         return _DECODER.decode(source.text)
     except (ValueError, RecursionError):
         # The other parser reports the line of an error and has no depth limit.
-        return parse(source)
+        return source.parsed(parse)
 
 
 def parse(source: TextFile) -> Any:

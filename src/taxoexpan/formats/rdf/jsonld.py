@@ -37,7 +37,7 @@ def insertions(source: TextFile, triples: list[ox.Triple]) -> list[Insertion]:
 
     A file that is one node becomes a list of nodes, by brackets around what is there.
     """
-    value = parse(source)
+    value = source.parsed(parse)
     context = value.get("@context") if isinstance(value, Object) else None
     graph = _graph(value, Context(context))
     # Beside the whole of the file, its context does not hold.

@@ -44,22 +44,26 @@ class WordNetFiles:
     index: TextFile
 
     @classmethod
-    def open(cls, directory: Path, pos: str) -> WordNetFiles:
-        """Load both files."""
-        paths = (directory / f"{kind}.{PARTS_OF_SPEECH[pos]}" for kind in ("data", "index"))
-        data, index = (TextFile.load(path, may_be_blank=True) for path in paths)
+    def open(cls, directory: TextFile, pos: str) -> WordNetFiles:
+        """Load both files of a directory."""
+        paths = (directory.path / f"{kind}.{PARTS_OF_SPEECH[pos]}" for kind in ("data", "index"))
+        data, index = (directory.sibling(path, may_be_blank=True) for path in paths)
         return cls(pos, data, index)
 
-    def synsets(self, symbols: frozenset[str]) -> Iterator[Synset]:
-        """Yield every synset; pointers with one of these symbols are its hypernyms."""
+    @cached_property
+    def synsets(self) -> list[Synset]:
+        """All synsets; the classes of an instance are hypernyms if the options say so."""
+        symbols = frozenset({"@", "@i"} if self.data.options.instances else {"@"})
+        synsets = []
         for number, line in _numbered_lines(self.data):
             try:
-                yield _parse_synset(number, line, self.pos, symbols)
+                synsets.append(_parse_synset(number, line, self.pos, symbols))
             except (ValueError, IndexError):
                 message = f"not a synset line as in wndb(5WN): {line[:60]!r}"
                 raise FormatError(
                     self.data.path, f"{message}; correct or remove the line", number
                 ) from None
+        return synsets
 
     @cached_property
     def lemmas(self) -> dict[str, int]:
@@ -92,6 +96,16 @@ class WordNetFiles:
             message = f"{self.index.path.name} has no sense of {lemma!r} at {synset.offset}"
             raise FormatError(self.data.path, f"{message}; add it there", synset.line)
         return f"{lemma}#{self.pos}#{sense}"
+
+
+def present_parts(directory: Path) -> list[str]:
+    """Return the parts of speech that have a data file."""
+    return [pos for pos, part in PARTS_OF_SPEECH.items() if (directory / f"data.{part}").is_file()]
+
+
+def open_parts(directory: TextFile) -> dict[str, WordNetFiles]:
+    """Load the files of all parts of speech in a directory."""
+    return {pos: WordNetFiles.open(directory, pos) for pos in present_parts(directory.path)}
 
 
 def _numbered_lines(source: TextFile) -> Iterator[tuple[int, str]]:

@@ -22,7 +22,13 @@ from taxoexpan.formats.wordnet.spelling import (
     as_word,
     definition_in,
 )
-from taxoexpan.formats.wordnet.synset_reader import PARTS_OF_SPEECH, Synset, WordNetFiles
+from taxoexpan.formats.wordnet.synset_reader import (
+    PARTS_OF_SPEECH,
+    Synset,
+    WordNetFiles,
+    open_parts,
+    present_parts,
+)
 from taxoexpan.formats.wordnet.synset_writer import MAX_WORDS, SynsetEntry, SynsetWriter
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
@@ -46,17 +52,16 @@ _ROOT_FILE = {"n": "03", "v": "29"}
 
 def can_read(source: TextFile) -> bool:
     """Return whether this is a directory with one of the data files."""
-    return bool(_parts_in(source.path))
+    return bool(present_parts(source.path))
 
 
 def read(source: TextFile) -> ParsedTaxonomy:
     """Read every synset as a concept below its hypernyms, and below its classes if requested."""
-    symbols = frozenset({"@", "@i"} if source.options.instances else {"@"})
-    present = _parts_in(source.path)
-    if not present:
+    files = source.parsed(open_parts)
+    if not files:
         message = "WordNet is a directory that contains data.noun or data.verb"
         raise FormatError(source.path, f"{message}; give the path of that directory")
-    builders = [_build(WordNetFiles.open(source.path, pos), symbols) for pos in present]
+    builders = list(map(_build, files.values()))
     # Relations do not cross files, so each file is checked alone, and errors name the right one.
     parsed = [builder.finish() for builder in builders if builder.ids]
     if not parsed:
@@ -81,7 +86,8 @@ def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insert
         by_part.setdefault(_part_of_speech(source, expanded, concept), []).append(concept)
     insertions: Insertions = {}
     for pos, concepts in by_part.items():
-        insertions.update(_extend_part(WordNetFiles.open(source.path, pos), expanded, concepts))
+        files = source.parsed(open_parts).get(pos) or WordNetFiles.open(source, pos)
+        insertions.update(_extend_part(files, expanded, concepts))
     return insertions
 
 
@@ -117,13 +123,9 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     return Copy({**files, **{path: text for path, text in empty.items() if path not in files}}, ids)
 
 
-def _parts_in(directory: Path) -> list[str]:
-    return [pos for pos, part in PARTS_OF_SPEECH.items() if (directory / f"data.{part}").is_file()]
-
-
-def _build(files: WordNetFiles, symbols: frozenset[str]) -> TaxonomyBuilder:
+def _build(files: WordNetFiles) -> TaxonomyBuilder:
     builder, ids = TaxonomyBuilder(files.data.path), dict[str, str]()
-    synsets = list(files.synsets(symbols))
+    synsets = files.synsets
     for synset in synsets:
         if synset.offset in ids:
             message = f"the offset {synset.offset} occurs twice; remove one of the lines"
@@ -196,7 +198,7 @@ def _extend_part(
     files: WordNetFiles, expanded: Taxonomy, concepts: Sequence[Concept]
 ) -> Insertions:
     """Return the insertions into the two files of one part of speech."""
-    synsets = {files.id_of(synset): synset for synset in files.synsets(frozenset())}
+    synsets = {files.id_of(synset): synset for synset in files.synsets}
     writer = SynsetWriter(_new_entries(files, expanded, concepts, synsets), files.pos)
     old = {id: synset.offset for id, synset in synsets.items()}
     text, newline_length = files.data.text, len(files.data.newline)

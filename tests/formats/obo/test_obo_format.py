@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import Growth, growths, names, quickly
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats import obo
+from taxoexpan.formats.obo import obo_format
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
@@ -20,7 +20,7 @@ FRUIT = "\n[Term]\nid: F:1\nname: fruit\n"
 APPLE = "\n[Term]\nid: F:2\nname: apple\nis_a: F:1 ! fruit\n"
 KIWI = Concept("F:3", "kiwi")
 
-# Signs that OBO uses itself, and what ends or seems to end a line.
+# Special characters of OBO, and characters that are or look like line ends.
 SIGNS = [*'{}!"\\:[]%', "\n", "\r", "\t", "\f", "\x0b", "\x85", "\u2028", "http://a/"]
 
 
@@ -35,20 +35,20 @@ def source(text: str, name: str = "food.obo") -> TextFile:
 
 
 def taxonomy(text: str) -> Taxonomy:
-    return obo.read(source(HEADER + text)).taxonomy
+    return obo_format.read(source(HEADER + text)).taxonomy
 
 
 def refusal(text: str) -> str:
     with pytest.raises(FormatError) as caught:
-        obo.read(source(text))
+        obo_format.read(source(text))
     return str(caught.value)
 
 
-def grown(text: str, additions: Additions) -> str:
-    """The text with the additions, the old text checked to be all there, before and behind."""
+def expanded_text(text: str, additions: Additions) -> str:
+    """Return the expanded text, after checking that all of the old text surrounds the insertion."""
     old = source(text)
-    expanded = obo.read(old).taxonomy.expanded(additions)
-    (insertions,) = obo.extend(old, expanded, additions).values()
+    expanded = obo_format.read(old).taxonomy.expanded(additions)
+    (insertions,) = obo_format.extend(old, expanded, additions).values()
     (insertion,) = insertions
     new = old.apply(insertions).decode()
     assert new == text[: insertion.offset] + insertion.text + text[insertion.offset :]
@@ -60,11 +60,11 @@ def under(*parents: str, concept: Concept = KIWI) -> Additions:
 
 
 def copied(original: Taxonomy) -> str:
-    (text,) = obo.write(original, Target(Path("My food.obo"))).files.values()
+    (text,) = obo_format.write(original, Target(Path("My food.obo"))).files.values()
     return text
 
 
-def test_every_clause_has_its_meaning() -> None:
+def test_all_clauses_of_a_taxonomy_are_read() -> None:
     text = r"""
 [Term]
 id: F:1
@@ -106,7 +106,7 @@ is_obsolete: false ! not yet
     )
 
 
-def test_typedefs_instances_comments_and_private_tags_are_left_alone() -> None:
+def test_typedefs_instances_comments_and_private_tags_are_ignored() -> None:
     text = (
         "! made by hand\n" + FRUIT + "! indeed\nshelf: 3 {!\n\n"
         "[Typedef]\nid: part_of\nname: part of\nis_a: overlaps\n\n"
@@ -132,7 +132,7 @@ def test_an_import_is_neither_fetched_nor_read(tmp_path: Path) -> None:
         ("name: é水🍏", "é水🍏"),
     ],
 )
-def test_names_are_read_as_obo_says(line: str, label: str) -> None:
+def test_names_are_unescaped(line: str, label: str) -> None:
     assert taxonomy(f"\n[Term]\nid: a\n{line}\n").labels == (label,)
 
 
@@ -148,7 +148,7 @@ def test_names_are_read_as_obo_says(line: str, label: str) -> None:
         (r'id: http://example.org/é {x="y"}', "http://example.org/é"),
     ],
 )
-def test_ids_are_read_as_obo_says(line: str, id: str) -> None:
+def test_ids_are_unescaped(line: str, id: str) -> None:
     assert taxonomy(f"\n[Term]\n{line}\n").ids == (id,)
 
 
@@ -157,11 +157,11 @@ def test_a_text_may_end_in_a_backslash() -> None:
     assert taxonomy(text).concept("a") == Concept("a", "a", ("\\",), "C:\\")
 
 
-def test_a_synonym_without_a_scope_is_one_too() -> None:
+def test_a_synonym_may_lack_a_scope() -> None:
     assert taxonomy('\n[Term]\nid: a\nsynonym: "b" []\n').synonyms == {0: ("b",)}
 
 
-def test_blank_synonyms_and_definitions_are_none() -> None:
+def test_blank_synonyms_and_definitions_are_ignored() -> None:
     text = '\n[Term]\nid: a\ndef: "" []\nsynonym: " " EXACT []\n'
     assert taxonomy(text).concept("a") == Concept("a", "a")
 
@@ -170,41 +170,41 @@ def test_blank_synonyms_and_definitions_are_none() -> None:
     st.lists(st.sampled_from(['"', "a", " ", "é", ":", "[", "\u00a0", "水", "'", "="])).map("".join)
 )
 @quickly
-def test_what_is_not_escaped_reads_as_fastobo_reads_it(name: str) -> None:
+def test_text_without_escapes_is_read_as_by_fastobo(name: str) -> None:
     text = f"[Term]\nid: x\nname: x{name} ! c\n"
     assert taxonomy(text).labels == (fastobo.loads(text)[0][0].name.strip(),)
 
 
-def test_a_term_may_be_told_in_several_stanzas() -> None:
+def test_a_term_may_have_several_stanzas() -> None:
     text = FRUIT + APPLE + '\n[Term]\nid: F:2\nname: apple\ndef: "red" []\nis_a: F:4\n'
     read = taxonomy(text + '\n[Term]\nid: F:4\nsynonym: "b" EXACT []\n')
     assert read.concept("F:2") == Concept("F:2", "apple", (), "red")
     assert read.parents("F:2") == ("F:1", "F:4")
 
 
-def test_a_parent_from_another_file_is_taken_in_and_noted_once() -> None:
+def test_a_parent_from_another_file_is_added_and_noted_once() -> None:
     text = APPLE + "is_a: X:1\n\n[Term]\nid: F:5\nis_a: F:1\nis_a: X:1 ! late\n"
-    document = obo.read(source(HEADER + text))
+    document = obo_format.read(source(HEADER + text))
     assert document.taxonomy.concept("F:1").label == "fruit"
     assert document.taxonomy.concept("X:1").label == "X:1"
     assert document.taxonomy.roots == ("F:1", "X:1")
     assert [(note.line, note.message) for note in document.notes] == [
-        (7, "'F:1' has no stanza of its own; it is taken as a concept too"),
-        (8, "'X:1' has no stanza of its own; it is taken as a concept too"),
+        (7, "'F:1' has no stanza; it is added as a concept"),
+        (8, "'X:1' has no stanza; it is added as a concept"),
     ]
 
 
-def test_a_name_behind_a_qualified_parent_is_found() -> None:
+def test_the_label_after_a_parent_with_qualifiers_is_read() -> None:
     text = '\n[Term]\nid: a\nis_a: X:1 {source="a ! b"} ! fruit\n'
     assert taxonomy(text).concept("X:1").label == "fruit"
 
 
-def test_a_parent_given_twice_is_noted() -> None:
-    (note,) = obo.read(source(FRUIT + APPLE + "is_a: F:1\n")).notes
+def test_a_repeated_parent_is_noted() -> None:
+    (note,) = obo_format.read(source(FRUIT + APPLE + "is_a: F:1\n")).notes
     assert (note.line, note.message) == (10, "'F:2' under 'F:1' is given more than once")
 
 
-ESCAPING = "a sign of { } ! \\ that belongs to the text, or a blank in an id, needs a \\ before it"
+ESCAPING = "write \\ before { } ! \\ in a text, and before a space in an id"
 
 
 @pytest.mark.parametrize(
@@ -213,18 +213,18 @@ ESCAPING = "a sign of { } ! \\ that belongs to the text, or a blank in an id, ne
         (HEADER, ": no concept in the file; it needs at least one"),
         (
             "[Term]\nname: fruit\n",
-            ", line 1: a [Term] with no id lines; give it one line 'id: …'",
+            ", line 1: a [Term] with no id lines; it needs one line 'id: …'",
         ),
         (
             "[Term]\nid: a\nid: b\n",
-            ", line 3: a [Term] with 2 id lines; give it one line 'id: …'",
+            ", line 3: a [Term] with 2 id lines; it needs one line 'id: …'",
         ),
         (
             "[Term]\nid: a\n[Term\nid: b\n",
-            ", line 3: '[Term' begins no stanza; that would be a line such as [Term]",
+            ", line 3: '[Term' is not the start of a stanza; write a line such as [Term]",
         ),
         ("[Term]\nid: a b\n", f", line 2: 'a b' is not valid OBO (expected EOL); {ESCAPING}"),
-        ("[Term]\nid: \\ \n", ", line 2: a blank id; give the term one"),
+        ("[Term]\nid: \\ \n", ", line 2: the id is blank; give the term an id"),
         (
             "[Term]\nid: a\nname: a {b}\n",
             f", line 3: 'a {{b}}' is not valid OBO (expected Qualifier); {ESCAPING}",
@@ -239,17 +239,17 @@ ESCAPING = "a sign of { } ! \\ that belongs to the text, or a blank in an id, ne
         ),
         (
             "[Term]\nid: a\nis_obsolete: yes\n",
-            ", line 3: is_obsolete is 'yes'; it can be true or false",
+            ", line 3: is_obsolete is 'yes'; write true or false",
         ),
         (
             "[Term]\nid: a\nname: b\n\n[Term]\nid: a\nname: c\n",
-            ", line 7: another name for the same id, which already has 'b'; "
-            "remove one, or give one another id",
+            ", line 7: a second name for the same id, which already has 'b'; "
+            "remove one of them, or change one of the ids",
         ),
         (
             '[Term]\nid: a\ndef: "b" []\ndef: "c" []\n',
-            ", line 4: another def for the same id, which already has 'b'; "
-            "remove one, or give one another id",
+            ", line 4: a second def for the same id, which already has 'b'; "
+            "remove one of them, or change one of the ids",
         ),
         (
             "[Term]\nid: a\nis_a: a\n",
@@ -257,7 +257,7 @@ ESCAPING = "a sign of { } ! \\ that belongs to the text, or a blank in an id, ne
         ),
     ],
 )
-def test_a_bad_file_is_refused(text: str, message: str) -> None:
+def test_an_invalid_file_is_refused(text: str, message: str) -> None:
     assert refusal(text) == f"food.obo{message}"
 
 
@@ -280,14 +280,14 @@ def test_a_cycle_is_refused_with_its_lines() -> None:
         ("food.txt", "a > b\n", False),
     ],
 )
-def test_a_file_is_recognised_by_name_or_content(name: str, text: str, expected: bool) -> None:
-    assert obo.can_read(source(text, name)) is expected
+def test_a_file_is_recognized_by_name_or_content(name: str, text: str, expected: bool) -> None:
+    assert obo_format.can_read(source(text, name)) is expected
 
 
 def test_a_stanza_is_added_after_the_last_term() -> None:
     text = HEADER + FRUIT + APPLE + "\n! relations\n[Typedef]\nid: part_of\n"
     kiwi = Concept("F:3", "kiwi", ("kiwifruit", "actinidia"), 'a "hairy" berry')
-    assert grown(text, under("F:1", "F:2", concept=kiwi)) == (
+    assert expanded_text(text, under("F:1", "F:2", concept=kiwi)) == (
         HEADER + FRUIT + APPLE + "\n[Term]\nid: F:3\nname: kiwi\n"
         'def: "a \\"hairy\\" berry" []\n'
         'synonym: "kiwifruit" EXACT []\nsynonym: "actinidia" EXACT []\n'
@@ -315,8 +315,8 @@ def test_a_stanza_is_added_after_the_last_term() -> None:
         ),
     ],
 )
-def test_a_blank_line_stands_between_stanzas(old: str, new: str) -> None:
-    assert grown(old, under("F:1")) == new
+def test_a_blank_line_separates_stanzas(old: str, new: str) -> None:
+    assert expanded_text(old, under("F:1")) == new
 
 
 def test_a_new_term_is_in_the_namespace_of_its_parent() -> None:
@@ -325,16 +325,16 @@ def test_a_new_term_is_in_the_namespace_of_its_parent() -> None:
         [Concept("F:4", "hairy kiwi"), KIWI, Concept("F:5", "pear")],
         [("F:3", "F:4"), ("F:2", "F:3"), ("F:1", "F:3"), ("F:2", "F:5")],
     )
-    added = grown(text, additions)[len(text) :]
+    added = expanded_text(text, additions)[len(text) :]
     assert "id: F:3\nname: kiwi\nnamespace: sweet\n" in added
     assert "id: F:4\nname: hairy kiwi\nnamespace: sweet\n" in added
     assert "id: F:5\nname: pear\nis_a: F:2 ! apple\n" in added
 
 
-def test_who_placed_a_term_and_when_is_told_in_obo_s_own_clauses() -> None:
+def test_provenance_is_written_as_obo_clauses() -> None:
     when = datetime(2026, 1, 2, 3, 4, 5, 600, tzinfo=timezone(timedelta(hours=2)))
     provenance = Provenance("taxoexpan {x}", when, {})
-    text = grown(HEADER + FRUIT, Additions([KIWI], [("F:1", "F:3")], provenance))
+    text = expanded_text(HEADER + FRUIT, Additions([KIWI], [("F:1", "F:3")], provenance))
     assert text.endswith(
         "is_a: F:1 ! fruit\ncreated_by: taxoexpan \\{x\\}\ncreation_date: 2026-01-02T01:04:05Z\n"
     )
@@ -348,47 +348,51 @@ def test_who_placed_a_term_and_when_is_told_in_obo_s_own_clauses() -> None:
     assert stanza[3].date == datetime(2026, 1, 2, 1, 4, 5, tzinfo=UTC)
 
 
-def test_a_term_can_be_placed_under_one_of_another_file() -> None:
-    text = grown(HEADER + APPLE, under("F:1"))
+def test_a_parent_may_be_from_another_file() -> None:
+    text = expanded_text(HEADER + APPLE, under("F:1"))
     assert text.endswith("name: kiwi\nis_a: F:1 ! fruit\n")
-    assert obo.read(source(text)).taxonomy.children("F:1") == ("F:2", "F:3")
+    assert obo_format.read(source(text)).taxonomy.children("F:1") == ("F:2", "F:3")
 
 
 @pytest.mark.parametrize(
     "concept",
     [Concept("k", " kiwi"), Concept("k", "kiwi", (" ",)), Concept("k", "kiwi", (), "green ")],
 )
-def test_what_would_not_be_read_back_is_refused(concept: Concept) -> None:
+def test_additions_that_would_not_read_back_are_refused(concept: Concept) -> None:
     with pytest.raises(FormatError) as caught:
-        grown(HEADER + FRUIT, under("F:1", concept=concept))
+        expanded_text(HEADER + FRUIT, under("F:1", concept=concept))
     assert str(caught.value) == (
-        f"food.obo: {concept.label!r} would not be read back as it is given; "
-        "take outer spaces off its names and definition, and blank synonyms out"
+        f"food.obo: {concept.label!r} would not be read back unchanged; "
+        "remove outer spaces from its names and definition, and blank synonyms"
     )
 
 
-def test_adding_nothing_adds_nothing() -> None:
+def test_empty_additions_change_nothing() -> None:
     old = source(HEADER + FRUIT)
-    assert obo.extend(old, obo.read(old).taxonomy, Additions([], [])) == {old.path: []}
+    assert obo_format.extend(old, obo_format.read(old).taxonomy, Additions([], [])) == {
+        old.path: []
+    }
 
 
-def test_a_file_holds_everything() -> None:
-    held = obo.supported_fields(source(HEADER + FRUIT))
-    assert held == {"ids", "labels", "synonyms", "definitions"}
+def test_all_fields_are_supported() -> None:
+    fields = obo_format.supported_fields(source(HEADER + FRUIT))
+    assert fields == {"ids", "labels", "synonyms", "definitions"}
 
 
 @given(growths(ids=awkward(), labels=awkward(), details=True), st.sampled_from(["\n", "\r\n"]))
 @quickly
-def test_the_old_text_is_kept_and_the_new_reads_back_in_full(growth: Growth, newline: str) -> None:
+def test_the_old_text_is_kept_and_the_new_text_reads_back_in_full(
+    growth: Growth, newline: str
+) -> None:
     text = copied(growth.old).replace("\n", newline) + "\n[Typedef]\nid: part_of\n"
     if not growth.additions.concepts:
         return
-    new = grown(text, growth.additions)
-    assert obo.read(source(new)).taxonomy == growth.old.expanded(growth.additions)
+    new = expanded_text(text, growth.additions)
+    assert obo_format.read(source(new)).taxonomy == growth.old.expanded(growth.additions)
     assert len(fastobo.loads(new)) == len(growth.old) + len(growth.additions.concepts) + 1
 
 
-def test_a_file_written_anew_has_a_header_and_tidy_stanzas() -> None:
+def test_a_new_file_has_a_header_and_stanzas() -> None:
     original = Taxonomy(
         [Concept("F:1", "fruit"), Concept("a b", "a\nb", ("c",), "d")], [("F:1", "a b")]
     )
@@ -405,7 +409,7 @@ def test_an_obsolete_term_is_written_without_parents() -> None:
     )
     text = copied(original)
     assert "[Term]\nid: b\nname: b\nis_obsolete: true\n" in text
-    read = obo.read(source(text)).taxonomy
+    read = obo_format.read(source(text)).taxonomy
     assert set(read.concepts) == set(original.concepts)
     assert set(read.relations) == {("b", "c")}
 
@@ -413,23 +417,23 @@ def test_an_obsolete_term_is_written_without_parents() -> None:
 @given(growths(ids=awkward(), labels=awkward(), details=True).map(lambda growth: growth.old))
 @example(Taxonomy([Concept("\\", "\\", ("\\", '\\"'), "a\\")]))
 @quickly
-def test_what_is_written_reads_back_and_is_obo(original: Taxonomy) -> None:
+def test_a_new_file_reads_back_and_is_valid_obo(original: Taxonomy) -> None:
     text = copied(original)
-    assert obo.read(source(text)).taxonomy == original
+    assert obo_format.read(source(text)).taxonomy == original
     assert len(fastobo.loads(text)) == len(original)
 
 
-def test_what_cannot_be_held_is_made_to_fit() -> None:
+def test_unsupported_content_is_adapted() -> None:
     original = Taxonomy([Concept(" a ", " b ", (" c ", " "), " d ")])
-    assert list(obo.read(source(copied(original))).taxonomy.concepts) == [
+    assert list(obo_format.read(source(copied(original))).taxonomy.concepts) == [
         Concept(" a ", "b", ("c",), "d")
     ]
 
 
-def test_ids_that_mean_something_else_are_not_given_to_a_concept() -> None:
+def test_ids_with_another_meaning_are_reserved() -> None:
     text = (
         "[Term]\nid: F:1\nname: food\nalt_id: F:2\n\n[Term]\nid: F:3\nis_obsolete: true\n"
         "consider: F:4\nreplaced_by: F:5\n\n[Typedef]\nid: part_of\n"
     )
-    taxonomy = obo.read(TextFile(Path("food.obo"), text)).taxonomy
+    taxonomy = obo_format.read(TextFile(Path("food.obo"), text)).taxonomy
     assert taxonomy.reserved == {"F:2", "F:4", "F:5", "part_of"}

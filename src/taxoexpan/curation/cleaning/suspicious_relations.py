@@ -1,4 +1,4 @@
-"""Relations that look wrong, as objects and as CSV, the most doubtful first."""
+"""Relations that look wrong, most suspicious first, as objects and as CSV."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from taxoexpan.curation.cleaning.reasons import Fold
+from taxoexpan.curation.cleaning.fold_results import FoldResult
 from taxoexpan.explain import Evidence, describe_move
 from taxoexpan.formats.tables.table_file import csv_of
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -22,24 +22,24 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
-    """A relation of the taxonomy as a model sees it that has not learned it.
+class SuspiciousRelation:
+    """A relation of the taxonomy, scored by a model that was not trained on it.
 
-    `rank` is that of the parent among all places, `share` its part of the belief in all of them;
-    `better` is the best place that is not above the concept now. Both paths end with the place.
-    `confidence` is the probability that the model gives to the better place, `parent_confidence`
-    that of the parent, where it could be learned. The `evidence` has the better place as the first
-    suggestion and the parent as the runner-up, and is there for the most doubtful relations.
+    `rank` is the rank of the parent among all anchors, and `score` its softmax probability.
+    `better` is the best anchor that is not an ancestor of the concept. Both paths end with the
+    anchor. `confidence` is the calibrated probability of the better parent, `parent_confidence`
+    that of the parent, if the model could learn a calibration. Only the most suspicious relations
+    have `evidence`; its first suggestion is the better parent, its runner-up the parent.
     """
 
     concept: Concept
     parent: Concept
     path: tuple[str, ...]
     rank: int
-    share: float
+    score: float
     better: Concept
     better_path: tuple[str, ...]
-    better_share: float
+    better_score: float
     suspicion: float
     confidence: float | None = None
     parent_confidence: float | None = None
@@ -51,7 +51,7 @@ class Doubt:
         return "" if self.evidence is None else describe_move(self.evidence)
 
     def as_dict(self) -> dict[str, str | int | float | None]:
-        """The doubt as a row of `COLUMNS`."""
+        """The relation as a row of `COLUMNS`."""
         return {
             "concept": self.concept.label,
             "concept_id": self.concept.id,
@@ -59,71 +59,65 @@ class Doubt:
             "parent_label": self.parent.label,
             "path": " > ".join(self.path),
             "rank": self.rank,
-            "share": _short(self.share),
+            "share": _six_digits(self.score),
             "better_id": self.better.id,
             "better_label": self.better.label,
             "better_path": " > ".join(self.better_path),
-            "better_share": _short(self.better_share),
-            "suspicion": _short(self.suspicion),
+            "better_share": _six_digits(self.better_score),
+            "suspicion": _six_digits(self.suspicion),
             "confidence": _rounded(self.confidence),
             "parent_confidence": _rounded(self.parent_confidence),
             "why": self.why,
         }
 
     def as_json(self) -> dict[str, Any]:
-        """The row with the evidence in figures."""
+        """The row together with the evidence as JSON."""
         evidence = None if self.evidence is None else self.evidence.to_dict()
         return {**self.as_dict(), "evidence": evidence}
 
 
-def doubts_of(taxonomy: Taxonomy, fold: Fold, top: int | None = None) -> list[Doubt]:
-    """The most doubtful relations, or all of them; those alike in the order of the taxonomy."""
-    judgements = fold.judgements
-    order = judgements.order[:top]
+def suspicious_relations(taxonomy: Taxonomy, result: FoldResult) -> list[SuspiciousRelation]:
+    """All relations of a result, most suspicious first; ties are in the order of the taxonomy."""
+    order = result.scores.order
+    columns = {name: column[order] for name, column in result.scores.columns().items()}
+    for name in ("log_scores", "better_log_scores"):
+        columns[name] = np.exp(columns[name])
     reasons = {
-        (each.concept, each.parent): Evidence.from_dict(each.evidence) for each in fold.reasons
+        (each.concept, each.parent): Evidence.from_dict(each.evidence) for each in result.reasons
     }
     return [
-        Doubt(
+        SuspiciousRelation(
             concept=taxonomy.concept_at(concept),
             parent=taxonomy.concept_at(parent),
             path=taxonomy.path(taxonomy.ids[parent]),
             rank=rank,
-            share=share,
+            score=score,
             better=taxonomy.concept_at(better),
             better_path=taxonomy.path(taxonomy.ids[better]),
-            better_share=better_share,
-            suspicion=doubt,
-            confidence=_known(sure),
-            parent_confidence=_known(parent_sure),
+            better_score=better_score,
+            suspicion=suspicion,
+            confidence=None if math.isnan(better_confidence) else better_confidence,
+            parent_confidence=None if math.isnan(confidence) else confidence,
             evidence=reasons.get((concept, parent)),
         )
-        for concept, parent, rank, share, better, better_share, doubt, sure, parent_sure in zip(
-            judgements.concepts[order].tolist(),
-            judgements.parents[order].tolist(),
-            judgements.ranks[order].tolist(),
-            np.exp(judgements.shares[order]).tolist(),
-            judgements.others[order].tolist(),
-            np.exp(judgements.other_shares[order]).tolist(),
-            judgements.suspicions[order].tolist(),
-            judgements.other_confidences[order].tolist(),
-            judgements.confidences[order].tolist(),
+        for (
+            concept, parent, rank, score, better, better_score, confidence, better_confidence,
+            suspicion,
+        ) in zip(
+            *(column.tolist() for column in columns.values()),
+            result.scores.suspicions[order].tolist(),
             strict=True,
         )
-    ]
+    ]  # fmt: skip
 
 
-def doubts_csv(doubts: Iterable[Doubt]) -> str:
-    """The doubts as a table."""
-    return csv_of(COLUMNS, (doubt.as_dict() for doubt in doubts))
+def suspicious_relations_csv(relations: Iterable[SuspiciousRelation]) -> str:
+    """The relations as a CSV table."""
+    return csv_of(COLUMNS, (relation.as_dict() for relation in relations))
 
 
-def _short(number: float) -> float:
+def _six_digits(number: float) -> float:
     return float(f"{number:.6g}")
-
-
-def _known(number: float) -> float | None:
-    return None if math.isnan(number) else number
 
 
 def _rounded(number: float | None) -> float | None:
