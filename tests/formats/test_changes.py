@@ -19,7 +19,7 @@ from taxoexpan.formats import category_paths, terms
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.obo import obo_format
 from taxoexpan.formats.output import Target
-from taxoexpan.formats.rdf import skos
+from taxoexpan.formats.rdf import skos, vocabulary
 from taxoexpan.formats.registry import FORMATS, Format
 from taxoexpan.formats.tables import concept_rows, edge_list
 from taxoexpan.formats.taxonomy_file import read, refuse_unchangeable, write_expanded
@@ -140,7 +140,7 @@ def test_of_all_statements_only_the_links_that_give_way_are_gone(growth: Growth)
         for t in (text, source.apply(insertions).decode())
     )
     assert before - after == {
-        (s.child, skos.vocabulary.BROADER, f"<{s.old_parent}>") for s in additions.moves
+        (s.child, vocabulary.BROADER, f"<{s.old_parent}>") for s in additions.moves
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -87,7 +86,7 @@ def _setup(model: TaxoExpan) -> list[str]:
 
 def _changed_settings(preset: str, config: Config) -> str:
     """List the settings that differ from the preset, except the vectors."""
-    defaults, own = asdict(load_preset(preset)), asdict(config)
+    defaults, own = load_preset(preset).model_dump(), config.model_dump()
     changed = [
         f"{name} {value}"
         for name, value in own.items()
