@@ -45,7 +45,11 @@ COLUMNS = (
 
 
 def suspicious_relations_page(
-    taxonomy: Taxonomy, relations: Sequence[SuspiciousRelation], checked: int, title: str, created: datetime
+    taxonomy: Taxonomy,
+    relations: Sequence[SuspiciousRelation],
+    checked: int,
+    title: str,
+    created: datetime,
 ) -> Page:
     """Return a page with one row per relation, most suspicious first, out of `checked` ones."""
     figures = KeyFigures(
