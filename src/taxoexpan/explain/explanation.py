@@ -25,7 +25,7 @@ from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 
 MAX_QUERIES, MAX_NEIGHBOURS = 128, 250_000
-"""Limits of a block of queries: their number, and roughly the neighbours of all their anchors."""
+"""Limits of a block of queries: their number, and roughly the neighbors of all their anchors."""
 
 
 def explain(
