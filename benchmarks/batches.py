@@ -55,7 +55,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     settings = dict(map(parse_setting, options.changes))
-    taxonomy = Taxonomy.read(options.taxonomy).in_force
+    taxonomy = Taxonomy.read(options.taxonomy).active
     subtrees = removed_subtrees(taxonomy, options.subtrees, SMALLEST, LARGEST, options.seed)
     count = sum(len(batch.concepts) for batch in subtrees.batches)
     remaining, leaves = without_leaves(taxonomy, subtrees.taxonomy, count, options.seed)
@@ -121,12 +121,12 @@ def in_order(model: TaxoExpan, batch: Additions) -> Additions:
     vectors = model._embed(taxonomy.concepts)
     relations = []
     for concept in batch.concepts:
-        siblings = model.configuration.siblings
+        siblings = model.config.max_siblings
         anchors = Anchors(taxonomy, ConceptVectors.of(vectors), siblings)
         ranker = Ranker(network, anchors, anchors.encode(network))
         mentions = None
-        if model.configuration.mentions == "yes":
-            mentions = Lexicon.of(taxonomy).mentions([concept])
+        if model.config.use_mentions:
+            mentions = Lexicon.from_taxonomy(taxonomy).mentions([concept])
         asked = model._embed([concept])
         parent = taxonomy.ids[int(ranker.rank(asked, 1, mentions).anchors[0, 0])]
         relations.append((parent, concept.id))
@@ -137,7 +137,7 @@ def in_order(model: TaxoExpan, batch: Additions) -> Additions:
 
 def jointly(model: TaxoExpan, batch: Additions, prior: Sequence[NewParentPrior]) -> Additions:
     """All at once."""
-    heeded = model.configuration.mentions == "yes"
+    heeded = model.config.use_mentions
     mentions = mentions_among(model.taxonomy, batch.concepts) if heeded else None
     new = NewConcepts(batch.concepts, model._embed(batch.concepts), mentions)
     placed = place_jointly(model._fitted().network, model.ranker, new, prior)

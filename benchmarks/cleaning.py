@@ -21,7 +21,7 @@ from taxoexpan.config import parse_setting
 from taxoexpan.curation.cleaning import Doubt, Training, clean
 from taxoexpan.curation.cleaning.folds import asked_for
 from taxoexpan.features.embedding import embed_concepts
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class Planted:
 def main() -> None:
     """Print a line a seed and measure, and the means."""
     options = parsed()
-    whole = Taxonomy.read(options.taxonomy).in_force
+    whole = Taxonomy.read(options.taxonomy).active
     settings = dict(parse_setting(text) for text in options.changes)
     if options.features:
         settings["features"] = options.features

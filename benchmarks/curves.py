@@ -10,7 +10,7 @@ from importlib.resources import files
 import numpy as np
 from answers import ASKED, Answers, by_test, chance, short
 
-from taxoexpan.phrasing import counted
+from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.confidence import BINS
 from taxoexpan.report.html import charts
 from taxoexpan.report.html.axes import BELOW, WIDTH, Axes, Point, units
@@ -135,7 +135,7 @@ def _row(name: str, found: Sequence[Answers]) -> list[Element]:
     error = np.mean([each.reliability.error for each in found])
     luck = np.mean([chance(each.confidence) for each in found])
     told = (
-        f"{counted(len(found), 'seed')}, {asked} queries each; mean calibration error "
+        f"{pluralize(len(found), 'seed')}, {asked} queries each; mean calibration error "
         f"{short(float(error), 3)}, by chance {short(float(luck), 3)}"
     )
     return [

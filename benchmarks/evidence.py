@@ -25,7 +25,7 @@ from taxoexpan.network.fusion import Cosines, compare
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.ranking import Anchors, Ranker, Ranking, anchor_egonets
 from taxoexpan.taxonomy import Concept
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 DIMENSION, QUERIES, SUGGESTIONS = 256, 1_000, 5
 BLOCK, PLAIN = 128, 30
@@ -38,7 +38,7 @@ def main() -> None:
     drawn = torch.Generator().manual_seed(0)
     network.reset(drawn)
     vectors = unit(torch.randn(2, len(taxonomy), DIMENSION, generator=drawn))
-    anchors = Anchors(taxonomy, ConceptVectors.of(vectors), load_preset("best").siblings)
+    anchors = Anchors(taxonomy, ConceptVectors.of(vectors), load_preset("best").max_siblings)
     # Each is somewhat like a concept of the taxonomy, as a real one would be.
     like = torch.randint(len(taxonomy), (QUERIES,), generator=drawn)
     queries = unit(vectors[:, like] + 0.1 * torch.randn(2, QUERIES, DIMENSION, generator=drawn))

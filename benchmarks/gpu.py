@@ -24,14 +24,14 @@ import torch
 from measuring import Products, made_up_taxonomy
 
 from taxoexpan import Taxonomy
-from taxoexpan.config import Configuration, load_preset
+from taxoexpan.config import Config, load_preset
 from taxoexpan.device import quick_products
 from taxoexpan.network.concept_vectors import ConceptVectors, distinct_rows
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.training.loop import train
-from taxoexpan.training.metrics import Metrics, metrics_of
-from taxoexpan.training.sampling import Supervision
+from taxoexpan.training.metrics import Metrics, compute_metrics
+from taxoexpan.training.sampling import TrainingSampler
 
 
 @dataclass(frozen=True)
@@ -115,33 +115,33 @@ def named(size: int, parents: np.ndarray, children: np.ndarray) -> Taxonomy:
     return Taxonomy.from_columns(names, names, parents, children)
 
 
-def new_network(configuration: Configuration, dimension: int) -> MatchingNetwork:
+def new_network(config: Config, dimension: int) -> MatchingNetwork:
     """A network on the GPU."""
-    network = MatchingNetwork(configuration, dimension)
+    network = MatchingNetwork(config, dimension)
     network.reset(torch.Generator().manual_seed(0))
     return network.cuda()
 
 
-def run(task: Task, configuration: Configuration) -> dict[str, Any]:
+def run(task: Task, config: Config) -> dict[str, Any]:
     """Train with validation after every epoch; seconds, figures and peak memory."""
     torch.manual_seed(0)
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
     validated: list[float] = []
-    anchors = Anchors(task.taxonomy, task.vectors, configuration.siblings)
+    anchors = Anchors(task.taxonomy, task.vectors, config.max_siblings)
 
     def validate(network: MatchingNetwork) -> Metrics:
         torch.cuda.synchronize()
         began = time.perf_counter()
         ranker = Ranker(network, anchors, anchors.encode(network))
-        figures = metrics_of(ranker.true_ranks(task.queries, task.parents))
+        figures = compute_metrics(ranker.true_ranks(task.queries, task.parents))
         validated.append(time.perf_counter() - began)
         return figures
 
-    network = new_network(configuration, task.vectors.dimension)
-    supervision = Supervision(task.taxonomy, configuration, 0)
+    network = new_network(config, task.vectors.dimension)
+    sampler = TrainingSampler(task.taxonomy, config, 0)
     began = time.perf_counter()
-    history = train(network, task.vectors, supervision, validate, configuration)
+    history = train(network, task.vectors, sampler, validate, config)
     torch.cuda.synchronize()
     seconds = time.perf_counter() - began
     per_epoch = [e.seconds - v for e, v in zip(history.epochs, validated, strict=True)]
@@ -158,9 +158,14 @@ def run(task: Task, configuration: Configuration) -> dict[str, Any]:
     }
 
 
-def paper(**changes: Any) -> Configuration:
+def paper(**changes: Any) -> Config:
     """The paper's sizes, with all anchors as negatives unless said otherwise."""
-    settings = {"negatives": "all", "batch_size": 1024, "patience": 1000, "epochs": 20} | changes
+    settings = {
+        "negative_sampling": "all",
+        "batch_size": 1024,
+        "patience": 1000,
+        "epochs": 20,
+    } | changes
     return load_preset("paper", **settings)
 
 
@@ -174,26 +179,24 @@ def products(task: Task, out: Path) -> dict[str, Any]:
     """A training step's time over that of its bare matrix products."""
     del out
     found = {}
-    for name, configuration in (
+    for name, config in (
         ("paper, all, batch 512", paper(batch_size=512)),
         ("paper, all, batch 1024", paper()),
         ("paper, all, batch 4096", paper(batch_size=4096)),
         ("best", load_preset("best")),
     ):
-        step, bare = step_and_products(task, configuration)
+        step, bare = step_and_products(task, config)
         with quick_products(torch.device("cuda")):
             one, other = timed(step), timed(bare)
         found[name] = {"step_ms": one, "products_ms": other, "ratio": round(one / other, 2)}
     return found
 
 
-def step_and_products(
-    task: Task, configuration: Configuration
-) -> tuple[Callable[[], None], Callable[[], None]]:
+def step_and_products(task: Task, config: Config) -> tuple[Callable[[], None], Callable[[], None]]:
     """One training step on a batch that is there already, and its products alone."""
-    network = new_network(configuration, task.vectors.dimension)
+    network = new_network(config, task.vectors.dimension)
     network.train()
-    batch = next(Supervision(task.taxonomy, configuration, 0).epoch(torch.device("cuda")))
+    batch = next(TrainingSampler(task.taxonomy, config, 0).epoch(torch.device("cuda")))
     bare = Products(network, task.vectors, batch)
 
     def step() -> None:
@@ -258,12 +261,14 @@ def growth(task: Task, out: Path) -> dict[str, Any]:
         if len(taxonomy) != len(vectors.names):
             drawn = torch.randn(2, len(taxonomy), vectors.dimension, device="cuda")
             vectors = ConceptVectors.of(drawn / drawn.norm(dim=2, keepdim=True))
-        paper_sizes = load_preset("paper", negatives="uniform", drawn=256, batch_size=256)
+        paper_sizes = load_preset(
+            "paper", negative_sampling="uniform", num_negatives=256, batch_size=256
+        )
         for preset, settings in (("best", load_preset("best")), ("paper", paper_sizes)):
-            configuration = replace(settings, epochs=1 if len(taxonomy) > 100_000 else 3)
-            network = new_network(configuration, vectors.dimension)
-            supervision = Supervision(taxonomy, configuration, 0)
-            history = train(network, vectors, supervision, None, configuration)
+            config = replace(settings, epochs=1 if len(taxonomy) > 100_000 else 3)
+            network = new_network(config, vectors.dimension)
+            sampler = TrainingSampler(taxonomy, config, 0)
+            history = train(network, vectors, sampler, None, config)
             seconds = min(epoch.seconds for epoch in history.epochs)
             found[f"{preset}, {name}"] = {
                 "relations": taxonomy.relation_count,
@@ -293,17 +298,17 @@ def memory(task: Task, out: Path) -> dict[str, Any]:
     """The same epoch with all the memory, and with so little that batches must be halved."""
     del out
     found = {}
-    configuration = paper(matching="mlp", hidden=64, epochs=1)
+    config = paper(matching="mlp", hidden_dim=64, epochs=1)
     for share in (1.0, 0.1):
         torch.cuda.empty_cache()
         torch.cuda.set_per_process_memory_fraction(share)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             torch.manual_seed(0)
-            network = new_network(configuration, task.vectors.dimension)
-            supervision = Supervision(task.taxonomy, configuration, 0)
+            network = new_network(config, task.vectors.dimension)
+            sampler = TrainingSampler(task.taxonomy, config, 0)
             torch.cuda.reset_peak_memory_stats()
-            history = train(network, task.vectors, supervision, None, configuration)
+            history = train(network, task.vectors, sampler, None, config)
         found[f"{share:.0%} of the memory"] = {
             "loss": history.epochs[0].loss,
             "peak_gb": round(torch.cuda.max_memory_allocated() / 1e9, 2),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from taxoexpan.config import Configuration
+from taxoexpan.config import Config
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.network.egonets import Position, draw_siblings
 from taxoexpan.network.losses import info_nce
@@ -26,7 +26,7 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.propagation import AttentionLayer
 from taxoexpan.network.readout import WeightedMeanReadout
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class PlainNetwork:
         if network.criterion is not info_nce:
             raise _unsupported("loss", "infonce")
         if network.fusion is not None:
-            raise _unsupported("fusion", "0")
+            raise _unsupported("fusion_dim", "0")
         self.readout, self.match = network.readout, network.match
 
     def loss(self, vectors: Tensor, batch: PlainBatch) -> Tensor:
@@ -210,15 +210,15 @@ def scatter_sum(rows: Tensor, targets: Tensor, size: int) -> Tensor:
 
 
 def plain_step_maker(
-    taxonomy: Taxonomy, configuration: Configuration, vectors: Tensor, seed: int = 0
+    taxonomy: Taxonomy, config: Config, vectors: Tensor, seed: int = 0
 ) -> Callable[[], Tensor]:
     """A function that does one training step: batch, loss, gradient, optimiser; it gives the loss.
 
     `vectors` [2, C, D1] are all concepts'.
     """
-    c = configuration
-    if c.negatives != "sampled":
-        raise _unsupported("negatives", "sampled")
+    c = config
+    if c.negative_sampling != "sampled":
+        raise _unsupported("negative_sampling", "sampled")
     network = MatchingNetwork(c, vectors.shape[2])
     network.reset(torch.Generator().manual_seed(seed))
     network.to(vectors.device).train()
@@ -230,15 +230,15 @@ def plain_step_maker(
 
     def step() -> Tensor:
         chosen = generator.choice(len(parents), size, replace=False)
-        negatives = generator.integers(0, len(taxonomy), (size, c.drawn))
+        negatives = generator.integers(0, len(taxonomy), (size, c.num_negatives))
         batch = plain_batch(
             taxonomy,
             children[chosen],
             parents[chosen],
             negatives,
-            c.siblings,
+            c.max_siblings,
             generator,
-            c.childless,
+            c.hide_children_rate,
         )
         loss = plain.loss(vectors, batch.to(vectors.device))
         optimizer.zero_grad(set_to_none=True)

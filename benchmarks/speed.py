@@ -25,19 +25,21 @@ from measuring import CONCEPTS, Products, made_up_taxonomy, measure, report, ste
 from plain import plain_step_maker
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
-from taxoexpan.config import Configuration, load_preset
-from taxoexpan.features.corpus.documents import texts_of
+from taxoexpan.config import Config, load_preset
+from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.corpus.phrases import mentions
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.ranking import Anchors, Ranker
-from taxoexpan.training.sampling import Supervision
+from taxoexpan.training.sampling import TrainingSampler
 
 QUERIES, DIMENSION = 2_450, 256
 SAMPLED = load_preset("paper")
-UNIFORM = load_preset("paper", negatives="uniform", drawn=256, batch_size=256, learning_rate=0.0015)
+UNIFORM = load_preset(
+    "paper", negative_sampling="uniform", num_negatives=256, batch_size=256, learning_rate=0.0015
+)
 BEST = load_preset("best")
 
 
@@ -77,34 +79,34 @@ def print_training(task: Task) -> None:
     epoch = seconds * relations / SAMPLED.batch_size
     print("seconds an epoch, from the best of a few steps, each with its batch and Adam:")
     print(f"{epoch:8.1f} s  paper's sizes, 30 sampled, every egonet on its own")
-    for name, configuration in (
+    for name, config in (
         ("the same model and negatives, our way", SAMPLED),
         ("paper's sizes, 256 uniform for 256 queries", UNIFORM),
         ("best", BEST),
     ):
-        step = step_maker(task, configuration)
+        step = step_maker(task, config)
         _, each, stolen = steadily(partial(measure, step, step))
-        rate = configuration.batch_size / each
+        rate = config.batch_size / each
         print(f"{relations / rate:8.1f} s  {name}: {rate:,.0f} relations/s (steal {stolen:.1%})")
     print(f"{ratio:6.2f} × plain / uniform, taking turns (steal {steal:.1%})", flush=True)
 
 
-def step_maker(task: Task, configuration: Configuration) -> Callable[[], object]:
+def step_maker(task: Task, config: Config) -> Callable[[], object]:
     """A whole training step of ours: the batch, the loss, the gradients, Adam."""
-    network = MatchingNetwork(configuration, DIMENSION)
+    network = MatchingNetwork(config, DIMENSION)
     network.reset(torch.Generator().manual_seed(0))
     optimizer = torch.optim.Adam(network.parameters(), amsgrad=True, fused=True)
-    supervision, vectors = (
-        Supervision(task.taxonomy, configuration, 0),
+    sampler, vectors = (
+        TrainingSampler(task.taxonomy, config, 0),
         ConceptVectors.of(task.both),
     )
-    batches = iter(supervision.epoch())
+    batches = iter(sampler.epoch())
 
     def step() -> None:
         nonlocal batches
         batch = next(batches, None)
-        if batch is None or len(batch.queries) < configuration.batch_size:
-            batches = iter(supervision.epoch())
+        if batch is None or len(batch.queries) < config.batch_size:
+            batches = iter(sampler.epoch())
             batch = next(batches)
         network.train()
         optimizer.zero_grad(set_to_none=True)
@@ -120,14 +122,14 @@ def print_products(task: Task) -> None:
     print_step("paper's sizes, 256 uniform", UNIFORM, task)
 
 
-def print_step(name: str, configuration: Configuration, task: Task) -> None:
+def print_step(name: str, config: Config, task: Task) -> None:
     """One step without Adam, on a batch that is made already."""
     vectors = ConceptVectors.of(task.both)
-    network = MatchingNetwork(configuration, DIMENSION)
+    network = MatchingNetwork(config, DIMENSION)
     network.reset(torch.Generator().manual_seed(0))
     network.train()
-    supervision = Supervision(task.taxonomy, configuration, 0)
-    batch = next(supervision.epoch())
+    sampler = TrainingSampler(task.taxonomy, config, 0)
+    batch = next(sampler.epoch())
     e = batch.egonets
     print(
         f"a batch: {len(batch.queries)} queries, {e.size} anchors, "
@@ -140,15 +142,15 @@ def print_step(name: str, configuration: Configuration, task: Task) -> None:
 
     products = Products(network, vectors, batch)
     report(f"{name}: a training step / its bare matrix products", step, products.run)
-    report(f"{name}: making a batch / a step", lambda: next(supervision.epoch()), step)
+    report(f"{name}: making a batch / a step", lambda: next(sampler.epoch()), step)
 
 
 def print_ranking(task: Task) -> None:
     """All queries over all anchors, from a model in memory to a file of suggestions."""
-    model = TaxoExpan(epochs=1, validation_share=0.0).fit(small(task.taxonomy))
+    model = TaxoExpan(epochs=1, validation_fraction=0.0).fit(small(task.taxonomy))
     network = MatchingNetwork(BEST, DIMENSION).eval()
     network.reset(torch.Generator().manual_seed(0))
-    everyone = Anchors(task.taxonomy, ConceptVectors.of(task.both), BEST.siblings)
+    everyone = Anchors(task.taxonomy, ConceptVectors.of(task.both), BEST.max_siblings)
     keys = everyone.encode(network)
     ranker = Ranker(network, everyone, keys)
     queries = torch.from_numpy(embed_concepts(StaticEncoder(), named(task.names)))
@@ -159,7 +161,7 @@ def print_ranking(task: Task) -> None:
 
     size = f"{len(task.names):,} queries over {len(task.taxonomy):,} anchors"
     report(f"ranking {size} / one product of that size", lambda: ranker.rank(queries, 5), product)
-    without = MatchingNetwork(load_preset("best", fusion=0), DIMENSION)
+    without = MatchingNetwork(load_preset("best", fusion_dim=0), DIMENSION)
     plain = Ranker(without, everyone, keys)
     report("the same without the fusion head", lambda: plain.rank(queries, 5), product)
     whole = loaded_model(model, task, network, keys)
@@ -243,7 +245,7 @@ def print_corpus(corpus: Path | None, task: Task) -> None:
     """Finding all names in a corpus against `wc -w` of the same file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "texts.txt"
-        texts = texts_of(corpus) if corpus else made_up_texts()
+        texts = read_documents(corpus) if corpus else made_up_texts()
         path.write_text("\n".join(" ".join(text.split()) for text in texts), encoding="utf-8")
         names = task.taxonomy.labels if corpus else made_up_names(CONCEPTS)
         megabytes = path.stat().st_size / 1e6

@@ -33,12 +33,12 @@ from taxoexpan.errors import ModelError, TaxoExpanError, TaxonomyError
 from taxoexpan.experiments.growth.evaluation import growth_between
 from taxoexpan.experiments.paper.split import read_split
 from taxoexpan.files import write_whole
-from taxoexpan.phrasing import counted
+from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.abstention import signs_of
 from taxoexpan.placement.suggestions import MERGE
 from taxoexpan.taxonomy import Concept
-from taxoexpan.taxonomy.names import fold_name
-from taxoexpan.training.holdout import Holdout, mask_leaves
+from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.training.holdout import Holdout, hold_out_leaves
 
 LARGEST = 0.5
 """No more of the leaves are held out for a trial."""
@@ -114,9 +114,9 @@ def draw(folders: Sequence[Path], output: Path) -> None:
 
 def leaves(options: argparse.Namespace) -> Iterator[Trial]:
     """Random leaves of a taxonomy, others for every seed."""
-    whole = Taxonomy.read(options.taxonomy).in_force
+    whole = Taxonomy.read(options.taxonomy).active
     for seed in options.seeds:
-        asked = mask_leaves(whole, LARGEST, options.out, seed)
+        asked = hold_out_leaves(whole, LARGEST, options.out, seed)
         yield Trial(named(options, options.taxonomy), seed, asked)
 
 
@@ -136,7 +136,7 @@ def growth(options: argparse.Namespace) -> Iterator[Trial]:
 
 def branch(options: argparse.Namespace) -> Iterator[Trial]:
     """Branches that are taken out, one at a time, beside leaves of what remains."""
-    whole = Taxonomy.read(options.taxonomy).in_force
+    whole = Taxonomy.read(options.taxonomy).active
     ids = {text: find_concept(whole, text) for text in options.branches}
     for text, id in ids.items():
         name = f"{named(options, options.taxonomy)}: {text}"
@@ -152,25 +152,25 @@ def without_branch(whole: Taxonomy, id: str, most: int, name: str, seed: int) ->
     ids = [gone[place] for place in chosen]
     kept = tuple(any(parent in rest for parent in whole.parents(id)) for id in ids)
     taken = Branch(len(gone), tuple(map(whole.concept, ids)), kept)
-    return Trial(name, seed, mask_leaves(rest, LARGEST, most, seed), branch=taken)
+    return Trial(name, seed, hold_out_leaves(rest, LARGEST, most, seed), branch=taken)
 
 
 def find_concept(taxonomy: Taxonomy, text: str) -> str:
     """The id of the concept with this id, or else with this name."""
     if text in taxonomy:
         return text
-    name = fold_name(text)
+    name = normalize_name(text)
     ids = [
         id
         for id, label in zip(taxonomy.ids, taxonomy.labels, strict=True)
-        if fold_name(label) == name
+        if normalize_name(label) == name
     ]
     if not ids:
         raise TaxonomyError(f"no concept has the id or the name {text!r}; give one that is there")
     if len(ids) > 1:
         several = ", ".join(map(repr, ids[:5]))
         raise TaxonomyError(
-            f"{counted(len(ids), 'concept')} are called {text!r}; say which by id: {several}"
+            f"{pluralize(len(ids), 'concept')} are called {text!r}; say which by id: {several}"
         )
     return ids[0]
 
@@ -221,7 +221,7 @@ def abstention_of(model: TaxoExpan, trial: Trial) -> Abstention:
 def record(model: TaxoExpan) -> dict[str, Any]:
     """What made the answers, as far as it can be told apart."""
     wanted = ("concepts", "relations", "taxonomy_sha256", "epochs", "best_epoch", "versions")
-    settings = asdict(model.configuration)
+    settings = asdict(model.config)
     settings["features"] = without_folder(settings["features"])
     made = {"settings": settings, "device": model.device.type}
     return made | {name: model.training[name] for name in wanted}

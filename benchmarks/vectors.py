@@ -16,7 +16,7 @@ from taxoexpan.experiments.paper.experiment import FIGURES, find_experiments
 from taxoexpan.experiments.paper.result_tables import HEADS, format_mean
 from taxoexpan.experiments.paper.run_record import Run, runs_of
 from taxoexpan.features.corpus.phrases import mentions
-from taxoexpan.training.metrics import metrics_of
+from taxoexpan.training.metrics import compute_metrics
 
 KNOWN = 5
 """Mentions from which on the corpus knows a name."""
@@ -49,7 +49,7 @@ def main() -> None:
 def figures_of(run: Run, wanted: set[str] | frozenset[str]) -> dict[str, float]:
     """A run's figures over the queries of these names."""
     pairs = zip(run.labels(), run.ranks(), strict=True)
-    return metrics_of([ranks for label, ranks in pairs if label in wanted]).as_dict()
+    return compute_metrics([ranks for label, ranks in pairs if label in wanted]).as_dict()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from taxoexpan import TaxoExpan, Taxonomy
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
 
-SMALL = {"epochs": 15, "hidden": 8, "output": 32, "drawn": 64, "batch_size": 32}
+SMALL = {"epochs": 15, "hidden_dim": 8, "embedding_dim": 32, "num_negatives": 64, "batch_size": 32}
 
 
 @pytest.fixture(scope="session", autouse=True)

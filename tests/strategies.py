@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from taxoexpan.taxonomy import Additions, Concept, Shift, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 quickly = settings(max_examples=40, deadline=None)
 
@@ -87,7 +87,7 @@ def insertions(
         relations = [(parent, id) for id in new for parent in draw(few)] if above else []
         growth = Growth(old, Additions(tuple(map(whole.concept, new)), tuple(relations)))
     claims = [
-        Shift(child, parent, new)
+        Move(child, parent, new)
         for parent, new in growth.additions.relations
         if parent in growth.old
         for child in growth.old.children(parent)

@@ -59,7 +59,7 @@ def change_config(name: str, value: object) -> Callable[[Path], None]:
         (drop_config, "no config.json here; this is not a taxoexpan model"),
         (change_config("version", 99), "a model of version 99"),
         (change_config("dimension", 7), "the model does not fit together"),
-        (change_config("configuration", {}), "the model does not fit together"),
+        (change_config("settings", {}), "the model does not fit together"),
         (change_config("sha256", {}), "config.json is damaged"),
     ],
 )

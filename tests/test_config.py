@@ -21,9 +21,12 @@ README = Path(__file__).parents[1] / "README.md"
 @pytest.mark.parametrize(
     ("text", "setting"),
     [
-        ("hidden=64", ("hidden", 64)),
+        ("hidden_dim=64", ("hidden_dim", 64)),
         ("dropout=0.3", ("dropout", 0.3)),
         ("dropout=0", ("dropout", 0.0)),
+        ("use_mentions=true", ("use_mentions", True)),
+        ("use_mentions=Yes", ("use_mentions", True)),
+        ("use_mentions=0", ("use_mentions", False)),
         (" propagation = pgcn ", ("propagation", "pgcn")),
     ],
 )
@@ -36,11 +39,12 @@ def test_a_value_is_read_by_the_type_of_its_setting(text: str, setting: tuple[st
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("hidden", "'hidden' sets nothing; write NAME=VALUE, such as hidden=64"),
+        ("hidden_dim", "'hidden_dim' sets nothing; write NAME=VALUE, such as hidden_dim=64"),
         ("hiden=64", "no setting is called 'hiden'; known: attention_dropout, batch_size,"),
-        ("hidden=big", "hidden is 'big'; it must be a whole number"),
-        ("hidden=2.5", "hidden is '2.5'; it must be a whole number"),
-        ("hidden=", "hidden is ''; it must be a whole number"),
+        ("hidden_dim=big", "hidden_dim is 'big'; it must be a whole number"),
+        ("hidden_dim=2.5", "hidden_dim is '2.5'; it must be a whole number"),
+        ("hidden_dim=", "hidden_dim is ''; it must be a whole number"),
+        ("use_mentions=maybe", "use_mentions is 'maybe'; it must be true or false"),
         ("dropout=much", "dropout is 'much'; it must be a number"),
     ],
 )
@@ -52,9 +56,9 @@ def test_a_text_that_is_no_setting_is_refused(text: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"hidden": "big"}, "hidden is 'big'; it must be a whole number"),
-        ({"hidden": 2.5}, "hidden is 2.5; it must be a whole number"),
-        ({"hidden": None}, "hidden is None; it must be a whole number"),
+        ({"hidden_dim": "big"}, "hidden_dim is 'big'; it must be a whole number"),
+        ({"hidden_dim": 2.5}, "hidden_dim is 2.5; it must be a whole number"),
+        ({"hidden_dim": None}, "hidden_dim is None; it must be a whole number"),
         ({"epochs": True}, "epochs is True; it must be a whole number"),
         ({"epochs": 2**63}, "it must be finite, and below 2^63"),
         ({"epochs": 10**400}, "it must be finite, and below 2^63"),
@@ -65,13 +69,18 @@ def test_a_text_that_is_no_setting_is_refused(text: str, message: str) -> None:
         ({"dropout": 0.999}, "dropout is 0.999; it must be below 0.998"),
         ({"learning_rate": float("inf")}, "learning_rate is inf; it must be finite"),
         ({"learning_rate": 0}, "learning_rate is 0.0; it must be above zero"),
-        ({"layers": -1}, "layers is -1; it must be 0 or more"),
+        ({"num_layers": -1}, "num_layers is -1; it must be 0 or more"),
+        ({"use_mentions": "yes"}, "use_mentions is 'yes'; it must be true or false"),
+        ({"use_mentions": 1}, "use_mentions is 1; it must be true or false"),
         ({"features": 3}, "features is 3; it must be a word"),
         ({"propagation": "foo"}, "propagation is 'foo'; choose one of gcn, gat, pgcn, pgat"),
         ({"readout": "max"}, "readout is 'max'; choose one of mean, weighted, concat"),
         ({"matching": "dot"}, "matching is 'dot'; choose one of bilinear, mlp"),
         ({"loss": "mse"}, "loss is 'mse'; choose one of infonce, bce"),
-        ({"negatives": "few"}, "negatives is 'few'; choose one of sampled, uniform, shared, all"),
+        (
+            {"negative_sampling": "few"},
+            "negative_sampling is 'few'; choose one of sampled, uniform, shared, all",
+        ),
     ],
 )
 def test_a_model_with_a_wrong_setting_is_never_made(
@@ -82,8 +91,10 @@ def test_a_model_with_a_wrong_setting_is_never_made(
 
 
 def test_a_number_is_one_setting_whatever_its_type() -> None:
-    plain = load_preset("best", childless=0.0, hidden=8, dropout=0.5)
-    same = load_preset("best", childless=0, hidden=np.int64(8), dropout=np.float32(0.5))
+    plain = load_preset("best", hide_children_rate=0.0, hidden_dim=8, dropout=0.5)
+    same = load_preset(
+        "best", hide_children_rate=0, hidden_dim=np.int64(8), dropout=np.float32(0.5)
+    )
     assert plain == same
     assert {name: type(value).__name__ for name, value in asdict(same).items()} == SETTINGS
 
@@ -107,6 +118,10 @@ def test_the_choices_are_those_that_the_network_has() -> None:
     assert {name: set(CHOICES[name]) for name in parts} == {n: set(p) for n, p in parts.items()}
 
 
+def as_toml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def test_the_readme_lists_every_setting_with_its_value_in_the_presets() -> None:
     section = README.read_text(encoding="utf-8").partition("### Settings\n")[2].partition("\n#")[0]
     head, _, *rows = (
@@ -117,6 +132,6 @@ def test_the_readme_lists_every_setting_with_its_value_in_the_presets() -> None:
     assert head == ["name", "what it is", *PRESETS]
     presets = [asdict(load_preset(name)) for name in PRESETS]
     listed = [(name, *values) for name, _, *values in rows]
-    assert listed == [(name, *(str(preset[name]) for preset in presets)) for name in SETTINGS]
+    assert listed == [(name, *(as_toml(preset[name]) for preset in presets)) for name in SETTINGS]
     told = {name: what for name, what, *_ in rows}
     assert all(choice in told[name] for name, choices in CHOICES.items() for choice in choices)

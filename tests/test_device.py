@@ -72,8 +72,19 @@ class DataTypes(TorchDispatchMode):
     "variant",
     [
         {},
-        {"propagation": "pgcn", "readout": "concat", "matching": "mlp", "negatives": "sampled"},
-        {"propagation": "gcn", "readout": "mean", "loss": "bce", "negatives": "all", "fusion": 0},
+        {
+            "propagation": "pgcn",
+            "readout": "concat",
+            "matching": "mlp",
+            "negative_sampling": "sampled",
+        },
+        {
+            "propagation": "gcn",
+            "readout": "mean",
+            "loss": "bce",
+            "negative_sampling": "all",
+            "fusion_dim": 0,
+        },
     ],
 )
 def test_nothing_needs_double_precision_which_mps_lacks(

@@ -11,7 +11,7 @@ from conftest import SMALL
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.placement.selection import choose
-from taxoexpan.training.holdout import mask_leaves
+from taxoexpan.training.holdout import hold_out_leaves
 
 
 def weights_of(model: TaxoExpan) -> dict[str, torch.Tensor]:
@@ -37,7 +37,7 @@ def test_nothing_is_learned_from_or_placed_under_what_is_deprecated(tmp_path: Pa
     path.write_text("id,label,parents,deprecated\n" + "\n".join(rows) + "\n", encoding="utf-8")
     model = TaxoExpan(seed=1, device="cpu", **SMALL).fit(Taxonomy.read(path))
     suggested = model.suggest(["old cashew milk"], top_k=1000)
-    assert {s.parent.id for s in suggested} == set(Taxonomy.read(path).in_force)
+    assert {s.parent.id for s in suggested} == set(Taxonomy.read(path).active)
     model.save(tmp_path / "model")
     loaded = TaxoExpan.load(tmp_path / "model", "cpu")
     assert loaded.taxonomy == model.taxonomy
@@ -95,7 +95,7 @@ def test_a_saved_model_suggests_the_same(model: TaxoExpan, model_directory: Path
 
 
 def test_held_out_leaves_are_evaluated_by_the_papers_metrics(model: TaxoExpan) -> None:
-    holdout = mask_leaves(model.taxonomy, 0.2, 100, seed=5)
+    holdout = hold_out_leaves(model.taxonomy, 0.2, 100, seed=5)
     figures = model.evaluate(holdout)
     assert figures.queries == len(holdout.concepts)
     assert figures.hit_at_1 > 0.5
@@ -143,9 +143,9 @@ def test_a_model_that_learned_nothing_says_so() -> None:
     [
         ({"preset": "huge"}, "no preset is called 'huge'; choose one of best, paper"),
         ({"seed": -1}, "seed is -1; it must be a whole number from 0"),
-        ({"heads": 0}, "heads is 0; it must be above zero"),
+        ({"num_heads": 0}, "num_heads is 0; it must be above zero"),
         ({"dropout": 1.0}, "dropout is 1.0; it must be below 0.998"),
-        ({"monitor": "f1"}, "choose one of mr, reciprocal_rank"),
+        ({"monitor": "f1"}, "choose one of mean_rank, reciprocal_rank"),
         ({"colour": "red"}, "no setting is called 'colour'"),
         ({"features": "bert"}, "no features are called 'bert'"),
         ({"device": "abacus"}, "the device 'abacus' cannot be used here"),
@@ -160,9 +160,9 @@ def test_a_wrong_setting_is_named(arguments: dict[str, object], message: str) ->
     "variant",
     [
         {"propagation": "gcn", "readout": "mean", "matching": "mlp", "loss": "bce"},
-        {"propagation": "pgcn", "readout": "concat", "matching": "mlp", "fusion": 0},
-        {"propagation": "gat", "readout": "concat-egonet", "matching": "bilinear", "layers": 2},
-        {"matching": "mlp-relu", "output_heads": 2, "layers": 0},
+        {"propagation": "pgcn", "readout": "concat", "matching": "mlp", "fusion_dim": 0},
+        {"propagation": "gat", "readout": "concat-egonet", "matching": "bilinear", "num_layers": 2},
+        {"matching": "mlp-relu", "num_output_heads": 2, "num_layers": 0},
     ],
 )
 def test_every_part_of_the_network_can_be_exchanged(
@@ -177,8 +177,8 @@ def test_every_part_of_the_network_can_be_exchanged(
 
 
 def test_the_papers_preset_trains(pantry: Path) -> None:
-    model = TaxoExpan("paper", device="cpu", epochs=1, drawn=16).fit(Taxonomy.read(pantry))
-    assert model.configuration.hidden == 250
+    model = TaxoExpan("paper", device="cpu", epochs=1, num_negatives=16).fit(Taxonomy.read(pantry))
+    assert model.config.hidden_dim == 250
     assert model._fitted().network.fusion is None
     assert len(model.suggest(["cashew milk"], top_k=2)) == 2
 
@@ -217,7 +217,7 @@ def test_a_wrong_number_of_parents_or_score_is_refused(
 
 def test_nothing_held_out_cannot_be_evaluated(model: TaxoExpan) -> None:
     with pytest.raises(ModelError, match="nothing is held out"):
-        model.evaluate(mask_leaves(model.taxonomy, 0.0, 0, 0))
+        model.evaluate(hold_out_leaves(model.taxonomy, 0.0, 0, 0))
 
 
 def made_up(count: int = 12) -> Taxonomy:
@@ -240,10 +240,10 @@ def test_a_definition_that_names_its_genus_is_heeded(tmp_path: Path) -> None:
     model = TaxoExpan(
         seed=0,
         device="cpu",
-        mentions="yes",
+        use_mentions=True,
         epochs=12,
         batch_size=8,
-        drawn=32,
+        num_negatives=32,
         definition_weight=0.0,
     ).fit(made_up())
     model.save(tmp_path / "model")

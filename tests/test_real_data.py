@@ -17,7 +17,7 @@ from taxoexpan import Concept, Taxonomy
 from taxoexpan.formats.taxonomy_file import write_expanded
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.holdout import hold_out
-from taxoexpan.training.metrics import Figure, metrics_of, per_query, ranks_in
+from taxoexpan.training.metrics import Figure, compute_metrics, per_query, ranks_in
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
 DATA = Path(os.environ.get("TAXOEXPAN_DATA", BESIDE))
@@ -93,7 +93,9 @@ def test_ranks_that_fit_the_authors_file_have_the_published_metrics() -> None:
     figures: tuple[Figure, ...] = ("mr", "hit_at_1", "hit_at_3", "mrr")
     found = np.stack([per_query(ranks, figure) for figure in figures], axis=1)
     assert np.allclose(found, told, atol=1e-9)
-    fraction, any_parent, pooled = (metrics_of(ranks, a) for a in ("fraction", "any", "pooled"))
+    fraction, any_parent, pooled = (
+        compute_metrics(ranks, a) for a in ("fraction", "any", "pooled")
+    )
     assert (fraction.queries, sum(counts)) == (2450, 3805)
     assert (round(fraction.mr, 2), round(fraction.mrr, 4)) == (75.66, 0.6977)
     assert (round(fraction.hit_at_1, 4), round(fraction.hit_at_3, 4)) == (0.2051, 0.3734)
@@ -106,7 +108,7 @@ def test_ranking_by_the_number_of_children_has_the_known_figures() -> None:
     training = whole.without([*validation, *test])
     children = torch.from_numpy(training.children_of.degrees)[:, None]
     parents = hold_out(whole, test, training).parents
-    found = metrics_of([ranks_in(children, [truth])[0] for truth in parents])
+    found = compute_metrics([ranks_in(children, [truth])[0] for truth in parents])
     assert (found.queries, round(found.mr)) == (2450, 826)
     assert (round(found.hit_at_1, 3), round(found.hit_at_3, 3)) == (0.040, 0.122)
     assert round(found.mrr, 3) == 0.320

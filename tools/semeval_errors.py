@@ -48,7 +48,7 @@ class Judge:
         self.wordnet, self.taxonomy = wordnet, wordnet.taxonomy
         self.similarity = WuPalmer(self.taxonomy)
         order = {lemma.replace("_", " "): ids for lemma, ids in wordnet.senses.items()}
-        self.lexicon = Lexicon.of(self.taxonomy, order)
+        self.lexicon = Lexicon.from_taxonomy(self.taxonomy, order)
 
     def judge(self, concept: Concept, placed: str, right: str) -> Judged:
         """The first group that a placement belongs to."""

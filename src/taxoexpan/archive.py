@@ -17,7 +17,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from taxoexpan.config import Configuration, configure
+from taxoexpan.config import Config, configure
 from taxoexpan.errors import ModelError, TaxoExpanError
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.encoder_registry import make_encoder
@@ -49,7 +49,7 @@ class Archive:
     `training` is the record of how it came about: figures of the best epoch, versions, machine.
     """
 
-    configuration: Configuration
+    config: Config
     preset: str
     seed: int
     taxonomy: Taxonomy
@@ -71,17 +71,17 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
         archive.encoder.save(directory / FEATURES)
         _write_json(directory / TRUST, archive.calibrators.as_dict())
         (directory / "README.md").write_text(_card(archive), encoding="utf-8")
-        config = {
+        manifest = {
             "kind": KIND,
             "version": VERSION,
             "preset": archive.preset,
             "seed": archive.seed,
             "dimension": archive.vectors.shape[2],
-            "configuration": asdict(archive.configuration),
+            "settings": asdict(archive.config),
             "training": archive.training,
             "sha256": {part: _digest(directory / part) for part in CHECKED},
         }
-        _write_json(directory / CONFIG, config)
+        _write_json(directory / CONFIG, manifest)
 
 
 def load_archive(path: Path, features: str | None = None, device: str = "auto") -> Archive:
@@ -90,24 +90,24 @@ def load_archive(path: Path, features: str | None = None, device: str = "auto") 
     `features` says where the model's vectors are now, if not where they were at the training, and
     `device` where its encoder computes, if it does.
     """
-    config = _read_config(path)
-    for part in config["sha256"]:
-        _refuse_damage(path, part, config)
+    manifest = _read_config(path)
+    for part in manifest["sha256"]:
+        _refuse_damage(path, part, manifest)
     with _fitting_together(path):
-        configuration, training = configure(config["configuration"]), config["training"]
+        config, training = configure(manifest["settings"]), manifest["training"]
         known = training["encoder"]
-    features = features or configuration.features
-    encoder = _encoder_of(path, features, configuration.oov, device)
+    features = features or config.features
+    encoder = _encoder_of(path, features, config.oov, device)
     _refuse_other_vectors(path, features, known, encoder.fingerprint())
     with _fitting_together(path):
-        network = MatchingNetwork(configuration, config["dimension"])
+        network = MatchingNetwork(config, manifest["dimension"])
         network.load_state_dict(load_file(path / WEIGHTS))
         network.eval()
         anchors = load_file(path / ANCHORS)
         return Archive(
-            configuration,
-            config["preset"],
-            config["seed"],
+            config,
+            manifest["preset"],
+            manifest["seed"],
             _read_taxonomy(path),
             encoder,
             network,
@@ -296,7 +296,7 @@ Places new concepts in a taxonomy of {record["concepts"]:,} concepts and
 {measured}
 {sure}
 
-Preset `{archive.preset}`, seed {archive.seed}, features `{archive.configuration.features}`;
+Preset `{archive.preset}`, seed {archive.seed}, features `{archive.config.features}`;
 trained in {record["seconds"]:,} s on {record["machine"]} with torch {record["versions"]["torch"]}.
 
     taxoexpan suggest THIS_DIRECTORY new.csv

@@ -18,7 +18,7 @@ PRESETS = ("best", "paper", "authors")
 
 
 @dataclass(frozen=True)
-class Configuration:
+class Config:
     """Everything that decides what is learned, besides the taxonomy and the seed."""
 
     features: str
@@ -30,9 +30,9 @@ class Configuration:
     """Weight of a concept's names beside its definition."""
     definition_weight: float
     """Weight of a concept's definition beside its names."""
-    definitions: str
-    """How a definition and the names are encoded: apart, and added by these weights; or joined, as
-    one text, which transformers understand better."""
+    join_definitions: bool
+    """Whether a name and its definition are encoded as one text, which transformers understand
+    better, instead of being added by these weights."""
     propagation: str
     """What passes messages in an egonet: gcn, gat, pgcn or pgat (with positions)."""
     readout: str
@@ -41,23 +41,23 @@ class Configuration:
     """What scores a pair: bilinear, mlp; or mlp-relu, bilinear-exp as in the authors' code."""
     loss: str
     """What is minimised: infonce or bce."""
-    layers: int
+    num_layers: int
     """Layers before the last one."""
-    hidden: int
+    hidden_dim: int
     """Size of each head of these layers, and of an MLP's hidden layer."""
-    heads: int
+    num_heads: int
     """Heads of these layers."""
-    output: int
+    embedding_dim: int
     """Size of an anchor's embedding."""
-    output_heads: int
+    num_output_heads: int
     """Heads of the last layer, which are averaged."""
-    position: int
+    position_dim: int
     """Size of a position embedding."""
-    position_length: float
+    position_norm: float
     """About how long these begin; a concept's vector has length 1, and far longer ones drown it."""
-    fusion: int
+    fusion_dim: int
     """Hidden units of the fusion head; 0 leaves it out."""
-    mentions: str
+    use_mentions: bool
     """Whether it counts in the match which concepts a query's definition and name mention."""
     dropout: float
     """Share of every layer's input that is dropped while training."""
@@ -65,20 +65,20 @@ class Configuration:
     """Share of a query's vector that is dropped before it is matched while training."""
     attention_dropout: float
     """Share of the messages of gat and pgat that is dropped, as in the authors' code."""
-    siblings: int
+    max_siblings: int
     """The most children of an anchor in one egonet."""
-    childless: float
+    hide_children_rate: float
     """Share of a batch's egonets that is shown without siblings, so that leaves can be parents."""
     instances: str
     """What is learned from: all relations, or as the authors' code the first-parents alone."""
     batch_size: int
     """Relations in a batch."""
-    negatives: str
+    negative_sampling: str
     """Which anchors are negatives: sampled for each query; uniform, the same draws for a batch;
     shared, these and the parents of the batch's queries; or all."""
     root_negatives: str
     """Whether roots may be negatives: yes, or no as in the authors' code."""
-    drawn: int
+    num_negatives: int
     """How many are drawn: for each query if sampled, else for a batch."""
     learning_rate: float
     """Adam's first step size."""
@@ -87,19 +87,21 @@ class Configuration:
     patience: int
     """Epochs without a better validation before training stops."""
     monitor: str
-    """The validation figure that decides: mr, or reciprocal_rank."""
+    """The validation figure that decides: mean_rank, or reciprocal_rank."""
     validation: str
     """What is masked for validation, to see when to stop and how sure to be: leaves, loose ones; or
     growth, as taxonomies grow: half of them whole families, whose parents have no child left."""
-    validation_share: float
+    validation_fraction: float
     """Share of the leaves that is masked for validation."""
-    validation_most: int
+    max_validation_leaves: int
     """The most leaves that are masked for validation."""
 
     def __post_init__(self) -> None:
         for name, kind in SETTINGS.items():
             value = _as_kind(name, kind, getattr(self, name))
             object.__setattr__(self, name, value)
+            if isinstance(value, bool):
+                continue
             if isinstance(value, str):
                 if name in CHOICES and value not in CHOICES[name]:
                     raise _wrong_choice(name, value, CHOICES[name])
@@ -115,8 +117,8 @@ class Configuration:
             "dropout",
             "query_dropout",
             "attention_dropout",
-            "childless",
-            "validation_share",
+            "hide_children_rate",
+            "validation_fraction",
         ):
             # What is dropped is drawn in 256ths, and some must be left.
             most = 0.998 if name.endswith("dropout") else 1
@@ -126,8 +128,8 @@ class Configuration:
                 )
 
 
-SETTINGS: dict[str, str] = {field.name: str(field.type) for field in fields(Configuration)}
-"""Every setting, and its type: int, float or str."""
+SETTINGS: dict[str, str] = {field.name: str(field.type) for field in fields(Config)}
+"""Every setting, and its type: int, float, bool or str."""
 
 CHOICES = {
     "oov": ("skip", "zero"),
@@ -135,21 +137,23 @@ CHOICES = {
     "readout": ("mean", "weighted", "concat", "concat-egonet"),
     "matching": ("bilinear", "mlp", "mlp-relu", "bilinear-exp"),
     "loss": ("infonce", "bce"),
-    "negatives": ("sampled", "uniform", "shared", "all"),
+    "negative_sampling": ("sampled", "uniform", "shared", "all"),
     "instances": ("relations", "first-parents"),
     "root_negatives": ("yes", "no"),
-    "mentions": ("yes", "no"),
-    "definitions": ("apart", "joined"),
-    "monitor": ("mr", "reciprocal_rank"),
+    "monitor": ("mean_rank", "reciprocal_rank"),
     "validation": ("leaves", "growth"),
 }
 """What a setting that is a word may be; known here, so that no network is needed to refuse it."""
 
-_WANTED = {"int": "a whole number", "float": "a number", "str": "a word"}
+_WANTED = {"int": "a whole number", "float": "a number", "str": "a word", "bool": "true or false"}
+
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+"""The texts that `--set` takes for a setting that is true or false."""
 
 _POSITIVE = {
-    "hidden", "heads", "output", "output_heads", "position", "position_length", "siblings",
-    "batch_size", "drawn", "learning_rate", "epochs", "patience",
+    "hidden_dim", "num_heads", "embedding_dim", "num_output_heads", "position_dim",
+    "position_norm", "max_siblings", "batch_size", "num_negatives", "learning_rate", "epochs",
+    "patience",
 }  # fmt: skip
 
 
@@ -160,7 +164,7 @@ def pick(setting: str, name: str, choices: Mapping[str, T]) -> T:
     return choices[name]
 
 
-def load_preset(name: str, **changes: Any) -> Configuration:
+def load_preset(name: str, **changes: Any) -> Config:
     """A preset by its name, with single settings changed."""
     if name not in PRESETS:
         raise ConfigurationError(
@@ -170,26 +174,28 @@ def load_preset(name: str, **changes: Any) -> Configuration:
     return configure({**tomllib.loads(text), **changes})
 
 
-def configure(settings: dict[str, Any]) -> Configuration:
+def configure(settings: dict[str, Any]) -> Config:
     """A configuration from named settings; an unknown or missing one is an error."""
     for name in settings:
         _kind_of(name)
     for name in SETTINGS.keys() - settings.keys():
         raise ConfigurationError(f"the setting {name!r} is missing")
-    return Configuration(**settings)
+    return Config(**settings)
 
 
-def parse_setting(text: str) -> tuple[str, str | int | float]:
+def parse_setting(text: str) -> tuple[str, str | int | float | bool]:
     """The setting's name, and its value by the setting's type, of a text `NAME=VALUE`."""
     name, sign, value = (part.strip() for part in text.partition("="))
     if not sign:
-        raise ConfigurationError(f"{text!r} sets nothing; write NAME=VALUE, such as hidden=64")
+        raise ConfigurationError(f"{text!r} sets nothing; write NAME=VALUE, such as hidden_dim=64")
     kind = _kind_of(name)
     try:
         if kind == "int":
             return name, int(value)
+        if kind == "bool":
+            return name, _TRUTH[value.lower()]
         return name, float(value) if kind == "float" else value
-    except ValueError:
+    except (ValueError, KeyError):
         raise _wrong_kind(name, kind, value) from None
 
 
@@ -200,9 +206,11 @@ def _kind_of(name: str) -> str:
     return SETTINGS[name]
 
 
-def _as_kind(name: str, kind: str, value: object) -> str | int | float:
+def _as_kind(name: str, kind: str, value: object) -> str | int | float | bool:
     """The value as Python's own type, so that 0 and 0.0, or numpy's, are one setting."""
     if kind == "str" and isinstance(value, str):
+        return value
+    if kind == "bool" and isinstance(value, bool):
         return value
     if not isinstance(value, bool):
         if kind == "int" and isinstance(value, Integral):

@@ -42,13 +42,13 @@ from taxoexpan.placement.selection import choose, validate_additions
 from taxoexpan.placement.suggestions import MERGE, Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.ids import with_ids
-from taxoexpan.taxonomy.known_names import screen
+from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.training.checkpoint import Checkpoint, identity_of
-from taxoexpan.training.holdout import MASKS, Holdout
-from taxoexpan.training.loop import History, Report, train
-from taxoexpan.training.metrics import Metrics, metrics_of
-from taxoexpan.training.sampling import Supervision
-from taxoexpan.training.tensorboard import Board, refuse_board
+from taxoexpan.training.holdout import HOLDOUTS, Holdout
+from taxoexpan.training.loop import History, TrainingLog, train
+from taxoexpan.training.metrics import Metrics, compute_metrics
+from taxoexpan.training.sampling import TrainingSampler
+from taxoexpan.training.tensorboard import TensorBoardWriter, check_tensorboard
 
 
 class TaxoExpan:
@@ -67,8 +67,8 @@ class TaxoExpan:
         self.preset = preset
         self.seed = seed
         self.device = choose_device(device)
-        self.configuration = load_preset(preset, **changes)
-        features, oov = self.configuration.features, self.configuration.oov
+        self.config = load_preset(preset, **changes)
+        features, oov = self.config.features, self.config.oov
         self.encoder = make_encoder(features, oov, str(self.device))
         self.history: History | None = None
         self._archive: Archive | None = None
@@ -98,15 +98,15 @@ class TaxoExpan:
             raise ConfigurationError(message)
         if log:
             refuse_overwriting(Path(log), force=True)  # a log is added to
-        known = taxonomy.in_force
+        known = taxonomy.active
         _refuse_unlearnable(known)
         if tensorboard:
-            refuse_board(Path(tensorboard))
-        began, c = time.monotonic(), self.configuration
+            check_tensorboard(Path(tensorboard))
+        began, c = time.monotonic(), self.config
         as_it_grows = holdout is None and c.validation == "growth"
         if holdout is None:
-            mask = MASKS[c.validation]
-            holdout = mask(known, c.validation_share, c.validation_most, self.seed)
+            mask = HOLDOUTS[c.validation]
+            holdout = mask(known, c.validation_fraction, c.max_validation_leaves, self.seed)
         self.encoder.show_progress(progress)
         known_later = [as_concept(concept) for concept in expected]
         self.encoder.learn(names_of([*taxonomy.concepts, *holdout.concepts, *known_later]))
@@ -115,27 +115,27 @@ class TaxoExpan:
         rows = torch.tensor([taxonomy.index(id) for id in holdout.taxonomy], device=self.device)
         features = ConceptVectors.of(vectors.index_select(1, rows))
         network = self._new_network()
-        anchors = Anchors(holdout.taxonomy, features, c.siblings)
+        anchors = Anchors(holdout.taxonomy, features, c.max_siblings)
 
         lexicon = self._lexicon_of(holdout.taxonomy)
         mentions = None
         if lexicon is not None:
-            mentions = lexicon.mentions(holdout.taxonomy.concepts, known=True)
+            mentions = lexicon.mentions(holdout.taxonomy.concepts, exclude_self=True)
         queries = self._labeled_queries(holdout, lexicon)
 
         def validate(network: MatchingNetwork) -> Metrics:
-            return metrics_of(Ranker(network, anchors).true_ranks(queries, ties=0.5))
+            return compute_metrics(Ranker(network, anchors).true_ranks(queries, ties=0.5))
 
-        supervision = Supervision(holdout.taxonomy, c, self.seed, mentions)
-        board = Board(Path(tensorboard)) if tensorboard else None
-        report = Report(progress, Path(log) if log else None, board)
+        sampler = TrainingSampler(holdout.taxonomy, c, self.seed, mentions)
+        board = TensorBoardWriter(Path(tensorboard)) if tensorboard else None
+        report = TrainingLog(progress, Path(log) if log else None, board)
         gpus = [self.device] if self.device.type == "cuda" else []
         with torch.random.fork_rng(devices=gpus), closing(report):
             torch.manual_seed(self.seed)
             self.history = train(
                 network,
                 features,
-                supervision,
+                sampler,
                 validate if holdout.concepts else None,
                 c,
                 report,
@@ -145,7 +145,7 @@ class TaxoExpan:
         calibrators = Calibrators(*judged, self._learn_synonymy(taxonomy, vectors))
         seconds = time.monotonic() - began
         record = training_record(taxonomy, self.encoder, self.history, seconds)
-        keys = Anchors(taxonomy, ConceptVectors.of(vectors), c.siblings).encode(network)
+        keys = Anchors(taxonomy, ConceptVectors.of(vectors), c.max_siblings).encode(network)
         self._archive = Archive(
             c,
             self.preset,
@@ -184,7 +184,7 @@ class TaxoExpan:
 
         A name that the taxonomy already has is left out, with a warning.
         """
-        screening = screen(self.taxonomy, as_concepts(concepts))
+        screening = filter_known_names(self.taxonomy, as_concepts(concepts))
         for concept, known in screening.present:
             message = f"{concept.label!r} is already in the taxonomy ({known.id}); not placed again"
             warnings.warn(message, stacklevel=2)
@@ -291,7 +291,7 @@ class TaxoExpan:
         warn_of_unknown(vectors.cpu().numpy(), named)
         if self.calibrators.joint_priors is None:
             self.fit_joint_prior()
-        heeded = self.configuration.mentions == "yes"
+        heeded = self.config.use_mentions
         mentions = mentions_among(self.taxonomy, named) if heeded else None
         queries = Queries(vectors, mentions, named)
         placed = place_jointly(self.ranker, queries, self.calibrators.joint_priors or ())
@@ -340,11 +340,11 @@ class TaxoExpan:
         if not holdout.concepts:
             raise ModelError("nothing is held out, so there is nothing to evaluate")
         features = ConceptVectors.of(self._embed(holdout.taxonomy.concepts))
-        anchors = Anchors(holdout.taxonomy, features, self.configuration.siblings)
+        anchors = Anchors(holdout.taxonomy, features, self.config.max_siblings)
         network = archive.network.to(self.device)
         ranker = Ranker(network, anchors, leaf_bonus=self.calibrators.leaf_bonus)
         queries = self._labeled_queries(holdout, self._lexicon_of(holdout.taxonomy))
-        return metrics_of(ranker.true_ranks(queries))
+        return compute_metrics(ranker.true_ranks(queries))
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the model as a directory."""
@@ -357,7 +357,7 @@ class TaxoExpan:
         model = cls.__new__(cls)
         model.preset, model.seed = archive.preset, archive.seed
         model.device = choose_device(device)
-        model.configuration = archive.configuration
+        model.config = archive.config
         model.encoder = archive.encoder
         model.history, model._archive = None, archive
         model._ranker, model._lexicon = None, None
@@ -385,14 +385,14 @@ class TaxoExpan:
             a = self._fitted()
             network = a.network.to(self.device)
             vectors = ConceptVectors.of(a.vectors.to(self.device))
-            anchors = Anchors(a.taxonomy, vectors, a.configuration.siblings)
+            anchors = Anchors(a.taxonomy, vectors, a.config.max_siblings)
             bonus = a.calibrators.leaf_bonus
             self._ranker = Ranker(network, anchors, a.keys.to(self.device), bonus)
         return self._ranker
 
     def _lexicon_of(self, taxonomy: Taxonomy) -> Lexicon | None:
         """The names that definitions are searched for, if that counts."""
-        return Lexicon.of(taxonomy) if self.configuration.mentions == "yes" else None
+        return Lexicon.from_taxonomy(taxonomy) if self.config.use_mentions else None
 
     def _queries(self, concepts: Sequence[Concept]) -> Queries:
         """Embed concepts, and find the concepts of the taxonomy that they mention."""
@@ -418,13 +418,13 @@ class TaxoExpan:
         """A file for this training; more epochs may be asked of it later."""
         if path is None:
             return None
-        settings = asdict(replace(self.configuration, epochs=1, patience=1))
+        settings = asdict(replace(self.config, epochs=1, patience=1))
         masked = [concept.id for concept in holdout.concepts]
         parts = (taxonomy_digest(taxonomy), settings, self.seed, masked, self.encoder.fingerprint())
         return Checkpoint(Path(path), identity_of(*parts))
 
     def _new_network(self) -> MatchingNetwork:
-        network = MatchingNetwork(self.configuration, self.encoder.dimension)
+        network = MatchingNetwork(self.config, self.encoder.dimension)
         network.reset(torch.Generator().manual_seed(self.seed))
         return network.to(self.device)
 
@@ -432,8 +432,8 @@ class TaxoExpan:
         return torch.from_numpy(self._as_array(concepts)).to(self.device)
 
     def _as_array(self, concepts: Iterable[Concept]) -> Vectors:
-        c = self.configuration
-        joined = c.definitions == "joined"
+        c = self.config
+        joined = c.join_definitions
         return embed_concepts(self.encoder, concepts, c.name_weight, c.definition_weight, joined)
 
 

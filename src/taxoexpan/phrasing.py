@@ -28,6 +28,6 @@ def colophon(made: datetime) -> str:
     return f"Made by taxoexpan {version('taxoexpan')} on {day}."
 
 
-def counted(count: int, noun: str) -> str:
+def pluralize(count: int, noun: str) -> str:
     """A number and what there are so many of: 1 relation, 2,000 relations."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")

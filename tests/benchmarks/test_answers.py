@@ -24,7 +24,7 @@ from taxoexpan import TaxoExpan
 from taxoexpan.errors import FormatError, TaxonomyError
 from taxoexpan.placement.confidence import Reliability
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.training.holdout import mask_leaves
+from taxoexpan.training.holdout import hold_out_leaves
 
 SOME = st.lists(st.integers(0, 4), min_size=1, max_size=8)
 ANSWERS = Answers(
@@ -148,7 +148,9 @@ def test_a_branch_is_found_by_its_id_then_by_its_name() -> None:
 def test_models_are_asked_kept_and_drawn(
     pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    small = [f"--set={name}={value}" for name, value in (SMALL | {"validation_share": 0.9}).items()]
+    small = [
+        f"--set={name}={value}" for name, value in (SMALL | {"validation_fraction": 0.9}).items()
+    ]
     options = [*small, "--set=epochs=2", "--device=cpu", "--name=pantry", "-o", tmp_path / "kept"]
     trusting("leaves", pantry, "--out", 16, "--seed", 0, 1, *options)
     printed = capsys.readouterr().out
@@ -168,8 +170,8 @@ def test_models_are_asked_kept_and_drawn(
 
 def test_any_parent_that_remains_is_right(pantry: Path) -> None:
     whole = Taxonomy.read(pantry)
-    asked = mask_leaves(whole, 0.2, 20, 0)
-    settings = SMALL | {"validation_share": 0.9}
+    asked = hold_out_leaves(whole, 0.2, 20, 0)
+    settings = SMALL | {"validation_fraction": 0.9}
     model = TaxoExpan(seed=0, device="cpu", **settings).fit(asked.taxonomy)
     firsts = [s.parent.id for s in model.rank(asked.concepts, 1)]
     right = trust.answers_of(model, trust.Trial("", 0, asked)).right

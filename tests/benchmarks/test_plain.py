@@ -9,13 +9,13 @@ import torch
 from builders import random_taxonomy, star
 from reference_network import double_precision
 
-from taxoexpan.config import Configuration, load_preset
+from taxoexpan.config import Config, load_preset
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.sampling import Supervision
+from taxoexpan.training.sampling import TrainingSampler
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
@@ -24,14 +24,21 @@ from plain import PlainBatch, PlainNetwork, plain_batch, plain_step_maker
 SIZE = 6
 
 
-def configured(**changes: object) -> Configuration:
-    small = {"hidden": 3, "heads": 2, "output": 4, "position": 2, "batch_size": 16, "drawn": 7}
+def configured(**changes: object) -> Config:
+    small = {
+        "hidden_dim": 3,
+        "num_heads": 2,
+        "embedding_dim": 4,
+        "position_dim": 2,
+        "batch_size": 16,
+        "num_negatives": 7,
+    }
     return load_preset("paper", **{**small, **changes})
 
 
-def drawn_network(configuration: Configuration, seed: int) -> MatchingNetwork:
+def drawn_network(config: Config, seed: int) -> MatchingNetwork:
     """A network with every weight drawn, the zeros of its readout too."""
-    network = MatchingNetwork(configuration, SIZE)
+    network = MatchingNetwork(config, SIZE)
     drawn = torch.Generator().manual_seed(seed)
     for parameter in network.parameters():
         parameter.data.normal_(generator=drawn)
@@ -62,20 +69,26 @@ def the_same_draws(taxonomy: Taxonomy, batch: TrainingBatch, siblings: int) -> P
 
 @pytest.mark.parametrize(
     "variant",
-    [{}, {"layers": 0}, {"layers": 2}, {"output_heads": 3}, {"layers": 3, "output_heads": 2}],
+    [
+        {},
+        {"num_layers": 0},
+        {"num_layers": 2},
+        {"num_output_heads": 3},
+        {"num_layers": 3, "num_output_heads": 2},
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("seed", range(5))
 def test_plain_loss_and_gradient_equal_ours(variant: dict[str, int], seed: int) -> None:
     with double_precision():
-        configuration = configured(dropout=0.0, **variant)
+        config = configured(dropout=0.0, **variant)
         taxonomy = random_taxonomy(seed, count=8 + 7 * seed)
-        assert taxonomy.children_of.degrees.max() <= configuration.siblings
-        network, vectors = drawn_network(configuration, seed), unit_vectors(taxonomy, seed)
+        assert taxonomy.children_of.degrees.max() <= config.max_siblings
+        network, vectors = drawn_network(config, seed), unit_vectors(taxonomy, seed)
         plain, parameters = PlainNetwork(network), list(network.parameters())
-        for ours in Supervision(taxonomy, configuration, seed).epoch():
-            theirs = the_same_draws(taxonomy, ours, configuration.siblings)
-            assert theirs.egonets == len(ours.queries) * (1 + configuration.drawn)
+        for ours in TrainingSampler(taxonomy, config, seed).epoch():
+            theirs = the_same_draws(taxonomy, ours, config.max_siblings)
+            assert theirs.egonets == len(ours.queries) * (1 + config.num_negatives)
             assert torch.equal(torch.stack(torch.where(theirs.blocked.T)), ours.blocked)
             losses = network.loss(ConceptVectors.of(vectors), ours), plain.loss(vectors, theirs)
             torch.testing.assert_close(*losses)
@@ -121,10 +134,10 @@ def edges_of(batch: PlainBatch, egonet: int) -> list[tuple[int, int]]:
 
 
 def test_dropout_is_for_training_only() -> None:
-    configuration = configured(dropout=0.5)
+    config = configured(dropout=0.5)
     taxonomy = random_taxonomy(4)
-    network, vectors = drawn_network(configuration, 0), unit_vectors(taxonomy, 0)
-    batch = the_same_draws(taxonomy, next(Supervision(taxonomy, configuration, 0).epoch()), 50)
+    network, vectors = drawn_network(config, 0), unit_vectors(taxonomy, 0)
+    batch = the_same_draws(taxonomy, next(TrainingSampler(taxonomy, config, 0).epoch()), 50)
     plain = PlainNetwork(network)
     for training in (True, False):
         network.train(training)
@@ -148,7 +161,7 @@ def test_steps_learn_a_star() -> None:
         {"matching": "mlp"},
         {"matching": "bilinear-exp"},
         {"loss": "bce"},
-        {"fusion": 5},
+        {"fusion_dim": 5},
     ],
     ids=str,
 )
@@ -161,4 +174,6 @@ def test_other_models_are_refused(variant: dict[str, object]) -> None:
 def test_other_negatives_are_refused(negatives: str) -> None:
     taxonomy = star(5)
     with pytest.raises(ConfigurationError, match="knows only negatives = sampled"):
-        plain_step_maker(taxonomy, configured(negatives=negatives), unit_vectors(taxonomy, 0))
+        plain_step_maker(
+            taxonomy, configured(negative_sampling=negatives), unit_vectors(taxonomy, 0)
+        )

@@ -315,11 +315,11 @@ def test_single_settings_can_be_changed(
     words = command.format(
         old=pantry, new=new, out=model if train else tmp_path / "out.csv"
     ).split()
-    changes = ["--set", "propagation=pgcn", "--set", "hidden=8", "--set", "dropout=0.25"]
+    changes = ["--set", "propagation=pgcn", "--set", "hidden_dim=8", "--set", "dropout=0.25"]
     kept = [] if train else ["--model", str(model)]
     assert main([*words, *kept, *changes, *QUICK]) == 0
-    used = json.loads((model / "config.json").read_text(encoding="utf-8"))["configuration"]
-    assert (used["propagation"], used["hidden"], used["dropout"]) == ("pgcn", 8, 0.25)
+    used = json.loads((model / "config.json").read_text(encoding="utf-8"))["settings"]
+    assert (used["propagation"], used["hidden_dim"], used["dropout"]) == ("pgcn", 8, 0.25)
     assert (used["readout"], used["epochs"]) == ("weighted", 8)
 
 
@@ -327,10 +327,10 @@ def test_single_settings_can_be_changed(
     ("options", "message"),
     [
         (["--set", "hiden=8"], "no setting is called 'hiden'; known: attention_dropout, "),
-        (["--set", "hidden=big"], "hidden is 'big'; it must be a whole number"),
+        (["--set", "hidden_dim=big"], "hidden_dim is 'big'; it must be a whole number"),
         (["--set", "dropout=nan"], "dropout is nan; it must be finite"),
         (["--set", "propagation=foo"], "propagation is 'foo'; choose one of gcn, gat, pgcn, pgat"),
-        (["--set", "heads=2", "--set", "heads=3"], "heads is set twice; give it once"),
+        (["--set", "num_heads=2", "--set", "num_heads=3"], "num_heads is set twice; give it once"),
         (["--epochs", "2", "--set", "epochs=3"], "epochs is set twice; give it once"),
     ],
 )
@@ -509,7 +509,7 @@ def test_the_model_is_kept_where_no_confidence_is_known(
     assert "too few leaves to learn from how sure to be" in told
     assert "training on" not in told
     suggestions = tmp_path / "s.csv"
-    more += ["--set", "validation_share=0.9", "--suggestions", str(suggestions)]
+    more += ["--set", "validation_fraction=0.9", "--suggestions", str(suggestions)]
     assert main([*given, *more]) == 2
     told = capsys.readouterr().err
     assert f"taxoexpan apply with {suggestions} does that without a training" in told

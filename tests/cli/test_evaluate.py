@@ -10,7 +10,7 @@ import pytest
 
 from taxoexpan.cli.evaluate import EXPERIMENTS
 from taxoexpan.cli.main import main
-from taxoexpan.training.metrics import metrics_of
+from taxoexpan.training.metrics import compute_metrics
 
 CHEAP = ["--methods", "popularity,closest-parent,closest-neighbor", "--quiet", "--device", "cpu"]
 ADDED = """\
@@ -54,7 +54,7 @@ def test_methods_are_compared_by_their_ranks(
     for one in told["methods"]:
         column = [float(row[one["method"]]) for row in rows]
         ranks = [np.array(some) for some in (column[:1], column[1:3], column[3:4], column[4:])]
-        expected = metrics_of(ranks).as_dict()
+        expected = compute_metrics(ranks).as_dict()
         for figure, estimate in one["figures"].items():
             assert estimate["mean"] == pytest.approx(expected[figure])
             assert estimate["low"] <= estimate["mean"] <= estimate["high"]

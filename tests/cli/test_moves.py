@@ -224,7 +224,13 @@ def test_expand_moves_what_is_named_after_a_new_concept_and_says_so(
 
 def test_a_model_moves_only_if_it_may(pantry_without_soup: Path) -> None:
     taxonomy = Taxonomy.read(pantry_without_soup)
-    small = {"epochs": 15, "hidden": 8, "output": 32, "drawn": 64, "batch_size": 32}
+    small = {
+        "epochs": 15,
+        "hidden_dim": 8,
+        "embedding_dim": 32,
+        "num_negatives": 64,
+        "batch_size": 32,
+    }
     model = TaxoExpan(seed=1, device="cpu", **small).fit(taxonomy)
     assert set(taxonomy.relations) <= set(model.expand(["soup"]).relations)
     grown = model.expand(["soup"], allow_moves=True, allow_merges=True)

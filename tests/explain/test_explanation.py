@@ -27,8 +27,7 @@ from taxoexpan.explain.counterfactuals import MOST, try_removals
 from taxoexpan.explain.evidence import Child, Contest, Mention, Parts, Removal, Support, Weighing
 from taxoexpan.explain.neighbourhood import Pairs, look_around
 from taxoexpan.explain.shared_words import name_words, shared, words_of
-from taxoexpan.explain.support import how
-from taxoexpan.features.mentions import END, FIRST, KINDS, SAME, Mentions
+from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.egonets import Siblings, build_egonets, spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
@@ -39,7 +38,7 @@ SIZE, QUERIES = 6, 4
 GAIN = 0.75
 """What anchors without children gain."""
 VARIANTS = [
-    {"propagation": propagation, "fusion": fusion, "readout": readout, "matching": matching}
+    {"propagation": propagation, "fusion_dim": fusion, "readout": readout, "matching": matching}
     for propagation, readout, matching in (
         ("gcn", "mean", "bilinear"),
         ("gat", "concat", "mlp"),
@@ -49,7 +48,7 @@ VARIANTS = [
     for fusion in (0, 3)
 ]
 of_the_variants = pytest.mark.parametrize(
-    "variant", VARIANTS, ids=lambda v: f"{v['propagation']}-{v['fusion']}"
+    "variant", VARIANTS, ids=lambda v: f"{v['propagation']}-{v['fusion_dim']}"
 )
 
 
@@ -58,7 +57,7 @@ def unit(vectors: torch.Tensor) -> torch.Tensor:
 
 
 def random_network(seed: int, **variant: object) -> MatchingNetwork:
-    sizes = {"hidden": 3, "heads": 2, "output": 4, "position": 2}
+    sizes = {"hidden_dim": 3, "num_heads": 2, "embedding_dim": 4, "position_dim": 2}
     network = MatchingNetwork(load_preset("best", **{**sizes, **variant}), SIZE).eval()
     drawn = torch.Generator().manual_seed(seed)
     for parameter in network.parameters():
@@ -175,8 +174,17 @@ def small_case(
 
 
 def test_the_parts_add_up_to_the_score_that_ranks() -> None:
-    network, anchors, ranker, queries, concepts = small_case(mentions="yes")
-    said = Mentions.from_rows([[(i, FIRST), (i + 1, END), (i, SAME)] for i in range(11)])
+    network, anchors, ranker, queries, concepts = small_case(use_mentions=True)
+    said = Mentions.from_rows(
+        [
+            [
+                (i, MentionKind.FIRST_IN_DEFINITION),
+                (i + 1, MentionKind.NAME_ENDING),
+                (i, MentionKind.SAME_NAME),
+            ]
+            for i in range(11)
+        ]
+    )
     ranking = ranker.rank(queries, 3, said, leaf_bonus=GAIN)
     scores = ranker.scores(queries, said, GAIN)
     found = explain(network, anchors, concepts, queries, ranking, said, GAIN)
@@ -215,8 +223,8 @@ def test_the_nearest_children_and_their_cosines_are_told_of_every_suggestion() -
 
 
 def test_queries_in_blocks_are_explained_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    network, anchors, ranker, queries, concepts = small_case(mentions="yes")
-    said = Mentions.from_rows([[(i, FIRST)] for i in range(11)])
+    network, anchors, ranker, queries, concepts = small_case(use_mentions=True)
+    said = Mentions.from_rows([[(i, MentionKind.FIRST_IN_DEFINITION)] for i in range(11)])
     ranking = ranker.rank(queries, 3, said)
     whole = explain(network, anchors, concepts, queries, ranking, said)
     for limit, size in (("QUERIES", 3), ("NEIGHBOURS", 9)):
@@ -322,8 +330,8 @@ def test_shared_words_have_no_case_no_plural_and_say_something() -> None:
 
 
 def test_evidence_is_ready_for_json() -> None:
-    network, anchors, ranker, queries, concepts = small_case(mentions="yes")
-    said = Mentions.from_rows([[(i, FIRST + 1) for i in range(40)]] * 11)
+    network, anchors, ranker, queries, concepts = small_case(use_mentions=True)
+    said = Mentions.from_rows([[(i, MentionKind.FIRST_OTHER_SENSE) for i in range(40)]] * 11)
     found = explain(network, anchors, concepts, queries, ranker.rank(queries, 2, said), said)
     told = [evidence.as_dict() for evidence in found]
     assert json.loads(json.dumps(told)) == told
@@ -492,18 +500,26 @@ def test_two_of_one_name_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("kind", "label", "said"),
     [
-        (FIRST, "milk", "The first thing that its definition names is milk."),
-        (END, "Milks", "Its name ends in Milks."),
-        (END, "dairy drink", "Its name ends in another word for dairy drink."),
-        (END + 1, "milk", "Its name ends in milk, though in a rarer sense."),
-        (SAME, "milk", "It has the very name of milk."),
+        (
+            MentionKind.FIRST_IN_DEFINITION,
+            "milk",
+            "The first thing that its definition names is milk.",
+        ),
+        (MentionKind.NAME_ENDING, "Milks", "Its name ends in Milks."),
+        (MentionKind.NAME_ENDING, "dairy drink", "Its name ends in another word for dairy drink."),
+        (
+            MentionKind.NAME_ENDING_OTHER_SENSE,
+            "milk",
+            "Its name ends in milk, though in a rarer sense.",
+        ),
+        (MentionKind.SAME_NAME, "milk", "It has the very name of milk."),
     ],
 )
 def test_a_mention_is_told_instead_of_the_words(kind: int, label: str, said: str) -> None:
-    mentions = (Mention(kind, "", 2.0), Mention(FIRST, "", -1.0))
+    mentions = (Mention(kind, "", 2.0), Mention(MentionKind.FIRST_IN_DEFINITION, "", -1.0))
     first = {"mentions": mentions, "parent": replace(PLANT, label=label)}
     assert in_words(told(first=first)).startswith(f"{LIKE}{said} ")
-    against = {"mentions": (Mention(FIRST, "", -1.0),)}
+    against = {"mentions": (Mention(MentionKind.FIRST_IN_DEFINITION, "", -1.0),)}
     assert in_words(told(first=against)).startswith(LIKE + MILK)
 
 
@@ -603,7 +619,7 @@ def test_evidence_is_read_as_it_was_written(seed: int, most: int) -> None:
     ranking = Ranker(network, anchors, anchors.encode(network)).rank(queries, most)
     asked = [Concept(f"q{i}", f"new {i}") for i in range(QUERIES)]
     for evidence in explain(network, anchors, asked, queries, ranking):
-        said = tuple(Mention(kind, how(kind), 0.25) for kind in range(len(KINDS)))
+        said = tuple(Mention(kind, kind.description, 0.25) for kind in MentionKind)
         first = replace(evidence.first, mentions=said)
         evidence = replace(evidence, support=(first, *evidence.support[1:]))
         written = json.loads(json.dumps(evidence.as_dict()))

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxoexpan.features.lexicon import MOST_SENSES, Lexicon
-from taxoexpan.features.mentions import END, FIRST, SAME, SECOND
+from taxoexpan.features.lexicon import MAX_SENSES, Lexicon
+from taxoexpan.features.mentions import MentionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 
@@ -19,10 +19,14 @@ def taxonomy() -> Taxonomy:
     return Taxonomy(concepts, [(parent, child) for child, parent in under.items()])
 
 
-def named_by(lexicon: Lexicon, concept: Concept, kind: int) -> list[int]:
-    """What a concept mentions in this way, the likeliest sense first."""
-    kinds = {kind} if kind == SAME else {kind, kind + 1}
-    return [target for target, how in lexicon.mentioned_by(concept) if how in kinds]
+FIRST, SECOND = MentionKind.FIRST_IN_DEFINITION, MentionKind.SECOND_IN_DEFINITION
+END, SAME = MentionKind.NAME_ENDING, MentionKind.SAME_NAME
+
+
+def mentioned(lexicon: Lexicon, concept: Concept, kind: MentionKind) -> list[int]:
+    """The concepts that a concept mentions in this way, the most likely sense first."""
+    pairs = lexicon.mentioned_by(concept)
+    return [target for target, found in pairs if found.likeliest_sense is kind]
 
 
 def defined(definition: str) -> Concept:
@@ -36,70 +40,75 @@ def defined(definition: str) -> Concept:
         ("A Tree.", [3], []),
         ("cherries, small and red", [4], []),
         ("the cities of a country", [8], []),
-        ("any of several plants with leaves", [1, 2], []),  # the label before the synonym
-        ("a stem cell of the skin", [7], []),  # the longest name
-        ("a tree cell", [5, 6], []),  # the last of a run
-        ("a tree, or a cell", [3], [5, 6]),  # which a sign ends
+        ("any of several plants with leaves", [1, 2], []),  # labels before synonyms
+        ("a stem cell of the skin", [7], []),  # the longest name wins
+        ("a tree cell", [5, 6], []),  # the last of adjacent names
+        ("a tree, or a cell", [3], [5, 6]),  # punctuation separates names
         ("of a very green colour", [], []),
         ("", [], []),
         ("a", [], []),
     ],
 )
-def test_a_definition_names_its_genus_first(
+def test_the_first_and_second_name_in_a_definition(
     taxonomy: Taxonomy, definition: str, first: list[int], second: list[int]
 ) -> None:
-    lexicon, concept = Lexicon.of(taxonomy), defined(definition)
-    assert named_by(lexicon, concept, FIRST) == first
-    assert named_by(lexicon, concept, SECOND) == second
+    lexicon, concept = Lexicon.from_taxonomy(taxonomy), defined(definition)
+    assert mentioned(lexicon, concept, FIRST) == first
+    assert mentioned(lexicon, concept, SECOND) == second
 
 
-def test_a_name_may_end_in_its_genus_and_have_been_given_before(taxonomy: Taxonomy) -> None:
-    lexicon = Lexicon.of(taxonomy)
-    assert named_by(lexicon, Concept("", "red cherry tree"), END) == [3]
-    assert named_by(lexicon, Concept("", "nerve stem cells"), END) == [7]
-    assert named_by(lexicon, Concept("", "tree"), END) == []
-    assert named_by(lexicon, Concept("", "Trees"), SAME) == [3]
-    assert named_by(lexicon, Concept("", "plant"), SAME) == [1, 2]
-    assert named_by(lexicon, Concept("", "red tree"), SAME) == []
+def test_the_end_of_a_name_and_the_whole_name_are_mentions(taxonomy: Taxonomy) -> None:
+    lexicon = Lexicon.from_taxonomy(taxonomy)
+    assert mentioned(lexicon, Concept("", "red cherry tree"), END) == [3]
+    assert mentioned(lexicon, Concept("", "nerve stem cells"), END) == [7]
+    assert mentioned(lexicon, Concept("", "tree"), END) == []
+    assert mentioned(lexicon, Concept("", "Trees"), SAME) == [3]
+    assert mentioned(lexicon, Concept("", "plant"), SAME) == [1, 2]
+    assert mentioned(lexicon, Concept("", "red tree"), SAME) == []
 
 
-def test_a_concepts_own_name_is_no_genus(taxonomy: Taxonomy) -> None:
+def test_the_own_name_in_a_definition_is_ignored(taxonomy: Taxonomy) -> None:
     cell = Concept("", "Cell", definition="A cell is a plant that makes batteries.")
-    assert named_by(Lexicon.of(taxonomy), cell, FIRST) == [1, 2]
+    assert mentioned(Lexicon.from_taxonomy(taxonomy), cell, FIRST) == [1, 2]
 
 
-def test_the_likeliest_sense_is_told_from_the_others(taxonomy: Taxonomy) -> None:
-    told = Lexicon.of(taxonomy).mentioned_by(Concept("", "jail cell", definition="a plant"))
-    assert told == [(1, FIRST), (2, FIRST + 1), (5, END), (6, END + 1)]
+def test_the_most_likely_sense_has_its_own_kind(taxonomy: Taxonomy) -> None:
+    concept = Concept("", "jail cell", definition="a plant")
+    assert Lexicon.from_taxonomy(taxonomy).mentioned_by(concept) == [
+        (1, FIRST),
+        (2, MentionKind.FIRST_OTHER_SENSE),
+        (5, END),
+        (6, MentionKind.NAME_ENDING_OTHER_SENSE),
+    ]
 
 
-def test_more_children_come_first_among_labels() -> None:
+def test_senses_with_more_children_come_first() -> None:
     concepts = [Concept(id, label * 2) for id, label in ("aA", "bB", "cB", "dD", "eE")]
     taxonomy = Taxonomy(concepts, [("a", "b"), ("a", "c"), ("c", "d"), ("c", "e")])
-    assert named_by(Lexicon.of(taxonomy), defined("some bb"), FIRST) == [2, 1]
+    assert mentioned(Lexicon.from_taxonomy(taxonomy), defined("some bb"), FIRST) == [2, 1]
 
 
-def test_no_more_senses_count_than_a_few() -> None:
+def test_the_number_of_senses_is_limited() -> None:
     concepts = [Concept(str(i), "thing") for i in range(40)]
-    lexicon = Lexicon.of(Taxonomy(concepts, []))
-    assert named_by(lexicon, defined("a thing"), FIRST) == list(range(MOST_SENSES))
+    lexicon = Lexicon.from_taxonomy(Taxonomy(concepts, []))
+    assert mentioned(lexicon, defined("a thing"), FIRST) == list(range(MAX_SENSES))
 
 
-def test_a_given_order_of_senses_comes_before_all_others(taxonomy: Taxonomy) -> None:
+def test_a_given_order_of_senses_takes_precedence(taxonomy: Taxonomy) -> None:
     order = {"plants": ["2", "of another taxonomy"], "cell": ["6", "5"]}
-    lexicon = Lexicon.of(taxonomy, order)
-    assert named_by(lexicon, defined("a plant"), FIRST) == [2, 1]
-    assert named_by(lexicon, defined("cells"), FIRST) == [6, 5]
-    assert named_by(lexicon, defined("a tree"), FIRST) == [3]
+    lexicon = Lexicon.from_taxonomy(taxonomy, order)
+    assert mentioned(lexicon, defined("a plant"), FIRST) == [2, 1]
+    assert mentioned(lexicon, defined("cells"), FIRST) == [6, 5]
+    assert mentioned(lexicon, defined("a tree"), FIRST) == [3]
 
 
-def test_no_known_concept_mentions_itself(taxonomy: Taxonomy) -> None:
-    known = Lexicon.of(taxonomy).mentions(taxonomy.concepts, known=True)
+def test_a_concept_of_the_taxonomy_does_not_mention_itself(taxonomy: Taxonomy) -> None:
+    known = Lexicon.from_taxonomy(taxonomy).mentions(taxonomy.concepts, exclude_self=True)
     assert len(known) == len(taxonomy)
-    assert known.of_row.of(1).tolist() == [2]  # another plant
+    assert known.of_row.of(1).tolist() == [2]  # the other sense of plant
     assert known.of_row.of(3).tolist() == []
     assert known.of_row.of(7).tolist() == [5, 6]
-    new = Lexicon.of(taxonomy).mentions([taxonomy.concept_at(3)])
+    new = Lexicon.from_taxonomy(taxonomy).mentions([taxonomy.concept_at(3)])
     assert (new.of_row.targets.tolist(), new.kinds.tolist()) == ([3], [SAME])
 
 
@@ -108,12 +117,12 @@ WORDS = st.sampled_from(["tree", "trees", "stem", "cell", "of", "the", "a", ",",
 
 @given(st.lists(WORDS, max_size=8))
 @settings(max_examples=300, deadline=None)
-def test_what_is_named_is_the_last_name_of_each_run(words: list[str]) -> None:
+def test_only_the_last_of_adjacent_names_counts(words: list[str]) -> None:
     concepts = [Concept(str(i), n) for i, n in enumerate(["tree", "stem cell", "cell", "plant"])]
-    lexicon = Lexicon.of(Taxonomy(concepts, []))
+    lexicon = Lexicon.from_taxonomy(Taxonomy(concepts, []))
     text = " ".join(words).replace("stem cell", "stem_cell").split()
     numbers = [{"tree": 0, "trees": 0, "stem_cell": 1, "cell": 2, "plant": 3}.get(w) for w in text]
     runs = "".join("." if n is None else str(n) for n in numbers).split(".")
     expected = [int(run[-1]) for run in runs if run][:2]
     concept = defined(" ".join(words))
-    assert named_by(lexicon, concept, FIRST) + named_by(lexicon, concept, SECOND) == expected
+    assert mentioned(lexicon, concept, FIRST) + mentioned(lexicon, concept, SECOND) == expected

@@ -22,12 +22,12 @@ from taxoexpan.formats.rdf import skos
 from taxoexpan.formats.registry import FORMATS, Format
 from taxoexpan.formats.tables import concept_rows, edge_list
 from taxoexpan.formats.taxonomy_file import read, refuse_unchangeable, write_expanded
-from taxoexpan.formats.text_file import Insertion, Source
+from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.placement.selection import validate_additions
-from taxoexpan.taxonomy import Additions, Concept, Shift, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 MILK = Concept("milk", "milk")
-MOVED = Additions([MILK], [("drink", "milk")], moves=[Shift("oat milk", "drink", "milk")])
+MOVED = Additions([MILK], [("drink", "milk")], moves=[Move("oat milk", "drink", "milk")])
 NAMED = Additions([], [], synonyms=[("tea", "cuppa")])
 
 
@@ -132,14 +132,14 @@ def lines_of(path: Path) -> list[str]:
 def test_of_all_statements_only_the_links_that_give_way_are_gone(growth: Growth) -> None:
     additions = validate_additions(growth.old, growth.additions).additions
     text = skos.write(growth.old, Target(Path("x.ttl"))).files[Path("x.ttl")]
-    source = Source(Path("x.ttl"), text)
+    source = TextFile(Path("x.ttl"), text)
     (insertions,) = skos.extend(source, growth.old.expanded(additions), additions).values()
     before, after = (
         {(q.subject.value, q.predicate.value, str(q.object)) for q in ox.parse(t, format=TURTLE)}
-        for t in (text, source.grown(insertions).decode())
+        for t in (text, source.apply(insertions).decode())
     )
     assert before - after == {
-        (s.child, skos.vocabulary.BROADER, f"<{s.left}>") for s in additions.moves
+        (s.child, skos.vocabulary.BROADER, f"<{s.old_parent}>") for s in additions.moves
     }
 
 
@@ -163,7 +163,7 @@ def test_in_turtle_both_directions_of_a_link_give_way(tmp_path: Path) -> None:
         Concept("http://x.org/milk", "milk"),
         (f"http://x.org/{name}" for name in ("drink", "oat", "goat")),
     )
-    moves = [Shift(child, drink, milk.id) for child in (oat, goat)]
+    moves = [Move(child, drink, milk.id) for child in (oat, goat)]
     additions = Additions([milk], [(drink, milk.id)], moves=moves)
     text = changed(tmp_path, "x.ttl", NARROWER, additions)
     kept = NARROWER.replace(":tea , :oat , :goat ;", ":tea , :milk ;")
@@ -247,7 +247,7 @@ PATHS = "1 : Drink\n2 : Drink > Oat milk\n3 : Drink >Oat milk > Barista\n4 : Dri
 
 
 def test_a_path_leads_through_what_came_between(tmp_path: Path) -> None:
-    additions = Additions([Concept("5", "Milk")], [("1", "5")], moves=[Shift("2", "1", "5")])
+    additions = Additions([Concept("5", "Milk")], [("1", "5")], moves=[Move("2", "1", "5")])
     assert changed(tmp_path, "x.txt", PATHS, additions) == (
         "1 : Drink\n2 : Drink > Milk > Oat milk\n3 : Drink >Milk > Oat milk > Barista\n"
         "4 : Drink > Tea\n5 : Drink > Milk\n"
@@ -261,7 +261,7 @@ def test_a_path_leads_through_what_came_between(tmp_path: Path) -> None:
 
 def test_two_may_come_into_one_path(tmp_path: Path) -> None:
     new = [Concept("5", "Milk"), Concept("6", "Café")]
-    moves = [Shift("2", "1", "5"), Shift("3", "2", "6")]
+    moves = [Move("2", "1", "5"), Move("3", "2", "6")]
     additions = Additions(new, [("1", "5"), ("2", "6")], moves=moves)
     assert changed(tmp_path, "x.txt", PATHS, additions) == (
         "1 : Drink\n2 : Drink > Milk > Oat milk\n3 : Drink >Milk > Oat milk > Café > Barista\n"
@@ -391,7 +391,7 @@ def test_what_a_refused_file_is_to_become_has_a_place(case: Case, tmp_path: Path
     taxonomy = Taxonomy([Concept("http://x.org/a", "a", ("b",))])
     for path, text in case.format.write(taxonomy, Target(tmp_path / case.name)).files.items():
         written(path, text)
-    allowed = FORMATS[case.format.NAME].changeable(Source.load(tmp_path / case.name))
+    allowed = FORMATS[case.format.NAME].supported_changes(TextFile.load(tmp_path / case.name))
     assert allowed == ({"moves", "synonyms"} if case.synonyms else {"moves"})
 
 
@@ -399,7 +399,7 @@ def test_what_a_refused_file_is_to_become_has_a_place(case: Case, tmp_path: Path
 def test_moves_without_a_place_are_refused_when_written_too(tmp_path: Path, text: str) -> None:
     path, new = written(tmp_path / "x.json", text), Concept("q", "q")
     (below,) = set(read(path).taxonomy) - {"a"}
-    additions = Additions([new], [("a", "q")], moves=[Shift(below, "a", "q")])
+    additions = Additions([new], [("a", "q")], moves=[Move(below, "a", "q")])
     with pytest.raises(FormatError, match=r"no place for moves .*; leave out the moves, or first"):
         write_expanded(path, additions, tmp_path / "new.json")
     assert list(tmp_path.iterdir()) == [path]
@@ -430,14 +430,14 @@ def test_where_the_other_id_holds_the_separator_a_move_is_refused(tmp_path: Path
     text = "label,parents\ndrink,\nx,\noat milk,x|drink\n"
     path = written(tmp_path / "x.csv", text)
     new = Concept("m|k", "m|k")
-    additions = Additions([new], [("drink", "m|k")], moves=[Shift("oat milk", "drink", "m|k")])
+    additions = Additions([new], [("drink", "m|k")], moves=[Move("oat milk", "drink", "m|k")])
     with pytest.raises(FormatError, match=r"holds '\|', which stands between several parents"):
         write_expanded(path, additions, tmp_path / "new.csv")
 
 
 def test_what_is_taken_out_must_be_there() -> None:
-    source = Source(Path("x"), "abcdef")
-    assert source.grown([Insertion(2, "XY", "cd"), Insertion(2, "-")]) == b"ab-XYef"
+    source = TextFile(Path("x"), "abcdef")
+    assert source.apply([Insertion(2, "XY", "cd"), Insertion(2, "-")]) == b"ab-XYef"
     for wrong in ([Insertion(2, "X", "x")], [Insertion(2, "", "cd"), Insertion(3, "", "d")]):
         with pytest.raises(FormatError, match="told twice here"):
-            source.grown(wrong)
+            source.apply(wrong)

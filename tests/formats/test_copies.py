@@ -21,7 +21,7 @@ from taxoexpan.formats.output import Copy, Target
 from taxoexpan.formats.rdf import skos
 from taxoexpan.formats.registry import Format
 from taxoexpan.formats.tables import concept_rows, edge_list
-from taxoexpan.formats.text_file import Source
+from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 
@@ -108,9 +108,7 @@ BARE_PATHS = awkward(names(without=">#:-"), most_parents=1).map(own_paths)
 EVERYTHING = awkward(names(breaks=True), LABELS, names(breaks=True))
 IRIS = st.text("abcé水/-", max_size=5).map(lambda text: f"http://food.org/{text}")
 RESOURCES = awkward(IRIS, LABELS, WORDS).map(lambda taxonomy: unrepeated(taxonomy))
-TERMS_IN_FORCE = (
-    awkward(names(breaks=True), LABELS, WORDS).map(lambda all: all.in_force).filter(len)
-)
+TERMS_IN_FORCE = awkward(names(breaks=True), LABELS, WORDS).map(lambda all: all.active).filter(len)
 
 CASES = [
     Case(terms, "food.terms", TERMS, lambda _, concept: not set(concept.label) & set("\t\n\r")),
@@ -151,7 +149,7 @@ def copied(case: Case, taxonomy: Taxonomy) -> tuple[Copy, Taxonomy]:
         copy = written(case, taxonomy, Path(folder))
         for path, text in copy.files.items():
             path.write_bytes(text.encode("utf-8"))
-        return copy, case.format.read(Source.load(next(iter(copy.files)))).taxonomy
+        return copy, case.format.read(TextFile.load(next(iter(copy.files)))).taxonomy
 
 
 @of_every_format

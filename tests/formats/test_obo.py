@@ -12,7 +12,7 @@ from strategies import Growth, growths, names, quickly
 from taxoexpan.errors import FormatError
 from taxoexpan.formats import obo
 from taxoexpan.formats.output import Target
-from taxoexpan.formats.text_file import Source
+from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 
 HEADER = "format-version: 1.4\nontology: food\n"
@@ -30,8 +30,8 @@ def awkward() -> st.SearchStrategy[str]:
     return joined.map(str.strip).filter(bool)
 
 
-def source(text: str, name: str = "food.obo") -> Source:
-    return Source(Path(name), text)
+def source(text: str, name: str = "food.obo") -> TextFile:
+    return TextFile(Path(name), text)
 
 
 def taxonomy(text: str) -> Taxonomy:
@@ -50,7 +50,7 @@ def grown(text: str, additions: Additions) -> str:
     expanded = obo.read(old).taxonomy.expanded(additions)
     (insertions,) = obo.extend(old, expanded, additions).values()
     (insertion,) = insertions
-    new = old.grown(insertions).decode()
+    new = old.apply(insertions).decode()
     assert new == text[: insertion.offset] + insertion.text + text[insertion.offset :]
     return new
 
@@ -281,7 +281,7 @@ def test_a_cycle_is_refused_with_its_lines() -> None:
     ],
 )
 def test_a_file_is_recognised_by_name_or_content(name: str, text: str, expected: bool) -> None:
-    assert obo.recognises(source(text, name)) is expected
+    assert obo.can_read(source(text, name)) is expected
 
 
 def test_a_stanza_is_added_after_the_last_term() -> None:
@@ -373,7 +373,7 @@ def test_adding_nothing_adds_nothing() -> None:
 
 
 def test_a_file_holds_everything() -> None:
-    held = obo.holds(source(HEADER + FRUIT))
+    held = obo.supported_fields(source(HEADER + FRUIT))
     assert held == {"ids", "labels", "synonyms", "definitions"}
 
 
@@ -431,5 +431,5 @@ def test_ids_that_mean_something_else_are_not_given_to_a_concept() -> None:
         "[Term]\nid: F:1\nname: food\nalt_id: F:2\n\n[Term]\nid: F:3\nis_obsolete: true\n"
         "consider: F:4\nreplaced_by: F:5\n\n[Typedef]\nid: part_of\n"
     )
-    taxonomy = obo.read(Source(Path("food.obo"), text)).taxonomy
+    taxonomy = obo.read(TextFile(Path("food.obo"), text)).taxonomy
     assert taxonomy.reserved == {"F:2", "F:4", "F:5", "part_of"}

@@ -8,7 +8,7 @@ from growing import KIWI, refusal, under, written
 from taxoexpan.errors import ConfigurationError, FormatError, TaxonomyError
 from taxoexpan.formats.registry import FORMATS, find_format
 from taxoexpan.formats.taxonomy_file import read, write_expanded
-from taxoexpan.formats.text_file import Source
+from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept
 
 EDGES = "child,parent\napple,fruit\n"
@@ -31,7 +31,7 @@ EDGES = "child,parent\napple,fruit\n"
     ],
 )
 def test_a_format_is_recognised_by_content(name: str, text: str, format: str) -> None:
-    assert find_format(Source(Path(name), text)) is FORMATS[format]
+    assert find_format(TextFile(Path(name), text)) is FORMATS[format]
 
 
 def test_a_named_format_goes_before_the_recognised_one(tmp_path: Path) -> None:

@@ -8,34 +8,34 @@ from hypothesis import strategies as st
 from strategies import STYLES, Style, quickly
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.text_file import Insertion, Source
+from taxoexpan.formats.text_file import Insertion, TextFile
 
 
 def refusal(path: Path, content: bytes) -> str:
     path.write_bytes(content)
     with pytest.raises(FormatError) as caught:
-        Source.load(path)
+        TextFile.load(path)
     return str(caught.value)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "missing.csv"
     with pytest.raises(FormatError) as caught:
-        Source.load(path)
+        TextFile.load(path)
     assert str(caught.value) == f"{path}: there is no such file; check the path"
     assert (caught.value.path, caught.value.line) == (path, None)
 
 
 def test_a_directory_is_not_a_file(tmp_path: Path) -> None:
     with pytest.raises(FormatError) as caught:
-        Source.load(tmp_path)
+        TextFile.load(tmp_path)
     assert str(caught.value) == f"{tmp_path}: this is a directory; give a file inside it"
 
 
 def test_a_file_taken_for_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(FormatError, match="cannot be read: Not a directory"):
-        Source.load(tmp_path / "file" / "food.csv")
+        TextFile.load(tmp_path / "file" / "food.csv")
 
 
 @pytest.mark.parametrize("content", [b"", b" \t\r\n\n  ", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"])
@@ -71,11 +71,11 @@ def test_a_nul_byte_is_refused_with_its_line(tmp_path: Path) -> None:
 def test_marks_and_line_ends_are_no_part_of_the_lines(tmp_path: Path, style: Style) -> None:
     path = tmp_path / "food.txt"
     path.write_bytes(style.encode(["a", "", "b"]))
-    assert Source.load(path).lines == ["a", "", "b"]
+    assert TextFile.load(path).lines == ["a", "", "b"]
 
 
 def test_rare_separators_do_not_end_a_line() -> None:
-    assert Source(Path("x"), "a\u2028b\x0bc\x85d\ne").lines == ["a\u2028b\x0bc\x85d", "e"]
+    assert TextFile(Path("x"), "a\u2028b\x0bc\x85d\ne").lines == ["a\u2028b\x0bc\x85d", "e"]
 
 
 @pytest.mark.parametrize(
@@ -88,12 +88,12 @@ def test_rare_separators_do_not_end_a_line() -> None:
     ],
 )
 def test_added_lines_follow_the_file_s_own_line_end(text: str, expected: str) -> None:
-    source = Source(Path("x"), text)
-    assert source.grown(source.appended(["b", "c"])).decode() == text + expected
+    source = TextFile(Path("x"), text)
+    assert source.apply(source.append(["b", "c"])).decode() == text + expected
 
 
 def test_adding_no_line_adds_no_byte() -> None:
-    assert Source(Path("x"), "a").appended([]) == []
+    assert TextFile(Path("x"), "a").append([]) == []
 
 
 @given(
@@ -105,16 +105,16 @@ def test_adding_no_line_adds_no_byte() -> None:
 def test_what_is_appended_is_read_as_further_lines(
     old: list[str], new: list[str], style: Style
 ) -> None:
-    source = Source(Path("x"), style.encode(old).decode("utf-8-sig"))
-    text = source.grown(source.appended(new)).decode()
-    assert Source(Path("x"), text).lines == old + new
+    source = TextFile(Path("x"), style.encode(old).decode("utf-8-sig"))
+    text = source.apply(source.append(new)).decode()
+    assert TextFile(Path("x"), text).lines == old + new
 
 
 @given(st.text(max_size=9), st.lists(st.tuples(st.integers(0, 9), st.text(max_size=3))))
 @quickly
 def test_insertions_take_nothing_out(text: str, pieces: list[tuple[int, str]]) -> None:
     places = [(min(offset, len(text)), piece) for offset, piece in pieces]
-    grown = Source(Path("x"), text).grown([Insertion(*place) for place in places]).decode()
+    grown = TextFile(Path("x"), text).apply([Insertion(*place) for place in places]).decode()
     slowly = "".join(
         "".join(piece for offset, piece in places if offset == k) + text[k : k + 1]
         for k in range(len(text) + 1)

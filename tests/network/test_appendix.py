@@ -12,11 +12,11 @@ What they say depends on q:
 - q(a) = P(a), the marginal (an anchor as often as it is a parent): the density ratio
   log P(a | n) / P(a). By Bayes it ranks anchors by P(n | a), as Eq. 13 wants it.
 - q uniform: log P(a | n), whose softmax over all anchors is P(a | n) itself. The appendix calls its
-  P(a) uniform, and `Supervision` draws uniformly too, so of the two this is our training's case.
+  P(a) uniform, and `TrainingSampler` draws uniformly too, so this is the case of our training.
   It is what Eq. 13 wants only where all anchors are equally frequent parents.
 
 Nothing is blocked here, because the proof's negatives do not depend on the positive and may be the
-same anchor. `Supervision` blocks parents and descendants, and where negatives are shared, the
+same anchor. `TrainingSampler` blocks parents and descendants, and where negatives are shared, the
 parents of a batch are among them too; of that the proof says nothing.
 """
 
@@ -215,7 +215,13 @@ class WholeNetwork:
         self.egonets = anchor_egonets(taxonomy, np.arange(ANCHORS), ANCHORS)
         self.vectors = fixed_vectors(generator)
         # What dropout leaves of the vectors could not hold the table.
-        sizes = {"hidden": 16, "heads": 2, "output": SIZE, "position": 4, "dropout": 0.0}
+        sizes = {
+            "hidden_dim": 16,
+            "num_heads": 2,
+            "embedding_dim": SIZE,
+            "position_dim": 4,
+            "dropout": 0.0,
+        }
         self.module = MatchingNetwork(load_preset("paper", **sizes), SIZE)
         self.module.reset(generator)
 

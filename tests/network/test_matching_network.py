@@ -18,14 +18,14 @@ from reference_network import (
 
 from taxoexpan.config import load_preset
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.features.mentions import KINDS, Mentions
+from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.egonets import Egonets
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.ranking import Anchors, Ranker, anchor_egonets
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.sampling import Supervision
+from taxoexpan.training.sampling import TrainingSampler
 
 SIZE = 6
 FAMILY = [
@@ -40,7 +40,7 @@ AS_THEIR_CODE = [
     {**BEST, "matching": "mlp-relu"},
     {**BEST, "matching": "bilinear-exp"},
 ]
-DEPTHS = [{"layers": 0}, {"layers": 3}, {"output_heads": 3}]
+DEPTHS = [{"num_layers": 0}, {"num_layers": 3}, {"num_output_heads": 3}]
 of_the_family = pytest.mark.parametrize(
     "variant",
     [*FAMILY, *AS_THEIR_CODE, *({**member, **depth} for member in FAMILY[::5] for depth in DEPTHS)],
@@ -53,7 +53,13 @@ def random_case(
 ) -> tuple[Taxonomy, MatchingNetwork, torch.Tensor]:
     """A random taxonomy, a network with every weight drawn, and unit vectors [2, N, 6]."""
     taxonomy = random_taxonomy(seed, count=4 + seed % 8, most_parents=2)
-    sizes = {"hidden": 3, "heads": 2, "output": 4, "position": 2, "fusion": fusion}
+    sizes = {
+        "hidden_dim": 3,
+        "num_heads": 2,
+        "embedding_dim": 4,
+        "position_dim": 2,
+        "fusion_dim": fusion,
+    }
     network = MatchingNetwork(load_preset("best", **{**sizes, **variant}), SIZE).eval()
     drawn = torch.Generator().manual_seed(seed)
     for parameter in network.parameters():
@@ -101,7 +107,7 @@ def test_loss_and_gradient_of_every_variant_equal_the_equations_pair_by_pair(
 def test_loss_and_gradient_equal_the_equations_pair_by_pair(
     fusion: int, siblings: int, childless: float, loss: str, negatives: str, seed: int
 ) -> None:
-    variant = {"loss": loss, "negatives": negatives}
+    variant = {"loss": loss, "negative_sampling": negatives}
     hold_against_the_equations(seed, fusion, siblings, childless, variant)
 
 
@@ -113,7 +119,12 @@ def test_loss_and_gradient_equal_the_equations_pair_by_pair(
 def test_what_queries_mention_counts_as_the_equations_say(
     loss: str, matching: str, negatives: str, seed: int
 ) -> None:
-    variant = {"loss": loss, "matching": matching, "negatives": negatives, "mentions": "yes"}
+    variant = {
+        "loss": loss,
+        "matching": matching,
+        "negative_sampling": negatives,
+        "use_mentions": True,
+    }
     hold_against_the_equations(seed, 0, 50, 0.0, variant)
 
 
@@ -122,7 +133,7 @@ def random_mentions(rows: int, taxonomy: Taxonomy, seed: int) -> Mentions:
     generator = np.random.default_rng(seed)
     drawn = [
         {
-            (int(generator.integers(len(taxonomy))), int(generator.integers(len(KINDS))))
+            (int(generator.integers(len(taxonomy))), int(generator.integers(len(MentionKind))))
             for _ in range(generator.integers(4))
         }
         for _ in range(rows)
@@ -145,12 +156,17 @@ def hold_against_the_equations(
 ) -> None:
     with double_precision():
         taxonomy, network, vectors = random_case(seed, fusion, **variant)
-        shape = {"batch_size": 64, "drawn": 5, "siblings": siblings, "childless": childless}
-        shape["negatives"] = variant.get("negatives", "shared")
-        shape["mentions"] = variant.get("mentions", "no")
+        shape = {
+            "batch_size": 64,
+            "num_negatives": 5,
+            "max_siblings": siblings,
+            "hide_children_rate": childless,
+        }
+        shape["negative_sampling"] = variant.get("negative_sampling", "shared")
+        shape["use_mentions"] = variant.get("use_mentions", False)
         mentions = random_mentions(len(taxonomy), taxonomy, seed)
-        supervision = Supervision(taxonomy, load_preset("best", **shape), seed, mentions)
-        batch = next(supervision.epoch())
+        sampler = TrainingSampler(taxonomy, load_preset("best", **shape), seed, mentions)
+        batch = next(sampler.epoch())
         fast = network.loss(ConceptVectors.of(vectors), batch)
         slow = slow_loss(network, taxonomy, vectors, batch, str(variant["loss"]), mentions)
         torch.testing.assert_close(fast, slow)
@@ -207,10 +223,10 @@ def test_an_unknown_name_is_answered_with_the_choices(name: str) -> None:
         MatchingNetwork(load_preset("best", **{name: "gnn"}), SIZE)
 
 
-@pytest.mark.parametrize(("fusion", "mentioning"), [(0, "no"), (5, "no"), (5, "yes")])
+@pytest.mark.parametrize(("fusion", "mentioning"), [(0, False), (5, False), (5, True)])
 def test_placement_scores_every_pair_as_the_equations_do(fusion: int, mentioning: str) -> None:
     with double_precision():
-        taxonomy, network, vectors = random_case(3, fusion, mentions=mentioning)
+        taxonomy, network, vectors = random_case(3, fusion, use_mentions=mentioning)
         mentions = random_mentions(3, taxonomy, 3)
         queries = torch.nn.functional.normalize(torch.randn(2, 3, SIZE), dim=2)
         anchors = Anchors(taxonomy, ConceptVectors.of(vectors), 50)

@@ -20,7 +20,7 @@ from taxoexpan.placement.abstention import (
     nearest_region,
     signs_of,
 )
-from taxoexpan.training.holdout import hold_out, mask_leaves
+from taxoexpan.training.holdout import hold_out, hold_out_leaves
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
 
@@ -113,7 +113,7 @@ def test_what_has_no_place_is_told_from_what_has(
     model, gone = food_without_drinks
     whole = Taxonomy.read(FOOD)
     assert model.calibrators.abstention is not None
-    held = mask_leaves(model.taxonomy, 0.1, 1000, model.seed)
+    held = hold_out_leaves(model.taxonomy, 0.1, 1000, model.seed)
     drinks = [whole.concept(id) for id in gone[1:]]
     odds = [
         model.calibrators.abstention.odds(signs_of(model.ranker, model._embed(concepts)))
@@ -126,7 +126,7 @@ def test_about_so_many_that_have_a_place_are_said_to_have_none(
     food_without_drinks: tuple[TaxoExpan, list[str]],
 ) -> None:
     model, _ = food_without_drinks
-    held = mask_leaves(model.taxonomy, 0.1, 1000, model.seed)
+    held = hold_out_leaves(model.taxonomy, 0.1, 1000, model.seed)
     assert model.calibrators.abstention is not None
     signs = signs_of(model.ranker, model._embed(held.concepts))
     # The held-out leaves are in the taxonomy again, and so fewer of them have none.

@@ -31,8 +31,8 @@ from taxoexpan.placement.confidence import (
 )
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.placement.regression import sigmoid
-from taxoexpan.training.holdout import mask_growth
-from taxoexpan.training.metrics import metrics_of
+from taxoexpan.training.holdout import hold_out_growth
+from taxoexpan.training.metrics import compute_metrics
 
 shares = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=40)
 
@@ -192,8 +192,8 @@ def test_what_childless_anchors_gain_makes_the_true_parents_likeliest(matching: 
     dice = torch.Generator().manual_seed(3)
     taxonomy = random_taxonomy(5, count=60)
     vectors = torch.nn.functional.normalize(torch.randn(2, 60, 8, generator=dice), dim=2)
-    configuration = load_preset("best", matching=matching, fusion=0, hidden=8, output=8)
-    network = MatchingNetwork(configuration, 8)
+    config = load_preset("best", matching=matching, fusion_dim=0, hidden_dim=8, embedding_dim=8)
+    network = MatchingNetwork(config, 8)
     network.reset(dice)
     anchors = Anchors(taxonomy, ConceptVectors.of(vectors), 50)
     ranker = Ranker(network, anchors, anchors.encode(network))
@@ -218,7 +218,7 @@ def test_what_childless_anchors_gain_makes_the_true_parents_likeliest(matching: 
 @pytest.fixture(scope="module")
 def gaining(pantry: Path) -> TaxoExpan:
     """A model whose anchors without children gain much, whatever it learned of them."""
-    many = SMALL | {"validation_share": 0.9}  # of ninety foods
+    many = SMALL | {"validation_fraction": 0.9}  # of ninety foods
     model = TaxoExpan(device="cpu", **many).fit(Taxonomy.read(pantry))
     archive, calibration = model._fitted(), model.calibrators.calibration
     assert calibration is not None
@@ -245,7 +245,7 @@ def test_what_was_learned_from_growth_counts_in_the_ranking(gaining: TaxoExpan) 
 
 
 def test_held_out_leaves_are_evaluated_as_they_would_be_ranked(gaining: TaxoExpan) -> None:
-    holdout = mask_growth(gaining.taxonomy, 0.5, 100, seed=3)
+    holdout = hold_out_growth(gaining.taxonomy, 0.5, 100, seed=3)
     anchors = Anchors(
         holdout.taxonomy, ConceptVectors.of(gaining._embed(holdout.taxonomy.concepts)), 50
     )
@@ -253,12 +253,12 @@ def test_held_out_leaves_are_evaluated_as_they_would_be_ranked(gaining: TaxoExpa
     ranker = Ranker(network, anchors, anchors.encode(network))
     asked = (gaining._embed(holdout.concepts), holdout.parents)
     told = gaining.evaluate(holdout)
-    assert told == metrics_of(ranker.true_ranks(*asked, leaf_bonus=2.5))
-    assert told != metrics_of(ranker.true_ranks(*asked))
+    assert told == compute_metrics(ranker.true_ranks(*asked, leaf_bonus=2.5))
+    assert told != compute_metrics(ranker.true_ranks(*asked))
 
 
 def test_loose_leaves_teach_no_gain(pantry: Path) -> None:
-    many = SMALL | {"validation_share": 0.9, "epochs": 1}
+    many = SMALL | {"validation_fraction": 0.9, "epochs": 1}
     loose = TaxoExpan(device="cpu", validation="leaves", **many).fit(Taxonomy.read(pantry))
     assert loose.calibrators.calibration is not None
     assert loose.calibrators.leaf_bonus == 0.0

@@ -14,7 +14,7 @@ from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.placement.duplicates import FEWEST, DuplicateDetector, distinct_names, likeness
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
 
@@ -48,9 +48,9 @@ def test_taken_names_are_found_and_likelier_than_what_has_no_synonym(
     )
     # Names alone tell little: that a marrow is a courgette nobody could guess.
     assert np.mean(right) > 0.35
-    known = {fold_name(name) for c in smaller.concepts for name in distinct_names(c)}
+    known = {normalize_name(name) for c in smaller.concepts for name in distinct_names(c)}
     leaves = [taxonomy.concept(id) for id in taxonomy.leaves[::5]]
-    new = [leaf for leaf in leaves if fold_name(leaf.label) not in known]
+    new = [leaf for leaf in leaves if normalize_name(leaf.label) not in known]
     others = judge.candidates(new, embed(new)).log_odds
     assert np.mean(found.log_odds[right][:, None] > others) > 0.75
 
@@ -83,7 +83,10 @@ def test_nothing_is_learned_from_few_synonyms() -> None:
 def test_likeness_is_a_share_that_is_whole_for_one_name(one: str, other: str) -> None:
     assert 0 <= likeness(one, other) <= 1
     assert likeness(one, other) == likeness(other, one)
-    assert likeness(one, one.upper() if fold_name(one.upper()) == fold_name(one) else one) == 1
+    assert (
+        likeness(one, one.upper() if normalize_name(one.upper()) == normalize_name(one) else one)
+        == 1
+    )
 
 
 def test_likeness_of_two_spellings() -> None:

@@ -17,7 +17,7 @@ def placement_with_keys(keys: torch.Tensor, deprecated: tuple[int, ...] = ()) ->
     names = [str(i) for i in range(len(keys))]
     empty = np.zeros(0, np.int64)
     taxonomy = Taxonomy.from_columns(names, names, empty, empty, deprecated=deprecated)
-    network = MatchingNetwork(load_preset("best", fusion=0), keys.shape[1])
+    network = MatchingNetwork(load_preset("best", fusion_dim=0), keys.shape[1])
     return Ranker(
         network, Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50), keys
     )
@@ -72,7 +72,7 @@ def test_anchors_without_children_gain_what_they_are_given() -> None:
         list("abcd"), list("abcd"), np.array([0, 1]), np.array([1, 2]), deprecated=(3,)
     )
     keys = torch.tensor([[3.0], [2.0], [1.0], [9.0]])
-    network = MatchingNetwork(load_preset("best", fusion=0), 1)
+    network = MatchingNetwork(load_preset("best", fusion_dim=0), 1)
     anchors = Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50)
     ranker = Ranker(network, anchors, keys)
     assert ranker.leaf_rows.tolist() == [2, 3]

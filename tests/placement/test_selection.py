@@ -10,7 +10,7 @@ from strategies import Growth, growths, insertions, quickly
 from taxoexpan.errors import CycleError, TaxonomyError
 from taxoexpan.placement.selection import choose, validate_additions
 from taxoexpan.placement.suggestions import INSERT, MERGE, Suggestion
-from taxoexpan.taxonomy import Additions, Concept, Shift, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 DRINKS = Taxonomy(
     [
@@ -36,12 +36,18 @@ def merge(query: Concept, known: str) -> Suggestion:
 def test_what_moves_keeps_all_that_was_above_it(growth: Growth) -> None:
     old, additions = growth.old, validate_additions(growth.old, growth.additions).additions
     expanded = old.expanded(additions)
-    relations, moved = set(expanded.relations), {(s.left, s.child): s for s in additions.moves}
+    relations, moved = (
+        set(expanded.relations),
+        {(s.old_parent, s.child): s for s in additions.moves},
+    )
     for pair in old.relations:
         if pair in moved:
             shift = moved[pair]
             assert pair not in relations
-            assert {(shift.left, shift.joined), (shift.joined, shift.child)} <= relations
+            assert {
+                (shift.old_parent, shift.new_parent),
+                (shift.new_parent, shift.child),
+            } <= relations
         else:
             assert pair in relations
     for id in old:
@@ -85,8 +91,8 @@ def test_of_two_claims_the_longer_name_has_it_in_whatever_order(order: list[int]
     chosen = choose([rows[i] for i in order], allow_moves=True, allow_merges=True)
     settled = validate_additions(DRINKS, chosen)
     assert set(settled.additions.moves) == {
-        Shift("organic oat milk", "drink", "oat milk"),
-        Shift("tea", "drink", "milk"),
+        Move("organic oat milk", "drink", "oat milk"),
+        Move("tea", "drink", "milk"),
     }
     assert settled.left_out == [
         "'organic oat milk' is not moved from 'drink' below 'milk': "
@@ -102,16 +108,16 @@ def test_of_two_claims_the_longer_name_has_it_in_whatever_order(order: list[int]
 def test_of_names_of_one_length_the_surer_has_it_and_a_persons_own_before_all() -> None:
     rows = [insert("tees", "drink", "tea", score=0.2), insert("leaf", "drink", "tea", score=0.9)]
     (first, _) = choose(rows, allow_moves=True).moves
-    assert first.joined == "leaf"
+    assert first.new_parent == "leaf"
     own = insert("t", "drink", "tea", rank=0, score=0.0)
-    assert choose([*rows, own], allow_moves=True).moves[0].joined == "t"
+    assert choose([*rows, own], allow_moves=True).moves[0].new_parent == "t"
 
 
 def test_nothing_is_moved_or_merged_unless_it_is_allowed() -> None:
     rows = [insert("milk", "drink", "tea"), merge(Concept("m", "brinjal"), "aubergine")]
     plain = Additions((MILK,), (("drink", "milk"),))
     assert choose(rows) == plain
-    assert choose(rows, allow_moves=True) == replace(plain, moves=(Shift("tea", "drink", "milk"),))
+    assert choose(rows, allow_moves=True) == replace(plain, moves=(Move("tea", "drink", "milk"),))
     assert choose(rows, allow_merges=True) == replace(plain, synonyms=(("aubergine", "brinjal"),))
 
 
@@ -121,7 +127,7 @@ def test_what_an_insert_that_is_not_chosen_claims_does_not_move() -> None:
 
 
 def test_a_child_that_has_left_its_parent_is_told_and_stays() -> None:
-    additions = Additions((MILK,), (("organic", "milk"),), moves=(Shift("tea", "organic", "milk"),))
+    additions = Additions((MILK,), (("organic", "milk"),), moves=(Move("tea", "organic", "milk"),))
     settled = validate_additions(DRINKS, additions)
     assert settled.additions.moves == ()
     assert settled.left_out == [
@@ -131,7 +137,7 @@ def test_a_child_that_has_left_its_parent_is_told_and_stays() -> None:
 
 def test_a_child_above_its_new_parent_by_another_way_is_told_and_stays() -> None:
     relations = (("drink", "milk"), ("tea", "milk"))
-    additions = Additions((MILK,), relations, moves=(Shift("tea", "drink", "milk"),))
+    additions = Additions((MILK,), relations, moves=(Move("tea", "drink", "milk"),))
     settled = validate_additions(DRINKS, additions)
     assert settled.left_out == [
         "'tea' is not moved from 'drink' below 'milk': that would be below it"
@@ -147,7 +153,7 @@ def test_two_moves_that_are_safe_alone_but_not_together_are_not_both_made() -> N
     )
     new = (Concept("q", "q"), Concept("r", "r"))
     relations = (("p", "q"), ("under b", "q"), ("p", "r"), ("under a", "r"))
-    moves = (Shift("a", "p", "q"), Shift("b", "p", "r"))
+    moves = (Move("a", "p", "q"), Move("b", "p", "r"))
     with pytest.raises(CycleError):
         old.expanded(Additions(new, relations, moves=moves))
     settled = validate_additions(old, Additions(new, relations, moves=moves))
@@ -180,7 +186,7 @@ def test_a_merge_brings_the_synonyms_of_what_is_merged() -> None:
     ("additions", "message"),
     [
         (
-            Additions((MILK,), (("drink", "milk"),), moves=(Shift("x", "drink", "milk"),)),
+            Additions((MILK,), (("drink", "milk"),), moves=(Move("x", "drink", "milk"),)),
             "'x', which is to move below 'milk', is not in the taxonomy; were the suggestions",
         ),
         (
@@ -197,9 +203,9 @@ def test_moves_and_names_of_another_taxonomy_are_refused(
 
 
 @pytest.mark.parametrize(
-    "shift", [Shift("tea", "organic", "milk"), Shift("organic oat milk", "organic", "milk")]
+    "shift", [Move("tea", "organic", "milk"), Move("organic oat milk", "organic", "milk")]
 )
-def test_a_taxonomy_is_not_expanded_by_what_does_not_come_between(shift: Shift) -> None:
+def test_a_taxonomy_is_not_expanded_by_what_does_not_come_between(shift: Move) -> None:
     message = f"'milk' does not come between 'organic' and '{shift.child}'"
     with pytest.raises(TaxonomyError, match=message):
         DRINKS.expanded(Additions((MILK,), (("drink", "milk"),), moves=(shift,)))
@@ -215,7 +221,7 @@ def test_a_child_leaves_one_parent_and_it_is_told_that_it_keeps_the_other() -> N
     taxonomy = Taxonomy(
         [Concept(id, id) for id in ids], [("drink", "oat milk"), ("vegan", "oat milk")]
     )
-    moves = [Shift("oat milk", parent, "q") for parent in ("drink", "vegan")]
+    moves = [Move("oat milk", parent, "q") for parent in ("drink", "vegan")]
     relations = [("drink", "q"), ("vegan", "q")]
     settled = validate_additions(
         taxonomy, Additions([Concept("q", "milk")], relations, moves=moves)

@@ -19,7 +19,7 @@ from taxoexpan.placement.suggestions import (
     read_suggestions,
     suggestions_csv,
 )
-from taxoexpan.taxonomy import Additions, Concept, Shift, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 FOOD = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
 HEADER = "query,query_id,rank,parent_id,parent_label,path,score\n"
@@ -300,7 +300,7 @@ def test_a_concept_that_is_present_moves_nothing() -> None:
     additions = Additions(
         (Concept("a", "apple"),),
         (("f", "a"),),
-        moves=(Shift("a", "f", "a"),),
+        moves=(Move("a", "f", "a"),),
         synonyms=(("f", "x"),),
     )
     kept, _ = keep_new(FOOD, additions)

@@ -26,7 +26,7 @@ from taxoexpan.report.doubts_page import doubts_page
 from taxoexpan.report.html import Figures, Neighbour, Page, Picture, Place, Table, Text, Tree, html
 from taxoexpan.report.reliability import PRECISIONS, threshold_at, trust_pictures
 from taxoexpan.report.suggestion_details import region_in_words, with_moves
-from taxoexpan.taxonomy import Additions, Concept, Shift
+from taxoexpan.taxonomy import Additions, Concept, Move
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
 MADE = datetime(2026, 5, 3, 14, 5, tzinfo=UTC)
@@ -494,7 +494,7 @@ def test_what_was_moved_and_merged_is_told_as_done() -> None:
     added = Additions(
         (milk,),
         (("food", "q"),),
-        moves=(Shift("oat milk", "food", "q"),),
+        moves=(Move("oat milk", "food", "q"),),
         synonyms=(("tea", "chai"),),
     )
     page = suggestions_page(

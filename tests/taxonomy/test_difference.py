@@ -40,13 +40,17 @@ def test_the_order_of_synonyms_is_no_difference() -> None:
 def test_a_move_says_what_was_left_and_what_was_joined() -> None:
     new = Taxonomy([FOOD, FRUIT, APPLE], [("food", "fruit"), ("food", "apple")])
     move = Difference(OLD, new).moved[0]
-    assert (move.concept, move.left, move.joined) == (APPLE, ("fruit",), ("food",))
+    assert (move.concept, move.removed_parents, move.added_parents) == (
+        APPLE,
+        ("fruit",),
+        ("food",),
+    )
 
 
 def test_a_concept_that_became_a_root_has_moved() -> None:
     new = Taxonomy([FOOD, FRUIT, APPLE], [("food", "fruit")])
     move = Difference(OLD, new).moved[0]
-    assert (move.left, move.joined) == (("fruit",), ())
+    assert (move.removed_parents, move.added_parents) == (("fruit",), ())
 
 
 @given(growths(details=True))

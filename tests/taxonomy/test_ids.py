@@ -7,7 +7,7 @@ from strategies import Growth, growths, names, quickly
 
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.ids import slug, with_ids
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 
 def made(taxonomy: Taxonomy, *labels: str) -> list[str]:
@@ -19,23 +19,23 @@ def made(taxonomy: Taxonomy, *labels: str) -> list[str]:
     ["Red Wine", "red  wine", "red-wine", " RED_WINE ", "red‐wine", "red–wine", "ｒed\twine"],
 )
 def test_case_spaces_and_hyphens_do_not_tell_names_apart(other: str) -> None:
-    assert fold_name(other) == "red wine"
+    assert normalize_name(other) == "red wine"
 
 
 @pytest.mark.parametrize(("one", "other"), [("redwine", "red wine"), ("résumé", "resume")])
 def test_other_differences_do_tell_names_apart(one: str, other: str) -> None:
-    assert fold_name(one) != fold_name(other)
+    assert normalize_name(one) != normalize_name(other)
 
 
 def test_folding_follows_the_rules_of_unicode() -> None:
-    assert fold_name("STRASSE") == fold_name("Straße")
-    assert fold_name("cafe\u0301") == fold_name("CAFÉ")
+    assert normalize_name("STRASSE") == normalize_name("Straße")
+    assert normalize_name("cafe\u0301") == normalize_name("CAFÉ")
 
 
 @given(names(breaks=True))
 @quickly
 def test_a_folded_name_folds_to_itself(name: str) -> None:
-    assert fold_name(fold_name(name)) == fold_name(name)
+    assert normalize_name(normalize_name(name)) == normalize_name(name)
 
 
 def test_where_names_are_ids_a_new_id_is_the_name() -> None:

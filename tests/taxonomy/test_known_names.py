@@ -8,8 +8,8 @@ from strategies import names, quickly, taxonomies
 
 from taxoexpan.errors import TaxonomyError
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.known_names import screen
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.known_names import filter_known_names
+from taxoexpan.taxonomy.names import normalize_name
 
 WINE = Concept("C1", "Red wine", ("vin rouge",))
 BEER = Concept("C2", "beer")
@@ -22,7 +22,7 @@ def bare(*labels: str) -> list[Concept]:
 
 @pytest.mark.parametrize("name", ["Red wine", "RED-WINE", " red  wine", "Vin Rouge", "vin_rouge"])
 def test_a_name_is_known_by_label_or_synonym_however_it_is_written(name: str) -> None:
-    found = screen(DRINKS, bare(name))
+    found = filter_known_names(DRINKS, bare(name))
     assert found.present == ((Concept("", name), WINE),)
     assert found.new == found.repeated == ()
 
@@ -30,7 +30,7 @@ def test_a_name_is_known_by_label_or_synonym_however_it_is_written(name: str) ->
 def test_a_name_in_another_language_is_known_too() -> None:
     no = np.zeros(0, np.int64)
     drinks = Taxonomy.from_columns(["1"], ["beer"], no, no, foreign_names={0: ("Bier", "bière")})
-    found = screen(drinks, bare("bier", "Bierre"))
+    found = filter_known_names(drinks, bare("bier", "Bierre"))
     assert [known.id for _, known in found.present] == ["1"]
     assert [concept.label for concept in found.new] == ["Bierre"]
 
@@ -38,35 +38,35 @@ def test_a_name_in_another_language_is_known_too() -> None:
 def test_an_id_that_the_file_uses_otherwise_is_neither_given_nor_taken() -> None:
     no = np.zeros(0, np.int64)
     drinks = Taxonomy.from_columns(["C1"], ["beer"], no, no, reserved=["C2", "C3"])
-    assert [concept.id for concept in screen(drinks, bare("cider")).new] == ["C4"]
+    assert [concept.id for concept in filter_known_names(drinks, bare("cider")).new] == ["C4"]
     with pytest.raises(TaxonomyError, match="the id 'C2' of the new concept 'cider' is used for"):
-        screen(drinks, [Concept("C2", "cider")])
+        filter_known_names(drinks, [Concept("C2", "cider")])
 
 
 def test_a_label_goes_before_a_synonym_of_another() -> None:
     drinks = Taxonomy([Concept("1", "ale"), Concept("2", "beer", ("ale",))])
-    assert [known.id for _, known in screen(drinks, bare("Ale")).present] == ["1"]
+    assert [known.id for _, known in filter_known_names(drinks, bare("Ale")).present] == ["1"]
 
 
 def test_a_name_repeated_in_the_list_is_new_once() -> None:
-    found = screen(DRINKS, bare("cider", "Perry", "CIDER"))
+    found = filter_known_names(DRINKS, bare("cider", "Perry", "CIDER"))
     assert found.new == (Concept("C3", "cider"), Concept("C4", "Perry"))
     assert found.repeated == (Concept("", "CIDER"),)
 
 
 def test_new_concepts_keep_their_ids_synonyms_and_definitions() -> None:
     cider = Concept("my-id", "cider", ("cidre",), "of apples")
-    assert screen(DRINKS, [cider]).new == (cider,)
+    assert filter_known_names(DRINKS, [cider]).new == (cider,)
 
 
 def test_concepts_of_one_name_with_an_id_each_are_two() -> None:
     listed = [Concept("b1", "bank"), Concept("b2", "bank")]
-    assert screen(DRINKS, listed).new == tuple(listed)
+    assert filter_known_names(DRINKS, listed).new == tuple(listed)
 
 
 @pytest.mark.parametrize("ids", [("b1", ""), ("", "b1"), ("", ""), ("b1", "b1")])
 def test_concepts_of_one_name_are_one_unless_each_has_its_own_id(ids: tuple[str, str]) -> None:
-    found = screen(DRINKS, [Concept(id, "bank") for id in ids])
+    found = filter_known_names(DRINKS, [Concept(id, "bank") for id in ids])
     assert len(found.new) == 1
     assert found.repeated == (Concept(ids[1], "bank"),)
 
@@ -74,26 +74,28 @@ def test_concepts_of_one_name_are_one_unless_each_has_its_own_id(ids: tuple[str,
 def test_an_id_of_the_taxonomy_is_refused_for_another_name() -> None:
     message = "the id 'C2' of the new concept 'cider' belongs to 'beer'; give it another, or none"
     with pytest.raises(TaxonomyError, match=message):
-        screen(DRINKS, [Concept("C2", "cider")])
+        filter_known_names(DRINKS, [Concept("C2", "cider")])
 
 
 def test_an_id_given_twice_in_the_list_is_refused() -> None:
     message = "the id 'x' of the new concept 'perry' belongs to 'cider'"
     with pytest.raises(TaxonomyError, match=message):
-        screen(DRINKS, [Concept("x", "cider"), Concept("x", "perry")])
+        filter_known_names(DRINKS, [Concept("x", "cider"), Concept("x", "perry")])
 
 
 def test_a_taken_id_is_refused_for_a_name_of_hyphens_too() -> None:
     with pytest.raises(TaxonomyError, match="the id '1' of the new concept '-' belongs to '-'"):
-        screen(Taxonomy([Concept("1", "-")]), [Concept("1", "-")])
+        filter_known_names(Taxonomy([Concept("1", "-")]), [Concept("1", "-")])
 
 
 def test_a_known_name_with_a_taken_id_is_present_and_not_refused() -> None:
-    assert screen(DRINKS, [Concept("C2", "Beer")]).present == ((Concept("C2", "Beer"), BEER),)
+    assert filter_known_names(DRINKS, [Concept("C2", "Beer")]).present == (
+        (Concept("C2", "Beer"), BEER),
+    )
 
 
 def test_an_empty_list_has_nothing_new() -> None:
-    assert screen(DRINKS, []).new == ()
+    assert filter_known_names(DRINKS, []).new == ()
 
 
 @given(taxonomies(), st.lists(names(), max_size=6))
@@ -101,8 +103,8 @@ def test_an_empty_list_has_nothing_new() -> None:
 def test_every_listed_concept_is_new_or_present_or_repeated(
     taxonomy: Taxonomy, labels: list[str]
 ) -> None:
-    found = screen(taxonomy, bare(*labels))
+    found = filter_known_names(taxonomy, bare(*labels))
     assert len(found.new) + len(found.present) + len(found.repeated) == len(labels)
-    folded = [fold_name(concept.label) for concept in found.new]
+    folded = [normalize_name(concept.label) for concept in found.new]
     assert len(set(folded)) == len(folded)
     assert not {concept.id for concept in found.new} & set(taxonomy)

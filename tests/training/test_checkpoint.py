@@ -42,7 +42,7 @@ def test_a_training_in_two_parts_equals_one_in_one(pantry: Path, tmp_path: Path)
     assert parts.history.epochs == whole.history.epochs
 
 
-@pytest.mark.parametrize("change", [{"seed": 4}, {"hidden": 9}, {"dropout": 0.25}])
+@pytest.mark.parametrize("change", [{"seed": 4}, {"hidden_dim": 9}, {"dropout": 0.25}])
 def test_a_checkpoint_of_another_training_is_refused(
     pantry: Path, tmp_path: Path, change: dict[str, object]
 ) -> None:

@@ -9,33 +9,35 @@ import pytest
 import torch
 from builders import random_taxonomy
 
-from taxoexpan.config import Configuration, load_preset
+from taxoexpan.config import Config, load_preset
 from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.training.checkpoint import Checkpoint
-from taxoexpan.training.loop import Epoch, Report, _gradients, _Run, _step, train
+from taxoexpan.training.loop import Epoch, TrainingLog, _gradients, _Run, _step, train
 from taxoexpan.training.metrics import Metrics
-from taxoexpan.training.sampling import Supervision
+from taxoexpan.training.sampling import TrainingSampler
 
 SIZE = 6
 
 
-def new_run(configuration: Configuration) -> tuple[_Run, ConceptVectors]:
+def new_run(config: Config) -> tuple[_Run, ConceptVectors]:
     taxonomy = random_taxonomy(3, count=40)
-    network = MatchingNetwork(configuration, SIZE).double()
+    network = MatchingNetwork(config, SIZE).double()
     network.reset(torch.Generator().manual_seed(0))
     drawn = torch.randn(2, len(taxonomy), SIZE, generator=torch.Generator().manual_seed(1))
     vectors = ConceptVectors.of(torch.nn.functional.normalize(drawn.double(), dim=2))
-    return _Run(network, Supervision(taxonomy, configuration, 0), configuration), vectors
+    return _Run(network, TrainingSampler(taxonomy, config, 0), config), vectors
 
 
 @pytest.mark.parametrize("loss", ["infonce", "bce"])
 @pytest.mark.parametrize("negatives", ["sampled", "uniform", "shared", "all"])
 def test_a_batch_in_parts_has_the_same_gradient(negatives: str, loss: str) -> None:
-    c = load_preset("best", negatives=negatives, loss=loss, batch_size=16, drawn=8, dropout=0.0)
+    c = load_preset(
+        "best", negative_sampling=negatives, loss=loss, batch_size=16, num_negatives=8, dropout=0.0
+    )
     run, vectors = new_run(load_preset("best", **{**vars(c), "query_dropout": 0.0}))
-    batch = next(run.supervision.epoch())
+    batch = next(run.sampler.epoch())
     found = []
     for parts in (1, 2, 5, 16, 64):
         run.parts = parts
@@ -57,14 +59,14 @@ def test_a_batch_that_does_not_fit_is_halved_until_it_does() -> None:
         from taxoexpan.config import load_preset
         from taxoexpan.network.matching_network import MatchingNetwork
         from taxoexpan.network.concept_vectors import ConceptVectors
-        from taxoexpan.training.sampling import Supervision
+        from taxoexpan.training.sampling import TrainingSampler
         from taxoexpan.training.loop import train
 
         torch.set_num_threads(1)
         taxonomy = random_taxonomy(3, count=2000)
         c = load_preset(
-            "paper", negatives="all", matching="mlp", hidden=64, heads=1, output=8, position=2,
-            batch_size=1024, epochs=2,
+            "paper", negative_sampling="all", matching="mlp", hidden_dim=64, num_heads=1,
+            embedding_dim=8, position_dim=2, batch_size=1024, epochs=2,
         )  # every pair of 1,024 queries and 2,000 anchors holds 64 units: 524 MB, several times
         network = MatchingNetwork(c, 8)
         network.reset(torch.Generator().manual_seed(0))
@@ -73,7 +75,7 @@ def test_a_batch_that_does_not_fit_is_halved_until_it_does() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (used + 600_000_000, resource.RLIM_INFINITY))
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            history = train(network, vectors, Supervision(taxonomy, c, 0), None, c)
+            history = train(network, vectors, TrainingSampler(taxonomy, c, 0), None, c)
         print([str(w.message) for w in told if "out of memory" in str(w.message)])
         print([epoch.loss for epoch in history.epochs])
     """
@@ -94,14 +96,14 @@ def test_a_batch_that_does_not_fit_is_halved_until_it_does() -> None:
 def test_a_batch_of_one_query_that_does_not_fit_ends_with_a_mend(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    run, vectors = new_run(load_preset("best", batch_size=4, drawn=8))
+    run, vectors = new_run(load_preset("best", batch_size=4, num_negatives=8))
 
     def fail(*_: object) -> None:
         raise torch.cuda.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr(run.network, "loss", fail)
     monkeypatch.setattr(run.network, "total_loss", fail)
-    batch = next(run.supervision.epoch())
+    batch = next(run.sampler.epoch())
     with pytest.warns(UserWarning, match="parts"), pytest.raises(ModelError, match="fewer anchors"):
         _step(run, vectors, batch)
     assert run.parts >= 4
@@ -114,9 +116,16 @@ def test_other_errors_are_not_taken_for_a_lack_of_memory() -> None:
 
 def test_attention_dropout_changes_training_and_nothing_else() -> None:
     run, vectors = new_run(
-        load_preset("paper", attention_dropout=0.5, dropout=0.0, hidden=4, output=4, position=2)
+        load_preset(
+            "paper",
+            attention_dropout=0.5,
+            dropout=0.0,
+            hidden_dim=4,
+            embedding_dim=4,
+            position_dim=2,
+        )
     )
-    batch = next(run.supervision.epoch())
+    batch = next(run.sampler.epoch())
     run.network.train()
     assert run.network.loss(vectors, batch) != run.network.loss(vectors, batch)
     run.network.eval()
@@ -135,14 +144,14 @@ def test_the_step_size_is_halved_when_validation_stays_as_it_is() -> None:
 
 
 def test_an_epoch_is_kept_before_it_is_told_of(tmp_path: Path) -> None:
-    c = load_preset("best", batch_size=16, drawn=8, epochs=1, hidden=4, output=4)
+    c = load_preset("best", batch_size=16, num_negatives=8, epochs=1, hidden_dim=4, embedding_dim=4)
     run, vectors = new_run(c)
     checkpoint = Checkpoint(tmp_path / "checkpoint", "this training")
     found = []
 
-    class Told(Report):
+    class Told(TrainingLog):
         def tell(self, epoch: Epoch, better: bool) -> None:
             found.append((epoch.number, better, checkpoint.path.exists()))
 
-    train(run.network, vectors, run.supervision, None, c, Told(), checkpoint)
+    train(run.network, vectors, run.sampler, None, c, Told(), checkpoint)
     assert found == [(1, True, True)]

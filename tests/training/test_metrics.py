@@ -11,20 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxoexpan.errors import ConfigurationError, TaxoExpanError
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.metrics import (
     WORTH,
     Averaging,
     Figure,
     Metrics,
-    metrics_of,
+    compute_metrics,
     per_query,
     ranks_in,
 )
 
 
 def test_metrics_average_over_a_querys_parents_first() -> None:
-    metrics = metrics_of([np.array([1]), np.array([1, 5, 21, 100])])
+    metrics = compute_metrics([np.array([1]), np.array([1, 5, 21, 100])])
     assert metrics.mr == pytest.approx((1 + 127 / 4) / 2)
     assert metrics.hit_at_1 == pytest.approx((1 + 1 / 4) / 2)
     assert metrics.hit_at_3 == pytest.approx((1 + 1 / 4) / 2)
@@ -63,7 +63,7 @@ def slow_mean(ranks: list[list[float]], figure: Figure, averaging: Averaging) ->
 @settings(deadline=None)
 def test_metrics_equal_the_definitions(ranks: list[list[float]], averaging: Averaging) -> None:
     arrays = [np.array(r) for r in ranks]
-    found = metrics_of(arrays, averaging).as_dict()
+    found = compute_metrics(arrays, averaging).as_dict()
     assert found.pop("queries") == len(ranks)
     assert set(found) == set(SLOW_WORTH) == set(WORTH)
     for figure in SLOW_WORTH:
@@ -73,11 +73,11 @@ def test_metrics_equal_the_definitions(ranks: list[list[float]], averaging: Aver
 
 def test_the_three_ways_to_average_differ_where_queries_have_several_parents() -> None:
     ranks = [np.array([1]), np.array([1, 5, 21])]
-    assert metrics_of(ranks) == metrics_of(ranks, "fraction")
-    assert metrics_of(ranks).hit_at_1 == pytest.approx((1 + 1 / 3) / 2)
-    assert metrics_of(ranks, "any") == Metrics(2, 1, 1, 1, 1, 1, 1)
-    assert metrics_of(ranks, "pooled").hit_at_1 == 2 / 4
-    assert metrics_of(ranks, "pooled").mr == 28 / 4
+    assert compute_metrics(ranks) == compute_metrics(ranks, "fraction")
+    assert compute_metrics(ranks).hit_at_1 == pytest.approx((1 + 1 / 3) / 2)
+    assert compute_metrics(ranks, "any") == Metrics(2, 1, 1, 1, 1, 1, 1)
+    assert compute_metrics(ranks, "pooled").hit_at_1 == 2 / 4
+    assert compute_metrics(ranks, "pooled").mr == 28 / 4
 
 
 def test_a_querys_share_of_a_figure() -> None:
@@ -89,11 +89,11 @@ def test_a_querys_share_of_a_figure() -> None:
 
 def test_what_cannot_be_averaged_is_refused() -> None:
     with pytest.raises(TaxoExpanError, match="no ranks; give those of at least one query"):
-        metrics_of([])
+        compute_metrics([])
     with pytest.raises(TaxoExpanError, match=r"query 1 has no true parent.*leave it out"):
-        metrics_of([np.array([1]), np.array([])])
+        compute_metrics([np.array([1]), np.array([])])
     with pytest.raises(ConfigurationError, match=r"'mean' is not known.*fraction, any, pooled"):
-        metrics_of([np.array([1])], "mean")  # type: ignore[arg-type]
+        compute_metrics([np.array([1])], "mean")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match=r"'hit_at_2' is not known.*choose mr, hit_at_1"):
         per_query([np.array([1])], "hit_at_2")  # type: ignore[arg-type]
 

@@ -11,20 +11,20 @@ from taxoexpan.config import load_preset
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.training.holdout import hold_out, mask_growth, mask_leaves
-from taxoexpan.training.sampling import Supervision
+from taxoexpan.training.holdout import hold_out, hold_out_growth, hold_out_leaves
+from taxoexpan.training.sampling import TrainingSampler
 
 
-def supervise(taxonomy: Taxonomy, seed: int, **settings: int | float | str) -> Supervision:
-    return Supervision(taxonomy, load_preset("best", **settings), seed)
+def supervise(taxonomy: Taxonomy, seed: int, **settings: int | float | str) -> TrainingSampler:
+    return TrainingSampler(taxonomy, load_preset("best", **settings), seed)
 
 
 @given(st.integers(0, 10_000))
 @settings(max_examples=40, deadline=None)
 def test_blocked_anchors_are_the_querys_parents_its_descendants_and_itself(seed: int) -> None:
     taxonomy = random_taxonomy(seed)
-    supervision = supervise(taxonomy, seed, batch_size=16, drawn=12, siblings=4)
-    for batch in supervision.epoch():
+    sampler = supervise(taxonomy, seed, batch_size=16, num_negatives=12, max_siblings=4)
+    for batch in sampler.epoch():
         sizes = batch.egonets.sizes
         nodes = batch.egonets.nodes[sizes[0] : sizes[0] + sizes[1]]
         anchors = batch.egonets.concepts[nodes].tolist()
@@ -39,8 +39,8 @@ def test_blocked_anchors_are_the_querys_parents_its_descendants_and_itself(seed:
 @settings(max_examples=40, deadline=None)
 def test_own_sibling_is_the_query_in_its_parents_egonet(seed: int) -> None:
     taxonomy = random_taxonomy(seed)
-    supervision = supervise(taxonomy, seed, batch_size=16, drawn=4, siblings=3)
-    for batch in supervision.epoch():
+    sampler = supervise(taxonomy, seed, batch_size=16, num_negatives=4, max_siblings=3)
+    for batch in sampler.epoch():
         sizes = batch.egonets.sizes
         concepts = batch.egonets.concepts[batch.egonets.nodes]
         siblings = concepts[sizes[0] + sizes[1] :].tolist()
@@ -59,10 +59,15 @@ def test_own_sibling_is_the_query_in_its_parents_egonet(seed: int) -> None:
 def test_what_queries_mention_is_tried_and_how_is_told(negatives: str) -> None:
     taxonomy = random_taxonomy(4, count=60)
     mentions = Mentions.from_rows([[((i + 7) % 60, 0), ((i + 21) % 60, 5)] for i in range(60)])
-    configuration = load_preset(
-        "best", batch_size=16, drawn=3, negatives=negatives, mentions="yes", siblings=4
+    config = load_preset(
+        "best",
+        batch_size=16,
+        num_negatives=3,
+        negative_sampling=negatives,
+        use_mentions=True,
+        max_siblings=4,
     )
-    for batch in Supervision(taxonomy, configuration, 0, mentions).epoch():
+    for batch in TrainingSampler(taxonomy, config, 0, mentions).epoch():
         sizes = batch.egonets.sizes
         nodes = batch.egonets.nodes[sizes[0] : sizes[0] + sizes[1]]
         anchors = batch.egonets.concepts[nodes].tolist()
@@ -80,15 +85,15 @@ def test_what_queries_mention_is_tried_and_how_is_told(negatives: str) -> None:
 def test_mentions_count_only_where_they_are_asked_for() -> None:
     taxonomy = random_taxonomy(4)
     mentions = Mentions.from_rows([[(1, 0)]] * len(taxonomy))
-    batch = next(Supervision(taxonomy, load_preset("best"), 0, mentions).epoch())
+    batch = next(TrainingSampler(taxonomy, load_preset("best"), 0, mentions).epoch())
     assert batch.mentions is None
 
 
 def test_an_epoch_has_one_instance_for_every_relation() -> None:
     taxonomy = random_taxonomy(1)
-    supervision = supervise(taxonomy, 0, batch_size=7, drawn=4, siblings=50)
+    sampler = supervise(taxonomy, 0, batch_size=7, num_negatives=4, max_siblings=50)
     seen = []
-    for batch in supervision.epoch():
+    for batch in sampler.epoch():
         sizes = batch.egonets.sizes
         anchors = batch.egonets.concepts[batch.egonets.nodes[sizes[0] : sizes[0] + sizes[1]]]
         parents = anchors[batch.positives]
@@ -99,7 +104,7 @@ def test_an_epoch_has_one_instance_for_every_relation() -> None:
 
 def test_masked_leaves_leave_the_graph_with_their_relations() -> None:
     taxonomy = random_taxonomy(2, count=200)
-    holdout = mask_leaves(taxonomy, share=0.5, most=1000, seed=0)
+    holdout = hold_out_leaves(taxonomy, share=0.5, most=1000, seed=0)
     assert holdout.concepts
     for concept, parents in zip(holdout.concepts, holdout.parents, strict=True):
         assert concept.id not in holdout.taxonomy
@@ -110,7 +115,7 @@ def test_masked_leaves_leave_the_graph_with_their_relations() -> None:
 
 def test_the_same_seed_masks_the_same_leaves() -> None:
     taxonomy = random_taxonomy(2, count=200)
-    one, same, other = (mask_leaves(taxonomy, 0.3, 20, seed) for seed in (1, 1, 2))
+    one, same, other = (hold_out_leaves(taxonomy, 0.3, 20, seed) for seed in (1, 1, 2))
     assert one.concepts == same.concepts
     assert one.concepts != other.concepts
     assert len(one.concepts) <= 20
@@ -120,8 +125,8 @@ def test_the_same_seed_masks_the_same_leaves() -> None:
 @settings(max_examples=40, deadline=None)
 def test_half_of_what_is_masked_as_growth_comes_in_whole_families(seed: int, share: float) -> None:
     taxonomy = random_taxonomy(seed, count=200)
-    holdout = mask_growth(taxonomy, share, 1000, seed)
-    loose = mask_leaves(taxonomy, share, 1000, seed)
+    holdout = hold_out_growth(taxonomy, share, 1000, seed)
+    loose = hold_out_leaves(taxonomy, share, 1000, seed)
     assert len(holdout.concepts) == len(loose.concepts)
     gone = {concept.id for concept in holdout.concepts}
     assert not any(taxonomy.children(id) for id in gone)
@@ -140,7 +145,7 @@ def test_half_of_what_is_masked_as_growth_is_loose() -> None:
     concepts = [Concept(f"p{i}", f"p{i}") for i in range(100)]
     leaves = [(f"p{i}", f"p{i}-{j}") for i in range(100) for j in range(4)]
     taxonomy = Taxonomy([*concepts, *(Concept(leaf, leaf) for _, leaf in leaves)], leaves)
-    left = mask_growth(taxonomy, 0.2, 1000, seed=0).taxonomy
+    left = hold_out_growth(taxonomy, 0.2, 1000, seed=0).taxonomy
     emptied = sum(not left.children(concept.id) for concept in concepts)
     assert len(left) == 500 - 80
     assert 10 <= emptied <= 12  # loose leaves may empty one by chance
@@ -150,14 +155,14 @@ def test_a_family_that_is_too_large_is_not_masked() -> None:
     flat = Taxonomy(
         [Concept(str(i), str(i)) for i in range(101)], [("0", str(i)) for i in range(1, 101)]
     )
-    holdout = mask_growth(flat, 0.3, 1000, seed=0)
+    holdout = hold_out_growth(flat, 0.3, 1000, seed=0)
     assert len(holdout.concepts) == 30
     assert len(holdout.taxonomy) == 71
 
 
 def test_the_same_seed_masks_the_same_growth() -> None:
     taxonomy = random_taxonomy(2, count=200)
-    one, same, other = (mask_growth(taxonomy, 0.3, 20, seed) for seed in (1, 1, 2))
+    one, same, other = (hold_out_growth(taxonomy, 0.3, 20, seed) for seed in (1, 1, 2))
     assert one.concepts == same.concepts
     assert one.concepts != other.concepts
     assert len(one.concepts) <= 20
@@ -174,8 +179,8 @@ def test_a_share_of_the_parents_is_shown_without_children() -> None:
     taxonomy = random_taxonomy(3, count=400)
     shown = []
     for childless in (0.0, 0.5, 1 - 1e-9):
-        supervision = supervise(taxonomy, 0, childless=childless, batch_size=1000)
-        shown.append(next(supervision.epoch()).egonets.sizes[2])
+        sampler = supervise(taxonomy, 0, hide_children_rate=childless, batch_size=1000)
+        shown.append(next(sampler.epoch()).egonets.sizes[2])
     assert shown[0] == taxonomy.relation_count
     assert 0.3 * shown[0] < shown[1] < 0.7 * shown[0]
     assert shown[2] == 0
@@ -187,8 +192,8 @@ def test_uniform_negatives_are_what_was_drawn_and_not_the_parents_of_other_queri
     seed: int,
 ) -> None:
     taxonomy = random_taxonomy(seed)
-    supervision = supervise(taxonomy, seed, batch_size=16, drawn=3, negatives="uniform")
-    for batch in supervision.epoch():
+    sampler = supervise(taxonomy, seed, batch_size=16, num_negatives=3, negative_sampling="uniform")
+    for batch in sampler.epoch():
         anchors = anchors_of(batch)
         tried = anchors if batch.drawn is None else [anchors[i] for i in batch.drawn.tolist()]
         assert len(tried) <= 3
@@ -204,8 +209,10 @@ def test_roots_are_no_negatives_where_the_authors_code_leaves_them_out(negatives
     taxonomy = random_taxonomy(5, count=60)
     roots = set(np.flatnonzero(taxonomy.parents_of.degrees == 0).tolist())
     assert roots
-    supervision = supervise(taxonomy, 0, negatives=negatives, drawn=40, root_negatives="no")
-    for batch in supervision.epoch():
+    sampler = supervise(
+        taxonomy, 0, negative_sampling=negatives, num_negatives=40, root_negatives="no"
+    )
+    for batch in sampler.epoch():
         anchors = anchors_of(batch)
         tried = set(anchors)
         if batch.drawn is not None:
@@ -217,9 +224,9 @@ def test_roots_are_no_negatives_where_the_authors_code_leaves_them_out(negatives
 def test_first_parents_alone_are_positive_where_the_authors_code_has_no_others() -> None:
     taxonomy = random_taxonomy(1)
     assert (taxonomy.parents_of.degrees > 1).any()
-    supervision = supervise(taxonomy, 0, batch_size=7, drawn=4, instances="first-parents")
+    sampler = supervise(taxonomy, 0, batch_size=7, num_negatives=4, instances="first-parents")
     seen = []
-    for batch in supervision.epoch():
+    for batch in sampler.epoch():
         parents = [anchors_of(batch)[i] for i in batch.positives.tolist()]
         seen += list(zip(parents, batch.queries.tolist(), strict=True))
     assert sorted(seen) == sorted(
@@ -227,13 +234,15 @@ def test_first_parents_alone_are_positive_where_the_authors_code_has_no_others()
         for child in range(len(taxonomy))
         if len(taxonomy.parents_of.of(child))
     )
-    assert supervision.batch_count == -(-len(seen) // 7)
+    assert sampler.batch_count == -(-len(seen) // 7)
 
 
 @pytest.mark.parametrize("negatives", ["sampled", "uniform", "shared", "all"])
 def test_a_batch_in_parts_is_the_same_instances_over_the_same_egonets(negatives: str) -> None:
-    supervision = supervise(random_taxonomy(4), 0, batch_size=13, drawn=6, negatives=negatives)
-    batch = next(supervision.epoch())
+    sampler = supervise(
+        random_taxonomy(4), 0, batch_size=13, num_negatives=6, negative_sampling=negatives
+    )
+    batch = next(sampler.epoch())
     parts = list(batch.split(4))
     assert [len(part.queries) for part in parts] == [4, 3, 3, 3]
     for name in ("queries", "positives", "own_sibling"):

@@ -98,12 +98,12 @@ def test_a_disk_without_room_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "curves"
     program = f"""
 import resource, signal, threading
-from taxoexpan.training.tensorboard import Board
+from taxoexpan.training.tensorboard import TensorBoardWriter
 from taxoexpan.errors import FormatError
 from pathlib import Path
 threading.excepthook = lambda _: None  # TensorBoard's own thread dies of it
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-board = Board(Path({str(folder)!r}))
+board = TensorBoardWriter(Path({str(folder)!r}))
 resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
 try:
     for number in range(1, 50):

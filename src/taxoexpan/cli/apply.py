@@ -119,7 +119,7 @@ def write_choice(
 
 def _note_unsure(options: argparse.Namespace, count: int, nested: bool) -> None:
     """Say how many concepts have no parent that was good enough, or is there after all."""
-    from taxoexpan.phrasing import counted
+    from taxoexpan.phrasing import pluralize
 
     least = [f"a score of {options.min_score} or more"] if options.min_score else []
     if options.min_confidence:
@@ -127,19 +127,19 @@ def _note_unsure(options: argparse.Namespace, count: int, nested: bool) -> None:
     told = f": no parent with {' and '.join(least)}" if least else ""
     if least and nested:
         told += ", or only a new one that was left out"
-    note(f"{counted(count, 'concept')} left out{told}")
+    note(f"{pluralize(count, 'concept')} left out{told}")
 
 
 def _in_numbers(options: argparse.Namespace, additions: Additions) -> str:
     """How much was added, moved and merged; the last two where they are allowed."""
-    from taxoexpan.phrasing import counted
+    from taxoexpan.phrasing import pluralize
 
-    concepts = counted(len(additions.concepts), "concept")
-    told = [f"{concepts} and {counted(len(additions.relations), 'relation')} added"]
+    concepts = pluralize(len(additions.concepts), "concept")
+    told = [f"{concepts} and {pluralize(len(additions.relations), 'relation')} added"]
     if options.allow_moves:
-        told.append(f"{counted(len(additions.moves), 'relation')} moved below new concepts")
+        told.append(f"{pluralize(len(additions.moves), 'relation')} moved below new concepts")
     if options.allow_merges:
-        told.append(f"{counted(len(additions.synonyms), 'further name')} of known concepts added")
+        told.append(f"{pluralize(len(additions.synonyms), 'further name')} of known concepts added")
     return ", ".join(told)
 
 
@@ -160,12 +160,12 @@ def _provenance(suggestions: list[Suggestion]) -> Provenance:
 def _with_details(suggestions: list[Suggestion], path: Path) -> list[Suggestion]:
     """The suggestions, their queries with synonyms and definition from the list of concepts."""
     from taxoexpan.formats.concept_list import read_concepts
-    from taxoexpan.taxonomy.names import fold_name
+    from taxoexpan.taxonomy.names import normalize_name
 
-    known = {fold_name(concept.label): concept for concept in read_concepts(path)}
+    known = {normalize_name(concept.label): concept for concept in read_concepts(path)}
     detailed = []
     for suggestion in suggestions:
-        concept = known.get(fold_name(suggestion.query.label), suggestion.query)
+        concept = known.get(normalize_name(suggestion.query.label), suggestion.query)
         query = replace(concept, id=suggestion.query.id, label=suggestion.query.label)
         detailed.append(replace(suggestion, query=query))
     return detailed

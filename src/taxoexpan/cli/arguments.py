@@ -12,11 +12,11 @@ from taxoexpan.config import PRESETS, SETTINGS, load_preset, parse_setting
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from taxoexpan.formats.text_file import Reading
+    from taxoexpan.formats.text_file import ReadOptions
     from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.calibrators import Calibrators
     from taxoexpan.taxonomy import Concept, Taxonomy
-    from taxoexpan.taxonomy.known_names import Screening
+    from taxoexpan.taxonomy.known_names import FilteredConcepts
 
 
 class Version(argparse.Action):
@@ -59,11 +59,11 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def reading_of(options: argparse.Namespace) -> Reading:
+def reading_of(options: argparse.Namespace) -> ReadOptions:
     """What the user says of the file."""
-    from taxoexpan.formats.text_file import Reading
+    from taxoexpan.formats.text_file import ReadOptions
 
-    return Reading(options.language, options.instances)
+    return ReadOptions(options.language, options.instances)
 
 
 def add_new_concepts(parser: argparse.ArgumentParser) -> None:
@@ -100,7 +100,7 @@ def add_features(parser: argparse.ArgumentParser) -> None:
         default=[],
         dest="changes",
         metavar="NAME=VALUE",
-        help="change one setting of the preset, such as hidden=64; may be given again for another",
+        help="change one setting of the preset, such as hidden_dim=64; can be repeated",
     )
     parser.epilog = (
         f"Settings for --set: {', '.join(SETTINGS)}. What each is, and its value in the presets, "
@@ -276,9 +276,9 @@ def refuse_without_confidence(model: TaxoExpan, taxonomy: Taxonomy) -> None:
     """Say before a training that it will teach no confidence."""
     from taxoexpan.placement.confidence import FEWEST
 
-    taxonomy, c = taxonomy.in_force, model.configuration
+    taxonomy, c = taxonomy.active, model.config
     leaves = (taxonomy.children_of.degrees == 0) & (taxonomy.parents_of.degrees > 0)
-    if min(int(leaves.sum() * c.validation_share), c.validation_most) < FEWEST:
+    if min(int(leaves.sum() * c.validation_fraction), c.max_validation_leaves) < FEWEST:
         raise _too_few_leaves()
 
 
@@ -305,11 +305,11 @@ def least_confidence(options: argparse.Namespace, calibrators: Calibrators) -> f
     return threshold
 
 
-def screen_concepts(taxonomy: Taxonomy, concepts: list[Concept]) -> Screening:
+def screen_concepts(taxonomy: Taxonomy, concepts: list[Concept]) -> FilteredConcepts:
     """Sort out what is known already, and say so."""
-    from taxoexpan.taxonomy.known_names import screen
+    from taxoexpan.taxonomy.known_names import filter_known_names
 
-    screening = screen(taxonomy, concepts)
+    screening = filter_known_names(taxonomy, concepts)
     for concept, known in screening.present:
         retired = ", deprecated" if known.deprecated else ""
         message = f"{concept.label!r} is {known.label!r} ({known.id}{retired}); not placed"

@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.files import preflight
     from taxoexpan.formats.conversion import convert
     from taxoexpan.formats.output import BASE, Target
-    from taxoexpan.phrasing import counted
+    from taxoexpan.phrasing import pluralize
 
     preflight([options.output], [options.taxonomy], options.force)
     target = Target(options.output, options.base or BASE, options.language or "")
@@ -40,6 +40,6 @@ def run(options: argparse.Namespace) -> int:
     for loss in done.losses:
         note(f"note: {loss}")
     written = " and ".join(map(str, done.files))
-    size = counted(len(done.copy), "concept")
-    note(f"{size} and {counted(done.copy.relation_count, 'relation')} in {written}")
+    size = pluralize(len(done.copy), "concept")
+    note(f"{size} and {pluralize(done.copy.relation_count, 'relation')} in {written}")
     return 0

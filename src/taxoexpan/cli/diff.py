@@ -48,7 +48,11 @@ def _as_dict(difference: Difference) -> dict[str, Any]:
         ],
         "redescribed": [named(change.new) for change in difference.redescribed],
         "moved": [
-            {**named(move.concept), "left": list(move.left), "joined": list(move.joined)}
+            {
+                **named(move.concept),
+                "left": list(move.removed_parents),
+                "joined": list(move.added_parents),
+            }
             for move in difference.moved
         ],
         "relations_added": [list(relation) for relation in difference.relations_added],
@@ -57,7 +61,7 @@ def _as_dict(difference: Difference) -> dict[str, Any]:
 
 
 def _print(difference: Difference) -> None:
-    from taxoexpan.phrasing import counted
+    from taxoexpan.phrasing import pluralize
 
     old, new = difference.old, difference.new
     for concept in difference.added:
@@ -70,18 +74,19 @@ def _print(difference: Difference) -> None:
         print(f"redescribed {_named(change.new)}")
     for move in difference.moved:
         steps = []
-        if move.left:
-            steps.append(f"no longer under {_labels(old, move.left)}")
-        if move.joined:
-            steps.append(f"now under {_labels(new, move.joined)}")
+        if move.removed_parents:
+            steps.append(f"no longer under {_labels(old, move.removed_parents)}")
+        if move.added_parents:
+            steps.append(f"now under {_labels(new, move.added_parents)}")
         if not new.parents(move.concept.id):
             steps.append("now at the top")
         print(f"moved       {_named(move.concept)}: {', '.join(steps)}")
     print(
-        f"{counted(len(difference.added), 'concept')} added, {len(difference.removed):,} removed, "
+        f"{pluralize(len(difference.added), 'concept')} added, "
+        f"{len(difference.removed):,} removed, "
         f"{len(difference.relabelled):,} relabelled, {len(difference.redescribed):,} redescribed, "
         f"{len(difference.moved):,} moved; "
-        f"{counted(len(difference.relations_added), 'relation')} added, "
+        f"{pluralize(len(difference.relations_added), 'relation')} added, "
         f"{len(difference.relations_removed):,} removed"
     )
 

@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.curation.discovery import discover, discoveries_text
     from taxoexpan.errors import FormatError
     from taxoexpan.files import preflight, write_whole
-    from taxoexpan.phrasing import counted
+    from taxoexpan.phrasing import pluralize
 
     if options.output:
         preflight([options.output], [options.corpus, options.taxonomy], options.force)
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         progress=not options.quiet,
     )
     if not found:
-        often = counted(options.min_count, "time")
+        often = pluralize(options.min_count, "time")
         message = f"nothing new is said {often} or more; lower --min-count, or give more texts"
         raise FormatError(options.corpus, message)
     doubles = sum(bool(one.might_duplicate) for one in found)
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         write_whole({options.output: text.encode()}, options.force)
         note(
-            f"{counted(len(found), 'new concept')} in {options.output}; {doubles} may be in the "
+            f"{pluralize(len(found), 'new concept')} in {options.output}; {doubles} may be in the "
             "taxonomy already, see the column might_duplicate"
         )
     else:

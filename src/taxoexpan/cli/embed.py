@@ -21,7 +21,7 @@ from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from taxoexpan.features.encoder import Vectors
-    from taxoexpan.features.nearest import Near
+    from taxoexpan.features.nearest import NearestConcept
     from taxoexpan.taxonomy import Concept, Taxonomy
 
 
@@ -102,7 +102,7 @@ def _opened(
         if options.changes:
             raise ConfigurationError("a model has its own settings; leave --set out")
         archive = load_archive(options.taxonomy, options.features, options.device)
-        taxonomy, encoder, c = archive.taxonomy, archive.encoder, archive.configuration
+        taxonomy, encoder, c = archive.taxonomy, archive.encoder, archive.config
         encoder.show_progress(not options.quiet)
     else:
         c = load_preset("best", **settings)
@@ -122,7 +122,7 @@ def _path(concept: Concept, taxonomy: Taxonomy) -> tuple[str, ...]:
     return taxonomy.path(concept.id) if concept.id in taxonomy else (concept.label,)
 
 
-def _as_rows(nearest: list[Near], taxonomy: Taxonomy) -> list[dict[str, object]]:
+def _as_rows(nearest: list[NearestConcept], taxonomy: Taxonomy) -> list[dict[str, object]]:
     return [
         {
             "id": concept.id,
@@ -134,7 +134,7 @@ def _as_rows(nearest: list[Near], taxonomy: Taxonomy) -> list[dict[str, object]]
     ]
 
 
-def _print_nearest(found: dict[str, list[Near]], taxonomy: Taxonomy) -> None:
+def _print_nearest(found: dict[str, list[NearestConcept]], taxonomy: Taxonomy) -> None:
     for term, nearest in found.items():
         print(f"{term}:")
         for concept, cosine in nearest:

@@ -71,8 +71,8 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.experiments.growth.evaluation import evaluate_growth, growth_between
     from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.files import preflight, write_whole
-    from taxoexpan.phrasing import counted
-    from taxoexpan.training.loop import Report
+    from taxoexpan.phrasing import pluralize
+    from taxoexpan.training.loop import TrainingLog
 
     if options.output:
         preflight([options.output], [options.old, options.new], options.force)
@@ -83,14 +83,14 @@ def run(options: argparse.Namespace) -> int:
     old, new = (read_taxonomy(path, options) for path in (options.old, options.new))
     growth = growth_between(old, new)
     if len(growth.queries.concepts) < FEW:
-        count = counted(len(growth.queries.concepts), "new concept")
+        count = pluralize(len(growth.queries.concepts), "new concept")
         note(f"note: {count} say little of a method; the intervals are too narrow for so few")
 
     def begin(name: str) -> None:
         if not options.quiet:
             note(f"{name}: learning from {len(growth.taxonomy):,} concepts")
 
-    report = Report(progress=not options.quiet)
+    report = TrainingLog(progress=not options.quiet)
     ranks = evaluate_growth(growth, methods, encoder, options.seed, device, report, begin)
     if options.output:
         write_whole({options.output: _ranks_csv(growth, ranks).encode()}, options.force)
@@ -140,7 +140,7 @@ def _methods(names: list[str], epochs: int | None) -> dict[str, Method]:
 def _print(growth: Growth, ranks: dict[str, Ranks], options: argparse.Namespace) -> None:
     """The figures of all methods, and of how many queries they are."""
     from taxoexpan.experiments.growth.comparison import compare, comparison_text
-    from taxoexpan.phrasing import counted
+    from taxoexpan.phrasing import pluralize
 
     compared, queries = compare(ranks, options.averaging), len(growth.queries.concepts)
     left_out = {
@@ -154,7 +154,7 @@ def _print(growth: Growth, ranks: dict[str, Ranks], options: argparse.Namespace)
         print_json({**facts, **settings, "methods": [one.as_dict() for one in compared]})
         return
     print(
-        f"{counted(queries, 'new concept')} placed among {len(growth.taxonomy):,}; left out "
+        f"{pluralize(queries, 'new concept')} placed among {len(growth.taxonomy):,}; left out "
         f"{growth.known:,} whose name OLD has, {growth.orphans:,} none of whose parents it has, "
         f"{growth.deprecated:,} deprecated\n\n{comparison_text(compared)}",
         end="",

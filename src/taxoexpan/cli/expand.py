@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from taxoexpan.placement.calibrators import Calibrators
     from taxoexpan.placement.suggestions import Suggestion
     from taxoexpan.taxonomy import Additions, Taxonomy
-    from taxoexpan.taxonomy.known_names import Screening
+    from taxoexpan.taxonomy.known_names import FilteredConcepts
 
 
 RANKED = 5
@@ -153,7 +153,7 @@ def _refuse_outputs(options: argparse.Namespace) -> None:
 def _write_report(
     options: argparse.Namespace,
     taxonomy: Taxonomy,
-    screening: Screening,
+    screening: FilteredConcepts,
     suggestions: list[Suggestion],
     evidence: list[Evidence],
     calibrators: Calibrators,

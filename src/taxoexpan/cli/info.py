@@ -55,7 +55,7 @@ def _is_wordnet(directory: Path) -> bool:
     from taxoexpan.formats.taxonomy_file import open_source
     from taxoexpan.formats.wordnet import wordnet_format
 
-    return wordnet_format.recognises(open_source(directory))
+    return wordnet_format.can_read(open_source(directory))
 
 
 def _print_model(model: dict[str, object]) -> None:

@@ -37,7 +37,7 @@ def trust_lines(calibrators: Calibrators) -> list[str]:
 
     if calibrators.calibration is None:
         message = f"confidence: none, since that takes {FEWEST} leaves that are held out"
-        return [f"{message}; --set validation_share=0.3 would hold out more"]
+        return [f"{message}; --set validation_fraction=0.3 would hold out more"]
     told = calibrators.calibration.reliability
     lines = [f"confidence: expected calibration error {told.error:.3f} on leaves it was not set by"]
     for precision in PRECISIONS:

@@ -118,7 +118,7 @@ def _prepare(options: argparse.Namespace) -> None:
     from taxoexpan.experiments.semeval.semeval_task import semeval_task
     from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.files import preflight, write_whole
-    from taxoexpan.phrasing import counted
+    from taxoexpan.phrasing import pluralize
 
     if options.output.suffix.lower() != ".npz":
         message = f"{options.output}: a task is written as .npz and as nothing else"
@@ -132,7 +132,7 @@ def _prepare(options: argparse.Namespace) -> None:
         task = make_task(options.terms.stem, encoder, *read_split(options.terms), options.joined)
     task = with_half_precision(task) if options.half else task
     write_whole({options.output: task_bytes(task)}, options.force)
-    size, queries = counted(len(task.problem.taxonomy), "concept"), len(task.test.parents)
+    size, queries = pluralize(len(task.problem.taxonomy), "concept"), len(task.test.parents)
     asked = "1 test query" if queries == 1 else f"{queries:,} test queries"
     note(f"{size} and {asked} in {options.output}")
 
@@ -201,7 +201,7 @@ def _table(options: argparse.Namespace) -> None:
 def _semeval_table(options: argparse.Namespace) -> None:
     from taxoexpan.experiments.semeval.score_table import SemEvalResults
     from taxoexpan.files import write_whole
-    from taxoexpan.phrasing import counted
+    from taxoexpan.phrasing import pluralize
 
     if options.semeval is None:
         message = "the table of SemEval-2016 Task 14 needs its keys"
@@ -213,7 +213,7 @@ def _semeval_table(options: argparse.Namespace) -> None:
         _refuse_in(options.output, list(keys), options.force)
         options.output.mkdir(parents=True, exist_ok=True)
         write_whole(keys, options.force)
-        note(f"{counted(len(keys), 'key')} in {options.output}")
+        note(f"{pluralize(len(keys), 'key')} in {options.output}")
     print(enrichment.text(), end="")
 
 

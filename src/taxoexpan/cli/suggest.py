@@ -29,7 +29,7 @@ from taxoexpan.errors import ConfigurationError
 if TYPE_CHECKING:
     from taxoexpan.explain import Evidence
     from taxoexpan.placement.suggestions import Suggestion
-    from taxoexpan.taxonomy.known_names import Screening
+    from taxoexpan.taxonomy.known_names import FilteredConcepts
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -109,7 +109,7 @@ def _as_text(
     options: argparse.Namespace,
     suggestions: Sequence[Suggestion],
     evidence: Sequence[Evidence] | None,
-    screening: Screening,
+    screening: FilteredConcepts,
 ) -> str:
     """The suggestions in the form that was asked for."""
     from taxoexpan.cli.text_table import placements_table

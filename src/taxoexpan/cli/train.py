@@ -56,9 +56,9 @@ def run(options: argparse.Namespace) -> int:
     if options.log:
         refuse_overwriting(options.log, force=True)  # a log is added to
     if options.tensorboard:
-        from taxoexpan.training.tensorboard import refuse_board
+        from taxoexpan.training.tensorboard import check_tensorboard
 
-        refuse_board(options.tensorboard)
+        check_tensorboard(options.tensorboard)
     for path in filter(None, (options.log, options.tensorboard, options.report)):
         refuse_inside(path, options.output)
     if options.report:

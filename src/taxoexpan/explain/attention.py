@@ -8,7 +8,7 @@ from taxoexpan.explain.evidence import Heard, Weighing
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.propagation import AttentionLayer
 from taxoexpan.placement.ranking import Anchors, anchor_egonets
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 @torch.no_grad()

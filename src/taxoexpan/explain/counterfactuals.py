@@ -12,7 +12,7 @@ from taxoexpan.explain.neighbourhood import Floats, Surroundings
 from taxoexpan.explain.rescoring import Scores, Tried, rescore
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.ranking import Anchors
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 MOST = 20
 """Parents, and children, of an anchor that are tried: those nearest to the query."""

@@ -39,7 +39,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """How a query mentions an anchor (`mentions.KINDS`), and what the score gained by it."""
+    """How a query mentions an anchor (`MentionKind`), and what the score gained by it."""
 
     kind: int
     how: str

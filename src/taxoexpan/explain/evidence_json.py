@@ -16,11 +16,10 @@ from taxoexpan.explain.evidence import (
     Support,
     Weighing,
 )
-from taxoexpan.explain.support import how
-from taxoexpan.features.mentions import KINDS
+from taxoexpan.features.mentions import MentionKind
 from taxoexpan.taxonomy import Concept
 
-_KIND_OF = {how(kind): kind for kind in range(len(KINDS))}
+_KIND_OF = {kind.description: int(kind) for kind in MentionKind}
 
 
 def read_evidence(told: Mapping[str, Any]) -> Evidence:

@@ -17,7 +17,7 @@ from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.ranking import Anchors, Ranking
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 QUERIES, NEIGHBOURS = 128, 250_000
 """Queries that are explained together, and about how many neighbours their anchors have in all."""

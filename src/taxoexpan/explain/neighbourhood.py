@@ -13,7 +13,8 @@ from torch import Tensor
 from taxoexpan.explain.shared_words import name_words
 from taxoexpan.placement.ranking import Anchors
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Adjacency, Indices, ranges
+from taxoexpan.taxonomy.adjacency import Adjacency, ranges
+from taxoexpan.taxonomy.arrays import Indices
 
 Floats = NDArray[np.float32]
 

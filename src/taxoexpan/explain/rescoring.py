@@ -18,7 +18,7 @@ from taxoexpan.network.fusion import compare_pairs
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.propagation import Leave
 from taxoexpan.placement.ranking import Anchors
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from taxoexpan.explain.evidence import Child, Contest, Evidence, Removal, Support
-from taxoexpan.features.mentions import END, FIRST, SAME, SECOND
+from taxoexpan.features.mentions import MentionKind
 from taxoexpan.taxonomy.english import singular
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 LIKE = 0.4
 """The cosine from which on two concepts are called alike."""
@@ -81,15 +81,14 @@ def _mentioned(evidence: Evidence) -> str:
     if not said:
         return ""
     best, label = max(said, key=lambda mention: mention.bonus), evidence.first.parent.label
-    if best.kind == SAME:
+    kind = MentionKind(best.kind)
+    if kind is MentionKind.SAME_NAME:
         return f"It has the very name of {label}."
-    likeliest = best.kind in (FIRST, SECOND, END)
-    kind = best.kind if likeliest else best.kind - 1
-    sense = "" if likeliest else ", though in a rarer sense"
-    if kind == END:
+    sense = ", though in a rarer sense" if kind.is_other_sense else ""
+    if kind.likeliest_sense is MentionKind.NAME_ENDING:
         ends = _key(evidence.query.label).endswith(_key(label))
         return f"Its name ends in {label if ends else f'another word for {label}'}{sense}."
-    place = "first" if kind == FIRST else "second"
+    place = "first" if kind.likeliest_sense is MentionKind.FIRST_IN_DEFINITION else "second"
     return f"The {place} thing that its definition names is {label}{sense}."
 
 
@@ -135,7 +134,7 @@ def without(evidence: Evidence, contest: Contest, removal: Removal) -> str:
 def runner_up(evidence: Evidence) -> str:
     """Its label, or where it stands if the first one has the same."""
     other = evidence.support[1]
-    if fold_name(other.parent.label) != fold_name(evidence.first.parent.label):
+    if normalize_name(other.parent.label) != normalize_name(evidence.first.parent.label):
         return other.parent.label
     where = f"under {other.path[-2]}" if len(other.path) > 1 else "at the top"
     return f"another {other.parent.label} ({where})"
@@ -164,5 +163,5 @@ def listed(names: Sequence[str]) -> str:
 
 def _key(name: str) -> str:
     """A name without case, and without the plural of its last word."""
-    *rest, last = fold_name(name).split() or [""]
+    *rest, last = normalize_name(name).split() or [""]
     return " ".join([*rest, singular(last)])

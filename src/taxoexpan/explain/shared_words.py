@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.english import STOP_WORDS, singular
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 
 def words_of(concept: Concept) -> dict[str, str]:
@@ -38,5 +38,5 @@ def _keyed(texts: Iterable[str]) -> dict[str, str]:
 
 def _pieces(text: str) -> list[str]:
     """The runs of letters, digits and the marks on them, which in Hindi are vowels."""
-    kept = (c if unicodedata.category(c)[0] in "LMN" else " " for c in fold_name(text))
+    kept = (c if unicodedata.category(c)[0] in "LMN" else " " for c in normalize_name(text))
     return "".join(kept).split()

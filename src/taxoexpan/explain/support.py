@@ -9,7 +9,7 @@ import numpy as np
 from taxoexpan.explain.evidence import Child, Mention, Support
 from taxoexpan.explain.neighbourhood import Floats, Lookup, Pairs, Surroundings
 from taxoexpan.explain.shared_words import shared, words_of
-from taxoexpan.features.mentions import END, FIRST, KINDS, SAME, SECOND, Mentions
+from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.matching import MentionBonus
 from taxoexpan.taxonomy import Concept
 
@@ -67,12 +67,8 @@ def mentions_of_pairs(
     said: dict[tuple[int, int], list[Mention]] = {}
     of, targets, kinds = mentions.of_many(np.arange(len(mentions)))
     for query, target, kind in zip(of.tolist(), targets.tolist(), kinds.tolist(), strict=True):
-        said.setdefault((query, target), []).append(Mention(kind, how(kind), gains[kind]))
+        said.setdefault((query, target), []).append(
+            Mention(kind, MentionKind(kind).description, gains[kind])
+        )
     keys = zip(pairs.query.tolist(), pairs.anchor.tolist(), strict=True)
     return [tuple(said.get(key, ())) for key in keys]
-
-
-def how(kind: int) -> str:
-    """The kind in words that stand alone; another sense stands behind the likeliest one."""
-    likeliest = kind in (FIRST, SECOND, END, SAME)
-    return KINDS[kind] if likeliest else f"{KINDS[kind - 1]}, in another sense"

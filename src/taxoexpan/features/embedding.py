@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from taxoexpan.errors import ModelError
-from taxoexpan.features.encoder import Encoder, Vectors, normalised
-from taxoexpan.phrasing import counted
+from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
+from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Concept
 
 BLOCK = 50_000
@@ -54,7 +54,7 @@ def embed_concepts(
     alone = ~defined.any(axis=1, keepdims=True)
     weights = (0.0, 1.0) if joined else (name_weight, definition_weight)
     both = np.where(alone, named, weights[0] * named + weights[1] * defined)
-    return np.stack([normalised(both), _mean_by_row(encoder, heads, size)])
+    return np.stack([normalize_rows(both), _mean_by_row(encoder, heads, size)])
 
 
 def refuse_unknown(both: Vectors, features: str) -> None:
@@ -73,7 +73,7 @@ def warn_of_unknown(both: Vectors, concepts: Sequence[Concept]) -> None:
     unknown = np.flatnonzero(~both[0].any(axis=1)).tolist()
     if unknown:
         message = f"nothing is known of {concepts[unknown[0]].label!r}"
-        others = f" and {counted(len(unknown) - 1, 'other')}" if unknown[1:] else ""
+        others = f" and {pluralize(len(unknown) - 1, 'other')}" if unknown[1:] else ""
         mend = "what is found for it means nothing, so give a definition"
         warnings.warn(f"{message}{others}; {mend}", stacklevel=3)
 
@@ -90,4 +90,4 @@ def _mean_by_row(encoder: Encoder, texts: list[tuple[int, str]], rows: int) -> V
         block = texts[start : start + BLOCK]
         owners, starts = np.unique([row for row, _ in block], return_index=True)
         sums[owners] += np.add.reduceat(encoder.encode([text for _, text in block]), starts)
-    return normalised(sums)
+    return normalize_rows(sums)

@@ -39,7 +39,7 @@ class Encoder(ABC):
         """Keep in a new folder what was learned; where nothing was, there will be no folder."""
 
 
-def normalised(vectors: Vectors) -> Vectors:
+def normalize_rows(vectors: Vectors) -> Vectors:
     """Every row at unit length; a row of zeros stays one."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)

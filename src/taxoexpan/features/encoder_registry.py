@@ -10,9 +10,9 @@ import numpy as np
 
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.features.cache import CachedEncoder
-from taxoexpan.features.encoder import Encoder, Vectors, normalised
+from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.features.word_vectors.word_vector_encoder import FileEncoder
+from taxoexpan.features.word_vectors.word_vector_encoder import WordVectorEncoder
 
 ARGUMENTS = {"vectors": "FILE", "transformer": "NAME_OR_PATH", "skipgram": "CORPUS"}
 """The encoders that are made of something, and of what."""
@@ -32,7 +32,7 @@ def make_encoder(
     names = [part.strip() for part in _BETWEEN.split(name)]
     if len(names) == 1:
         return _make_one(names[0], oov, device, kept)
-    return SideBySide(
+    return ConcatenatedEncoder(
         [
             _make_one(part, oov, device, kept and kept / str(place))
             for place, part in enumerate(names)
@@ -40,7 +40,7 @@ def make_encoder(
     )
 
 
-class SideBySide(Encoder):
+class ConcatenatedEncoder(Encoder):
     """Several encoders' vectors, end to end, each with the same weight, at unit length."""
 
     def __init__(self, parts: Sequence[Encoder]) -> None:
@@ -65,7 +65,7 @@ class SideBySide(Encoder):
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One row a text; where one encoder knows nothing, the others stand alone."""
-        return normalised(np.hstack([part.encode(texts) for part in self.parts]))
+        return normalize_rows(np.hstack([part.encode(texts) for part in self.parts]))
 
     def fingerprint(self) -> str:
         """What tells these encoders from others."""
@@ -89,7 +89,7 @@ def _make_one(name: str, oov: str, device: str, kept: Path | None) -> Encoder:
     if not argument:
         raise ConfigurationError(f"features {name!r} need more; write {kind}:{ARGUMENTS[kind]}")
     if kind == "vectors":
-        return CachedEncoder(FileEncoder(Path(argument), oov))
+        return CachedEncoder(WordVectorEncoder(Path(argument), oov))
     if kind == "transformer":
         from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 

@@ -1,8 +1,8 @@
-"""Which concepts a new concept's definition and its own name mention.
+"""Finds the concepts that the definition and the name of a concept mention.
 
-A definition names the genus first: *a small tree that bears cherries*. That is the paper's first
-word, first sense (Section 5.2.3), here for any taxonomy and by its own names. A name may end in its
-genus: *cherry tree*. And what has a concept's whole name already is another thing of that name.
+A definition usually names the genus first: *a small tree that bears cherries*. The paper uses this
+as "first word, first sense" (Section 5.2.3); here it works with the names of any taxonomy. A name
+may end in its genus: *cherry tree*. An existing concept may also have exactly the same name.
 """
 
 from __future__ import annotations
@@ -10,100 +10,111 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from taxoexpan.features.mentions import END, FIRST, SAME, SECOND, Mentions
+from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.english import STOP_WORDS
-from taxoexpan.taxonomy.names import _joined, fold_name, name_key
+from taxoexpan.taxonomy.names import _joined, name_key, normalize_name
 
-LONGEST = 3
-"""Words of a name that is looked for in a definition."""
+MAX_NAME_WORDS = 3
+"""The longest name, in words, that is searched for in a definition."""
 
-SHORTEST = 2
-"""Letters of a word that can name something; *a* is a letter and a unit, but hardly ever meant."""
+MIN_WORD_LENGTH = 2
+"""The shortest first word of a name; *a* is a letter and a unit, but definitions rarely mean it."""
 
-MOST_SENSES = 6
-"""Of the concepts of one name no more count than these."""
+MAX_SENSES = 6
+"""The largest number of concepts that one mentioned name stands for."""
 
-_PIECE = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|\d+|[^\s\w]")
+_TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|\d+|[^\s\w]")
 
 
 class Lexicon:
-    """The concepts that each name stands for, by their indices, the likeliest sense first."""
+    """The indices of the concepts that each name stands for, the most likely sense first."""
 
     def __init__(self, senses: Mapping[str, Sequence[int]]) -> None:
         self.senses = senses
 
     @classmethod
-    def of(cls, taxonomy: Taxonomy, order: Mapping[str, Sequence[str]] | None = None) -> Lexicon:
-        """All labels and synonyms; `order` has the ids that a name stands for, sense by sense.
+    def from_taxonomy(
+        cls, taxonomy: Taxonomy, order: Mapping[str, Sequence[str]] | None = None
+    ) -> Lexicon:
+        """Collect all labels and synonyms of a taxonomy.
 
-        What it does not order comes by whether the name is a concept's label, then by the number
-        of children: the common sense of a word has more below it.
+        `order` maps a name to the ids of its senses, the most likely first. Senses without a given
+        order are sorted: labels before synonyms, then by the number of children, because the
+        common sense of a word has more concepts below it.
         """
         degrees = taxonomy.children_of.degrees.tolist()
-        found: dict[str, dict[int, tuple[int, int]]] = {}
+        ranks: dict[str, dict[int, tuple[bool, int]]] = {}
         for index, concept in enumerate(taxonomy.concepts):
-            for place, name in enumerate((concept.label, *concept.synonyms)):
-                rank = (min(place, 1), -degrees[index])
-                found.setdefault(name_key(name), {}).setdefault(index, rank)
-        senses = {key: sorted(ranks, key=ranks.__getitem__) for key, ranks in found.items()}
+            for position, name in enumerate((concept.label, *concept.synonyms)):
+                rank = (position > 0, -degrees[index])
+                ranks.setdefault(name_key(name), {}).setdefault(index, rank)
+        senses = {key: sorted(found, key=found.__getitem__) for key, found in ranks.items()}
         for name, ids in (order or {}).items():
             first = [taxonomy.index(id) for id in ids if id in taxonomy]
             senses[name_key(name)] = list(dict.fromkeys([*first, *senses.get(name_key(name), ())]))
         return cls(senses)
 
-    def mentions(self, concepts: Iterable[Concept], known: bool = False) -> Mentions:
-        """What each concept mentions; the `known` are the taxonomy's own, none of them itself."""
+    def mentions(self, concepts: Iterable[Concept], exclude_self: bool = False) -> Mentions:
+        """The concepts that each concept mentions.
+
+        Set `exclude_self` for the concepts of the taxonomy, so that none mentions itself.
+        """
         rows = [
             [
                 (target, kind)
                 for target, kind in self.mentioned_by(concept)
-                if not (known and target == row)
+                if not (exclude_self and target == row)
             ]
             for row, concept in enumerate(concepts)
         ]
         return Mentions.from_rows(rows)
 
-    def mentioned_by(self, concept: Concept) -> list[tuple[int, int]]:
-        """The concepts that one mentions, each with the kind of mention."""
-        words = fold_name(concept.label).split()
-        own = _joined(words)
-        named = list(self._named_in(concept.definition, own))[:2]
-        ends = (self.senses.get(_joined(words[start:])) for start in range(1, len(words)))
-        found = dict(zip((FIRST, SECOND), named, strict=False))
-        found[END] = next((end for end in ends if end), ())
-        pairs = [
-            (target, kind + min(place, 1))
-            for kind, senses in found.items()
-            for place, target in enumerate(senses[:MOST_SENSES])
-        ]
-        return pairs + [(target, SAME) for target in self.senses.get(own, ())[:MOST_SENSES]]
+    def mentioned_by(self, concept: Concept) -> list[tuple[int, MentionKind]]:
+        """The concepts that one concept mentions, each with the kind of the mention."""
+        words = normalize_name(concept.label).split()
+        own_key = _joined(words)
+        first, second, *_ = [*self._named_in(concept.definition, own_key), (), ()]
+        endings = (self.senses.get(_joined(words[start:])) for start in range(1, len(words)))
+        ending = next((senses for senses in endings if senses), ())
+        pairs = []
+        for senses, likeliest, other in (
+            (first, MentionKind.FIRST_IN_DEFINITION, MentionKind.FIRST_OTHER_SENSE),
+            (second, MentionKind.SECOND_IN_DEFINITION, MentionKind.SECOND_OTHER_SENSE),
+            (ending, MentionKind.NAME_ENDING, MentionKind.NAME_ENDING_OTHER_SENSE),
+            (self.senses.get(own_key, ()), MentionKind.SAME_NAME, MentionKind.SAME_NAME),
+        ):
+            pairs += [(target, likeliest) for target in senses[:1]]
+            pairs += [(target, other) for target in senses[1:MAX_SENSES]]
+        return pairs
 
-    def _named_in(self, definition: str, own: str) -> Iterator[Sequence[int]]:
-        """The senses of the things that a definition names, one after another, but not its `own`.
+    def _named_in(self, definition: str, own_key: str) -> Iterator[Sequence[int]]:
+        """Yield the senses of each name in a definition, except the concept's own name.
 
-        In a run of names the last one counts: a *stem cell* is a cell where no concept has the
-        whole name, and a *hoof infection* an infection.
+        Only the last of several adjacent names counts: *hoof infection* names an infection, and
+        *stem cell* names a cell if no concept is called *stem cell*.
         """
-        pieces = [fold_name(piece) for piece in _PIECE.findall(definition)]
-        head: Sequence[int] = ()
+        tokens = [normalize_name(token) for token in _TOKEN.findall(definition)]
+        last: Sequence[int] = ()
         start = 0
-        while start < len(pieces):
-            length, senses = self._longest(pieces, start, own)
-            if not senses and head:
-                yield head
-            head, start = senses, start + length
-        if head:
-            yield head
+        while start < len(tokens):
+            length, senses = self._longest_name(tokens, start, own_key)
+            if last and not senses:
+                yield last
+            last, start = senses, start + length
+        if last:
+            yield last
 
-    def _longest(self, pieces: Sequence[str], start: int, own: str) -> tuple[int, Sequence[int]]:
-        """How many words from here name something, and what; one word that names nothing."""
-        for length in range(min(LONGEST, len(pieces) - start), 0, -1):
-            words = pieces[start : start + length]
-            if not STOP_WORDS.isdisjoint((words[0], words[-1])) or len(words[0]) < SHORTEST:
+    def _longest_name(
+        self, tokens: Sequence[str], start: int, own_key: str
+    ) -> tuple[int, Sequence[int]]:
+        """The length and senses of the longest name that starts here; (1, ()) if there is none."""
+        for length in range(min(MAX_NAME_WORDS, len(tokens) - start), 0, -1):
+            words = tokens[start : start + length]
+            if not STOP_WORDS.isdisjoint((words[0], words[-1])) or len(words[0]) < MIN_WORD_LENGTH:
                 continue
             key = _joined(words)
-            senses = self.senses.get(key) if key != own else None
-            if senses:
+            senses = self.senses.get(key)
+            if senses and key != own_key:
                 return length, senses
         return 1, ()

@@ -1,34 +1,63 @@
-"""Which concepts a text about a concept mentions, and how: for many concepts at a time."""
+"""The concepts that names and definitions mention, stored for many concepts at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 
-from taxoexpan.taxonomy.adjacency import Adjacency, Indices
+from taxoexpan.taxonomy.adjacency import Adjacency
+from taxoexpan.taxonomy.arrays import Indices
 
-KINDS = (
-    "the first thing that the definition names",
-    "the same in another sense",
-    "the second thing that it names",
-    "the same in another sense",
-    "the end of its own name",
-    "the same in another sense",
-    "its own name, whole",
-)
-"""How a concept may be mentioned."""
 
-FIRST, SECOND, END, SAME = 0, 2, 4, 6
-"""The kinds of the likeliest senses; what comes after each but the last is another sense."""
+class MentionKind(IntEnum):
+    """How a text mentions a concept; the network learns one weight per kind.
+
+    An even number is the most likely sense of the mentioned name. The odd number after it is any
+    other sense of that name.
+    """
+
+    FIRST_IN_DEFINITION = 0
+    FIRST_OTHER_SENSE = 1
+    SECOND_IN_DEFINITION = 2
+    SECOND_OTHER_SENSE = 3
+    NAME_ENDING = 4
+    NAME_ENDING_OTHER_SENSE = 5
+    SAME_NAME = 6
+
+    @property
+    def is_other_sense(self) -> bool:
+        """Whether a more likely sense of the same name exists."""
+        return self % 2 == 1
+
+    @property
+    def likeliest_sense(self) -> MentionKind:
+        """The same kind of mention with the most likely sense."""
+        return MentionKind(self - self % 2)
+
+    @property
+    def description(self) -> str:
+        """The kind in words."""
+        description = _DESCRIPTIONS[self.likeliest_sense]
+        return f"{description}, in another sense" if self.is_other_sense else description
+
+
+_DESCRIPTIONS = {
+    MentionKind.FIRST_IN_DEFINITION: "the first thing that the definition names",
+    MentionKind.SECOND_IN_DEFINITION: "the second thing that it names",
+    MentionKind.NAME_ENDING: "the end of its own name",
+    MentionKind.SAME_NAME: "its own name, whole",
+}
 
 
 @dataclass(frozen=True)
 class Mentions:
-    """Row i mentions the concepts `of_row.of(i)`; `kinds` stand beside `of_row.targets`.
+    """The concepts that each row mentions: row i mentions the concepts `of_row.of(i)`.
 
-    A concept may be mentioned in several ways, and stands there once for each.
+    `kinds` holds one `MentionKind` for each of `of_row.targets`. A row lists a concept once for
+    each way in which it mentions the concept.
     """
 
     of_row: Adjacency
@@ -36,7 +65,7 @@ class Mentions:
 
     @classmethod
     def from_rows(cls, rows: Sequence[Sequence[tuple[int, int]]]) -> Mentions:
-        """From the concepts that each row mentions, each with its kind."""
+        """Build from the pairs (concept, kind) of each row."""
         flat = [pair for row in rows for pair in row]
         targets, kinds = np.array(flat, dtype=np.int64).reshape(-1, 2).T
         offsets = np.cumsum([0, *(len(row) for row in rows)])
@@ -46,23 +75,20 @@ class Mentions:
         return len(self.of_row)
 
     def of_many(self, rows: Indices) -> tuple[Indices, Indices, Indices]:
-        """What these rows mention: the place in `rows`, the concept, and the kind."""
-        places, positions = Adjacency(self.of_row.offsets, self._positions).of_many(rows)
-        return places, self.of_row.targets[positions], self.kinds[positions]
+        """All mentions of these rows: the position in `rows`, the concept and the kind of each."""
+        entries = Adjacency(self.of_row.offsets, np.arange(len(self.kinds)))
+        positions, found = entries.of_many(rows)
+        return positions, self.of_row.targets[found], self.kinds[found]
 
     def between(self, start: int, stop: int) -> Mentions:
-        """The rows from one place to before another, as rows of their own."""
+        """The rows `start` to `stop`, without `stop`."""
         offsets = self.of_row.offsets
         kinds = self.kinds[offsets[start] : offsets[stop]]
         return Mentions(self.of_row.between(start, stop), kinds)
 
-    def among(self, new: Indices, rows: Indices) -> Mentions:
-        """What these rows mention of concepts that have a `new` index, which is not negative."""
-        places, concepts, kinds = self.of_many(rows)
-        left = new[concepts] >= 0
-        adjacency = Adjacency.from_pairs(places[left], new[concepts[left]], len(rows))
-        return Mentions(adjacency, kinds[left])
-
-    @property
-    def _positions(self) -> Indices:
-        return np.arange(len(self.kinds))
+    def reindex(self, new_index: Indices, rows: Indices) -> Mentions:
+        """The mentions of these rows with concept i as `new_index[i]`; without negative ones."""
+        positions, concepts, kinds = self.of_many(rows)
+        kept = new_index[concepts] >= 0
+        of_row = Adjacency.from_pairs(positions[kept], new_index[concepts[kept]], len(rows))
+        return Mentions(of_row, kinds[kept])

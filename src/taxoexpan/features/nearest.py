@@ -17,7 +17,7 @@ SUFFIXES = (".npz", ".vec", ".txt")
 """What a file of vectors may be: numpy's, or word2vec's text under either name."""
 
 
-class Near(NamedTuple):
+class NearestConcept(NamedTuple):
     """A concept, and its cosine with what was asked for."""
 
     concept: Concept
@@ -26,11 +26,11 @@ class Near(NamedTuple):
 
 def nearest_concepts(
     concepts: Sequence[Concept], vectors: Vectors, query: Vectors, most: int
-) -> list[Near]:
+) -> list[NearestConcept]:
     """The concepts nearest to a query [D] by their unit vectors [N, D], the nearest first."""
     cosines = vectors @ query
     found = np.argsort(-cosines, kind="stable")[:most]
-    return [Near(concepts[row], float(cosines[row])) for row in found.tolist()]
+    return [NearestConcept(concepts[row], float(cosines[row])) for row in found.tolist()]
 
 
 def refuse_suffix(path: Path) -> None:

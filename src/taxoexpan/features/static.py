@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.features.encoder import Encoder, Vectors, normalised
+from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.files import file_digest
 
 if TYPE_CHECKING:
@@ -66,5 +66,5 @@ class StaticEncoder(Encoder):
             flat = np.fromiter(chain.from_iterable(t.ids for t in tokens), np.int64, counts.sum())
             starts = np.cumsum(counts[filled]) - counts[filled]
             sums = np.add.reduceat(self._wordllama.embedding[flat], starts, axis=0)
-            vectors[filled] = normalised(sums)
+            vectors[filled] = normalize_rows(sums)
         return vectors

@@ -11,7 +11,7 @@ import numpy as np
 
 from taxoexpan.errors import CycleError, FileCycleError, FormatError, spell_cycle
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Note:
 
 
 @dataclass(frozen=True)
-class Document:
+class ParsedTaxonomy:
     """A taxonomy, with what was noticed while it was read.
 
     `beside` counts, by kind, what the file holds and a taxonomy does not; `tops` are the ids of
@@ -42,12 +42,12 @@ class Document:
 
     taxonomy: Taxonomy
     notes: tuple[Note, ...] = ()
-    beside: Mapping[str, int] = field(default_factory=dict)
+    ignored: Mapping[str, int] = field(default_factory=dict)
     tops: frozenset[str] = frozenset()
 
 
 @dataclass
-class Draft:
+class TaxonomyBuilder:
     """Columns of concepts and relations as they stand in a file.
 
     Line 0 stands for a place that the parser does not know.
@@ -68,9 +68,9 @@ class Draft:
     relation_lines: Sequence[int] = field(default_factory=list)
     relation_path: Path | None = None
     notes: list[Note] = field(default_factory=list)
-    beside: Counter[str] = field(default_factory=Counter)
+    ignored: Counter[str] = field(default_factory=Counter)
 
-    def finish(self) -> Document:
+    def finish(self) -> ParsedTaxonomy:
         """Check the columns and make a taxonomy of them."""
         if not self.ids:
             raise FormatError(self.path, "no concept in the file; it needs at least one")
@@ -97,7 +97,7 @@ class Draft:
         except CycleError as error:
             raise self._cycle_with_lines(error.cycles) from None
         notes = sorted(self.notes, key=lambda note: note.line)
-        return Document(taxonomy, tuple(notes), +self.beside, frozenset(self.tops))
+        return ParsedTaxonomy(taxonomy, tuple(notes), +self.ignored, frozenset(self.tops))
 
     @property
     def _relations_in(self) -> Path:

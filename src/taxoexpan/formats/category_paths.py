@@ -14,19 +14,19 @@ from pathlib import Path
 from typing import TypeAlias
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.builder import Document, Draft, Note
+from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Copy, Insertions, Target, renamed
 from taxoexpan.formats.tables.cells import placed_rows
 from taxoexpan.formats.tables.table_file import Table, guess_delimiter, open_if_table, table_text
-from taxoexpan.formats.text_file import Insertion, Source
-from taxoexpan.taxonomy import Additions, Shift, Taxonomy
+from taxoexpan.formats.text_file import Insertion, TextFile
+from taxoexpan.taxonomy import Additions, Move, Taxonomy
 from taxoexpan.taxonomy.ids import apart
 
 NAME = "paths"
 ABOUT = "lines A > B > C, also after an id (`id : A > B`, `12 - A > B`), or a table's path column"
 
 SUFFIXES = (".txt",)
-LACKS: tuple[str, ...] = ()
+NOT_INSERTED: tuple[str, ...] = ()
 
 SEPARATOR = " > "
 DEEPEST = 200
@@ -58,7 +58,7 @@ class Category:
 class PathLines:
     """Plain lines, with an id before each path or without."""
 
-    source: Source
+    source: TextFile
 
     @property
     def has_ids(self) -> bool:
@@ -160,7 +160,7 @@ class PathTable:
         )
 
 
-def recognises(source: Source) -> bool:
+def can_read(source: TextFile) -> bool:
     """Whether there is a path column, or a good part of the first lines are paths."""
     table = open_if_table(source)
     if table is not None and table.has("path"):
@@ -171,11 +171,11 @@ def recognises(source: Source) -> bool:
     return sum(SEPARATOR in line for line in first) * 4 >= len(first)
 
 
-def read(source: Source) -> Document:
+def read(source: TextFile) -> ParsedTaxonomy:
     """Every path is a concept, and so is every part of it that has no line of its own."""
     categories = list(_layout(source).categories())
     _refuse_repeated_path(source, categories)
-    draft = Draft(source.path)
+    draft = TaxonomyBuilder(source.path)
     ids = {c.parts: c.id or SEPARATOR.join(c.parts) for c in categories}
     lines: list[int] = []
     relation_lines: list[int] = []
@@ -192,7 +192,7 @@ def read(source: Source) -> Document:
     return draft.finish()
 
 
-def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
+def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
     """A line for each new concept, after the pattern of the lines that are there.
 
     What comes between a category and its parent is put into all paths that lead through both.
@@ -202,7 +202,7 @@ def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertio
     added = [(c.id, SEPARATOR.join(expanded.path(c.id))) for c in additions.concepts]
     layout = _layout(source)
     moved = _moved(layout, expanded, additions.moves)
-    return {source.path: [*moved, *source.appended(layout.written(added))]}
+    return {source.path: [*moved, *source.append(layout.written(added))]}
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
@@ -224,12 +224,12 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     return Copy({path: _as_lines(path, text)}, ids)
 
 
-def holds(source: Source) -> frozenset[str]:
+def supported_fields(source: TextFile) -> frozenset[str]:
     """A name and its path, with an id where the file has them."""
     return frozenset({"labels", "ids"} if _layout(source).has_ids else {"labels"})
 
 
-def changeable(source: Source) -> frozenset[str]:
+def supported_changes(source: TextFile) -> frozenset[str]:
     """Moves where every category has an id; where its path is the id, that would become another."""
     categories = list(_layout(source).categories())
     own = {(), *(category.parts for category in categories if category.id)}
@@ -237,7 +237,7 @@ def changeable(source: Source) -> frozenset[str]:
     return frozenset({"moves"} if named else ())
 
 
-def split_path(source: Source, number: int, path: str) -> tuple[str, ...]:
+def split_path(source: TextFile, number: int, path: str) -> tuple[str, ...]:
     """The parts of a path, none of them blank."""
     parts = tuple(_SPLIT.split(path.strip()))
     if not all(parts):
@@ -251,13 +251,13 @@ def split_path(source: Source, number: int, path: str) -> tuple[str, ...]:
 
 def _bare(path: Path, text: str) -> bool:
     """Whether lines without ids would be read back as such."""
-    layout = PathLines(Source(path, text))
+    layout = PathLines(TextFile(path, text))
     return layout.form is None and not text.startswith("#") and "\n#" not in text
 
 
 def _as_lines(path: Path, text: str) -> str:
     """The text, after a comment where the first line would be read as a header or lose a mark."""
-    table = isinstance(_layout(Source(path, text)), PathTable)
+    table = isinstance(_layout(TextFile(path, text)), PathTable)
     return f"# categories\n{text}" if table or text.startswith("\ufeff") else text
 
 
@@ -285,12 +285,12 @@ def _written_paths(taxonomy: Taxonomy, path: Path) -> dict[str, tuple[str, ...]]
 
 
 def _moved(
-    layout: PathLines | PathTable, expanded: Taxonomy, moves: Sequence[Shift]
+    layout: PathLines | PathTable, expanded: Taxonomy, moves: Sequence[Move]
 ) -> Iterator[Insertion]:
     """New names in the paths of those that move, and of all below them."""
     if not moves:
         return iter(())
-    labels = {(s.left, s.child): expanded.concept(s.joined).label for s in moves}
+    labels = {(s.old_parent, s.child): expanded.concept(s.new_parent).label for s in moves}
     ids = {category.parts: category.id for category in layout.categories()}
 
     def further(parts: tuple[str, ...]) -> list[tuple[int, str]]:
@@ -307,7 +307,7 @@ def _put_between(path: str, further: Sequence[tuple[int, str]]) -> list[tuple[in
     return [(starts[place - 1], name + SEPARATOR) for place, name in further]
 
 
-def _layout(source: Source) -> PathLines | PathTable:
+def _layout(source: TextFile) -> PathLines | PathTable:
     table = open_if_table(source)
     return PathTable(table) if table is not None and table.has("path") else PathLines(source)
 
@@ -328,7 +328,7 @@ def _with_missing_parents(
     return [*missing, category.parts]
 
 
-def _refuse_repeated_path(source: Source, categories: list[Category]) -> None:
+def _refuse_repeated_path(source: TextFile, categories: list[Category]) -> None:
     seen: dict[tuple[str, ...], int] = {}
     for category in categories:
         first = seen.setdefault(category.parts, category.line)
@@ -338,7 +338,7 @@ def _refuse_repeated_path(source: Source, categories: list[Category]) -> None:
             raise FormatError(source.path, message, category.line)
 
 
-def _refuse_unholdable(source: Source, expanded: Taxonomy, id: str) -> None:
+def _refuse_unholdable(source: TextFile, expanded: Taxonomy, id: str) -> None:
     """A category has one parent, a name that reads back, and no sibling of the same name."""
     label, parents, path = expanded.concept(id).label, expanded.parents(id), expanded.path(id)
     if len(parents) > 1:

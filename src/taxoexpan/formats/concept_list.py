@@ -6,7 +6,7 @@ from pathlib import Path
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.tables.table_file import Table, open_if_table, read_cells
-from taxoexpan.formats.text_file import Source
+from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Concept
 
 LONGEST_NAME = 1000
@@ -23,7 +23,7 @@ def read_concepts(path: Path) -> list[Concept]:
     if path.suffix.lower() in _TAXONOMIES:
         message = f"a {path.suffix} file is a taxonomy, and not a list of new concepts"
         raise FormatError(path, f"{message}; give a text file with a name a line, or a table")
-    source = Source.load(path)
+    source = TextFile.load(path)
     table = open_if_table(source)
     if table is not None and table.has("label"):
         found = [
@@ -38,7 +38,7 @@ def read_concepts(path: Path) -> list[Concept]:
     return concepts
 
 
-def _bare_names(source: Source, table: Table | None) -> list[tuple[int, str]]:
+def _bare_names(source: TextFile, table: Table | None) -> list[tuple[int, str]]:
     """One name a line; a table without a header may have one column only."""
     if source.path.suffix.lower() not in (".csv", ".tsv", ".tab") or table is None:
         return [(n, line) for n, line in enumerate(source.lines, start=1) if line.strip()]

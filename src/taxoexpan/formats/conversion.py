@@ -13,9 +13,9 @@ from taxoexpan.formats.output import Copy, Target
 from taxoexpan.formats.rdf import skos
 from taxoexpan.formats.registry import FORMATS, Format, find_format, named_format
 from taxoexpan.formats.taxonomy_file import open_source
-from taxoexpan.formats.text_file import AS_IT_IS, Reading
+from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
 from taxoexpan.formats.wordnet import wordnet_format
-from taxoexpan.phrasing import counted
+from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 
@@ -38,11 +38,11 @@ def convert(
     target: Target,
     format: str | None = None,
     to: str | None = None,
-    reading: Reading = AS_IT_IS,
+    options: ReadOptions = DEFAULT_OPTIONS,
     force: bool = False,
 ) -> Conversion:
     """Write the taxonomy of a file in another format, and say what that one has no place for."""
-    source = open_source(path, reading)
+    source = open_source(path, options)
     old, new = find_format(source, format), target_format(target.path, to)
     document = old.read(source)
     reread = document.taxonomy
@@ -52,7 +52,7 @@ def convert(
     else:
         copy = new.write(document.taxonomy, target)
         reread = _reread(copy, new)
-        losses = [*_losses(document.taxonomy, copy, reread), *_left_behind(document.beside)]
+        losses = [*_losses(document.taxonomy, copy, reread), *_left_behind(document.ignored)]
     _write(copy, target.path, new, force)
     files = (target.path,) if new.NAME == wordnet_format.NAME else tuple(copy.files)
     ids = {id: copy.id_of(id) for id in document.taxonomy if copy.id_of(id) != id}
@@ -108,7 +108,7 @@ def _losses(taxonomy: Taxonomy, copy: Copy, reread: Taxonomy) -> list[str]:
             sum(old.deprecated > new.deprecated for old, new in changed),
         ),
     }
-    return [f"{how}: {counted(count, noun)}" for noun, (how, count) in counts.items() if count]
+    return [f"{how}: {pluralize(count, noun)}" for noun, (how, count) in counts.items() if count]
 
 
 def _reread(copy: Copy, format: Format) -> Taxonomy:
@@ -128,10 +128,10 @@ def _renamed(taxonomy: Taxonomy, copy: Copy) -> Taxonomy:
     )
 
 
-def _left_behind(beside: Mapping[str, int]) -> list[str]:
+def _left_behind(ignored: Mapping[str, int]) -> list[str]:
     """What the old file holds that no taxonomy does."""
-    if not beside:
+    if not ignored:
         return []
-    most = sorted(beside.items(), key=lambda item: -item[1])
+    most = sorted(ignored.items(), key=lambda item: -item[1])
     named = ", ".join(f"{name} ({count:,})" for name, count in most)
     return [f"not part of a taxonomy, and left behind: {named}"]

@@ -18,16 +18,16 @@ from typing import Any
 import fastobo
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.builder import Document, Draft, Note
+from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Copy, Insertions, Target
-from taxoexpan.formats.text_file import Insertion, Source
-from taxoexpan.taxonomy import Additions, Concept, Provenance, Shift, Taxonomy
+from taxoexpan.formats.text_file import Insertion, TextFile
+from taxoexpan.taxonomy import Additions, Concept, Move, Provenance, Taxonomy
 from taxoexpan.taxonomy.ids import slug
 
 NAME = "obo"
 ABOUT = "[Term] stanzas with id, name, def, synonym and is_a, as in OBO ontologies"
 SUFFIXES = (".obo",)
-LACKS: tuple[str, ...] = ()
+NOT_INSERTED: tuple[str, ...] = ()
 
 _TERM = re.compile(r"^\[Term\]\s*$", re.MULTILINE)
 _HEAD = re.compile(r"\[(\w+)\]\s*(?:!.*)?")
@@ -57,7 +57,7 @@ class Stanza:
     clauses: list[tuple[int, str, str]] = field(default_factory=list)
 
 
-def recognises(source: Source) -> bool:
+def can_read(source: TextFile) -> bool:
     """Whether the name says so, or it begins as OBO does, or a [Term] comes soon."""
     if not source.text:
         return False
@@ -66,12 +66,12 @@ def recognises(source: Source) -> bool:
     return named or start.startswith("format-version:") or _TERM.search(start) is not None
 
 
-def read(source: Source) -> Document:
+def read(source: TextFile) -> ParsedTaxonomy:
     """Every [Term] is a concept, and so is what `is_a` names without a stanza of its own.
 
     A term may be told in several stanzas, as OBO allows; they may not disagree on its name.
     """
-    draft, places = Draft(source.path), dict[str, int]()
+    draft, places = TaxonomyBuilder(source.path), dict[str, int]()
     lines: list[int] = []
     relation_lines: list[int] = []
     synonyms: dict[int, list[str]] = {}
@@ -94,13 +94,13 @@ def read(source: Source) -> Document:
     draft.lines, draft.relation_lines = lines, relation_lines
     draft.synonyms = {place: tuple(filter(None, names)) for place, names in synonyms.items()}
     _add_missing(source, draft, places, lines)
-    draft.beside.update(_beside(source))
+    draft.ignored.update(_beside(source))
     draft.reserved = set(_OTHER_ID.findall(source.text))
     draft.labels = [label or id for label, id in zip(draft.labels, draft.ids, strict=True)]
     return draft.finish()
 
 
-def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
+def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
     """A stanza for each new concept after the last [Term], in its parent's namespace.
 
     Where an old one moves, its `is_a` line changes; a further name is a line of its own.
@@ -135,12 +135,12 @@ def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertio
     return {source.path: [*changed, Insertion(len(before), "".join(pieces))]}
 
 
-def holds(source: Source) -> frozenset[str]:
+def supported_fields(source: TextFile) -> frozenset[str]:
     """A term has a place for everything."""
     return frozenset({"ids", "labels", "synonyms", "definitions"})
 
 
-def changeable(source: Source) -> frozenset[str]:
+def supported_changes(source: TextFile) -> frozenset[str]:
     """A relation is a line of its own, and so is a synonym."""
     return frozenset({"moves", "synonyms"})
 
@@ -155,7 +155,7 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     return Copy({target.path: "\n".join(pieces)})
 
 
-def _stanzas(source: Source) -> Iterator[Stanza]:
+def _stanzas(source: TextFile) -> Iterator[Stanza]:
     """Every [Term], with those of its clauses that make a taxonomy."""
     stanza = None
     for number, line in enumerate(source.lines, start=1):
@@ -173,7 +173,7 @@ def _stanzas(source: Source) -> Iterator[Stanza]:
         yield stanza
 
 
-def _head(source: Source, number: int, bare: str) -> str:
+def _head(source: TextFile, number: int, bare: str) -> str:
     """What kind of stanza begins here."""
     head = _HEAD.fullmatch(bare)
     if head is None:
@@ -182,7 +182,7 @@ def _head(source: Source, number: int, bare: str) -> str:
     return head[1]
 
 
-def _stanza_id(source: Source, stanza: Stanza) -> str:
+def _stanza_id(source: TextFile, stanza: Stanza) -> str:
     ids = [(line, value) for line, tag, value in stanza.clauses if tag == "id"]
     if len(ids) != 1:
         message = f"a [Term] with {len(ids) or 'no'} id lines; give it one line 'id: …'"
@@ -190,7 +190,9 @@ def _stanza_id(source: Source, stanza: Stanza) -> str:
     return _id(source, *ids[0])
 
 
-def _tell(source: Source, draft: Draft, place: int, line: int, tag: str, value: str) -> None:
+def _tell(
+    source: TextFile, draft: TaxonomyBuilder, place: int, line: int, tag: str, value: str
+) -> None:
     """Put what a clause says of a concept into the draft."""
     if tag == "name":
         old, text = draft.labels[place], _unquoted(source, line, value)
@@ -209,7 +211,9 @@ def _tell(source: Source, draft: Draft, place: int, line: int, tag: str, value: 
             draft.deprecated.append(place)
 
 
-def _add_missing(source: Source, draft: Draft, places: dict[str, int], lines: list[int]) -> None:
+def _add_missing(
+    source: TextFile, draft: TaxonomyBuilder, places: dict[str, int], lines: list[int]
+) -> None:
     """Parents that come from another file, named as the comment after their id says."""
     for parent, line in zip(draft.parents, draft.relation_lines, strict=True):
         if parent not in places:
@@ -222,7 +226,7 @@ def _add_missing(source: Source, draft: Draft, places: dict[str, int], lines: li
             draft.notes.append(Note(line, message, id=parent))
 
 
-def _beside(source: Source) -> dict[str, int]:
+def _beside(source: TextFile) -> dict[str, int]:
     """How often each clause and stanza occurs that does not make a taxonomy."""
     first = _TERM.search(source.text)
     body = source.text[first.start() if first else 0 :]
@@ -237,7 +241,7 @@ def _beside(source: Source) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def _only(source: Source, line: int, tag: str, old: str, new: str) -> str:
+def _only(source: TextFile, line: int, tag: str, old: str, new: str) -> str:
     """What a term has once."""
     if old and new and old != new:
         message = f"another {tag} for the same id, which already has {old[:80]!r}"
@@ -245,7 +249,7 @@ def _only(source: Source, line: int, tag: str, old: str, new: str) -> str:
     return old or new
 
 
-def _id(source: Source, line: int, value: str) -> str:
+def _id(source: TextFile, line: int, value: str) -> str:
     plain = _PLAIN_ID.fullmatch(value)
     if plain:
         return plain[1]
@@ -258,7 +262,7 @@ def _id(source: Source, line: int, value: str) -> str:
     return str(id)
 
 
-def _unquoted(source: Source, line: int, value: str) -> str:
+def _unquoted(source: TextFile, line: int, value: str) -> str:
     plain = _PLAIN.fullmatch(value)
     if plain:
         return plain[1].strip()
@@ -266,7 +270,7 @@ def _unquoted(source: Source, line: int, value: str) -> str:
     return str(_parsed(source, line, "name", value).name).strip()
 
 
-def _quoted(source: Source, line: int, tag: str, value: str) -> str:
+def _quoted(source: TextFile, line: int, tag: str, value: str) -> str:
     """The text of a definition or a synonym, without its scope, type and references."""
     quoted = _QUOTED.match(value)
     if quoted is None:
@@ -278,7 +282,7 @@ def _quoted(source: Source, line: int, tag: str, value: str) -> str:
     return str(_parsed(source, line, "def", f'"{quoted[1]} " []').definition).strip()
 
 
-def _parsed(source: Source, line: int, tag: str, value: str) -> Any:
+def _parsed(source: TextFile, line: int, tag: str, value: str) -> Any:
     """One clause, read by fastobo."""
     try:
         return fastobo.loads(f"[Term]\nid: x\n{tag}: {value}\n", threads=1)[0][0]
@@ -295,10 +299,10 @@ def _parsed(source: Source, line: int, tag: str, value: str) -> Any:
 
 
 def _moved(
-    source: Source, stanzas: Sequence[Stanza], expanded: Taxonomy, moves: Sequence[Shift]
+    source: TextFile, stanzas: Sequence[Stanza], expanded: Taxonomy, moves: Sequence[Move]
 ) -> Iterator[Insertion]:
     """The new parent in every `is_a` that gives way; what else the line told was of the old one."""
-    joined = {(shift.left, shift.child): shift.joined for shift in moves}
+    joined = {(shift.old_parent, shift.child): shift.new_parent for shift in moves}
     for stanza in stanzas if joined else ():
         id = _stanza_id(source, stanza)
         for line, tag, value in stanza.clauses:
@@ -312,7 +316,7 @@ def _moved(
 
 
 def _named(
-    source: Source, stanzas: Sequence[Stanza], names: Mapping[str, Sequence[str]]
+    source: TextFile, stanzas: Sequence[Stanza], names: Mapping[str, Sequence[str]]
 ) -> Iterator[Insertion]:
     """A line for each further name in a concept's first stanza, where OBO 1.4 has synonyms."""
     waiting = dict(names)
@@ -329,7 +333,7 @@ def _named(
 
 
 def _namespaces(
-    source: Source, stanzas: Sequence[Stanza], expanded: Taxonomy, additions: Additions
+    source: TextFile, stanzas: Sequence[Stanza], expanded: Taxonomy, additions: Additions
 ) -> dict[str, str]:
     """The namespace of each term that has one of its own, or a parent with one."""
     namespaces: dict[str, str] = {}
@@ -384,12 +388,12 @@ def _spelled(id: str) -> str:
     return _ESCAPED.sub(lambda found: _ESCAPES.get(found[0], f"\\{found[0]}"), id)
 
 
-def _refuse_unlike(source: Source, additions: Additions, added: Sequence[list[str]]) -> None:
+def _refuse_unlike(source: TextFile, additions: Additions, added: Sequence[list[str]]) -> None:
     """What would not be read back as it was given."""
     text = "\n".join(line for stanza in added for line in stanza)
     if not text:
         return
-    copy = read(Source(source.path, text)).taxonomy
+    copy = read(TextFile(source.path, text)).taxonomy
     for concept in additions.concepts:
         if copy.concept(concept.id) != concept:
             message = f"{concept.label!r} would not be read back as it is given"

@@ -6,12 +6,12 @@ from typing import Protocol
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats import category_paths, obo, terms
-from taxoexpan.formats.builder import Document
+from taxoexpan.formats.builder import ParsedTaxonomy
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.output import Copy, Insertions, Target
 from taxoexpan.formats.rdf import skos
 from taxoexpan.formats.tables import concept_rows, edge_list
-from taxoexpan.formats.text_file import Source
+from taxoexpan.formats.text_file import TextFile
 from taxoexpan.formats.wordnet import wordnet_format
 from taxoexpan.taxonomy import Additions, Taxonomy
 
@@ -23,22 +23,22 @@ class Format(Protocol):
     ABOUT: str
     SUFFIXES: tuple[str, ...]
     """Names that a copy in this format may have, unless the user names the format."""
-    LACKS: tuple[str, ...]
+    NOT_INSERTED: tuple[str, ...]
     """What an expanded file never has, though one made anew would."""
 
-    def recognises(self, source: Source) -> bool:
+    def can_read(self, source: TextFile) -> bool:
         """Whether the file looks like one of this format."""
 
-    def read(self, source: Source) -> Document:
+    def read(self, source: TextFile) -> ParsedTaxonomy:
         """The taxonomy in the file."""
 
-    def extend(self, source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
+    def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
         """What to put in, by the file it belongs to."""
 
-    def holds(self, source: Source) -> frozenset[str]:
+    def supported_fields(self, source: TextFile) -> frozenset[str]:
         """Which of ids, labels, synonyms and definitions the file has a place for."""
 
-    def changeable(self, source: Source) -> frozenset[str]:
+    def supported_changes(self, source: TextFile) -> frozenset[str]:
         """Which of moves and synonyms old concepts can have without any other change."""
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
@@ -65,17 +65,17 @@ PLAIN_SUFFIXES = frozenset({".csv", ".txt", ""})
 """Names of tables and lines, which do not say how these are to be read."""
 
 
-def find_format(source: Source, name: str | None = None) -> Format:
+def find_format(source: TextFile, name: str | None = None) -> Format:
     """The format of a file, sniffed unless named."""
     if source.path.is_dir():
-        if wordnet_format.recognises(source) and name in (None, wordnet_format.NAME):
+        if wordnet_format.can_read(source) and name in (None, wordnet_format.NAME):
             return FORMATS[wordnet_format.NAME]
         message = "this is a directory, and not one of WordNet's; give a file inside it"
         raise FormatError(source.path, message)
     if name is not None:
         return named_format(name)
     for format in FORMATS.values():
-        if format.recognises(source):
+        if format.can_read(source):
             return format
     known = "; ".join(f"{format.NAME} ({format.ABOUT})" for format in FORMATS.values())
     raise FormatError(

@@ -10,21 +10,23 @@ from tempfile import TemporaryDirectory
 
 from taxoexpan.errors import FormatError
 from taxoexpan.files import refuse_overwriting, refuse_replacing, whole_directory, write_whole
-from taxoexpan.formats.builder import Document
+from taxoexpan.formats.builder import ParsedTaxonomy
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.rdf import skos
 from taxoexpan.formats.registry import PLAIN_SUFFIXES, SUFFIXES, Format, find_format
-from taxoexpan.formats.text_file import AS_IT_IS, Reading, Source
-from taxoexpan.taxonomy import Additions, Concept, Shift, Taxonomy
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from taxoexpan.taxonomy.names import normalize_name
 
 _CHANGEABLE = {skos.NAME: ".ttl", json_format.NAME: ".tsv"}
 """Names of files that hold all that these do, and moves besides; others become JSON."""
 
 
-def read(path: Path, format: str | None = None, reading: Reading = AS_IT_IS) -> Document:
+def read(
+    path: Path, format: str | None = None, options: ReadOptions = DEFAULT_OPTIONS
+) -> ParsedTaxonomy:
     """Read a taxonomy, and what was noticed about its file."""
-    source = open_source(path, reading)
+    source = open_source(path, options)
     return find_format(source, format).read(source)
 
 
@@ -42,14 +44,14 @@ def write_expanded(
     output: Path,
     format: str | None = None,
     force: bool = False,
-    reading: Reading = AS_IT_IS,
+    options: ReadOptions = DEFAULT_OPTIONS,
 ) -> Written:
     """Write the taxonomy of `path` with the additions to `output`, every old byte kept.
 
     The new concepts are put in in the style of the file. Only where an old one moves, the place
     that told its parent changes; then the whole is read again before it is written.
     """
-    source = open_source(path, reading)
+    source = open_source(path, options)
     chosen = find_format(source, format)
     contents = _contents(source, chosen, additions, output)
     if path.is_dir():
@@ -57,8 +59,8 @@ def write_expanded(
     else:
         write_whole(contents, force)
     files = (output,) if path.is_dir() else tuple(contents)
-    lost = _unheld(additions, chosen.holds(source))
-    return Written(files, [*lost, *chosen.LACKS] if additions.concepts else [])
+    lost = _unheld(additions, chosen.supported_fields(source))
+    return Written(files, [*lost, *chosen.NOT_INSERTED] if additions.concepts else [])
 
 
 def rehearse(
@@ -68,7 +70,7 @@ def rehearse(
     output: Path,
     format: str | None = None,
     force: bool = False,
-    reading: Reading = AS_IT_IS,
+    options: ReadOptions = DEFAULT_OPTIONS,
     changes: Collection[str] = (),
 ) -> None:
     """Refuse now what `write_expanded` would refuse after the training.
@@ -77,7 +79,7 @@ def rehearse(
     them and as many parents; where `changes` are allowed, one of them between two old ones, and
     all as further names of another. Nothing is written.
     """
-    source = open_source(path, reading)
+    source = open_source(path, options)
     chosen = find_format(source, format)
     old = chosen.read(source).taxonomy
     apart = list({concept.label: concept for concept in concepts}.values())
@@ -85,10 +87,10 @@ def rehearse(
     contents = _contents(source, chosen, Additions(apart, relations), output)
     if "moves" in changes and apart and old.relation_count:
         new, (parent, child) = apart[0], next(iter(old.relations))
-        moves = [Shift(child, parent, new.id)]
+        moves = [Move(child, parent, new.id)]
         _contents(source, chosen, Additions([new], [(parent, new.id)], moves=moves), output)
     if "synonyms" in changes and apart:
-        names = {fold_name(name): name for c in apart for name in (c.label, *c.synonyms)}
+        names = {normalize_name(name): name for c in apart for name in (c.label, *c.synonyms)}
         _rehearse_names(source, chosen, old.ids[0], list(names.values()), output)
     if path.is_dir():
         refuse_replacing(output, _names(path), force)
@@ -98,7 +100,7 @@ def rehearse(
 
 
 def _rehearse_names(
-    source: Source, format: Format, id: str, names: Sequence[str], output: Path
+    source: TextFile, format: Format, id: str, names: Sequence[str], output: Path
 ) -> None:
     """Refuse names that the file cannot hold as synonyms, of which one is told."""
     synonyms = [(id, name) for name in names]
@@ -118,16 +120,16 @@ def refuse_unchangeable(
     path: Path,
     wanted: Mapping[str, str],
     format: str | None = None,
-    reading: Reading = AS_IT_IS,
+    options: ReadOptions = DEFAULT_OPTIONS,
 ) -> None:
     """Refuse changes of old concepts that a file has no place for; each with its option's name."""
-    source = open_source(path, reading)
+    source = open_source(path, options)
     _refuse_changes(source, find_format(source, format), wanted)
 
 
-def open_source(path: Path, reading: Reading = AS_IT_IS) -> Source:
+def open_source(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> TextFile:
     """A file with its text, or a directory."""
-    return Source(path, "", reading) if path.is_dir() else Source.load(path, reading)
+    return TextFile(path, "", options) if path.is_dir() else TextFile.load(path, options)
 
 
 def _names(directory: Path) -> list[str]:
@@ -145,7 +147,7 @@ def _write_directory(path: Path, contents: Mapping[Path, bytes], output: Path, f
 
 
 def _contents(
-    source: Source, format: Format, additions: Additions, output: Path
+    source: TextFile, format: Format, additions: Additions, output: Path
 ) -> dict[Path, bytes]:
     """Every file to write: the old text, with what is put in."""
     old = format.read(source).taxonomy
@@ -163,16 +165,16 @@ def _contents(
     for part, target in zip(parts, _targets(source.path, output, list(parts)), strict=True):
         file = source
         if part != source.path:
-            file = Source.load(part, may_be_blank=True) if part.exists() else Source(part, "")
-        contents[target] = file.grown(parts[part])
+            file = TextFile.load(part, may_be_blank=True) if part.exists() else TextFile(part, "")
+        contents[target] = file.apply(parts[part])
     if wanted:
         grown = dict(zip((part.name for part in parts), contents.values(), strict=True))
         _refuse_unlike(source, format, old, expanded, grown)
     return contents
 
 
-def _refuse_changes(source: Source, format: Format, wanted: Mapping[str, str]) -> None:
-    for what in sorted(wanted.keys() - format.changeable(source)):
+def _refuse_changes(source: TextFile, format: Format, wanted: Mapping[str, str]) -> None:
+    for what in sorted(wanted.keys() - format.supported_changes(source)):
         name, suffix = source.path.name, _CHANGEABLE.get(format.NAME, ".json")
         message = f"no place for {what} of what is there, short of writing it anew ({format.NAME})"
         other = source.path.with_suffix(suffix).name
@@ -181,7 +183,7 @@ def _refuse_changes(source: Source, format: Format, wanted: Mapping[str, str]) -
 
 
 def _refuse_unlike(
-    source: Source,
+    source: TextFile,
     format: Format,
     old: Taxonomy,
     expanded: Taxonomy,
@@ -192,7 +194,7 @@ def _refuse_unlike(
         for name, content in grown.items():
             (Path(folder) / name).write_bytes(content)
         try:
-            copy = Source.load(Path(folder) / source.path.name, source.reading)
+            copy = TextFile.load(Path(folder) / source.path.name, source.options)
             found = format.read(copy).taxonomy
         except FormatError as error:
             raise FormatError(source.path, f"with these changes: {error.message}") from None

@@ -7,32 +7,32 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.builder import Document, Draft, Note
+from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Copy, Insertions, Target, renamed
-from taxoexpan.formats.text_file import Insertion, Source
-from taxoexpan.taxonomy import Additions, Shift, Taxonomy
+from taxoexpan.formats.text_file import Insertion, TextFile
+from taxoexpan.taxonomy import Additions, Move, Taxonomy
 
 NAME = "terms"
 ABOUT = "NAME.terms (id⇥name) beside NAME.taxo (parent id⇥child id)"
 
 
 SUFFIXES = (".terms", ".taxo")
-LACKS: tuple[str, ...] = ()
+NOT_INSERTED: tuple[str, ...] = ()
 
 _BREAKS = re.compile(r"[\t\n\r]+")
 _BYTE_ORDER_MARK = re.compile(r"^[\s\ufeff]+")
 
 
-def recognises(source: Source) -> bool:
+def can_read(source: TextFile) -> bool:
     """Whether the name says so; the content of a `.terms` file could be any table."""
     return source.path.suffix in SUFFIXES
 
 
-def read(source: Source) -> Document:
+def read(source: TextFile) -> ParsedTaxonomy:
     """Read both files, given either."""
     terms, taxo = files(source.path)
-    draft = Draft(terms, relation_path=taxo)
-    draft.ids, draft.labels, draft.lines = _columns(Source.load(terms), "id<TAB>name")
+    draft = TaxonomyBuilder(terms, relation_path=taxo)
+    draft.ids, draft.labels, draft.lines = _columns(TextFile.load(terms), "id<TAB>name")
     columns = _columns(_relations(taxo), "parent id<TAB>child id")
     draft.parents, draft.children, draft.relation_lines = columns
     if not taxo.exists():
@@ -40,15 +40,15 @@ def read(source: Source) -> Document:
     return draft.finish()
 
 
-def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
+def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
     """The lines to append to each of the two files; where a child moves, its line changes."""
     terms, taxo = files(source.path)
     names = [f"{_cell(terms, c.id)}\t{_cell(terms, c.label)}" for c in additions.concepts]
     pairs = [f"{parent}\t{child}" for parent, child in additions.relations]
     relations = _relations(taxo)
     return {
-        terms: Source.load(terms).appended(names),
-        taxo: [*_moved(relations, additions.moves), *relations.appended(pairs)],
+        terms: TextFile.load(terms).append(names),
+        taxo: [*_moved(relations, additions.moves), *relations.append(pairs)],
     }
 
 
@@ -64,12 +64,12 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     return Copy({terms: "".join(names), taxo: "".join(pairs)}, ids)
 
 
-def holds(source: Source) -> frozenset[str]:
+def supported_fields(source: TextFile) -> frozenset[str]:
     """Names have ids here, and nothing else."""
     return frozenset({"ids", "labels"})
 
 
-def changeable(source: Source) -> frozenset[str]:
+def supported_changes(source: TextFile) -> frozenset[str]:
     """A relation is a line of its own."""
     return frozenset({"moves"})
 
@@ -79,14 +79,14 @@ def files(path: Path) -> tuple[Path, Path]:
     return path.with_suffix(".terms"), path.with_suffix(".taxo")
 
 
-def _relations(taxo: Path) -> Source:
+def _relations(taxo: Path) -> TextFile:
     """The file of relations; a taxonomy that has none yet may have none."""
-    return Source.load(taxo, may_be_blank=True) if taxo.exists() else Source(taxo, "")
+    return TextFile.load(taxo, may_be_blank=True) if taxo.exists() else TextFile(taxo, "")
 
 
-def _moved(source: Source, moves: Sequence[Shift]) -> Iterator[Insertion]:
+def _moved(source: TextFile, moves: Sequence[Move]) -> Iterator[Insertion]:
     """The new parent's id in every line of a relation that gives way."""
-    joined = {(shift.left, shift.child): shift.joined for shift in moves}
+    joined = {(shift.old_parent, shift.child): shift.new_parent for shift in moves}
     rows = zip(*_columns(source, "parent id<TAB>child id"), strict=True) if joined else ()
     for parent, child, number in rows:
         if (parent, child) in joined:
@@ -95,7 +95,7 @@ def _moved(source: Source, moves: Sequence[Shift]) -> Iterator[Insertion]:
             yield Insertion(offset, joined[parent, child], parent)
 
 
-def _columns(source: Source, shape: str) -> tuple[list[str], list[str], Sequence[int]]:
+def _columns(source: TextFile, shape: str) -> tuple[list[str], list[str], Sequence[int]]:
     """Both columns of a file and the line of each row; blank lines are passed over."""
     lines: Sequence[int] = range(1, len(source.lines) + 1)
     if not all(map(str.strip, source.lines)):

@@ -20,14 +20,14 @@ _FOREIGN_MARKS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadOptions:
     """What the user says of a file: the language of its labels, and whether instances count."""
 
     language: str | None = None
     instances: bool = False
 
 
-AS_IT_IS = Reading()
+DEFAULT_OPTIONS = ReadOptions()
 """Nothing said: the file's main language, and no instances."""
 
 
@@ -41,24 +41,26 @@ class Insertion:
 
     offset: int
     text: str
-    instead_of: str = ""
+    replaced: str = ""
 
 
 @dataclass(frozen=True)
-class Source:
+class TextFile:
     """The text of one file without its byte order mark; a directory's is blank."""
 
     path: Path
     text: str
-    reading: Reading = AS_IT_IS
-    mark: bytes = b""
+    options: ReadOptions = DEFAULT_OPTIONS
+    bom: bytes = b""
 
     @classmethod
-    def load(cls, path: Path, reading: Reading = AS_IT_IS, may_be_blank: bool = False) -> Source:
+    def load(
+        cls, path: Path, options: ReadOptions = DEFAULT_OPTIONS, may_be_blank: bool = False
+    ) -> TextFile:
         """Read a UTF-8 file, or say what is wrong with it and how to mend it."""
         content = read_bytes(path)
-        mark = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
-        source = cls(path, _decode(path, content), reading, mark)
+        bom = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
+        source = cls(path, _decode(path, content), options, bom)
         if not may_be_blank and not source.text.strip():
             raise FormatError(path, "the file is empty; it needs at least one concept")
         return source
@@ -77,7 +79,7 @@ class Source:
         first, found, _ = self.text.partition("\n")
         return "\r\n" if found and first.endswith("\r") else "\n"
 
-    def appended(self, lines: Sequence[str]) -> list[Insertion]:
+    def append(self, lines: Sequence[str]) -> list[Insertion]:
         """These lines after the last one, in the file's own line end."""
         if not lines:
             return []
@@ -85,17 +87,17 @@ class Source:
         text = start + "".join(line + self.newline for line in lines)
         return [Insertion(len(self.text), text)]
 
-    def grown(self, insertions: Iterable[Insertion]) -> bytes:
+    def apply(self, insertions: Iterable[Insertion]) -> bytes:
         """The file's bytes with every insertion in its place."""
         pieces, done = [], 0
-        for one in sorted(insertions, key=lambda one: (one.offset, len(one.instead_of))):
-            if one.offset < done or not self.text.startswith(one.instead_of, one.offset):
+        for one in sorted(insertions, key=lambda one: (one.offset, len(one.replaced))):
+            if one.offset < done or not self.text.startswith(one.replaced, one.offset):
                 line = self.line_at(one.offset)
-                message = f"{one.instead_of!r} is told twice here, or with other spaces"
+                message = f"{one.replaced!r} is told twice here, or with other spaces"
                 raise FormatError(self.path, f"{message}; leave out the move, or tidy up", line)
             pieces += [self.text[done : one.offset], one.text]
-            done = one.offset + len(one.instead_of)
-        return self.mark + "".join([*pieces, self.text[done:]]).encode("utf-8")
+            done = one.offset + len(one.replaced)
+        return self.bom + "".join([*pieces, self.text[done:]]).encode("utf-8")
 
     @cached_property
     def starts(self) -> list[int]:

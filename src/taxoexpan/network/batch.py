@@ -20,7 +20,7 @@ class TrainingBatch:
     row among the siblings of that egonet, or -1 where it was not drawn, so that it can be left out;
     `blocked` [2, K] are the pairs (row among the A or N, query) that are no negatives: a parent, a
     descendant, or the query itself. `mentions` [3, M] are the pairs (anchor, query)
-    of which the query mentions the anchor, and how (`mentions.KINDS`).
+    of which the query mentions the anchor, and how (`MentionKind`).
     """
 
     queries: torch.Tensor

@@ -13,7 +13,8 @@ import numpy as np
 import torch
 
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices, ranges
+from taxoexpan.taxonomy.adjacency import ranges
+from taxoexpan.taxonomy.arrays import Indices
 
 
 class Position(IntEnum):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from taxoexpan.features.mentions import KINDS
+from taxoexpan.features.mentions import MentionKind
 
 PAIRS = 8_000_000
 """Hidden units of pairs that an MLP holds at a time while it ranks."""
@@ -180,7 +180,7 @@ MATCHES: dict[str, type[Match]] = {
 class MentionBonus(nn.Module):
     """What is added to the score of an anchor that the query mentions, by how it does.
 
-    The paper's binary feature (Section 5.2.3), with a number for each of `mentions.KINDS`.
+    The paper's binary feature (Section 5.2.3), with a number for each of `MentionKind`.
     """
 
     reach = 10.0
@@ -188,7 +188,7 @@ class MentionBonus(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.zeros(len(KINDS)))
+        self.weight = nn.Parameter(torch.zeros(len(MentionKind)))
 
     def reset(self) -> None:
         """Begin without any."""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from taxoexpan.config import Configuration, pick
+from taxoexpan.config import Config, pick
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.dropout import drop
@@ -22,23 +22,25 @@ from taxoexpan.network.readout import READOUTS
 class MatchingNetwork(nn.Module):
     """Layers of propagation, a readout and a match (Section 4.2), chosen by their names."""
 
-    def __init__(self, configuration: Configuration, dimension: int) -> None:
+    def __init__(self, config: Config, dimension: int) -> None:
         super().__init__()
-        c = configuration
+        c = config
         self.dropout, self.query_dropout = c.dropout, c.query_dropout
         kind, positions = pick("propagation", c.propagation, PROPAGATIONS)
-        position = c.position if positions else 0
-        inputs = [dimension] + [c.hidden * c.heads] * c.layers
-        self.hidden = nn.ModuleList(kind(i, c.hidden, c.heads, position) for i in inputs[:-1])
-        self.output = kind(inputs[-1], c.output, c.output_heads, position)
+        position = c.position_dim if positions else 0
+        inputs = [dimension] + [c.hidden_dim * c.num_heads] * c.num_layers
+        self.hidden = nn.ModuleList(
+            kind(i, c.hidden_dim, c.num_heads, position) for i in inputs[:-1]
+        )
+        self.output = kind(inputs[-1], c.embedding_dim, c.num_output_heads, position)
         for layer in self._layers():
             layer.message_dropout = c.attention_dropout
-            layer.position_length = c.position_length
+            layer.position_norm = c.position_norm
         self.readout = pick("readout", c.readout, READOUTS)()
         match = pick("matching", c.matching, MATCHES)
-        self.match = match(self.readout.blocks, c.output, dimension, c.hidden)
-        self.fusion = FusionHead(c.fusion) if c.fusion else None
-        self.mentions = MentionBonus() if c.mentions == "yes" else None
+        self.match = match(self.readout.blocks, c.embedding_dim, dimension, c.hidden_dim)
+        self.fusion = FusionHead(c.fusion_dim) if c.fusion_dim else None
+        self.mentions = MentionBonus() if c.use_mentions else None
         self.criterion = pick("loss", c.loss, LOSSES)
 
     def reset(self, generator: torch.Generator) -> None:

@@ -39,7 +39,7 @@ class Layer(nn.Module, ABC):
         super().__init__()
         self.inputs, self.size, self.heads = inputs, size, heads
         self.message_dropout = 0.0
-        self.position_length = 1.0
+        self.position_norm = 1.0
         self.weight = nn.Parameter(torch.empty(heads * size, inputs))
         self.register_parameter("position", None)
         self.register_parameter("position_weight", None)
@@ -56,7 +56,7 @@ class Layer(nn.Module, ABC):
             if weight is not None:
                 nn.init.xavier_normal_(weight, gain=2**0.5, generator=generator)
         if self.position is not None:
-            deviation = self.position_length / self.position.shape[1] ** 0.5
+            deviation = self.position_norm / self.position.shape[1] ** 0.5
             nn.init.normal_(self.position, std=deviation, generator=generator)
         if self.bias is not None:
             nn.init.zeros_(self.bias)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.taxonomy import Concept
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 MAX_SCORES = 16_000_000
 """Scores of pairs of an anchor and a query that are held in memory at a time."""

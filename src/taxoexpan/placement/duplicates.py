@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from taxoexpan.placement.regression import Floats, logistic
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.names import normalize_name
 
 Vectors = NDArray[np.float32]
 Embed = Callable[[Sequence[Concept]], Vectors]
@@ -132,7 +132,7 @@ def likeness(one: str, other: str) -> float:
 def distinct_names(concept: Concept) -> tuple[str, ...]:
     """The names of a concept that differ in more than case, spaces and hyphens."""
     names = (concept.label, *concept.synonyms)
-    return tuple({fold_name(name): name for name in reversed(names)}.values())[::-1]
+    return tuple({normalize_name(name): name for name in reversed(names)}.values())[::-1]
 
 
 def _torn(concept: Concept, dice: np.random.Generator) -> tuple[Concept, Concept]:
@@ -146,5 +146,5 @@ def _torn(concept: Concept, dice: np.random.Generator) -> tuple[Concept, Concept
 
 def _threes(name: str) -> set[str]:
     """All threes of neighbouring letters of a name, its ends among them."""
-    text = f"  {fold_name(name)} "
+    text = f"  {normalize_name(name)} "
     return {text[start : start + 3] for start in range(len(text) - 2)}

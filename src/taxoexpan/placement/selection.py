@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from taxoexpan.errors import ConfigurationError, TaxonomyError
 from taxoexpan.placement.suggestions import INSERT, MERGE, NO_PLACE, Suggestion
-from taxoexpan.taxonomy import Additions, Concept, Shift, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.ids import with_ids
 from taxoexpan.taxonomy.known_names import known_names
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 
 def choose(
@@ -68,7 +68,7 @@ def _rooted(chosen: Sequence[Suggestion], asked: Collection[str]) -> list[Sugges
     return left
 
 
-def _moves_of(chosen: Sequence[Suggestion]) -> tuple[Shift, ...]:
+def _moves_of(chosen: Sequence[Suggestion]) -> tuple[Move, ...]:
     """What the inserts would move, in the order in which it is to be considered.
 
     Where two claim one child, a person's own comes first, then the longer name, since it says
@@ -76,7 +76,7 @@ def _moves_of(chosen: Sequence[Suggestion]) -> tuple[Shift, ...]:
     """
 
     def urgency(insert: Suggestion) -> tuple[object, ...]:
-        name = fold_name(insert.query.label)
+        name = normalize_name(insert.query.label)
         ids = (name, insert.query.id, insert.parent.id)
         return (
             bool(insert.rank),
@@ -87,7 +87,7 @@ def _moves_of(chosen: Sequence[Suggestion]) -> tuple[Shift, ...]:
         )
 
     inserts = sorted((s for s in chosen if s.kind == INSERT), key=urgency)
-    shifts = (Shift(id, s.parent.id, s.query.id) for s in inserts for id in sorted(s.moves))
+    shifts = (Move(id, s.parent.id, s.query.id) for s in inserts for id in sorted(s.moves))
     return tuple(dict.fromkeys(shifts))
 
 
@@ -99,7 +99,13 @@ def _names_of(alike: Sequence[Suggestion]) -> tuple[tuple[str, str], ...]:
 
     def urgency(merge: Suggestion) -> tuple[object, ...]:
         name = merge.query.label
-        return bool(merge.rank), -merge.confidence_or_score, fold_name(name), merge.parent.id, name
+        return (
+            bool(merge.rank),
+            -merge.confidence_or_score,
+            normalize_name(name),
+            merge.parent.id,
+            name,
+        )
 
     ordered = sorted(alike, key=urgency)
     names = ((s.parent.id, n) for s in ordered for n in (s.query.label, *s.query.synonyms))
@@ -163,7 +169,7 @@ def keep_new(
                 f"the id {concept.id!r} of the new concept {concept.label!r} belongs to {label!r} "
                 "in the taxonomy; suggest again, or change the query_id"
             )
-        index = taxonomy.index(concept.id) if known else names.get(fold_name(concept.label))
+        index = taxonomy.index(concept.id) if known else names.get(normalize_name(concept.label))
         if index is None:
             new.append(concept)
         else:
@@ -176,7 +182,7 @@ def keep_new(
                 "suggestions made for another one? If its row was taken out, take this out too"
             )
     relations = [(parent, child) for parent, child in additions.relations if child in ids]
-    moves = [shift for shift in additions.moves if shift.joined in ids]
+    moves = [shift for shift in additions.moves if shift.new_parent in ids]
     kept = replace(additions, concepts=tuple(new), relations=tuple(relations), moves=tuple(moves))
     return kept, present
 
@@ -226,12 +232,12 @@ def validate_additions(taxonomy: Taxonomy, additions: Additions) -> ValidatedAdd
 
 def _settle_moves(
     taxonomy: Taxonomy, additions: Additions, labels: Mapping[str, str]
-) -> tuple[list[Shift], list[tuple[Shift, str]]]:
+) -> tuple[list[Move], list[tuple[Move, str]]]:
     """The moves that are safe one after the other, and the others with a reason."""
     above: dict[str, list[str]] = {concept.id: [] for concept in additions.concepts}
     for parent, child in additions.relations:
         above.setdefault(child, []).append(parent)
-    moves: dict[str, Shift] = {}
+    moves: dict[str, Move] = {}
     refused = []
     for shift in additions.moves:
         child, left, joined = shift
@@ -240,7 +246,7 @@ def _settle_moves(
         if left not in taxonomy.parents(child):
             refused.append((shift, "it is not under that"))
         elif child in moves:
-            other = moves[child].joined
+            other = moves[child].new_parent
             kept = ", and keeps this parent; take that relation out by hand" * (other == joined)
             refused.append((shift, f"it moves below {labels.get(other, other)!r} already{kept}"))
         elif child in _ancestors(taxonomy, above, joined):
@@ -272,15 +278,17 @@ def _settle_names(
         return [], []
     owners = {name: taxonomy.labels[index] for name, index in known_names(taxonomy).items()}
     for concept in additions.concepts:
-        owners |= {fold_name(name): concept.label for name in (concept.label, *concept.synonyms)}
+        owners |= {
+            normalize_name(name): concept.label for name in (concept.label, *concept.synonyms)
+        }
     synonyms, left_out = [], []
     for id, name in additions.synonyms:
         if id not in taxonomy:
             raise TaxonomyError(f"{id!r}, of which {name!r} is to be another name, {_OTHER}")
-        if fold_name(name) in owners:
-            owner = owners[fold_name(name)]
+        if normalize_name(name) in owners:
+            owner = owners[normalize_name(name)]
             left_out.append(f"{name!r} is not added as another name: it is one of {owner!r}")
         else:
-            owners[fold_name(name)] = taxonomy.concept(id).label
+            owners[normalize_name(name)] = taxonomy.concept(id).label
             synonyms.append((id, name))
     return synonyms, left_out

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.tables.table_file import csv_of, guess_delimiter, read_cells
-from taxoexpan.formats.text_file import Source
+from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 COLUMNS = (
@@ -89,7 +89,7 @@ def read_suggestions(path: Path, movable: Taxonomy | None = None) -> list[Sugges
 
     A query that a person has added may have a blank id. What is to move must be `movable`.
     """
-    source = Source.load(path)
+    source = TextFile.load(path)
     # A spreadsheet may have saved it with semicolons, and numbers with a comma.
     cells = read_cells(source, guess_delimiter(path, source.lines[0]))
     _, header = next(cells, (1, []))

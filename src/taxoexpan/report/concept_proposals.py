@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from taxoexpan.explain import Evidence
 from taxoexpan.placement.suggestions import ALSO, INSERT, MERGE, NO_PLACE, Suggestion
-from taxoexpan.taxonomy import Concept, Shift
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy import Concept, Move
+from taxoexpan.taxonomy.names import normalize_name
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Proposal:
 def proposals_of(
     suggestions: Iterable[Suggestion],
     evidence: Sequence[Evidence],
-    moves: Iterable[Shift] = (),
+    moves: Iterable[Move] = (),
 ) -> list[Proposal]:
     """A proposal for each query, in the order of the queries, with what was moved below it."""
     ranked: dict[str, list[Suggestion]] = {}
@@ -68,7 +68,7 @@ def proposals_of(
     reasons = {each.query.id: each for each in evidence}
     moved: dict[str, set[str]] = {}
     for shift in moves:
-        moved.setdefault(shift.joined, set()).add(shift.child)
+        moved.setdefault(shift.new_parent, set()).add(shift.child)
     return [
         Proposal(tuple(group), reasons.get(id), frozenset(moved.get(id, ())))
         for id, group in ranked.items()
@@ -80,6 +80,6 @@ def told_apart(suggestion: Suggestion, other: Suggestion) -> str:
     label, path = suggestion.parent.label, suggestion.path
     if suggestion.kind == MERGE:
         return f"another name of {label}"
-    if fold_name(label) != fold_name(other.parent.label) or other.kind == MERGE:
+    if normalize_name(label) != normalize_name(other.parent.label) or other.kind == MERGE:
         return label
     return f"{label} (under {path[-2]})" if len(path) > 1 else f"{label} (at the top)"

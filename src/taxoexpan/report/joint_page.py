@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from taxoexpan.phrasing import colophon, counted, percent
+from taxoexpan.phrasing import colophon, percent, pluralize
 from taxoexpan.placement.selection import choose
 from taxoexpan.placement.suggestions import Suggestion
 from taxoexpan.report.html import (
@@ -59,7 +59,7 @@ def together_page(
         sections += [Text("How to read this", READING), _table(grown, suggestions, new, added)]
     if present:
         sections.append(already_there(taxonomy, present))
-    told = f"{counted(len(suggestions), 'new concept')} placed together"
+    told = f"{pluralize(len(suggestions), 'new concept')} placed together"
     about_it = f"{told} in a taxonomy of {len(taxonomy):,} concepts"
     return Page(title, about_it, sections, colophon(made))
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from taxoexpan.explain import Evidence
-from taxoexpan.phrasing import colophon, counted, percent
+from taxoexpan.phrasing import colophon, percent, pluralize
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.suggestions import Suggestion
 from taxoexpan.report.concept_proposals import Proposal, proposals_of, told_apart
@@ -58,7 +58,9 @@ def suggestions_page(
         ]
     if present:
         sections.append(already_there(taxonomy, present))
-    told = f"{counted(len(proposals), 'new concept')} for a taxonomy of {len(taxonomy):,} concepts"
+    told = (
+        f"{pluralize(len(proposals), 'new concept')} for a taxonomy of {len(taxonomy):,} concepts"
+    )
     return Page(title, told, sections, colophon(made))
 
 
@@ -81,7 +83,7 @@ def _key_figures(
     remarks = [already_told(present)] if present else []
     if added is not None:
         remarks.insert(0, f"{len(added.concepts):,} of them added")
-        moved = f"{counted(len(added.moves), 'known concept')} moved below them"
+        moved = f"{pluralize(len(added.moves), 'known concept')} moved below them"
         remarks += [moved] if added.moves else []
     shown = [Figure("New concepts", len(proposals), "; ".join(remarks))]
     if not proposals:

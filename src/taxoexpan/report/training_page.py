@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from taxoexpan.config import Configuration, load_preset
+from taxoexpan.config import Config, load_preset
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import colophon, listed, percent
 from taxoexpan.report.html import Chart, Figure, Figures, Page, Picture, Section, Text, training
@@ -61,7 +61,7 @@ def _duration(seconds: float) -> str:
 
 def _made_from(model: TaxoExpan) -> list[str]:
     """The settings and the machine, in words."""
-    record, c = model.training, model.configuration
+    record, c = model.training, model.config
     versions = [f"{name} {number}" for name, number in record["versions"].items()]
     return [
         f"Preset {model.preset}{_changes(model.preset, c)}, seed {model.seed}; vectors by "
@@ -71,9 +71,9 @@ def _made_from(model: TaxoExpan) -> list[str]:
     ]
 
 
-def _changes(preset: str, configuration: Configuration) -> str:
+def _changes(preset: str, config: Config) -> str:
     """The settings that are not the preset's; the vectors are told apart from them."""
-    usual, own = asdict(load_preset(preset)), asdict(configuration)
+    usual, own = asdict(load_preset(preset)), asdict(config)
     changed = [f"{n} {own[n]}" for n in own if own[n] != usual[n] and n != "features"]
     return f" with {listed(changed)}" if changed else ""
 

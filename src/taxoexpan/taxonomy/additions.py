@@ -19,12 +19,12 @@ class Provenance:
     scores: Mapping[tuple[str, str], float]
 
 
-class Shift(NamedTuple):
+class Move(NamedTuple):
     """A child that leaves a parent for a new concept below it, by their ids; others stay."""
 
     child: str
-    left: str
-    joined: str
+    old_parent: str
+    new_parent: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Additions:
     concepts: Sequence[Concept]
     relations: Sequence[tuple[str, str]]
     provenance: Provenance | None = None
-    moves: Sequence[Shift] = ()
+    moves: Sequence[Move] = ()
     synonyms: Sequence[tuple[str, str]] = ()
 
     @property

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Indices = NDArray[np.int64]
+from taxoexpan.taxonomy.arrays import Indices
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,12 +18,12 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class ParentChange:
     """A concept that both taxonomies have, with the parents it lost and those it gained."""
 
     concept: Concept
-    left: tuple[str, ...]
-    joined: tuple[str, ...]
+    removed_parents: tuple[str, ...]
+    added_parents: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Difference:
         return [change for change in self.changed if change.old.label == change.new.label]
 
     @cached_property
-    def moved(self) -> list[Move]:
+    def moved(self) -> list[ParentChange]:
         """Concepts that both have, with other parents."""
         left: dict[str, list[str]] = {}
         joined: dict[str, list[str]] = {}
@@ -77,7 +77,7 @@ class Difference:
                 if child in self.old and child in self.new:
                     changes.setdefault(child, []).append(parent)
         return [
-            Move(self.new.concept(id), tuple(left.get(id, ())), tuple(joined.get(id, ())))
+            ParentChange(self.new.concept(id), tuple(left.get(id, ())), tuple(joined.get(id, ())))
             for id in {**left, **joined}
         ]
 

@@ -11,7 +11,7 @@ from itertools import chain, count, islice
 from uuid import NAMESPACE_URL, uuid5
 
 from taxoexpan.taxonomy.concept import Concept
-from taxoexpan.taxonomy.names import _GAPS, fold_name
+from taxoexpan.taxonomy.names import _GAPS, normalize_name
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 _UUID = re.compile(r"(?P<stem>.*?)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -99,7 +99,7 @@ def apart(names: Sequence[str]) -> list[str]:
 
 def slug(label: str) -> str:
     """A label as one word of letters, digits and hyphens."""
-    kept = "".join(c if _in_slug(c) else " " for c in fold_name(label))
+    kept = "".join(c if _in_slug(c) else " " for c in normalize_name(label))
     return "-".join(kept.split()) or "concept"
 
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from taxoexpan.errors import TaxonomyError
 from taxoexpan.taxonomy.concept import Concept
 from taxoexpan.taxonomy.ids import with_ids
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 
 @dataclass(frozen=True)
-class Screening:
+class FilteredConcepts:
     """New concepts, those that the taxonomy has already, and those that the list repeats."""
 
     new: tuple[Concept, ...]
@@ -21,7 +21,7 @@ class Screening:
     repeated: tuple[Concept, ...]
 
 
-def screen(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Screening:
+def filter_known_names(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> FilteredConcepts:
     """Sort out known names, and give every new concept an id.
 
     A name is known when it is a label or a synonym, whatever its case, spaces and hyphens. Two
@@ -34,7 +34,7 @@ def screen(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Screening:
     seen: set[tuple[str, str]] = set()
     without_id: set[str] = set()
     for concept in concepts:
-        name = fold_name(concept.label)
+        name = normalize_name(concept.label)
         if name in known:
             present.append((concept, taxonomy.concept_at(known[name])))
         elif name in without_id or (name, concept.id) in seen:
@@ -45,7 +45,7 @@ def screen(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Screening:
             if not concept.id:
                 without_id.add(name)
     _refuse_taken_ids(taxonomy, new)
-    return Screening(tuple(with_ids(taxonomy, new)), tuple(present), tuple(repeated))
+    return FilteredConcepts(tuple(with_ids(taxonomy, new)), tuple(present), tuple(repeated))
 
 
 def known_names(taxonomy: Taxonomy) -> dict[str, int]:
@@ -55,8 +55,8 @@ def known_names(taxonomy: Taxonomy) -> dict[str, int]:
     """
     known: dict[str, int] = {}
     for others in (taxonomy.foreign_names, taxonomy.synonyms):
-        known.update((fold_name(name), i) for i, names in others.items() for name in names)
-    known.update((fold_name(label), index) for index, label in enumerate(taxonomy.labels))
+        known.update((normalize_name(name), i) for i, names in others.items() for name in names)
+    known.update((normalize_name(label), index) for index, label in enumerate(taxonomy.labels))
     known.pop("", None)
     return known
 

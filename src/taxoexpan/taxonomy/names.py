@@ -11,14 +11,14 @@ from taxoexpan.taxonomy.english import singular
 _GAPS = re.compile(r"[\s\-_\u00ad\u2010-\u2015\u2212]+")
 
 
-def fold_name(name: str) -> str:
+def normalize_name(name: str) -> str:
     """A name without its case, and with every run of spaces and hyphens as one space."""
     return _GAPS.sub(" ", unicodedata.normalize("NFKC", name).casefold()).strip()
 
 
 def name_key(name: str) -> str:
     """What names are found by: without case, and without the plural of the last word."""
-    return _joined(fold_name(name).split())
+    return _joined(normalize_name(name).split())
 
 
 def _joined(words: Sequence[str]) -> str:

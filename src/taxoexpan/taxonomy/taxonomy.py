@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from taxoexpan.errors import CycleError, TaxonomyError
 from taxoexpan.taxonomy.additions import Additions
-from taxoexpan.taxonomy.adjacency import Adjacency, Indices
+from taxoexpan.taxonomy.adjacency import Adjacency
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.concept import Concept
 
 
@@ -83,9 +84,9 @@ class Taxonomy:
         WordNet's instance hypernyms as relations too.
         """
         from taxoexpan.formats.taxonomy_file import read
-        from taxoexpan.formats.text_file import Reading
+        from taxoexpan.formats.text_file import ReadOptions
 
-        return read(Path(path), format, Reading(language, instances)).taxonomy
+        return read(Path(path), format, ReadOptions(language, instances)).taxonomy
 
     def _fill(
         self,
@@ -284,7 +285,7 @@ class Taxonomy:
         )
 
     @cached_property
-    def in_force(self) -> Taxonomy:
+    def active(self) -> Taxonomy:
         """The same taxonomy without its deprecated concepts."""
         return self.without([self.ids[i] for i in self.deprecated]) if self.deprecated else self
 
@@ -293,7 +294,7 @@ class Taxonomy:
 
         Where a child moves, its new parent takes the place of the old one.
         """
-        moved = {(shift.left, shift.child): shift.joined for shift in additions.moves}
+        moved = {(shift.old_parent, shift.child): shift.new_parent for shift in additions.moves}
         placed = set(additions.relations)
         for child, left, joined in additions.moves:
             if left not in self.parents(child) or (left, joined) not in placed:

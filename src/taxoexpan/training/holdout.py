@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def hold_out(taxonomy: Taxonomy, ids: Sequence[str], remaining: Taxonomy | None 
     return Holdout(remaining, tuple(queries), tuple(parents))
 
 
-def mask_leaves(taxonomy: Taxonomy, share: float, most: int, seed: int) -> Holdout:
+def hold_out_leaves(taxonomy: Taxonomy, share: float, most: int, seed: int) -> Holdout:
     """Hold out a random share of the leaves that have a parent, and never more than `most`."""
     leaves = np.flatnonzero((taxonomy.children_of.degrees == 0) & (taxonomy.parents_of.degrees > 0))
     count = min(int(len(leaves) * share), most)
@@ -43,7 +43,7 @@ def mask_leaves(taxonomy: Taxonomy, share: float, most: int, seed: int) -> Holdo
     return hold_out(taxonomy, [taxonomy.ids[i] for i in np.sort(chosen)])
 
 
-def mask_growth(taxonomy: Taxonomy, share: float, most: int, seed: int) -> Holdout:
+def hold_out_growth(taxonomy: Taxonomy, share: float, most: int, seed: int) -> Holdout:
     """Hold out so many leaves, in the way that taxonomies grow: half loose, half whole families.
 
     A family is all children of a concept, where these are leaves. Of what real taxonomies add,
@@ -68,5 +68,5 @@ def mask_growth(taxonomy: Taxonomy, share: float, most: int, seed: int) -> Holdo
     return hold_out(taxonomy, [taxonomy.ids[i] for i in held])
 
 
-MASKS = {"leaves": mask_leaves, "growth": mask_growth}
+HOLDOUTS = {"leaves": hold_out_leaves, "growth": hold_out_growth}
 """What is masked for validation, by the setting of that name."""

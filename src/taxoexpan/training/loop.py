@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from taxoexpan.config import Configuration
+from taxoexpan.config import Config
 from taxoexpan.device import quick_products
 from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.batch import TrainingBatch
@@ -25,8 +25,8 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.training.checkpoint import Checkpoint, State
 from taxoexpan.training.metrics import Metrics
-from taxoexpan.training.sampling import Supervision
-from taxoexpan.training.tensorboard import Board
+from taxoexpan.training.sampling import TrainingSampler
+from taxoexpan.training.tensorboard import TensorBoardWriter
 
 Validate = Callable[[MatchingNetwork], Metrics]
 
@@ -58,12 +58,12 @@ class History:
 
 
 @dataclass(frozen=True)
-class Report:
+class TrainingLog:
     """How a training tells what it does: on the screen, in lines of JSON, on TensorBoard."""
 
     progress: bool = False
     log: Path | None = None
-    board: Board | None = None
+    board: TensorBoardWriter | None = None
 
     def tell(self, epoch: Epoch, better: bool) -> None:
         """Tell of an epoch that is done."""
@@ -81,16 +81,16 @@ class Report:
             self.board.close()
 
 
-SILENT = Report()
+SILENT = TrainingLog()
 
 
 def train(
     network: MatchingNetwork,
     features: ConceptVectors,
-    supervision: Supervision,
+    sampler: TrainingSampler,
     validate: Validate | None,
-    configuration: Configuration,
-    report: Report = SILENT,
+    config: Config,
+    report: TrainingLog = SILENT,
     checkpoint: Checkpoint | None = None,
 ) -> History:
     """Train until validation stops getting better, and leave the best weights in the network.
@@ -98,7 +98,7 @@ def train(
     Ctrl-C ends the training after the best epoch so far; without a finished epoch it is passed on.
     Where the checkpoint's file is there, the training goes on from it, on a CPU bit for bit.
     """
-    run = _Run(network, supervision, configuration)
+    run = _Run(network, sampler, config)
     if checkpoint is not None and checkpoint.path.exists():
         run.restore(checkpoint.load())
     try:
@@ -123,11 +123,9 @@ def train(
 class _Run:
     """A training between two epochs: weights, optimiser, the best so far, and the dice."""
 
-    def __init__(
-        self, network: MatchingNetwork, supervision: Supervision, configuration: Configuration
-    ) -> None:
-        c = configuration
-        self.network, self.supervision, self.configuration = network, supervision, c
+    def __init__(self, network: MatchingNetwork, sampler: TrainingSampler, config: Config) -> None:
+        c = config
+        self.network, self.sampler, self.config = network, sampler, c
         fused = next(network.parameters()).device.type in ("cpu", "cuda")
         self.optimizer = torch.optim.Adam(
             network.parameters(), c.learning_rate, amsgrad=True, fused=fused
@@ -151,8 +149,8 @@ class _Run:
 
     def is_done(self) -> bool:
         """Whether there are epochs enough, or it has been long enough since the best."""
-        patience = self.configuration.patience
-        return self.number >= self.configuration.epochs or (
+        patience = self.config.patience
+        return self.number >= self.config.epochs or (
             self.number - self.history.best >= patience and self.number > 0
         )
 
@@ -161,7 +159,7 @@ class _Run:
         rate = self.optimizer.param_groups[0]["lr"]
         epoch = Epoch(self.number + 1, loss, rate, validation, round(seconds, 3))
         self.history.epochs.append(epoch)
-        watched = _watched(epoch, self.configuration.monitor)
+        watched = _watched(epoch, self.config.monitor)
         self.scheduler.step(watched)
         better = watched < self.lowest
         if better:
@@ -196,7 +194,7 @@ class _Run:
                 "lowest": self.lowest,
                 "groups": optimizer["param_groups"],
                 "scheduler": self.scheduler.state_dict(),
-                "draws": self.supervision.generator.bit_generator.state,
+                "draws": self.sampler.generator.bit_generator.state,
                 "parts": self.parts,
             },
         )
@@ -212,7 +210,7 @@ class _Run:
             moments.setdefault(int(index), {})[moment] = tensor
         self.optimizer.load_state_dict({"state": moments, "param_groups": facts["groups"]})
         self.scheduler.load_state_dict(facts["scheduler"])
-        self.supervision.generator.bit_generator.state = facts["draws"]
+        self.sampler.generator.bit_generator.state = facts["draws"]
         torch.set_rng_state(tensors["dice"])
         self.history.epochs = [_epoch(told) for told in facts["epochs"]]
         self.history.best, self.lowest = facts["best"], facts["lowest"]
@@ -232,13 +230,13 @@ def _epoch(told: dict[str, Any]) -> Epoch:
 
 def _one_epoch(run: _Run, features: ConceptVectors, progress: bool) -> float:
     """Train on every relation once; the mean loss."""
-    supervision, number = run.supervision, run.number + 1
+    sampler, number = run.sampler, run.number + 1
     run.network.train()
     total = torch.zeros((), device=features.device)
     bar = tqdm(
-        supervision.epoch(features.device),
+        sampler.epoch(features.device),
         desc=f"epoch {number}",
-        total=supervision.batch_count,
+        total=sampler.batch_count,
         unit="batch",
         leave=False,
         disable=None if progress else True,
@@ -250,10 +248,10 @@ def _one_epoch(run: _Run, features: ConceptVectors, progress: bool) -> float:
         if not bar.disable and time.monotonic() - told > 1:
             bar.set_postfix(loss=f"{total.item() / step:.3f}", refresh=False)
             told = time.monotonic()
-    mean = total.item() / supervision.batch_count
+    mean = total.item() / sampler.batch_count
     if not math.isfinite(mean):
         mend = "train again with a lower learning rate or less dropout"
-        if run.configuration.matching == "bilinear-exp":
+        if run.config.matching == "bilinear-exp":
             mend += ", or with matching=bilinear, which takes the exp once"
         raise ModelError(f"the loss became {mean} in epoch {number}; {mend}")
     return mean
@@ -272,7 +270,7 @@ def _step(run: _Run, features: ConceptVectors, batch: TrainingBatch) -> Tensor:
             if run.parts >= len(batch.queries):
                 raise ModelError(
                     f"the memory of {features.device} is too small for a single query; train with "
-                    "a smaller network, or fewer anchors (negatives, drawn)"
+                    "a smaller network, or fewer anchors (negative_sampling, num_negatives)"
                 ) from None
         # Out of the handler, so that what failed has let go of its memory.
         run.halve()
@@ -302,7 +300,7 @@ def _watched(epoch: Epoch, monitor: str) -> float:
     """The figure that decides which epoch is best; lower is better."""
     if epoch.validation is None:
         return epoch.loss
-    return epoch.validation.mr if monitor == "mr" else -epoch.validation.reciprocal_rank
+    return epoch.validation.mr if monitor == "mean_rank" else -epoch.validation.reciprocal_rank
 
 
 def _figures(epoch: Epoch) -> dict[str, float]:

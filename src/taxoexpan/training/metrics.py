@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.errors import ConfigurationError, TaxoExpanError
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 Figure = Literal["mr", "hit_at_1", "hit_at_3", "hit_at_10", "mrr", "reciprocal_rank"]
 Averaging = Literal["fraction", "any", "pooled"]
@@ -34,7 +34,7 @@ class Metrics:
 
     `mr` is the mean rank; `hit_at_k` the mean share of a query's parents within the first k;
     `mrr` the paper's scaled reciprocal rank, 1 / ⌈rank / 10⌉; `reciprocal_rank` the plain one,
-    which still tells models apart where every parent is among the first ten. `metrics_of` can
+    which still tells models apart where every parent is among the first ten. `compute_metrics` can
     also average them otherwise.
     """
 
@@ -51,7 +51,7 @@ class Metrics:
         return asdict(self)
 
 
-def metrics_of(ranks: Sequence[NDArray[Any]], averaging: Averaging = "fraction") -> Metrics:
+def compute_metrics(ranks: Sequence[NDArray[Any]], averaging: Averaging = "fraction") -> Metrics:
     """The metrics of the ranks of every query's true parents, which begin at 1.
 
     With `fraction` every query counts once, and its parents share it, as in the published figures;

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from taxoexpan.config import Configuration
+from taxoexpan.config import Config
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.egonets import Egonets, build_egonets, draw_siblings
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 CPU = torch.device("cpu")
 
@@ -38,7 +38,7 @@ class _Shown:
         return np.where(self.places[found] == wanted, self.rows[found], -1)
 
 
-class Supervision:
+class TrainingSampler:
     """One training instance for every relation of a taxonomy (Section 4.3).
 
     Its negatives are `sampled`, each query's own as in the paper; `uniform`, drawn for a batch and
@@ -51,24 +51,24 @@ class Supervision:
     def __init__(
         self,
         taxonomy: Taxonomy,
-        configuration: Configuration,
+        config: Config,
         seed: int,
         mentions: Mentions | None = None,
     ) -> None:
         self.taxonomy = taxonomy
-        self.mentions = mentions if configuration.mentions == "yes" else None
-        self.batch_size = configuration.batch_size
-        self.negatives, self.drawn = configuration.negatives, configuration.drawn
-        self.siblings = configuration.siblings
-        self.childless = configuration.childless
+        self.mentions = mentions if config.use_mentions else None
+        self.batch_size = config.batch_size
+        self.negatives, self.drawn = config.negative_sampling, config.num_negatives
+        self.siblings = config.max_siblings
+        self.childless = config.hide_children_rate
         self.generator = np.random.default_rng(seed)
         # In the order of `children_of`, so that relation k is place k among all children.
         self.parents, self.children = taxonomy.children_of.of_many(np.arange(len(taxonomy)))
         self.instances = np.arange(len(self.parents))
-        if configuration.instances == "first-parents":
+        if config.instances == "first-parents":
             self.instances = np.flatnonzero(self.parents == self._first_parents()[self.children])
         self.candidates = np.arange(len(taxonomy))
-        if configuration.root_negatives == "no":
+        if config.root_negatives == "no":
             self.candidates = np.flatnonzero(taxonomy.parents_of.degrees > 0)
 
     @property

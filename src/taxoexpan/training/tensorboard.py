@@ -12,11 +12,11 @@ from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.files import refuse_overwriting
 
 
-class Board:
+class TensorBoardWriter:
     """A folder with the curves of one training; TensorBoard need not be installed otherwise."""
 
     def __init__(self, folder: Path) -> None:
-        refuse_board(folder)
+        check_tensorboard(folder)
         from torch.utils.tensorboard import SummaryWriter
 
         self._folder, self._begun = folder, False
@@ -54,7 +54,7 @@ class Board:
             raise FormatError(self._folder, message) from None
 
 
-def refuse_board(folder: Path) -> None:
+def check_tensorboard(folder: Path) -> None:
     """Refuse, before any work is done, what would fail later: no TensorBoard, or no such folder."""
     try:
         import torch.utils.tensorboard  # noqa: F401

@@ -24,12 +24,12 @@ from taxoexpan.curation.cleaning.reasons import Fold
 from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED, _identity
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError
 from taxoexpan.explain import moved_in_words, read_evidence
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 TRAINING = Training(seed=1, device="cpu", settings=SMALL)
 QUICK = Training(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
 # More than half of the leaves are held out, so that there are enough to learn how sure to be.
-SURE = Training(seed=1, device="cpu", settings={**SMALL, "epochs": 3, "validation_share": 0.6})
+SURE = Training(seed=1, device="cpu", settings={**SMALL, "epochs": 3, "validation_fraction": 0.6})
 MISPLACED = {"oat milk": "tea", "rye bread": "berry", "goat cheese": "soup", "red apple": "sauce"}
 
 
@@ -454,4 +454,4 @@ def test_a_row_tells_how_sure_it_is_of_both_places(kept: tuple[list[Doubt], Path
 def test_growth_is_not_rehearsed_where_loose_leaves_are_judged() -> None:
     with pytest.raises(ConfigurationError, match="leave out validation"):
         Training(settings={"validation": "growth"}).model()
-    assert Training().model().configuration.validation == "leaves"
+    assert Training().model().config.validation == "leaves"

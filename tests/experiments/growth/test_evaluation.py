@@ -19,7 +19,7 @@ from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.taxonomy import Concept
-from taxoexpan.training.metrics import Averaging, metrics_of, per_query
+from taxoexpan.training.metrics import Averaging, compute_metrics, per_query
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
 QUICK = {**SMALL, "epochs": 3}
@@ -119,16 +119,16 @@ def test_every_concept_in_force_is_an_anchor(growth: Growth) -> None:
     assert [r.tolist() for r in ranks["popular"]] == [[4.5], [8.0, 4.5], [4.5]]
 
 
-@pytest.mark.parametrize("mentioning", ["no", "yes"])
+@pytest.mark.parametrize("mentioning", [False, True])
 def test_taxoexpan_ranks_as_the_product_does(
-    growth: Growth, old: Taxonomy, mentioning: str
+    growth: Growth, old: Taxonomy, mentioning: bool
 ) -> None:
-    settings = {**QUICK, "mentions": mentioning}
+    settings = {**QUICK, "use_mentions": mentioning}
     method = make_method("taxoexpan", preset="best", **settings)
     (ranks,) = evaluate_growth(growth, {"taxoexpan": method}, StaticEncoder(), seed=2).values()
-    model = TaxoExpan("best", 2, "cpu", **settings).fit(old.in_force)
+    model = TaxoExpan("best", 2, "cpu", **settings).fit(old.active)
     vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
-    mentions = Lexicon.of(growth.taxonomy).mentions(growth.queries.concepts)
+    mentions = Lexicon.from_taxonomy(growth.taxonomy).mentions(growth.queries.concepts)
     gain = model.calibrators.leaf_bonus
     expected = model.ranker.true_ranks(vectors, growth.queries.parents, 0.5, mentions, gain)
     assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]
@@ -139,7 +139,7 @@ def test_what_growth_taught_counts_as_it_does_in_the_product() -> None:
     leaves = [id for id in new if not new.children(id) and new.parents(id)][::40]
     growth = growth_between(new.without(leaves), new)
     # A network that never saw an anchor without children thinks too little of them.
-    settings = {**QUICK, "childless": 0.0, "epochs": 4}
+    settings = {**QUICK, "hide_children_rate": 0.0, "epochs": 4}
     method = make_method("taxoexpan", preset="best", **settings)
     (ranks,) = evaluate_growth(growth, {"taxoexpan": method}, StaticEncoder(), seed=2).values()
     model = TaxoExpan("best", 2, "cpu", **settings).fit(growth.taxonomy)
@@ -168,7 +168,7 @@ def test_figures_come_with_their_intervals(averaging: Averaging) -> None:
     bad, good = compare(RANKS, averaging)
     assert (bad.method, good.method) == ("bad", "good")
     for one in (bad, good):
-        expected = metrics_of(RANKS[one.method], averaging).as_dict()
+        expected = compute_metrics(RANKS[one.method], averaging).as_dict()
         for figure in SHOWN:
             estimate = one.figures[figure]
             assert estimate.mean == pytest.approx(expected[figure])

@@ -22,9 +22,9 @@ from taxoexpan.experiments.methods.dist_xgboost import (
 from taxoexpan.experiments.methods.distance_features import FEATURES, EgonetDistances, Floats, Pairs
 from taxoexpan.experiments.methods.method import Problem, Queries, true_ranks_by
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.training.holdout import mask_leaves
-from taxoexpan.training.loop import SILENT, Report
-from taxoexpan.training.metrics import metrics_of
+from taxoexpan.training.holdout import hold_out_leaves
+from taxoexpan.training.loop import SILENT, TrainingLog
+from taxoexpan.training.metrics import compute_metrics
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
@@ -204,8 +204,8 @@ def clusters(seed: int, kinds: int = 12, each: int = 20) -> tuple[Problem, Queri
     around = [0, *range(1, kinds + 1), *parents[kinds:]]
     vectors = centers[around] + 0.8 * torch.randn(len(names), 8, generator=drawn)
     both = torch.nn.functional.normalize(vectors, dim=1).repeat(2, 1, 1)
-    test = mask_leaves(taxonomy, 0.2, 100, seed)
-    held_out = mask_leaves(test.taxonomy, 0.2, 100, seed)
+    test = hold_out_leaves(taxonomy, 0.2, 100, seed)
+    held_out = hold_out_leaves(test.taxonomy, 0.2, 100, seed)
     remaining = held_out.taxonomy
 
     def asked(concepts: tuple[Concept, ...]) -> Queries:
@@ -231,7 +231,7 @@ def test_parents_are_ranked_far_better_than_by_chance(
 ) -> None:
     method, problem, queries = fitted
     anchors = len(problem.taxonomy)
-    figures = metrics_of(true_ranks_by(method, queries, anchors, ties=0.5))
+    figures = compute_metrics(true_ranks_by(method, queries, anchors, ties=0.5))
     assert figures.mr < 0.05 * anchors
     assert figures.hit_at_1 > 0.4
 
@@ -307,7 +307,7 @@ def test_boosting_stops_when_the_validation_pairs_become_no_likelier(tmp_path: P
     pytest.importorskip("xgboost")
     problem, _ = clusters(1)
     method = DistXGBoost(patience=3, learning_rate=0.5, thinned=True)
-    history = method.fit(problem, 0, Report(log=tmp_path / "log.jsonl"))
+    history = method.fit(problem, 0, TrainingLog(log=tmp_path / "log.jsonl"))
     assert len(history.epochs) == history.best + 3 < 500
     assert history.best_epoch.loss == min(epoch.loss for epoch in history.epochs)
     assert method._booster is not None

@@ -6,7 +6,7 @@ from builders import random_taxonomy
 
 from taxoexpan.experiments.methods.method import Problem, Queries, rank_queries, true_ranks_by
 from taxoexpan.experiments.methods.rules import FirstWord
-from taxoexpan.features.mentions import END, FIRST, SAME, Mentions
+from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.training.loop import SILENT
 
 
@@ -15,7 +15,15 @@ def test_the_first_sense_comes_first_then_the_others() -> None:
     vectors = torch.zeros(2, 20, 1)
     method = FirstWord()
     method.fit(Problem(taxonomy, vectors, Queries(vectors[:, :0], [])), 0, SILENT)
-    rows = [[(7, FIRST), (3, FIRST + 1), (9, SAME)], [], [(5, FIRST), (6, END)]]
+    rows = [
+        [
+            (7, MentionKind.FIRST_IN_DEFINITION),
+            (3, MentionKind.FIRST_OTHER_SENSE),
+            (9, MentionKind.SAME_NAME),
+        ],
+        [],
+        [(5, MentionKind.FIRST_IN_DEFINITION), (6, MentionKind.NAME_ENDING)],
+    ]
     mentions = Mentions.from_rows(rows)
     scores = method.score(torch.zeros(2, 3, 1), mentions)
     assert scores.shape == (20, 3)

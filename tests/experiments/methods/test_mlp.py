@@ -10,7 +10,7 @@ from builders import random_taxonomy, star
 from torch import Tensor
 from torch.nn import functional as F
 
-from taxoexpan.config import Configuration, load_preset
+from taxoexpan.config import Config, load_preset
 from taxoexpan.experiments.methods.method import Problem, Queries, true_ranks_by
 from taxoexpan.experiments.methods.mlp import DeepSetMLP, DeepSetNetwork, ParentMLP, ParentNetwork
 from taxoexpan.experiments.methods.network_method import NetworkMethod
@@ -19,21 +19,21 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.loop import SILENT
-from taxoexpan.training.metrics import metrics_of
-from taxoexpan.training.sampling import Supervision
+from taxoexpan.training.metrics import compute_metrics
+from taxoexpan.training.sampling import TrainingSampler
 
 SIZE = 6
 NETWORKS = [ParentNetwork, DeepSetNetwork]
 NEGATIVES = ["sampled", "uniform", "shared", "all"]
 
 
-def settings(**changes: str | float) -> Configuration:
-    small = {"hidden": 16, "batch_size": 16, "drawn": 8, "dropout": 0.0, **changes}
+def settings(**changes: str | float) -> Config:
+    small = {"hidden_dim": 16, "batch_size": 16, "num_negatives": 8, "dropout": 0.0, **changes}
     return load_preset("paper", **small)
 
 
-def new_network(kind: type[ParentNetwork], configuration: Configuration) -> ParentNetwork:
-    network = kind(configuration, SIZE).double()
+def new_network(kind: type[ParentNetwork], config: Config) -> ParentNetwork:
+    network = kind(config, SIZE).double()
     generator = torch.Generator().manual_seed(0)
     network.reset(generator)
     for parameter in network.parameters():  # biases too, which begin at zero
@@ -115,9 +115,9 @@ def test_all_pairs_score_as_the_plain_mlp_on_each(
 def test_the_loss_is_infonce_with_the_query_taken_out_of_its_parents_children(
     kind: type[ParentNetwork], negatives: str
 ) -> None:
-    c = settings(negatives=negatives, siblings=3)
+    c = settings(negative_sampling=negatives, max_siblings=3)
     network, vectors = new_network(kind, c), new_vectors(30)
-    batch = next(Supervision(random_taxonomy(3), c, 0).epoch())
+    batch = next(TrainingSampler(random_taxonomy(3), c, 0).epoch())
     assert (batch.own_sibling >= 0).any()
     assert (batch.own_sibling < 0).any()  # of more than three children not all are shown
     torch.testing.assert_close(
@@ -128,7 +128,7 @@ def test_the_loss_is_infonce_with_the_query_taken_out_of_its_parents_children(
 def test_a_positive_pair_does_not_see_the_query_among_the_children() -> None:
     c = settings()
     network, vectors = new_network(DeepSetNetwork, c), new_vectors(30)
-    batch = next(Supervision(random_taxonomy(3), c, 0).epoch())
+    batch = next(TrainingSampler(random_taxonomy(3), c, 0).epoch())
     names = vectors.select(batch.egonets.concepts).names
     keys, parents = network._sides(names, batch)
     for b, query in enumerate(batch.queries):
@@ -146,9 +146,9 @@ def test_a_positive_pair_does_not_see_the_query_among_the_children() -> None:
 def test_all_weights_have_finite_gradients(
     kind: type[ParentNetwork], loss: str, negatives: str
 ) -> None:
-    c = settings(negatives=negatives, loss=loss, dropout=0.1, query_dropout=0.1)
+    c = settings(negative_sampling=negatives, loss=loss, dropout=0.1, query_dropout=0.1)
     network, vectors = new_network(kind, c), new_vectors(30)
-    network.loss(vectors, next(Supervision(random_taxonomy(3), c, 0).epoch())).backward()
+    network.loss(vectors, next(TrainingSampler(random_taxonomy(3), c, 0).epoch())).backward()
     for name, parameter in network.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.isfinite().all(), name
@@ -157,9 +157,9 @@ def test_all_weights_have_finite_gradients(
 
 
 def test_a_batch_of_egonets_without_children_is_learned_from() -> None:
-    c = settings(childless=0.99)
+    c = settings(hide_children_rate=0.99)
     network, vectors = new_network(DeepSetNetwork, c), new_vectors(4)
-    batch = next(Supervision(star(3), c, 0).epoch())
+    batch = next(TrainingSampler(star(3), c, 0).epoch())
     assert not len(batch.egonets.sibling_of)
     torch.testing.assert_close(network.loss(vectors, batch), plain_loss(network, vectors, batch))
 
@@ -189,11 +189,11 @@ def both(vectors: np.ndarray) -> Tensor:
 @pytest.mark.parametrize("kind", [ParentMLP, DeepSetMLP])
 def test_held_out_leaves_find_their_parents(kind: type[NetworkMethod]) -> None:
     problem, test = clustered()
-    changes = {"hidden": 32, "batch_size": 32, "learning_rate": 0.01, "epochs": 20}
+    changes = {"hidden_dim": 32, "batch_size": 32, "learning_rate": 0.01, "epochs": 20}
     method = kind(**changes)
     history = method.fit(problem, 0, SILENT)
     assert history.epochs[-1].loss < history.epochs[0].loss / 2
-    figures = metrics_of(true_ranks_by(method, test, len(problem.taxonomy), ties=0.5))
+    figures = compute_metrics(true_ranks_by(method, test, len(problem.taxonomy), ties=0.5))
     assert figures.mr < 5  # of 133; by chance it would be 67
     assert figures.hit_at_3 > 0.6
 
@@ -203,7 +203,7 @@ def test_the_same_seed_gives_the_same_scores_bit_for_bit(kind: type[NetworkMetho
     problem, test = clustered()
     scores = []
     for seed in (0, 0, 1):
-        method = kind(hidden=64, epochs=2)
+        method = kind(hidden_dim=64, epochs=2)
         method.fit(problem, seed, SILENT)
         scores.append(method.score(test.vectors))
     one, same, other = scores
@@ -214,7 +214,7 @@ def test_the_same_seed_gives_the_same_scores_bit_for_bit(kind: type[NetworkMetho
 @pytest.mark.parametrize("kind", [ParentMLP, DeepSetMLP])
 def test_placing_in_another_taxonomy_scores_as_the_plain_mlp(kind: type[NetworkMethod]) -> None:
     problem, test = clustered()
-    method = kind(hidden=16, epochs=1)
+    method = kind(hidden_dim=16, epochs=1)
     method.fit(problem, 0, SILENT)
     larger = random_taxonomy(4, 200)
     vectors = both(np.random.default_rng(1).normal(size=(200, SIZE * 2)))
@@ -234,5 +234,5 @@ def test_placing_in_another_taxonomy_scores_as_the_plain_mlp(kind: type[NetworkM
 
 
 def test_the_papers_settings_are_used_but_for_the_hidden_layer() -> None:
-    assert ParentMLP().configuration == load_preset("paper", hidden=500)
-    assert DeepSetMLP("best", hidden=8).configuration == load_preset("best", hidden=8)
+    assert ParentMLP().config == load_preset("paper", hidden_dim=500)
+    assert DeepSetMLP("best", hidden_dim=8).config == load_preset("best", hidden_dim=8)

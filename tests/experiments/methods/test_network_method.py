@@ -12,9 +12,9 @@ from taxoexpan.experiments.methods.mlp import DeepSetMLP, ParentMLP
 from taxoexpan.experiments.methods.network_method import NetworkMethod, TaxoExpanMethod
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
-from taxoexpan.training.holdout import Holdout, mask_leaves
-from taxoexpan.training.loop import SILENT, Report
-from taxoexpan.training.metrics import metrics_of
+from taxoexpan.training.holdout import Holdout, hold_out_leaves
+from taxoexpan.training.loop import SILENT, TrainingLog
+from taxoexpan.training.metrics import compute_metrics
 
 QUICK = {**SMALL, "epochs": 4}
 
@@ -22,7 +22,7 @@ QUICK = {**SMALL, "epochs": 4}
 @pytest.fixture(scope="module")
 def holdout(pantry: Path) -> Holdout:
     """The pantry without a fifth of its leaves."""
-    return mask_leaves(Taxonomy.read(pantry), 0.2, 100, seed=5)
+    return hold_out_leaves(Taxonomy.read(pantry), 0.2, 100, seed=5)
 
 
 @pytest.fixture(scope="module")
@@ -40,14 +40,14 @@ def problem(holdout: Holdout) -> Problem:
 def test_it_learns_bit_for_bit_what_the_product_learns(
     preset: str, negatives: str, problem: Problem, holdout: Holdout, pantry: Path
 ) -> None:
-    changes = {**QUICK, "negatives": negatives}
+    changes = {**QUICK, "negative_sampling": negatives}
     model = TaxoExpan(preset, 3, "cpu", **changes).fit(Taxonomy.read(pantry), holdout)
     method = TaxoExpanMethod(preset, **changes)
     history = method.fit(problem, 3, SILENT)
     assert history == model.history
     assert history.best_epoch.validation is not None
     ranks = true_ranks_by(method, problem.validation, len(problem.taxonomy))
-    assert metrics_of(ranks) == model.evaluate(holdout)
+    assert compute_metrics(ranks) == model.evaluate(holdout)
 
 
 @pytest.mark.parametrize("preset", ["paper", "best"])
@@ -65,7 +65,7 @@ def test_placing_in_the_whole_taxonomy_is_what_the_product_does(
     assert method.score(queries).shape[0] == len(whole) > len(problem.taxonomy)
 
 
-class Stopping(Report):
+class Stopping(TrainingLog):
     """As if the user pressed Ctrl-C after the first epoch."""
 
     def tell(self, *_: object) -> None:
@@ -105,7 +105,7 @@ def test_without_validation_queries_the_loss_decides(problem: Problem) -> None:
 
 def test_every_epoch_is_told(problem: Problem, tmp_path: Path) -> None:
     log = tmp_path / "epochs.jsonl"
-    history = TaxoExpanMethod(**QUICK).fit(problem, 0, Report(log=log))
+    history = TaxoExpanMethod(**QUICK).fit(problem, 0, TrainingLog(log=log))
     assert len(log.read_text().splitlines()) == len(history.epochs) == 4
 
 

@@ -14,7 +14,7 @@ from taxoexpan.experiments.paper.experiment import PICTURES, find_experiments
 from taxoexpan.experiments.paper.figures import DRAWN, draw, picture
 from taxoexpan.experiments.paper.results_page import report_text
 from taxoexpan.experiments.paper.run_record import run_folder
-from taxoexpan.training.metrics import metrics_of
+from taxoexpan.training.metrics import compute_metrics
 
 pytest.importorskip("matplotlib")
 
@@ -39,7 +39,7 @@ def make_runs(
                 "experiment": {"name": experiment.name, "title": experiment.title},
                 "seed": seed,
                 "task": {"name": name, "features": features, "sha256": f"{name}-{features}"},
-                "test": metrics_of(ranks).as_dict(),
+                "test": compute_metrics(ranks).as_dict(),
                 "relations": 1000 * (place + 1),
                 "seconds_to_fit": 2.0 * place + 1,
                 "seconds_to_place": {"a machine": 0.5, "another": 4.0},

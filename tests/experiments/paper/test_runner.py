@@ -20,11 +20,11 @@ from taxoexpan.experiments.paper.result_tables import format_mean, number, table
 from taxoexpan.experiments.paper.run_record import read_run, run_folder, runs_of
 from taxoexpan.experiments.paper.runner import run_experiment, run_experiments
 from taxoexpan.experiments.paper.task import Task
-from taxoexpan.training.loop import SILENT, Report
-from taxoexpan.training.metrics import metrics_of
+from taxoexpan.training.loop import SILENT, TrainingLog
+from taxoexpan.training.metrics import compute_metrics
 
 CLOSEST = Experiment("test/closest", 0, "Closest-Parent", "closest-parent")
-SMALL = {"preset": "best", "epochs": 3, "hidden": 8, "output": 16, "drawn": 32}
+SMALL = {"preset": "best", "epochs": 3, "hidden_dim": 8, "embedding_dim": 16, "num_negatives": 32}
 NETWORK = Experiment("test/network", 1, "TaxoExpan", "taxoexpan", SMALL)
 
 
@@ -63,8 +63,8 @@ def test_kept_ranks_are_those_of_the_method(task: Task, tmp_path: Path) -> None:
         expected = true_ranks_by(method, queries, len(task.problem.taxonomy))
         for one, other in zip(run.ranks(which), expected, strict=True):
             np.testing.assert_array_equal(one, other)
-        assert run.record[which] == metrics_of(expected).as_dict()
-    assert run.metrics == metrics_of(run.ranks())
+        assert run.record[which] == compute_metrics(expected).as_dict()
+    assert run.metrics == compute_metrics(run.ranks())
 
 
 def test_changed_taxonomies_are_learned_from(task: Task, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_an_interrupted_run_leaves_nothing(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Report, "tell", stop)  # after an epoch, when there are weights to keep
+    monkeypatch.setattr(TrainingLog, "tell", stop)  # after an epoch, when there are weights to keep
     with pytest.raises(KeyboardInterrupt):
         run_experiment(NETWORK, task, 0, tmp_path / "runs" / "0")
     monkeypatch.setattr(runner, "true_ranks_by", stop)
@@ -241,8 +241,8 @@ def test_settings_are_equal_when_what_they_come_to_is(task: Task, tmp_path: Path
     def place(**settings: object) -> Path:
         return run_folder(tmp_path, task, replace(NETWORK, settings=settings), 0)
 
-    assert place(preset="paper") == place(preset="paper", drawn=30)
-    assert place(preset="paper") != place(preset="paper", drawn=31)
+    assert place(preset="paper") == place(preset="paper", num_negatives=30)
+    assert place(preset="paper") != place(preset="paper", num_negatives=31)
     assert place(preset="paper") != run_folder(tmp_path, task, CLOSEST, 0)
 
 
@@ -255,7 +255,9 @@ def test_defaults_of_a_method_are_settings_too(
     assert place("dist-xgboost") == place("dist-xgboost", depth=4)
     assert place("dist-xgboost") != place("dist-xgboost", depth=5)
     # ParentMLP has a default that no preset has.
-    assert place("parent-mlp", preset="paper") == place("parent-mlp", preset="paper", hidden=500)
+    assert place("parent-mlp", preset="paper") == place(
+        "parent-mlp", preset="paper", hidden_dim=500
+    )
     before = place("closest-neighbor")
     changed = property(lambda _: {"distance_of_no_children": 0.5})
     monkeypatch.setattr(ClosestNeighbor, "settings", changed)

@@ -15,7 +15,7 @@ from taxoexpan.experiments.paper.task import load_task
 from taxoexpan.experiments.semeval.score_table import SemEvalResults
 from taxoexpan.experiments.semeval.semeval_task import Placed
 from taxoexpan.experiments.semeval.wu_palmer import WuPalmer
-from taxoexpan.features.mentions import FIRST
+from taxoexpan.features.mentions import MentionKind
 
 FIRST_WORD = "semeval/02-first-word"
 
@@ -49,7 +49,7 @@ def test_a_task_keeps_what_definitions_name(folder: Path) -> None:
     told = {labels[i]: [labels[j] for j in mentions.of_row.of(i)] for i in range(4)}
     assert told == {"entity": [], "tree": ["plant"], "cherry": ["tree"], "plant": ["tree"]}
     assert [labels[i] for i in asked.of_row.of(0)] == ["tree"]
-    assert asked.kinds.tolist() == [FIRST]
+    assert asked.kinds.tolist() == [MentionKind.FIRST_IN_DEFINITION]
 
 
 def test_the_table_has_both_parts_of_speech_and_what_others_published(

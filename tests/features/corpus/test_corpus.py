@@ -16,9 +16,15 @@ from hypothesis import strategies as st
 
 from taxoexpan.errors import FormatError, TaxoExpanError
 from taxoexpan.features.corpus import documents, parallel
-from taxoexpan.features.corpus.documents import texts_of
-from taxoexpan.features.corpus.parallel import in_blocks
-from taxoexpan.features.corpus.phrases import Phrases, mentions, sentences_of, token_of, tokens_of
+from taxoexpan.features.corpus.documents import read_documents
+from taxoexpan.features.corpus.parallel import map_blocks
+from taxoexpan.features.corpus.phrases import (
+    PhraseMatcher,
+    mentions,
+    name_token,
+    split_sentences,
+    tokenize,
+)
 
 FILES = {
     "a.txt": ("Green tea.\n\n  Oat milk.  \r\n", ["Green tea.", "Oat milk."]),
@@ -48,7 +54,7 @@ def write(path: Path, content: str) -> Path:
 @pytest.mark.parametrize("suffix", ["", ".gz"])
 def test_documents_of_every_kind_of_file(tmp_path: Path, name: str, suffix: str) -> None:
     content, documents = FILES[name]
-    assert list(texts_of(write(tmp_path / f"{name}{suffix}", content))) == documents
+    assert list(read_documents(write(tmp_path / f"{name}{suffix}", content))) == documents
 
 
 def test_a_directory_is_all_its_corpus_files_in_order_of_their_names(tmp_path: Path) -> None:
@@ -56,11 +62,11 @@ def test_a_directory_is_all_its_corpus_files_in_order_of_their_names(tmp_path: P
     write(tmp_path / "1.jsonl", '{"text": "first"}')
     write(tmp_path / "3.txt", "")
     write(tmp_path / "README.md", "none of it")
-    assert list(texts_of(tmp_path)) == ["first", "second"]
+    assert list(read_documents(tmp_path)) == ["first", "second"]
 
 
 def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
-    assert list(texts_of(write(tmp_path / "a.txt", "\ufefftea"))) == ["tea"]
+    assert list(read_documents(write(tmp_path / "a.txt", "\ufefftea"))) == ["tea"]
 
 
 @pytest.mark.parametrize(
@@ -82,14 +88,14 @@ def test_what_cannot_be_read_is_named(
 ) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(FormatError, match=message):
-        list(texts_of(tmp_path / name))
+        list(read_documents(tmp_path / name))
 
 
 def test_a_path_that_holds_no_corpus_is_named(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"no corpus here; it needs files in \.txt"):
-        list(texts_of(tmp_path))
+        list(read_documents(tmp_path))
     with pytest.raises(FormatError, match="there is no such file; check the path"):
-        list(texts_of(tmp_path / "a.txt"))
+        list(read_documents(tmp_path / "a.txt"))
 
 
 def test_a_file_without_line_ends_is_refused_and_not_read_whole(
@@ -98,18 +104,18 @@ def test_a_file_without_line_ends_is_refused_and_not_read_whole(
     monkeypatch.setattr(documents, "LONGEST_LINE", 1 << 20)
     path = write(tmp_path / "a.txt", "tea\n" + "x" * (1 << 21))
     with pytest.raises(FormatError, match="line 2: a line of more than 1 MB"):
-        list(texts_of(path))
+        list(read_documents(path))
 
 
 def test_documents_are_read_as_they_are_needed(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"tea\nmilk\n" + b"\xff\n")
-    assert list(islice(texts_of(path), 2)) == ["tea", "milk"]
+    assert list(islice(read_documents(path), 2)) == ["tea", "milk"]
 
 
 def test_words_keep_their_inner_hyphens_and_apostrophes() -> None:
     text = "'Don’t' use state-of-the-art-, C3PO (_x_) or NAÏVE Müsli\u00adriegel; हिन्दी – ok."
-    assert tokens_of(text) == [
+    assert tokenize(text) == [
         *("don't", "use", "state-of-the-art", "c3po", "x", "or", "naïve"),
         *("müsliriegel", "हिन्दी", "ok"),
     ]
@@ -118,7 +124,7 @@ def test_words_keep_their_inner_hyphens_and_apostrophes() -> None:
 @given(st.text(alphabet="aZ0_-' .", max_size=30))
 @settings(max_examples=100, deadline=None)
 def test_plain_text_has_the_same_words_among_other_letters(text: str) -> None:
-    assert [*tokens_of(text), "é"] == tokens_of(f"{text} é")
+    assert [*tokenize(text), "é"] == tokenize(f"{text} é")
 
 
 def test_sentences_end_where_a_reader_ends_them() -> None:
@@ -126,16 +132,16 @@ def test_sentences_end_where_a_reader_ends_them() -> None:
         'We use BERT. It (e.g. GPT-3.5) helps, see Smith et al. 2020. J. Doe said "ok." '
         "Why? it is so!\n\nA heading\n\nText。日本語。"
     )
-    assert sentences_of(text) == [
+    assert split_sentences(text) == [
         *("We use BERT.", "It (e.g. GPT-3.5) helps, see Smith et al. 2020."),
         *('J. Doe said "ok."', "Why? it is so!", "A heading", "Text。", "日本語。"),
     ]
-    assert sentences_of(" ") == []
+    assert split_sentences(" ") == []
 
 
 def test_the_longest_name_from_the_left_is_found() -> None:
-    phrases = Phrases(["neural network", "deep neural", "network", "network protocol stack"])
-    tokens = tokens_of("a deep neural network protocol, neural network, neural")
+    phrases = PhraseMatcher(["neural network", "deep neural", "network", "network protocol stack"])
+    tokens = tokenize("a deep neural network protocol, neural network, neural")
     assert phrases.join(tokens) == [
         *("a", "deep_neural", "network", "protocol", "neural_network", "neural"),
     ]
@@ -157,21 +163,21 @@ def test_the_longest_name_from_the_left_is_found() -> None:
     ],
 )
 def test_hyphens_apostrophes_and_a_plural_hide_no_name(name: str, text: str) -> None:
-    assert Phrases([name]).count(tokens_of(text)) == {token_of(name): 1}
+    assert PhraseMatcher([name]).count(tokenize(text)) == {name_token(name): 1}
 
 
 def test_a_name_is_not_found_in_part_of_a_word() -> None:
-    phrases = Phrases(["tree", "based model", "s"])
-    assert phrases.join(tokens_of("tree-based models' trees")) == ["tree-based", "models", "tree"]
+    phrases = PhraseMatcher(["tree", "based model", "s"])
+    assert phrases.join(tokenize("tree-based models' trees")) == ["tree-based", "models", "tree"]
 
 
 def test_what_is_a_name_itself_is_nobodys_plural() -> None:
     for names in (["network", "networks"], ["networks", "network"]):
-        assert Phrases(names).join(["networks", "network"]) == ["networks", "network"]
+        assert PhraseMatcher(names).join(["networks", "network"]) == ["networks", "network"]
 
 
 def test_names_without_words_are_never_found() -> None:
-    assert Phrases(["", "!"]).join(["", "a"]) == ["", "a"]
+    assert PhraseMatcher(["", "!"]).join(["", "a"]) == ["", "a"]
 
 
 WORDS = st.sampled_from(["a", "b", "c", "as"])
@@ -198,7 +204,7 @@ def test_joining_is_what_trying_every_name_at_every_place_gives(
     names: list[list[str]], tokens: list[str]
 ) -> None:
     plain = list(plainly_joined([tuple(name) for name in names], tokens))
-    assert Phrases(" ".join(name) for name in names).join(tokens) == plain
+    assert PhraseMatcher(" ".join(name) for name in names).join(tokens) == plain
 
 
 def test_mentions_are_the_same_with_any_number_of_workers(
@@ -224,7 +230,7 @@ def test_blocks_come_back_in_their_order(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(parallel, "BLOCK", 1)
     texts = [str(number) for number in range(17)]
     for workers in (1, 2, 5, 40):
-        assert list(in_blocks(lambda block: block[0], iter(texts), workers)) == texts
+        assert list(map_blocks(lambda block: block[0], iter(texts), workers)) == texts
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="one process elsewhere")
@@ -247,7 +253,7 @@ def test_the_others_run_ahead_of_a_slow_worker_but_not_without_end(
             time.sleep(0.01)
         return block[0]
 
-    results = in_blocks(slow_at_first, texts(), 5)
+    results = map_blocks(slow_at_first, texts(), 5)
     assert next(results) == "0"
     assert drawn == list(range(last + 1))
     assert list(results) == [str(number) for number in range(1, 30)]
@@ -267,7 +273,7 @@ def test_an_error_of_the_corpus_is_told_as_it_is(
 def test_a_worker_that_is_killed_is_an_error_and_no_hang(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "BLOCK", 1)
     with pytest.raises(TaxoExpanError, match="a process that reads the corpus has ended"):
-        list(in_blocks(lambda _: os._exit(9), iter("abcdef"), 2))
+        list(map_blocks(lambda _: os._exit(9), iter("abcdef"), 2))
 
 
 def test_a_script_needs_no_guard(tmp_path: Path) -> None:

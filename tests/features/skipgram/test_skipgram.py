@@ -16,12 +16,12 @@ from taxoexpan.errors import ConfigurationError, FormatError, ModelError
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder import Vectors
 from taxoexpan.features.skipgram.skipgram_training import (
-    SkipGram,
+    SkipGramVectors,
     train_skipgram,
     without_false_alarms,
 )
 from taxoexpan.features.skipgram.skipgram_vectors import SkipGramEncoder
-from taxoexpan.features.skipgram.space_mapping import build_bridge
+from taxoexpan.features.skipgram.space_mapping import fit_space_mapping
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.taxonomy import Concept
 
@@ -64,11 +64,11 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def learned(corpus: Path) -> SkipGram:
+def learned(corpus: Path) -> SkipGramVectors:
     return train_skipgram(corpus, NAMES, **SETTINGS)
 
 
-def test_every_name_that_is_mentioned_often_becomes_one_word(learned: SkipGram) -> None:
+def test_every_name_that_is_mentioned_often_becomes_one_word(learned: SkipGramVectors) -> None:
     assert {"green_tea", "claw_hammer", "soda"} <= learned.names <= set(learned.words)
     assert {"cup", "steel"} <= set(learned.words) - learned.names
     assert "cold-brew" not in learned.words
@@ -77,18 +77,20 @@ def test_every_name_that_is_mentioned_often_becomes_one_word(learned: SkipGram) 
     assert list(learned.counts) == sorted(learned.counts, reverse=True)
 
 
-def test_documents_without_a_name_are_left_out(learned: SkipGram) -> None:
+def test_documents_without_a_name_are_left_out(learned: SkipGramVectors) -> None:
     assert "mentioned" not in learned.words
 
 
-def test_names_used_alike_come_near_each_other(learned: SkipGram) -> None:
+def test_names_used_alike_come_near_each_other(learned: SkipGramVectors) -> None:
     vectors = SkipGramEncoder(learned).encode(NAMES)
     cosines = vectors @ vectors.T - 2 * np.eye(len(NAMES))
     for name, nearest in zip(NAMES, cosines.argmax(1), strict=True):
         assert (name in DRINKS) == (NAMES[nearest] in DRINKS)
 
 
-def test_one_worker_learns_the_same_in_every_process(corpus: Path, learned: SkipGram) -> None:
+def test_one_worker_learns_the_same_in_every_process(
+    corpus: Path, learned: SkipGramVectors
+) -> None:
     again = train_skipgram(corpus, NAMES, **SETTINGS)
     other = train_skipgram(corpus, NAMES, seed=1, **SETTINGS)
     assert SkipGramEncoder(again).fingerprint() == SkipGramEncoder(learned).fingerprint()
@@ -110,17 +112,17 @@ def test_one_worker_learns_the_same_in_every_process(corpus: Path, learned: Skip
         assert done.stdout.strip() == SkipGramEncoder(learned).fingerprint()
 
 
-def test_more_workers_learn_the_same_words(corpus: Path, learned: SkipGram) -> None:
+def test_more_workers_learn_the_same_words(corpus: Path, learned: SkipGramVectors) -> None:
     raced = train_skipgram(corpus, NAMES, workers=2, **SETTINGS)
     assert raced.words == learned.words
     assert np.array_equal(raced.counts, learned.counts)
 
 
-def small() -> SkipGram:
+def small() -> SkipGramVectors:
     """Five words in the plane; the first two are names."""
     vectors = np.array([[3, 0], [0, 2], [1, 1], [0, -1], [-1, 0]], dtype=np.float32)
     words = ("green_tea", "soda", "green", "tea", "cup")
-    return SkipGram(words, frozenset(words[:2]), np.arange(9, 4, -1), vectors)
+    return SkipGramVectors(words, frozenset(words[:2]), np.arange(9, 4, -1), vectors)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +149,7 @@ def test_no_texts_have_no_vectors() -> None:
     assert SkipGramEncoder(small()).encode([]).shape == (0, 2)
 
 
-def test_vectors_are_those_of_concepts(learned: SkipGram) -> None:
+def test_vectors_are_those_of_concepts(learned: SkipGramVectors) -> None:
     encoder = SkipGramEncoder(learned)
     concepts = [Concept("1", "iced green tea"), Concept("2", "Soda", (), "red wine in a cup")]
     vectors = embed_concepts(encoder, concepts)
@@ -155,21 +157,21 @@ def test_vectors_are_those_of_concepts(learned: SkipGram) -> None:
     assert np.allclose(vectors[0, 0], encoder.encode(["green tea"])[0], atol=1e-6)
 
 
-def linear_world(size: int = 60, noise: float = 0.0) -> SkipGram:
+def linear_world(size: int = 60, noise: float = 0.0) -> SkipGramVectors:
     """Names whose vectors are a turn and a shift of what `Letters` makes of them."""
     dice = np.random.default_rng(0)
     spelled = ["".join(dice.choice(list("abcdefgh"), 6)) for _ in range(size)]
     turn, shift = dice.normal(size=(26, 5)), dice.normal(size=5)
     vectors = Letters().encode(spelled) @ turn + shift + noise * dice.normal(size=(size, 5))
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return SkipGram(
+    return SkipGramVectors(
         tuple(spelled), frozenset(spelled), np.arange(size, 0, -1), unit.astype(np.float32)
     )
 
 
 def test_a_name_that_the_corpus_does_not_know_comes_over_the_bridge() -> None:
     world = linear_world()
-    known = SkipGram(
+    known = SkipGramVectors(
         world.words[:50], world.names - {*world.words[50:]}, world.counts, world.vectors[:50]
     )
     encoder = SkipGramEncoder(known, Letters())
@@ -187,7 +189,7 @@ def test_what_neither_knows_is_a_row_of_zeros() -> None:
 
 def test_a_bridge_spreads_names_as_far_as_the_corpus_does() -> None:
     world = linear_world(noise=2.0)
-    bridge = build_bridge(world, Letters())
+    bridge = fit_space_mapping(world, Letters())
     carried = Letters().encode(list(world.words)) @ bridge.matrix + bridge.offset
     assert np.allclose(carried.mean(0), world.vectors.mean(0), atol=1e-4)
     assert carried.var(0).sum() == pytest.approx(world.vectors.var(0).sum(), rel=1e-3)
@@ -200,7 +202,7 @@ def test_a_bridge_needs_names_to_stand_on() -> None:
 
 @pytest.mark.parametrize("fallback", [None, Letters()])
 def test_what_is_saved_is_loaded_again(
-    learned: SkipGram, tmp_path: Path, fallback: Letters | None
+    learned: SkipGramVectors, tmp_path: Path, fallback: Letters | None
 ) -> None:
     encoder = SkipGramEncoder(learned, fallback)
     encoder.save(tmp_path / "vectors")
@@ -214,13 +216,15 @@ def test_what_is_saved_is_loaded_again(
     ]
 
 
-def test_the_fingerprint_is_of_all_that_vectors_are_made_from(learned: SkipGram) -> None:
+def test_the_fingerprint_is_of_all_that_vectors_are_made_from(learned: SkipGramVectors) -> None:
     changed = learned.vectors.copy()
     changed[0, 0] += 1
     others = [
         SkipGramEncoder(learned, Letters()),
-        SkipGramEncoder(SkipGram(learned.words, learned.names, learned.counts, changed)),
-        SkipGramEncoder(SkipGram(learned.words, frozenset(), learned.counts, learned.vectors)),
+        SkipGramEncoder(SkipGramVectors(learned.words, learned.names, learned.counts, changed)),
+        SkipGramEncoder(
+            SkipGramVectors(learned.words, frozenset(), learned.counts, learned.vectors)
+        ),
     ]
     prints = {encoder.fingerprint() for encoder in [SkipGramEncoder(learned), *others]}
     assert len(prints) == 4
@@ -234,7 +238,7 @@ def test_saved_vectors_are_overwritten_only_by_force(tmp_path: Path) -> None:
     encoder.save(tmp_path / "vectors", force=True)
 
 
-def test_the_fallback_must_be_the_same(learned: SkipGram, tmp_path: Path) -> None:
+def test_the_fallback_must_be_the_same(learned: SkipGramVectors, tmp_path: Path) -> None:
     SkipGramEncoder(learned, Letters()).save(tmp_path / "with")
     SkipGramEncoder(learned).save(tmp_path / "without")
     with pytest.raises(ConfigurationError, match="the fallback letters, and loaded with None"):

@@ -23,7 +23,7 @@ from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.word_vectors import vector_file
 from taxoexpan.features.word_vectors.vector_file import WordVectors, read_vectors
-from taxoexpan.features.word_vectors.word_vector_encoder import Coverage, FileEncoder
+from taxoexpan.features.word_vectors.word_vector_encoder import Coverage, WordVectorEncoder
 from taxoexpan.taxonomy import Concept
 
 Rows = list[tuple[str, list[float]]]
@@ -475,44 +475,46 @@ def pantry_vectors(tmp_path: Path) -> Path:
 def test_a_name_is_one_entry_or_the_mean_of_its_known_words(
     pantry_vectors: Path, name: str, expected: list[float]
 ) -> None:
-    assert np.allclose(FileEncoder(pantry_vectors).encode([name]), [expected], atol=1e-6)
+    assert np.allclose(WordVectorEncoder(pantry_vectors).encode([name]), [expected], atol=1e-6)
 
 
 def test_where_unknown_words_are_zeros_the_length_is_the_share_of_known_ones(
     pantry_vectors: Path,
 ) -> None:
     names = ["oat milk", "oat drink", "oat-free soy drink", "green tea", "soy", "oat — milk"]
-    skip = FileEncoder(pantry_vectors).encode(names)
-    zero = FileEncoder(pantry_vectors, oov="zero").encode(names)
+    skip = WordVectorEncoder(pantry_vectors).encode(names)
+    zero = WordVectorEncoder(pantry_vectors, oov="zero").encode(names)
     assert np.linalg.norm(zero, axis=1) == pytest.approx([1, 1 / 2, 1 / 4, 1, 0, 1])
     assert np.linalg.norm(skip, axis=1) == pytest.approx([1, 1, 1, 1, 0, 1])
     with pytest.raises(ConfigurationError, match="'mean'; choose skip or zero"):
-        FileEncoder(pantry_vectors, oov="mean")  # type: ignore[arg-type]
+        WordVectorEncoder(pantry_vectors, oov="mean")  # type: ignore[arg-type]
 
 
 def test_huge_and_tiny_numbers_have_a_direction(tmp_path: Path) -> None:
     path = file(tmp_path, text([("huge", [3e38, 3e38]), ("tiny", [0, 1e-45])]))
-    assert np.allclose(FileEncoder(path).encode(["huge", "tiny"]), [[0.5**0.5] * 2, [0, 1]])
+    assert np.allclose(WordVectorEncoder(path).encode(["huge", "tiny"]), [[0.5**0.5] * 2, [0, 1]])
 
 
 def test_coverage_counts_texts(pantry_vectors: Path) -> None:
     names = ["Green tea", "oat milk", "oat drink", "soy-based", "tea-milk", "", "tea", "— & —"]
-    assert FileEncoder(pantry_vectors).coverage(names) == Coverage(8, some=5, every=4, whole=2)
-    assert FileEncoder(pantry_vectors).coverage([]) == Coverage(0, 0, 0, 0)
+    assert WordVectorEncoder(pantry_vectors).coverage(names) == Coverage(
+        8, some=5, every=4, whole=2
+    )
+    assert WordVectorEncoder(pantry_vectors).coverage([]) == Coverage(0, 0, 0, 0)
 
 
 def test_a_text_does_not_depend_on_its_neighbours_nor_on_what_came_before(
     pantry_vectors: Path,
 ) -> None:
     names = ["oat milk", "green tea", "milk", "nothing at all", "bean", "oat milk"]
-    encoder = FileEncoder(pantry_vectors)
+    encoder = WordVectorEncoder(pantry_vectors)
     one_by_one = np.concatenate([encoder.encode([name]) for name in names])
-    assert np.array_equal(one_by_one, FileEncoder(pantry_vectors).encode(names))
+    assert np.array_equal(one_by_one, WordVectorEncoder(pantry_vectors).encode(names))
     assert encoder.encode([]).shape == (0, 4)
 
 
 def test_the_file_is_read_only_for_words_not_looked_for_yet(pantry_vectors: Path) -> None:
-    encoder = FileEncoder(pantry_vectors)
+    encoder = WordVectorEncoder(pantry_vectors)
     encoder.prepare(["oat milk", "soy"])
     pantry_vectors.unlink()
     assert encoder.encode(["Oat milk", "milk", "oat"]).any(axis=1).all()
@@ -522,7 +524,7 @@ def test_the_file_is_read_only_for_words_not_looked_for_yet(pantry_vectors: Path
 
 
 def test_a_file_exchanged_for_one_of_another_dimension_is_noticed(pantry_vectors: Path) -> None:
-    encoder = FileEncoder(pantry_vectors)
+    encoder = WordVectorEncoder(pantry_vectors)
     encoder.encode(["oat"])
     pantry_vectors.write_bytes(text(FOODS))
     with pytest.raises(FormatError, match="has changed while it was in use; begin again"):
@@ -530,7 +532,7 @@ def test_a_file_exchanged_for_one_of_another_dimension_is_noticed(pantry_vectors
 
 
 def test_an_encoder_of_a_file_makes_concepts_vectors(pantry_vectors: Path) -> None:
-    encoder: Encoder = FileEncoder(pantry_vectors)
+    encoder: Encoder = WordVectorEncoder(pantry_vectors)
     assert encoder.name == f"vectors:{pantry_vectors}"
     assert encoder.dimension == 4
     concepts = [Concept("1", "oat milk", ("oat drink",), "A milk, of oat."), Concept("2", "kvass")]
@@ -542,13 +544,13 @@ def test_an_encoder_of_a_file_makes_concepts_vectors(pantry_vectors: Path) -> No
 
 def test_a_wrong_file_is_refused_before_any_text_comes(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="no file of word vectors"):
-        FileEncoder(file(tmp_path, b"a,b\n"))
+        WordVectorEncoder(file(tmp_path, b"a,b\n"))
 
 
 def test_a_fingerprint_tells_contents_apart_and_not_names(tmp_path: Path) -> None:
     def digest(content: bytes | bytearray, name: str = "vectors") -> str:
         (tmp_path / name).write_bytes(b"a 1 2\n" + content)
-        return FileEncoder(tmp_path / name).fingerprint()
+        return WordVectorEncoder(tmp_path / name).fingerprint()
 
     large = bytearray(5_000_000)
     assert digest(b"") == digest(b"", "other")

@@ -17,15 +17,15 @@ from taxoexpan.errors import FileCycleError, FormatError
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.json.schema import NAMES
 from taxoexpan.formats.output import Target
-from taxoexpan.formats.text_file import Source
+from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 FRUIT = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
 RICH = Concept("k", "kiwi", ("actinidia", "kiwifruit"), "green,\nand hairy", deprecated=True)
 
 
-def source(text: str, name: str = "food.json") -> Source:
-    return Source(Path(name), text)
+def source(text: str, name: str = "food.json") -> TextFile:
+    return TextFile(Path(name), text)
 
 
 def read(text: str) -> Taxonomy:
@@ -42,14 +42,14 @@ def extended(text: str, additions: Additions) -> str:
     """The expanded file, which has every old character in its order."""
     old = source(text)
     (insertions,) = json_format.extend(old, read(text).expanded(additions), additions).values()
-    return old.grown(insertions).decode("utf-8")
+    return old.apply(insertions).decode("utf-8")
 
 
 def grown(text: str, additions: Additions) -> str:
     """The expanded file, read back in full where it has a place for ids."""
     new, expanded = extended(text, additions), read(text).expanded(additions)
     taxonomy = read(new)
-    if "ids" in json_format.holds(source(text)):
+    if "ids" in json_format.supported_fields(source(text)):
         assert taxonomy == expanded
     assert len(taxonomy) == len(expanded)
     return new
@@ -87,7 +87,7 @@ def expansion_refusal(text: str, additions: Additions) -> str:
     ],
 )
 def test_every_shape_is_read(text: str) -> None:
-    assert json_format.recognises(source(text, "food"))
+    assert json_format.can_read(source(text, "food"))
     assert read(text) == FRUIT
 
 
@@ -172,7 +172,7 @@ def test_what_a_taxonomy_does_not_hold_is_counted() -> None:
     document = json_format.read(
         source('[{"id": 1, "level": 0}, {"id": 2, "level": 1, "source": ""}]')
     )
-    assert document.beside == {"level": 2, "source": 1}
+    assert document.ignored == {"level": 2, "source": 1}
 
 
 @pytest.mark.parametrize("depth", [200, 3000])
@@ -304,7 +304,7 @@ def test_a_cycle_is_refused_with_its_lines() -> None:
     ],
 )
 def test_what_is_not_ours_is_left_alone(text: str, name: str) -> None:
-    assert not json_format.recognises(source(text, name))
+    assert not json_format.can_read(source(text, name))
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_what_is_not_ours_is_left_alone(text: str, name: str) -> None:
     ],
 )
 def test_what_looks_like_json_is_ours(text: str, name: str) -> None:
-    assert json_format.recognises(source(text, name))
+    assert json_format.can_read(source(text, name))
 
 
 # Growing
@@ -442,7 +442,7 @@ def test_without_ids_new_concepts_have_none() -> None:
     text = '{"name": "fruit", "children": [{"name": "apple"}]}'
     new = grown(text, under("fruit > apple", concept=RICH))
     assert read(new).ids == ("fruit", "fruit > apple", "fruit > apple > kiwi")
-    assert json_format.holds(source(text)) == {"labels", "synonyms", "definitions"}
+    assert json_format.supported_fields(source(text)) == {"labels", "synonyms", "definitions"}
 
 
 def test_nothing_new_changes_nothing() -> None:
@@ -592,7 +592,7 @@ def _without_ids(value: Any) -> Any:
 def test_a_copy_reads_back_in_full(taxonomy: Taxonomy, name: str) -> None:
     copy = json_format.write(taxonomy, Target(Path(name)))
     text = copy.files[Path(name)]
-    assert json_format.recognises(source(text, name))
+    assert json_format.can_read(source(text, name))
     assert read(text) == taxonomy
     assert read(text).ids == taxonomy.ids
 
@@ -634,7 +634,7 @@ ODD = st.recursive(
 def test_objects_of_any_kind_are_read_or_refused(entries: list[Any]) -> None:
     for value in (entries, entries[0], {"nodes": entries, "edges": [["a", "b"]]}):
         text = json.dumps(value)
-        json_format.recognises(source(text))
+        json_format.can_read(source(text))
         with suppress(FormatError):
             read(text)
 
@@ -666,7 +666,7 @@ def test_a_mangled_file_is_read_and_grown_or_refused(shape: Callable[[Taxonomy],
     texts = [json.dumps(shape(taxonomy), indent=indent) for indent in (None, 2)]
     for _ in range(400):
         text = mangled(chance.choice(texts), chance)
-        json_format.recognises(source(text))
+        json_format.can_read(source(text))
         try:
             additions = under(read(text).ids[0], concept=Concept("kiwi", "kiwi", ("k",)))
             extended(text, additions)

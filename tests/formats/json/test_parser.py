@@ -12,7 +12,7 @@ from strategies import quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.json.parser import Array, Number, Object, line_in, line_of, load, parse
-from taxoexpan.formats.text_file import Source
+from taxoexpan.formats.text_file import TextFile
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -28,8 +28,8 @@ texts = st.builds(
 )
 
 
-def source(text: str) -> Source:
-    return Source(Path("food.json"), text)
+def source(text: str) -> TextFile:
+    return TextFile(Path("food.json"), text)
 
 
 def expected(text: str) -> Any:

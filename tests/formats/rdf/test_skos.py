@@ -17,7 +17,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.rdf import skos
 from taxoexpan.formats.taxonomy_file import read, write_expanded
-from taxoexpan.formats.text_file import Reading, Source
+from taxoexpan.formats.text_file import ReadOptions, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 
@@ -41,12 +41,12 @@ def turtle(folder: Path, body: str) -> Path:
 
 
 def concepts_of(path: Path, language: str | None = None) -> dict[str, Concept]:
-    taxonomy = read(path, reading=Reading(language)).taxonomy
+    taxonomy = read(path, options=ReadOptions(language)).taxonomy
     return {concept.id.rpartition("/")[2]: concept for concept in taxonomy.concepts}
 
 
 def notes_of(path: Path, language: str | None = None) -> list[tuple[str, str, str]]:
-    return [(n.code, n.place, n.message) for n in read(path, reading=Reading(language)).notes]
+    return [(n.code, n.place, n.message) for n in read(path, options=ReadOptions(language)).notes]
 
 
 def in_syntax(path: Path, suffix: str) -> Path:
@@ -62,7 +62,7 @@ def graph_of(path: Path) -> rdflib.Graph:
 
 def grown_by(path: Path, additions: Additions, language: str | None = None) -> Path:
     output = path.with_stem("expanded")
-    write_expanded(path, additions, output, force=True, reading=Reading(language))
+    write_expanded(path, additions, output, force=True, options=ReadOptions(language))
     return output
 
 
@@ -131,7 +131,7 @@ def test_the_nearest_language_stands_in(
 def test_a_language_that_no_label_has_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "food.ttl", FOOD)
     with pytest.raises(FormatError, match="no label is in the language 'fr'; there are: de, en"):
-        read(path, reading=Reading("fr"))
+        read(path, options=ReadOptions("fr"))
 
 
 def test_either_direction_is_enough_and_both_are_one(tmp_path: Path) -> None:
@@ -527,7 +527,7 @@ def test_what_is_written_is_read_back(
 ) -> None:
     path = tmp_path_factory.mktemp("copy") / f"x{suffix}"
     copy = skos.write(growth.old, Target(path, language="en"))
-    source = Source(path, copy.files[path])
+    source = TextFile(path, copy.files[path])
     assert skos.read(source).taxonomy == unrepeated(growth.old)
     assert len(graph_of(written(path, copy.files[path]))) > len(growth.old)
 

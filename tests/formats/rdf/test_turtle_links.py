@@ -10,7 +10,7 @@ from strategies import quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.rdf.turtle_links import Turtle
-from taxoexpan.formats.text_file import Source
+from taxoexpan.formats.text_file import TextFile
 
 HARD = """\
 # @prefix in a comment is none: <http://no/a> <http://no/b> <http://no/c> .
@@ -31,7 +31,7 @@ e:%41 e:b e:1-2 .
 
 
 def links(text: str) -> set[tuple[str, str, str]]:
-    source = Source(Path("x.ttl"), text)
+    source = TextFile(Path("x.ttl"), text)
     return {(link.subject, link.predicate, link.object) for link in Turtle(source).links()}
 
 
@@ -67,7 +67,7 @@ def test_links_of_any_statements_are_found_and_stand_where_they_are_said_to(
 ) -> None:
     text = ox.serialize(told, format=syntax, prefixes=prefixes).decode()
     assert links(text) == triples(text)
-    turtle = Turtle(Source(Path("x.ttl"), text))
+    turtle = Turtle(TextFile(Path("x.ttl"), text))
     for link in turtle.links():
         token = text[link.start : link.end]
         changed = text[: link.start] + turtle.spelled("http://x.org/new", token)
@@ -78,7 +78,7 @@ def test_links_of_any_statements_are_found_and_stand_where_they_are_said_to(
 
 
 def test_a_name_is_short_where_the_other_was_and_whole_where_it_must_be() -> None:
-    turtle = Turtle(Source(Path("x.ttl"), "@prefix e: <http://x.org/> ."))
+    turtle = Turtle(TextFile(Path("x.ttl"), "@prefix e: <http://x.org/> ."))
     assert list(turtle.links()) == []
     assert turtle.spelled("http://x.org/a-1", "e:b") == "e:a-1"
     assert turtle.spelled("http://x.org/a.", "e:b") == "<http://x.org/a.>"

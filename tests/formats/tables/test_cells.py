@@ -11,7 +11,7 @@ from strategies import names, quickly
 
 from taxoexpan.formats.tables.cells import cells_of, placed_rows
 from taxoexpan.formats.tables.table_file import Table
-from taxoexpan.formats.text_file import Source
+from taxoexpan.formats.text_file import TextFile
 
 TEXTS = st.text('ab",; \t\r\n', max_size=30)
 
@@ -24,7 +24,7 @@ def test_cells_are_those_that_csv_reads(text: str, delimiter: str) -> None:
         rows = [row for row in reader if any(cell.strip() for cell in row)]
     except csv.Error:
         assume(False)
-    found = list(cells_of(Source(Path("x.csv"), text), delimiter))
+    found = list(cells_of(TextFile(Path("x.csv"), text), delimiter))
     assert [[cell.text for cell in row] for row in found] == rows
     for cell in (cell for row in found for cell in row):
         assert text.startswith(cell.raw, cell.offset)
@@ -41,11 +41,11 @@ def test_one_cell_changes_and_no_other(
     rows: list[list[str]], new: str, quoting: int, data: st.DataObject
 ) -> None:
     lines = csv_lines([["a", "b", "c"], *rows], quoting=QUOTING[quoting])
-    source = Source(Path("x.csv"), "\n".join([*lines, ""]))
+    source = TextFile(Path("x.csv"), "\n".join([*lines, ""]))
     table = Table.open(source)
     row, column = data.draw(st.integers(0, len(rows) - 1)), data.draw(st.integers(0, 2))
     cell = list(placed_rows(table))[row][1][column]
-    text = source.grown([cell.rewritten(table, new)]).decode()
+    text = source.apply([cell.rewritten(table, new)]).decode()
     before, behind = source.text[: cell.offset], source.text[cell.offset + len(cell.raw) :]
     assert text.startswith(before)
     assert text.endswith(behind)

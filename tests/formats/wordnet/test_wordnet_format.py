@@ -13,7 +13,7 @@ from strategies import Growth, growths, names, quickly
 
 from taxoexpan.errors import FileCycleError, FormatError
 from taxoexpan.formats.output import Copy, Target
-from taxoexpan.formats.text_file import Reading, Source
+from taxoexpan.formats.text_file import ReadOptions, TextFile
 from taxoexpan.formats.wordnet import synset_lines, wordnet_format
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
@@ -79,7 +79,7 @@ def small(folder: Path, newline: str = "\n") -> Path:
 
 
 def read(folder: Path, instances: bool = False) -> Taxonomy:
-    return wordnet_format.read(Source(folder, "", Reading(instances=instances))).taxonomy
+    return wordnet_format.read(TextFile(folder, "", ReadOptions(instances=instances))).taxonomy
 
 
 def refusal(folder: Path) -> str:
@@ -97,14 +97,14 @@ def replace(path: Path, old: str, new: str) -> Path:
 
 def grown(folder: Path, additions: Additions) -> Path:
     """The directory with the additions, each old line checked to be there, in its old order."""
-    source = Source(folder, "")
+    source = TextFile(folder, "")
     expanded = wordnet_format.read(source).taxonomy.expanded(additions)
     insertions = wordnet_format.extend(source, expanded, additions)
     output = folder.with_name(folder.name + "-expanded")
     shutil.copytree(folder, output, dirs_exist_ok=True)
     for path, pieces in insertions.items():
         assert path.parent == folder
-        content = Source.load(path).grown(pieces)
+        content = TextFile.load(path).apply(pieces)
         (output / path.name).write_bytes(content)
         old, new = path.read_bytes().splitlines(), iter(content.splitlines())
         assert all(line in new for line in old)
@@ -289,12 +289,12 @@ def test_a_single_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_directory_is_recognised_by_its_data(tmp_path: Path) -> None:
-    assert not wordnet_format.recognises(Source(tmp_path, ""))
-    assert not wordnet_format.recognises(Source(tmp_path / "gone", ""))
-    assert wordnet_format.recognises(Source(small(tmp_path), ""))
-    assert not wordnet_format.recognises(Source.load(tmp_path / "data.noun"))
+    assert not wordnet_format.can_read(TextFile(tmp_path, ""))
+    assert not wordnet_format.can_read(TextFile(tmp_path / "gone", ""))
+    assert wordnet_format.can_read(TextFile(small(tmp_path), ""))
+    assert not wordnet_format.can_read(TextFile.load(tmp_path / "data.noun"))
     (tmp_path / "data.noun").unlink()
-    assert wordnet_format.recognises(Source(tmp_path, ""))
+    assert wordnet_format.can_read(TextFile(tmp_path, ""))
 
 
 def test_new_synsets_go_to_the_end_and_their_words_into_the_index(tmp_path: Path) -> None:
@@ -431,7 +431,7 @@ def test_offsets_that_are_not_bytes_are_refused_when_new_ones_would_clash(tmp_pa
 
 
 def test_a_file_holds_everything(tmp_path: Path) -> None:
-    held = wordnet_format.holds(Source(small(tmp_path), ""))
+    held = wordnet_format.supported_fields(TextFile(small(tmp_path), ""))
     assert held == {"ids", "labels", "synonyms", "definitions"}
 
 

@@ -37,8 +37,8 @@ def unit(generator: torch.Generator, count: int) -> torch.Tensor:
 
 def drawn_network(seed: int, **changes: str) -> MatchingNetwork:
     """A network that has learned nothing, but scores far from evenly."""
-    configuration = load_preset("best", hidden=4, output=8, **changes)
-    network = MatchingNetwork(configuration, SIZE)
+    config = load_preset("best", hidden_dim=4, embedding_dim=8, **changes)
+    network = MatchingNetwork(config, SIZE)
     network.reset(torch.Generator().manual_seed(seed))
     with torch.no_grad():
         for weight in network.parameters():
@@ -74,16 +74,16 @@ def reordered(new: NewConcepts, known: int, order: list[int]) -> NewConcepts:
     mentions = new.mentions
     if mentions is not None:
         places = np.concatenate([np.arange(known), known + np.argsort(order)])
-        mentions = mentions.among(places, np.array(order))
+        mentions = mentions.reindex(places, np.array(order))
     return NewConcepts([new.concepts[i] for i in order], new.vectors[:, order], mentions)
 
 
-@given(st.integers(0, 1000), st.integers(1, 12), st.sampled_from(["yes", "no"]))
+@given(st.integers(0, 1000), st.integers(1, 12), st.booleans())
 @settings(max_examples=25, deadline=None)
 def test_the_order_of_a_batch_does_not_matter_and_no_cycle_comes_of_it(
-    seed: int, count: int, mentions: str
+    seed: int, count: int, mentions: bool
 ) -> None:
-    network = drawn_network(seed, mentions=mentions)
+    network = drawn_network(seed, use_mentions=mentions)
     ranker, new = drawn_batch(seed, count, network)
     order = np.random.default_rng(seed + 1).permutation(count).tolist()
     known = len(ranker.keys)
@@ -120,7 +120,7 @@ def plain_scores(
     if mentions is not None:
         places = np.full(len(ids), -1)
         places[left] = np.arange(len(left))
-        mentions = mentions.among(places, np.array([query]))
+        mentions = mentions.reindex(places, np.array([query]))
     asked = new.vectors[:, query : query + 1]
     without = Ranker(network, anchors, anchors.encode(network)).scores(asked, mentions)[:, 0]
     scores = torch.full((len(ids),), -torch.inf)
@@ -128,10 +128,10 @@ def plain_scores(
     return scores
 
 
-@pytest.mark.parametrize("mentions", ["yes", "no"])
+@pytest.mark.parametrize("mentions", [True, False])
 @pytest.mark.parametrize("seed", range(4))
-def test_every_query_is_scored_in_the_taxonomy_that_it_is_not_in(seed: int, mentions: str) -> None:
-    network = drawn_network(seed, mentions=mentions)
+def test_every_query_is_scored_in_the_taxonomy_that_it_is_not_in(seed: int, mentions: bool) -> None:
+    network = drawn_network(seed, use_mentions=mentions)
     ranker, new = drawn_batch(seed, 7, network)
     known = len(ranker.keys)
     dice = np.random.default_rng(seed)

@@ -20,7 +20,7 @@ from taxoexpan.curation.checks.structure import (
 from taxoexpan.errors import FileCycleError, FormatError, spell_cycle
 from taxoexpan.formats.builder import Note
 from taxoexpan.formats.taxonomy_file import read
-from taxoexpan.formats.text_file import AS_IT_IS, Reading
+from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
 from taxoexpan.taxonomy import Taxonomy
 
 STRUCTURE_CHECKS: tuple[Callable[[Taxonomy], Iterator[Finding]], ...] = (
@@ -39,7 +39,9 @@ NAME_CHECKS: tuple[Callable[[Names], Iterator[Finding]], ...] = (
 )
 
 
-def lint_file(path: Path, format: str | None = None, reading: Reading = AS_IT_IS) -> list[Finding]:
+def lint_file(
+    path: Path, format: str | None = None, reading: ReadOptions = DEFAULT_OPTIONS
+) -> list[Finding]:
     """Everything that looks wrong in a file; of one that cannot be read, only why."""
     try:
         document = read(path, format, reading)
@@ -60,7 +62,7 @@ def lint(taxonomy: Taxonomy) -> list[Finding]:
     """Everything that looks wrong in a taxonomy that could be read."""
     findings = [finding for check in STRUCTURE_CHECKS for finding in check(taxonomy)]
     # A deprecated concept may well bear the name of the one that took its place.
-    names = Names.of(taxonomy.in_force)
+    names = Names.of(taxonomy.active)
     return findings + [finding for check in NAME_CHECKS for finding in check(names)]
 
 

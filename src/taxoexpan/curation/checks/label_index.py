@@ -11,7 +11,7 @@ import numpy as np
 from taxoexpan.curation.checks.findings import spelled
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Names:
         return cls(
             taxonomy,
             list(numbers),
-            list(map(fold_name, numbers)),
+            list(map(normalize_name, numbers)),
             Adjacency.from_pairs(number_of[named], named, len(numbers)),
         )
 

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.taxonomy.adjacency import Indices, ranges
+from taxoexpan.taxonomy.adjacency import ranges
+from taxoexpan.taxonomy.arrays import Indices
 
 Hashes = NDArray[np.uint64]
 

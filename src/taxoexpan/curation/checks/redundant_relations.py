@@ -8,7 +8,7 @@ import numpy as np
 
 from taxoexpan.curation.checks.findings import Finding, found, spelled
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 TOGETHER = 8192
 """How many parents are looked for at once; each takes a bit for every concept."""

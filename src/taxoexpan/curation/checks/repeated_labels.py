@@ -10,7 +10,7 @@ import numpy as np
 from taxoexpan.curation.checks.findings import Finding, found, spelled
 from taxoexpan.curation.checks.label_index import Names, neighbours_among, parents_at
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 MOST_NAMED = 5
 """How many concepts a message names where it could name them all."""
@@ -75,8 +75,8 @@ def _synonyms(taxonomy: Taxonomy, labelled: dict[str, list[int]]) -> dict[str, l
     """Every name that is a label, with the concepts that have it as a synonym only."""
     synonymous: dict[str, list[int]] = defaultdict(list)
     for index in sorted(taxonomy.synonyms):
-        own = fold_name(taxonomy.labels[index])
-        for name in {fold_name(synonym): None for synonym in taxonomy.synonyms[index]}:
+        own = normalize_name(taxonomy.labels[index])
+        for name in {normalize_name(synonym): None for synonym in taxonomy.synonyms[index]}:
             if name != own and name in labelled:
                 synonymous[name].append(index)
     return synonymous

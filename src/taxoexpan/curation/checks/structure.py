@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from taxoexpan.curation.checks.findings import Finding, found, spelled
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 LONGEST_CHAIN = 20
 MOST_CHILDREN = 200

@@ -22,7 +22,7 @@ from taxoexpan.curation.cleaning.judging import Training, judge
 from taxoexpan.curation.cleaning.reasons import Fold
 from taxoexpan.errors import ModelError, TaxoExpanError
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.phrasing import counted
+from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 def asked_for(taxonomy: Taxonomy, inner: bool = False) -> Indices:
@@ -22,7 +22,7 @@ def groups_of(concepts: Indices, folds: int, seed: int) -> list[Indices]:
         raise ConfigurationError(f"folds is {folds!r}; it must be a whole number, at least 2")
     if len(concepts) < folds:
         raise ConfigurationError(
-            f"{counted(len(concepts), 'concept')} to ask for cannot make {folds} folds; give "
+            f"{pluralize(len(concepts), 'concept')} to ask for cannot make {folds} folds; give "
             "fewer, or a larger taxonomy"
         )
     shuffled = np.random.default_rng(seed).permutation(concepts)

@@ -18,7 +18,7 @@ from taxoexpan.model import TaxoExpan
 from taxoexpan.placement.confidence import Calibration
 from taxoexpan.placement.ranking import best_of
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.holdout import hold_out
 from taxoexpan.training.metrics import ranks_in
 

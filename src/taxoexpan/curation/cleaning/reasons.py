@@ -14,7 +14,7 @@ from taxoexpan.explain.neighbourhood import Lookup
 from taxoexpan.model import TaxoExpan
 from taxoexpan.placement.ranking import Ranking
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 @dataclass(frozen=True, slots=True)

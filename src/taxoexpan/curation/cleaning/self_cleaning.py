@@ -49,7 +49,7 @@ def clean(
     if not isinstance(explained, int) or explained < 0:
         message = f"explained is {explained!r}; it must be a whole number, at least 0"
         raise ConfigurationError(message)
-    training, known = training or Training(), taxonomy.in_force
+    training, known = training or Training(), taxonomy.active
     model = training.model()
     groups = groups_of(asked_for(known, inner), folds, model.seed)
     # What is learned from a corpus is learned here once, and found on disk by every fold.
@@ -77,5 +77,5 @@ def clean(
 
 def _identity(model: TaxoExpan, taxonomy: Taxonomy, folds: int, inner: bool, explained: int) -> str:
     """What tells a run from every other, its vectors included."""
-    own = (asdict(model.configuration), model.seed, model.encoder.fingerprint())
+    own = (asdict(model.config), model.seed, model.encoder.fingerprint())
     return identity_of("cleaning", taxonomy_digest(taxonomy), *own, folds, inner, explained)

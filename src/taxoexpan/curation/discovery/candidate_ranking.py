@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from taxoexpan.curation.discovery.candidates import Watched
 from taxoexpan.curation.discovery.observations import Evidence, Kind
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.english import singular
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 Scores = NDArray[np.float64]
 
@@ -116,7 +116,7 @@ def _specificity(watched: Watched, names: Iterable[str]) -> Scores:
     """Low for a single word of which the taxonomy makes many names without being one itself."""
     uses: Counter[str] = Counter()
     for name in names:
-        words = {singular(word) for word in fold_name(name).split()}
+        words = {singular(word) for word in normalize_name(name).split()}
         uses.update(words if len(words) > 1 else ())
     return np.array(
         [1 / (1 + uses[c.words[0]] / 3) if len(c.words) == 1 else 1.0 for c in watched.candidates]

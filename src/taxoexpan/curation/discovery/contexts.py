@@ -17,8 +17,8 @@ from taxoexpan.curation.discovery.definitions import (
 from taxoexpan.curation.discovery.observations import KINDS, Best, Evidence, Found, Kind, improve
 from taxoexpan.curation.discovery.phrase_finder import Finder, Mentions, Passage, passages_of
 from taxoexpan.curation.discovery.words import Keys, pieces_of, runs_of
-from taxoexpan.features.corpus.parallel import in_blocks
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.features.corpus.parallel import map_blocks
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.english import ARTICLES, BEING, POINTING, VERBAL
 
 BEST_LENGTH = 120
@@ -40,7 +40,7 @@ def collect_evidence(
     """Look at every mention of what is watched."""
     reader = _Reader(keys, watched)
     evidence = Evidence(watched.size)
-    for found in in_blocks(reader.read, texts, workers):
+    for found in map_blocks(reader.read, texts, workers):
         evidence.add(found)
     return evidence
 

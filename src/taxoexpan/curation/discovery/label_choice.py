@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from taxoexpan.curation.discovery.observations import Evidence
 from taxoexpan.curation.discovery.words import word_key
 from taxoexpan.taxonomy.english import singular
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 LEAST_SHARE = 0.1
 """A form that is rarer than this among the others is a slip."""
@@ -78,7 +78,7 @@ def shorts_by_number(evidence: Evidence, abbreviations: Abbreviations) -> dict[i
 
 def prefers_plural(labels: Iterable[str]) -> bool:
     """Whether most labels are in the plural."""
-    heads = [words[-1] for label in labels if (words := fold_name(label).split())]
+    heads = [words[-1] for label in labels if (words := normalize_name(label).split())]
     return 2 * sum(singular(head) != head for head in heads) > len(heads)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from taxoexpan.features.embedding import BLOCK
 from taxoexpan.features.encoder import Encoder, Vectors
-from taxoexpan.taxonomy.adjacency import Indices
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.names import normalize_name
 
 NEAREST = 5
 """Known names that a candidate is compared with."""
@@ -55,7 +55,7 @@ def is_double(label: str, name: str, cosine: float) -> bool:
     Not where it is the name and some words more, which make it a narrower thing: neural machine
     translation is a machine translation.
     """
-    own, known = fold_name(label).split(), fold_name(name).split()
+    own, known = normalize_name(label).split(), normalize_name(name).split()
     if set(known) < set(own) or len("".join(own)) < _STEM:
         return False
     return cosine >= SAME or (cosine >= AKIN and _same_stems(own, known))

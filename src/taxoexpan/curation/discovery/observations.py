@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 class Kind(IntEnum):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from taxoexpan.curation.discovery.words import LONGEST, Keys, pieces_of, runs_of
-from taxoexpan.features.corpus.parallel import in_blocks
+from taxoexpan.features.corpus.parallel import map_blocks
 
 CAPACITY = 2_000_000
 """Phrases counted at a time, in some 400 MB."""
@@ -66,7 +66,7 @@ def count_phrases(
         return counts
 
     tally = Tally(capacity)
-    for counts in in_blocks(count, texts, workers):
+    for counts in map_blocks(count, texts, workers):
         tally.add(counts)
     return tally
 

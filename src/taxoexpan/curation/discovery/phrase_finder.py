@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.curation.discovery.words import LONGEST, MOST_KEYS, Keys, pieces_of
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 LONGEST_PASSAGE = 1 << 16
 """Pieces after which a new passage begins, even inside a text: that may be a book."""

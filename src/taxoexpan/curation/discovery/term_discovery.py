@@ -26,13 +26,13 @@ from taxoexpan.curation.discovery.observations import Evidence, Kind
 from taxoexpan.curation.discovery.phrase_counts import CAPACITY, count_phrases
 from taxoexpan.curation.discovery.words import Keys, spelling_key
 from taxoexpan.errors import FormatError
-from taxoexpan.features.corpus.documents import texts_of
+from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.formats.tables.table_file import MANY, table_text
-from taxoexpan.phrasing import counted
+from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.english import singular
 from taxoexpan.taxonomy.known_names import known_names
 
@@ -93,17 +93,17 @@ def discover(
     """
     names = known_names(taxonomy)
     keys = Keys({singular(word) for name in names for word in name.split()})
-    texts = _told(texts_of(corpus), "counting", progress)
+    texts = _told(read_documents(corpus), "counting", progress)
     tally = count_phrases(texts, keys, workers, capacity)
     watched = choose_candidates(tally, names, min_count)
     if not watched.known:
-        often = counted(min_count, "time")
+        often = pluralize(min_count, "time")
         message = f"no name of the taxonomy is said here {often} or more"
         raise FormatError(corpus, f"{message}; are the two about the same things?")
     if not watched.candidates:
         return []
     del tally  # it is the largest thing there is
-    texts = _told(texts_of(corpus), "reading", progress)
+    texts = _told(read_documents(corpus), "reading", progress)
     evidence = collect_evidence(texts, keys, watched, workers)
     scores = score_candidates(watched, evidence, names)
     counts = evidence.table

@@ -6,9 +6,9 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterator
 
-from taxoexpan.features.corpus.phrases import sentences_of
+from taxoexpan.features.corpus.phrases import split_sentences
 from taxoexpan.taxonomy.english import STOP_WORDS, singular
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 LONGEST = 4
 """Words in a phrase."""
@@ -72,7 +72,7 @@ def pieces_of(text: str) -> Iterator[tuple[str, list[str]]]:
     """Every sentence with its words and signs, in order."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    for sentence in sentences_of(text):
+    for sentence in split_sentences(text):
         yield sentence, _PIECE.findall(sentence)
 
 
@@ -92,12 +92,12 @@ def runs_of(keys: list[str | None]) -> Iterator[tuple[int, int]]:
 
 def name_key(name: str) -> str:
     """What is left of a name without case, spaces, hyphens and plurals."""
-    return "".join(map(singular, fold_name(name).split()))
+    return "".join(map(singular, normalize_name(name).split()))
 
 
 def spelling_key(name: str) -> str:
     """The key of a name in any of the spellings of English: labelling, labeling."""
-    return "".join(_respelt(singular(word)) for word in fold_name(name).split())
+    return "".join(_respelt(singular(word)) for word in normalize_name(name).split())
 
 
 def _respelt(word: str) -> str:

@@ -20,13 +20,13 @@ from taxoexpan.experiments.methods.method import Method, Problem, Queries, true_
 from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.lexicon import Lexicon
-from taxoexpan.phrasing import counted
+from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 from taxoexpan.taxonomy.known_names import known_names
-from taxoexpan.taxonomy.names import fold_name
-from taxoexpan.training.holdout import MASKS, Holdout
-from taxoexpan.training.loop import SILENT, Report
+from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.training.holdout import HOLDOUTS, Holdout
+from taxoexpan.training.loop import SILENT, TrainingLog
 
 Ranks = list[NDArray[np.floating]]
 """The ranks of the true parents of each query."""
@@ -57,10 +57,10 @@ class Growth:
 
 def growth_between(old: Taxonomy, new: Taxonomy) -> Growth:
     """What the later of two versions has added; a concept is the same where its id is."""
-    anchors, names = old.in_force, known_names(old)
+    anchors, names = old.active, known_names(old)
     added = Difference(old, new).added
     in_force = [concept for concept in added if not concept.deprecated]
-    unknown = [concept for concept in in_force if fold_name(concept.label) not in names]
+    unknown = [concept for concept in in_force if normalize_name(concept.label) not in names]
     parents = {c.id: [p for p in new.parents(c.id) if p in anchors] for c in unknown}
     placed = tuple(concept for concept in unknown if parents[concept.id])
     if not added:
@@ -83,7 +83,7 @@ def evaluate_growth(
     encoder: Encoder,
     seed: int = 0,
     device: torch.device | None = None,
-    report: Report = SILENT,
+    report: TrainingLog = SILENT,
     begin: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Ranks]:
     """Each method's ranks of all true parents, by its name, with which `begin` is told of it.
@@ -107,28 +107,28 @@ def _embedded(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[T
     """The vectors of all anchors [2, N, D], and the queries."""
     taxonomy, new = growth.taxonomy, growth.queries
     if taxonomy.relation_count < 2:
-        message = f"the old version has {counted(taxonomy.relation_count, 'relation')} in force"
+        message = f"the old version has {pluralize(taxonomy.relation_count, 'relation')} in force"
         raise ModelError(f"nothing to learn from: {message}; give one with some hundreds of them")
     encoder.learn(names_of([*taxonomy.concepts, *new.concepts]))
     known = embed_concepts(encoder, taxonomy.concepts)
     refuse_unknown(known, encoder.name)
     asked = embed_concepts(encoder, new.concepts)
     vectors, queries = (torch.from_numpy(both).to(device) for both in (known, asked))
-    mentions = Lexicon.of(taxonomy).mentions(new.concepts)
+    mentions = Lexicon.from_taxonomy(taxonomy).mentions(new.concepts)
     return vectors, Queries(queries, new.parents, mentions)
 
 
 def _problem(taxonomy: Taxonomy, vectors: Tensor, held_out: str, seed: int) -> Problem:
     """The taxonomy without some leaves, which are the validation queries."""
     c = load_preset("best")
-    masked = MASKS[held_out](taxonomy, c.validation_share, c.validation_most, seed)
+    masked = HOLDOUTS[held_out](taxonomy, c.validation_fraction, c.max_validation_leaves, seed)
 
     def of(ids: Iterable[str]) -> Tensor:
         rows = torch.tensor([taxonomy.index(id) for id in ids], dtype=torch.long)
         return vectors.index_select(1, rows.to(vectors.device))
 
-    lexicon = Lexicon.of(masked.taxonomy)
+    lexicon = Lexicon.from_taxonomy(masked.taxonomy)
     asked = of(concept.id for concept in masked.concepts)
     validation = Queries(asked, masked.parents, lexicon.mentions(masked.concepts))
-    mentions = lexicon.mentions(masked.taxonomy.concepts, known=True)
+    mentions = lexicon.mentions(masked.taxonomy.concepts, exclude_self=True)
     return Problem(masked.taxonomy, of(masked.taxonomy), validation, mentions, held_out == "growth")

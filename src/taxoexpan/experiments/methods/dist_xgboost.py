@@ -16,8 +16,9 @@ from taxoexpan.experiments.methods.distance_features import FEATURES, EgonetDist
 from taxoexpan.experiments.methods.method import Method, Problem, Queries
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Adjacency, Indices
-from taxoexpan.training.loop import Epoch, History, Report
+from taxoexpan.taxonomy.adjacency import Adjacency
+from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.training.loop import Epoch, History, TrainingLog
 
 if TYPE_CHECKING:
     from xgboost import Booster, DMatrix
@@ -69,7 +70,7 @@ class DistXGBoost(Method):
         names = ("negatives", "depth", "learning_rate", "rounds", "patience", "thinned")
         return {name: getattr(self, name) for name in names}
 
-    def fit(self, problem: Problem, seed: int, report: Report) -> History:
+    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History:
         """Boost; a round is an epoch, and its loss that of the validation pairs, if there are any.
 
         The seed draws the negatives, and nothing else is left to chance.
@@ -104,7 +105,7 @@ class DistXGBoost(Method):
             done += len(margins)
         return torch.from_numpy(scores).T.to(queries.device)
 
-    def _table(self, instances: Instances, report: Report) -> Floats:
+    def _table(self, instances: Instances, report: TrainingLog) -> Floats:
         """The features of all instances: [P, 39]."""
         table = np.empty((len(instances.labels), FEATURES), dtype=np.float32)
         done, hidden = 0, None if report.progress else True
@@ -115,7 +116,7 @@ class DistXGBoost(Method):
                 bar.update(len(features))
         return table
 
-    def _boost(self, seen: DMatrix, watched: DMatrix, report: Report) -> History:
+    def _boost(self, seen: DMatrix, watched: DMatrix, report: TrainingLog) -> History:
         """Add a tree a round, and keep those up to the best round."""
         from xgboost import Booster
 

@@ -21,7 +21,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Adjacency, Indices, ranges
+from taxoexpan.taxonomy.adjacency import Adjacency, ranges
+from taxoexpan.taxonomy.arrays import Indices
 
 Floats = NDArray[np.float32]
 

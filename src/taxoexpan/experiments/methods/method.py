@@ -13,8 +13,8 @@ from torch import Tensor
 
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
-from taxoexpan.training.loop import History, Report
+from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.training.loop import History, TrainingLog
 from taxoexpan.training.metrics import ranks_in
 
 CELLS = 16_000_000
@@ -75,7 +75,7 @@ class Method(ABC):
         return {}
 
     @abstractmethod
-    def fit(self, problem: Problem, seed: int, report: Report) -> History | None:
+    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History | None:
         """Learn, and offer the problem's own concepts; what has epochs gives their history."""
 
     @abstractmethod

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from taxoexpan.config import Configuration, pick
+from taxoexpan.config import Config, pick
 from taxoexpan.experiments.methods.network_method import NetworkMethod
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
@@ -36,11 +36,11 @@ class ParentNetwork(nn.Module):
     fusion = None
     mentions = None
 
-    def __init__(self, configuration: Configuration, dimension: int, more: int = 0) -> None:
+    def __init__(self, config: Config, dimension: int, more: int = 0) -> None:
         super().__init__()
-        c = configuration
+        c = config
         self.dropout, self.query_dropout = c.dropout, c.query_dropout
-        self.match = PlainPerceptronMatch(1, dimension + more, dimension, c.hidden)
+        self.match = PlainPerceptronMatch(1, dimension + more, dimension, c.hidden_dim)
         self.criterion = pick("loss", c.loss, LOSSES)
 
     def reset(self, generator: torch.Generator) -> None:
@@ -101,9 +101,9 @@ class DeepSetNetwork(ParentNetwork):
     is zero.
     """
 
-    def __init__(self, configuration: Configuration, dimension: int) -> None:
-        hidden = configuration.hidden
-        super().__init__(configuration, dimension, more=hidden)
+    def __init__(self, config: Config, dimension: int) -> None:
+        hidden = config.hidden_dim
+        super().__init__(config, dimension, more=hidden)
         # Weights are drawn in `reset` alone, so that the caller's random numbers stay as they are.
         self.phi = nn.utils.skip_init(nn.Linear, dimension, hidden)
         self.rho = nn.utils.skip_init(nn.Linear, hidden, hidden)
@@ -158,11 +158,11 @@ class ParentMLP(NetworkMethod):
     name = "ParentMLP"
 
     def __init__(self, preset: str = "paper", **changes: Any) -> None:
-        super().__init__(preset, **{"hidden": HIDDEN, **changes})
+        super().__init__(preset, **{"hidden_dim": HIDDEN, **changes})
 
     def _network(self, dimension: int) -> MatchingNetwork:
         # Training and placement ask no more of a network than what these two have.
-        return cast(MatchingNetwork, ParentNetwork(self.configuration, dimension))
+        return cast(MatchingNetwork, ParentNetwork(self.config, dimension))
 
 
 class DeepSetMLP(ParentMLP):
@@ -175,4 +175,4 @@ class DeepSetMLP(ParentMLP):
     name = "DeepSetMLP"
 
     def _network(self, dimension: int) -> MatchingNetwork:
-        return cast(MatchingNetwork, DeepSetNetwork(self.configuration, dimension))
+        return cast(MatchingNetwork, DeepSetNetwork(self.config, dimension))

@@ -17,9 +17,9 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.confidence import learn_leaf_bonus
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.loop import History, Report, Validate, train
-from taxoexpan.training.metrics import Metrics, metrics_of
-from taxoexpan.training.sampling import Supervision
+from taxoexpan.training.loop import History, TrainingLog, Validate, train
+from taxoexpan.training.metrics import Metrics, compute_metrics
+from taxoexpan.training.sampling import TrainingSampler
 
 
 class NetworkMethod(Method):
@@ -29,25 +29,25 @@ class NetworkMethod(Method):
     """
 
     def __init__(self, preset: str = "paper", **changes: Any) -> None:
-        self.configuration = load_preset(preset, **changes)
+        self.config = load_preset(preset, **changes)
 
-    def fit(self, problem: Problem, seed: int, report: Report) -> History:
+    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History:
         """Train where the vectors are; the same seed gives what `TaxoExpan.fit` gives by it.
 
         A training that the user stops is stopped for good, since half of one compares with nothing.
         """
-        c = self.configuration
+        c = self.config
         vectors = ConceptVectors.of(problem.vectors)
         network = self._network(vectors.dimension)
         network.reset(torch.Generator().manual_seed(seed))
         network.to(vectors.device)
-        anchors = Anchors(problem.taxonomy, vectors, c.siblings)
-        supervision = Supervision(problem.taxonomy, c, seed, problem.mentions)
+        anchors = Anchors(problem.taxonomy, vectors, c.max_siblings)
+        sampler = TrainingSampler(problem.taxonomy, c, seed, problem.mentions)
         validate = _validation(problem, anchors)
         gpus = [vectors.device] if vectors.device.type == "cuda" else []
         with torch.random.fork_rng(devices=gpus):
             torch.manual_seed(seed)
-            history = train(network, vectors, supervision, validate, c, report)
+            history = train(network, vectors, sampler, validate, c, report)
         if history.interrupted:
             raise KeyboardInterrupt
         self.network, self.gain = network, 0.0
@@ -61,7 +61,7 @@ class NetworkMethod(Method):
         """Encode every concept of this taxonomy by the trained network, where the vectors are."""
         self.network.to(vectors.device)
         known = ConceptVectors.of(vectors)
-        anchors = Anchors(taxonomy, known, self.configuration.siblings)
+        anchors = Anchors(taxonomy, known, self.config.max_siblings)
         self.ranker = Ranker(self.network, anchors, anchors.encode(self.network))
 
     def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:
@@ -71,7 +71,7 @@ class NetworkMethod(Method):
     @property
     def settings(self) -> dict[str, Any]:
         """All that decides what is learned, besides the problem and the seed."""
-        return asdict(self.configuration)
+        return asdict(self.config)
 
     @abstractmethod
     def _network(self, dimension: int) -> MatchingNetwork:
@@ -84,7 +84,7 @@ class TaxoExpanMethod(NetworkMethod):
     name = "TaxoExpan"
 
     def _network(self, dimension: int) -> MatchingNetwork:
-        return MatchingNetwork(self.configuration, dimension)
+        return MatchingNetwork(self.config, dimension)
 
 
 def _validation(problem: Problem, anchors: Anchors) -> Validate | None:
@@ -96,6 +96,6 @@ def _validation(problem: Problem, anchors: Anchors) -> Validate | None:
     def validate(network: MatchingNetwork) -> Metrics:
         ranker = Ranker(network, anchors, anchors.encode(network))
         ranks = ranker.true_ranks(queries.vectors, queries.parents, 0.5, queries.mentions)
-        return metrics_of(ranks)
+        return compute_metrics(ranks)
 
     return validate

@@ -14,9 +14,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from taxoexpan.experiments.methods.method import Method, Problem
-from taxoexpan.features.mentions import FIRST, Mentions
+from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.loop import History, Report
+from taxoexpan.training.loop import History, TrainingLog
 
 
 class ClosestParent(Method):
@@ -24,7 +24,7 @@ class ClosestParent(Method):
 
     name = "Closest-Parent"
 
-    def fit(self, problem: Problem, seed: int, report: Report) -> History | None:
+    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History | None:
         """Offer the problem's own concepts."""
         del seed, report
         self.set_anchors(problem.taxonomy, problem.vectors)
@@ -54,7 +54,7 @@ class ClosestNeighbor(Method):
         """What stands for the mean distance of no children."""
         return {"distance_of_no_children": 1.0}
 
-    def fit(self, problem: Problem, seed: int, report: Report) -> History | None:
+    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History | None:
         """Offer the problem's own concepts."""
         del seed, report
         self.set_anchors(problem.taxonomy, problem.vectors)
@@ -78,7 +78,7 @@ class Popularity(Method):
 
     name = "Popularity"
 
-    def fit(self, problem: Problem, seed: int, report: Report) -> History | None:
+    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History | None:
         """Offer the problem's own concepts."""
         del seed, report
         self.set_anchors(problem.taxonomy, problem.vectors)
@@ -112,7 +112,7 @@ class FirstWord(Method):
 
     name = "FWFS"
 
-    def fit(self, problem: Problem, seed: int, report: Report) -> None:  # noqa: ARG002
+    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> None:  # noqa: ARG002
         """Nothing is learned."""
         self.set_anchors(problem.taxonomy, problem.vectors)
 
@@ -125,7 +125,10 @@ class FirstWord(Method):
         scores = torch.zeros(self.size, queries.shape[1], device=self.device)
         if mentions is not None:
             of, anchors, kinds = mentions.of_many(np.arange(len(mentions)))
-            for kind, worth in ((FIRST + 1, 1.0), (FIRST, 2.0)):
+            for kind, worth in (
+                (MentionKind.FIRST_OTHER_SENSE, 1.0),
+                (MentionKind.FIRST_IN_DEFINITION, 2.0),
+            ):
                 there = kinds == kind
                 scores[torch.from_numpy(anchors[there]), torch.from_numpy(of[there])] = worth
         return scores

@@ -148,7 +148,13 @@ def _loss(kept: Kept) -> Figure:
 def _sensitivity(kept: Kept) -> Figure:
     """The test figures against four hyper-parameters."""
     (paper,) = find_experiments(["main/taxoexpan"])
-    chosen = load_preset("paper")
+    c = load_preset("paper")
+    defaults = {
+        "position": c.position_dim,
+        "heads": c.num_heads,
+        "output": c.embedding_dim,
+        "negatives": c.num_negatives,
+    }
     title = "Sensitivity to hyper-parameters (PGAT, WMR, LBM)"
     figure, axes = _grid(1, len(TITLES), title, kept)
     for axis, (setting, title) in zip(axes, TITLES.items(), strict=True):
@@ -159,7 +165,7 @@ def _sensitivity(kept: Kept) -> Figure:
             mean, spread = _figure_of(kept, experiments, key)[:, order]
             x, hue, name = np.array(points)[order], f"C{color}", HEADS[key]
             axis.errorbar(x, mean, spread, marker="o", capsize=2, color=hue, label=name)
-            default = chosen.drawn if setting == "negatives" else getattr(chosen, setting)
+            default = defaults[setting]
             published = [paper.published[key]]
             star = f"{name}, paper"
             axis.scatter([default], published, 80, hue, marker="*", label=star)

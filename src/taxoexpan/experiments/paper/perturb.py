@@ -10,7 +10,7 @@ import torch
 from taxoexpan.experiments.methods.method import Problem, Queries
 from taxoexpan.experiments.paper.task import Task
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 def rewire_relations(task: Task, share: float, seed: int) -> Task:
@@ -62,7 +62,7 @@ def sample_leaves(task: Task, share: float, seed: int) -> Task:
     new[kept] = np.arange(len(kept))
     vectors = problem.vectors.index_select(1, torch.from_numpy(kept).to(problem.vectors.device))
     validation, test = (_among(queries, new) for queries in (problem.validation, task.test))
-    mentions = problem.mentions.among(new, kept) if problem.mentions else None
+    mentions = problem.mentions.reindex(new, kept) if problem.mentions else None
     problem = Problem(smaller, vectors, validation, mentions)
     return replace(task, problem=problem, test=test, doubles={})
 
@@ -70,5 +70,5 @@ def sample_leaves(task: Task, share: float, seed: int) -> Task:
 def _among(queries: Queries, new: Indices) -> Queries:
     """The queries, with their parents and what they mention by `new` indices."""
     everyone = np.arange(len(queries.parents))
-    mentions = queries.mentions.among(new, everyone) if queries.mentions else None
+    mentions = queries.mentions.reindex(new, everyone) if queries.mentions else None
     return replace(queries, parents=[new[p] for p in queries.parents], mentions=mentions)

@@ -19,7 +19,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.experiments.methods.method_registry import make_method
 from taxoexpan.experiments.paper.experiment import FIGURES, Experiment
 from taxoexpan.experiments.paper.task import Task
-from taxoexpan.training.metrics import Metrics, metrics_of
+from taxoexpan.training.metrics import Metrics, compute_metrics
 
 BEST = {
     "test": ("best", "best_scores"),
@@ -112,7 +112,7 @@ class Run:
     @cached_property
     def metrics(self) -> Metrics:
         """The paper's figures of the test queries."""
-        return metrics_of(self.ranks())
+        return compute_metrics(self.ranks())
 
 
 def run_folder(runs: Path, task: Task, experiment: Experiment, seed: int) -> Path:

@@ -31,8 +31,8 @@ from taxoexpan.experiments.paper.run_record import (
 )
 from taxoexpan.experiments.paper.task import Task
 from taxoexpan.files import whole_directory
-from taxoexpan.training.loop import Report
-from taxoexpan.training.metrics import metrics_of
+from taxoexpan.training.loop import TrainingLog
+from taxoexpan.training.metrics import compute_metrics
 
 SHOWN = 10
 """Of every query's anchors so many are kept by name."""
@@ -96,7 +96,7 @@ def run_experiment(
         log = staging / LOG
         log.touch()
         began = time.perf_counter()
-        history = method.fit(task.problem, seed, Report(progress, log))
+        history = method.fit(task.problem, seed, TrainingLog(progress, log))
         seconds_to_fit = time.perf_counter() - began
         size = len(task.problem.taxonomy)
         seconds_to_place = _seconds_to_place(method, task, experiment.timed)
@@ -111,7 +111,7 @@ def run_experiment(
             "task": {"name": task.name, "features": task.features, "sha256": digest},
             "concepts": size,
             "relations": task.problem.taxonomy.relation_count,
-            **{which: metrics_of(each.ranks).as_dict() for which, each in placed.items()},
+            **{which: compute_metrics(each.ranks).as_dict() for which, each in placed.items()},
             "best_epoch": history.best if history else None,
             "epochs": len(history.epochs) if history else None,
             "seconds_to_fit": round(seconds_to_fit, 2),

@@ -7,8 +7,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.text_file import Source
-from taxoexpan.phrasing import counted
+from taxoexpan.formats.text_file import TextFile
+from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.holdout import Holdout, hold_out
 
@@ -27,7 +27,7 @@ def read_split(
     paths = [path or other for path, other in zip(given, beside, strict=True)]
     validated, tested = (_held_lines(path, whole) for path in paths)
     _refuse_shared(paths[1], tested, validated)
-    known = whole.in_force
+    known = whole.active
     training = known.without(id for id in (*validated, *tested) if id in known)
     return (
         _holdout_of(paths[0], validated, known, training),
@@ -56,7 +56,7 @@ def _held_lines(path: Path, whole: Taxonomy) -> dict[str, int]:
         message = "there is no such file; the split lies beside the .terms, an id a line"
         raise FormatError(path, message)
     lines: dict[str, int] = {}
-    for number, line in enumerate(Source.load(path, may_be_blank=True).text.splitlines(), 1):
+    for number, line in enumerate(TextFile.load(path, may_be_blank=True).text.splitlines(), 1):
         if id := line.strip():
             lines.setdefault(id, number)
     for id, number in lines.items():
@@ -70,7 +70,7 @@ def _refuse_shared(path: Path, test: dict[str, int], validation: Collection[str]
     """Refuse to choose an epoch by what is tested."""
     shared = [id for id in test if id in validation]
     if shared:
-        message = f"shares {counted(len(shared), 'id')} with the validation list"
+        message = f"shares {pluralize(len(shared), 'id')} with the validation list"
         mend = "leave each in one of the two lists"
         raise FormatError(path, f"{message}, such as {shared[0]!r}; {mend}", test[shared[0]])
 
@@ -84,7 +84,7 @@ def _holdout_of(path: Path, ids: Collection[str], whole: Taxonomy, training: Tax
     made = {concept.id for concept in held.concepts}
     lost = [id for id in ids if id not in made]
     if lost:
-        message = f"no query is made of {counted(len(lost), 'id')}, such as {lost[0]!r}"
+        message = f"no query is made of {pluralize(len(lost), 'id')}, such as {lost[0]!r}"
         why = "deprecated, or without a parent in what remains"
         warnings.warn(f"{path}: {message}: {why}", stacklevel=3)
     return held

@@ -27,7 +27,8 @@ from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.placement.duplicates import DuplicateCandidates, DuplicateDetector
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Adjacency, Indices
+from taxoexpan.taxonomy.adjacency import Adjacency
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.holdout import Holdout
 
 KIND = "taxoexpan-task-1"
@@ -106,7 +107,7 @@ def make_task(
     vectors = embed(concepts)
     refuse_unknown(vectors, encoder.name)
     lexicon, synonymy = (
-        Lexicon.of(taxonomy, order),
+        Lexicon.from_taxonomy(taxonomy, order),
         DuplicateDetector.learn(taxonomy, vectors, embed),
     )
     queries, doubles = {}, {}
@@ -117,7 +118,7 @@ def make_task(
         queries[part] = Queries(torch.from_numpy(both), held.parents, mentions)
         if synonymy is not None:
             doubles[part] = synonymy.candidates(held.concepts, both)
-    own = lexicon.mentions(concepts, known=True)
+    own = lexicon.mentions(concepts, exclude_self=True)
     problem = Problem(taxonomy, torch.from_numpy(vectors), queries["validation"], own)
     labels = tuple(concept.label for concept in test.concepts)
     features = f"{encoder.name} joined" if joined else encoder.name

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 class WuPalmer:

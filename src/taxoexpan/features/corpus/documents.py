@@ -28,7 +28,7 @@ _ID = re.compile(r"\s*\S*\d\S*\s*")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-def texts_of(path: Path) -> Iterator[str]:
+def read_documents(path: Path) -> Iterator[str]:
     """The documents of a file, or of all corpus files in a directory by their names.
 
     A line of `.txt` is a document. So is a row of `.tsv`, where quotes mean nothing, and of `.csv`:

@@ -25,7 +25,7 @@ AHEAD = 8
 T = TypeVar("T")
 
 
-def in_blocks(
+def map_blocks(
     work: Callable[[list[str]], T], texts: Iterable[str], workers: int | None = None
 ) -> Iterator[T]:
     """The work done on blocks of texts, in their order; in other processes where there are cores.

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from taxoexpan.features.corpus.documents import texts_of
-from taxoexpan.features.corpus.parallel import in_blocks
+from taxoexpan.features.corpus.documents import read_documents
+from taxoexpan.features.corpus.parallel import map_blocks
 
 LONGEST_COMPOUND = 4
 """Words of a name that a text may have joined by hyphens: part-of-speech tagging."""
@@ -31,7 +31,7 @@ _SENTENCE_END = re.compile(
 )
 
 
-def tokens_of(text: str) -> list[str]:
+def tokenize(text: str) -> list[str]:
     """The words in lower case: letters and digits, with the hyphens and apostrophes inside."""
     if text.isascii():
         return _ASCII_TOKEN.findall(text.lower())
@@ -41,7 +41,7 @@ def tokens_of(text: str) -> list[str]:
     return _TOKEN.findall(text.lower())
 
 
-def sentences_of(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences: a full stop ends one where a space and no small letter come after it."""
     sentences, start = [], 0
     for match in _SENTENCE_END.finditer(text):
@@ -60,7 +60,7 @@ class _Node(dict[str, "_Node"]):
         self.name: str | None = None
 
 
-class Phrases:
+class PhraseMatcher:
     """Finds names among tokens, from the left the longest first, none inside another.
 
     A hyphen or an apostrophe is as good as a space, and the last word may have an s more: the name
@@ -69,7 +69,7 @@ class Phrases:
 
     def __init__(self, names: Iterable[str]) -> None:
         self._root = _Node()
-        spelled = {words: None for name in names if (words := tuple(words_of(name)))}
+        spelled = {words: None for name in names if (words := tuple(name_words(name)))}
         for words in spelled:
             self._add(words, "_".join(words))
         for words in spelled:
@@ -127,30 +127,30 @@ class Phrases:
         return found
 
 
-def words_of(name: str) -> list[str]:
-    """The words of a name as `Phrases` compares them, without hyphens and apostrophes."""
-    return [word for token in tokens_of(name) for word in _GAPS.split(token)]
+def name_words(name: str) -> list[str]:
+    """The words of a name as `PhraseMatcher` compares them, without hyphens and apostrophes."""
+    return [word for token in tokenize(name) for word in _GAPS.split(token)]
 
 
-def token_of(name: str) -> str:
-    """The one token that `Phrases.join` makes of a name."""
-    return "_".join(words_of(name))
+def name_token(name: str) -> str:
+    """The one token that `PhraseMatcher.join` makes of a name."""
+    return "_".join(name_words(name))
 
 
 def mentions(path: Path, names: Iterable[str], workers: int | None = None) -> dict[str, int]:
-    """How often each name is mentioned in a corpus; those that `Phrases` takes for one share."""
+    """Count the mentions of each name in a corpus."""
     names = list(dict.fromkeys(names))
-    phrases = Phrases(names)
+    phrases = PhraseMatcher(names)
 
     def count(texts: list[str]) -> Counter[str]:
         tokens: list[str] = []
         for text in texts:
-            tokens += tokens_of(text)
+            tokens += tokenize(text)
             # Nothing is found across the empty token; one long list is counted faster than many.
             tokens.append("")
         return phrases.count(tokens)
 
     total: Counter[str] = Counter()
-    for found in in_blocks(count, texts_of(path), workers):
+    for found in map_blocks(count, read_documents(path), workers):
         total.update(found)
-    return {name: total[token_of(name)] for name in names}
+    return {name: total[name_token(name)] for name in names}

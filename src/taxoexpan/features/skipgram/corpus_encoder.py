@@ -13,7 +13,7 @@ from pathlib import Path
 
 from taxoexpan.errors import ModelError, TaxoExpanError
 from taxoexpan.features.cache import cache_folder
-from taxoexpan.features.corpus.documents import files_of, texts_of
+from taxoexpan.features.corpus.documents import files_of, read_documents
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.features.skipgram.skipgram_training import DIMENSION, refuse_training, train_skipgram
 from taxoexpan.features.skipgram.skipgram_vectors import SkipGramEncoder
@@ -39,7 +39,7 @@ class CorpusEncoder(Encoder):
             self._learned = SkipGramEncoder.load(kept, StaticEncoder())
         else:
             refuse_training()
-            next(texts_of(corpus))  # what cannot be read is refused before any work
+            next(read_documents(corpus))  # what cannot be read is refused before any work
 
     def show_progress(self, shown: bool) -> None:
         """Whether to show how far the learning is."""

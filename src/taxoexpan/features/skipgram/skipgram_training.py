@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.features.corpus.documents import texts_of
-from taxoexpan.features.corpus.parallel import in_blocks
-from taxoexpan.features.corpus.phrases import Phrases, token_of, tokens_of
+from taxoexpan.features.corpus.documents import read_documents
+from taxoexpan.features.corpus.parallel import map_blocks
+from taxoexpan.features.corpus.phrases import PhraseMatcher, name_token, tokenize
 from taxoexpan.features.encoder import Vectors
 
 DIMENSION = 250
@@ -35,7 +35,7 @@ _FALSE_ALARM = "Exception ignored in: 'gensim.models.word2vec_inner.our_dot"
 
 
 @dataclass(frozen=True)
-class SkipGram:
+class SkipGramVectors:
     """What was learned: words, the most frequent first, each with a vector [V, D] and a count.
 
     `names` are those words that are names.
@@ -59,7 +59,7 @@ def train_skipgram(
     seed: int = 0,
     workers: int = 1,
     progress: bool = False,
-) -> SkipGram:
+) -> SkipGramVectors:
     """Learn vectors of all words and names that a corpus holds at least `min_count` times.
 
     With one worker the same corpus, names and seed give the same vectors on the same machine. With
@@ -113,9 +113,9 @@ def train_skipgram(
     words = tuple(model.wv.index_to_key)
     # What all words have in common tells none from another; without it parents are found better.
     vectors = model.wv.vectors - model.wv.vectors.mean(axis=0)
-    return SkipGram(
+    return SkipGramVectors(
         words,
-        frozenset(map(token_of, names)) & frozenset(words),
+        frozenset(map(name_token, names)) & frozenset(words),
         np.array([model.wv.get_vecattr(word, "count") for word in words], dtype=np.int64),
         np.asarray(vectors, dtype=np.float32),
     )
@@ -144,15 +144,15 @@ def refuse_training() -> None:
 
 def _write_joined(path: Path, names: Sequence[str], joined: Path) -> None:
     """Write the documents that mention a name, a line each, every name as one word."""
-    phrases, mentioned = Phrases(names), frozenset(map(token_of, names))
+    phrases, mentioned = PhraseMatcher(names), frozenset(map(name_token, names))
 
     def join(texts: list[str]) -> str:
-        documents = (phrases.join(tokens_of(text)) for text in texts)
+        documents = (phrases.join(tokenize(text)) for text in texts)
         kept = (words for words in documents if not mentioned.isdisjoint(words))
         return "".join(f"{' '.join(line)}\n" for words in kept for line in _cut(words))
 
     with joined.open("w", encoding="utf-8") as file:
-        for lines in in_blocks(join, texts_of(path)):
+        for lines in map_blocks(join, read_documents(path)):
             try:
                 file.write(lines)
             except OSError as error:

@@ -16,10 +16,10 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.features.corpus.phrases import Phrases, tokens_of, words_of
-from taxoexpan.features.encoder import Encoder, Vectors, normalised
-from taxoexpan.features.skipgram.skipgram_training import SkipGram
-from taxoexpan.features.skipgram.space_mapping import Bridge, build_bridge
+from taxoexpan.features.corpus.phrases import PhraseMatcher, name_words, tokenize
+from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
+from taxoexpan.features.skipgram.skipgram_training import SkipGramVectors
+from taxoexpan.features.skipgram.space_mapping import SpaceMapping, fit_space_mapping
 from taxoexpan.files import whole_directory
 
 KIND, VERSION = "taxoexpan-skipgram", 1
@@ -38,10 +38,13 @@ class SkipGramEncoder(Encoder):
     name = "skipgram"
 
     def __init__(
-        self, learned: SkipGram, fallback: Encoder | None = None, bridge: Bridge | None = None
+        self,
+        learned: SkipGramVectors,
+        fallback: Encoder | None = None,
+        bridge: SpaceMapping | None = None,
     ) -> None:
         if fallback and not bridge:
-            bridge = build_bridge(learned, fallback)
+            bridge = fit_space_mapping(learned, fallback)
         self.dimension = learned.vectors.shape[1]
         self.learned, self._fallback, self._bridge = learned, fallback, bridge
         self._index = {word: index for index, word in enumerate(learned.words)}
@@ -55,7 +58,7 @@ class SkipGramEncoder(Encoder):
         if len(filled):
             flat = np.fromiter(chain.from_iterable(parts), np.int64, counts.sum())
             starts = np.cumsum(counts[filled]) - counts[filled]
-            vectors[filled] = normalised(np.add.reduceat(self._unit[flat], starts, axis=0))
+            vectors[filled] = normalize_rows(np.add.reduceat(self._unit[flat], starts, axis=0))
         unknown = np.flatnonzero(counts == 0)
         if self._fallback and self._bridge and len(unknown):
             vectors[unknown] = self._bridge.cross(
@@ -94,13 +97,13 @@ class SkipGramEncoder(Encoder):
             raise ConfigurationError(f"{message}; give the same")
         try:
             tensors = load_file(directory / VECTORS)
-            learned = SkipGram(
+            learned = SkipGramVectors(
                 tuple(vocabulary["words"]),
                 frozenset(vocabulary["names"]),
                 tensors["counts"],
                 tensors["vectors"],
             )
-            bridge = Bridge(tensors["matrix"], tensors["offset"]) if fallback else None
+            bridge = SpaceMapping(tensors["matrix"], tensors["offset"]) if fallback else None
             encoder = cls(learned, fallback, bridge)
             whole = encoder.fingerprint() == vocabulary["fingerprint"]
         except (KeyError, TypeError, ValueError, OSError, SafetensorError) as error:
@@ -111,21 +114,21 @@ class SkipGramEncoder(Encoder):
 
     @cached_property
     def _unit(self) -> Vectors:
-        return normalised(self.learned.vectors)
+        return normalize_rows(self.learned.vectors)
 
     @cached_property
-    def _phrases(self) -> Phrases:
-        return Phrases(name.replace("_", " ") for name in sorted(self.learned.names))
+    def _phrases(self) -> PhraseMatcher:
+        return PhraseMatcher(name.replace("_", " ") for name in sorted(self.learned.names))
 
     def _parts(self, text: str) -> list[int]:
         """The indices of the parts that are known."""
         known = []
-        for part in self._phrases.join(tokens_of(text)):
+        for part in self._phrases.join(tokenize(text)):
             if part in self._index:
                 known.append(self._index[part])
             elif not part.isalnum():
                 # Words in a text may be joined by a hyphen that the corpus does not have.
-                words = words_of(part)
+                words = name_words(part)
                 known += [self._index[word] for word in words if word in self._index]
         return known
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.errors import ModelError
-from taxoexpan.features.encoder import Encoder, Vectors, normalised
-from taxoexpan.features.skipgram.skipgram_training import SkipGram
-from taxoexpan.phrasing import counted
+from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
+from taxoexpan.features.skipgram.skipgram_training import SkipGramVectors
+from taxoexpan.phrasing import pluralize
 
 RIDGES = tuple(10.0**power for power in range(-3, 4))
 """How strongly a bridge may be held back."""
@@ -20,7 +20,7 @@ LEAST_PAIRS = 10
 
 
 @dataclass(frozen=True)
-class Bridge:
+class SpaceMapping:
     """y = x M + b: from the space of one encoder into that of another."""
 
     matrix: Vectors
@@ -29,10 +29,10 @@ class Bridge:
     def cross(self, vectors: Vectors) -> Vectors:
         """The vectors at unit length in the other space; a row of zeros stays one."""
         known = vectors.any(axis=1, keepdims=True)
-        return normalised((vectors @ self.matrix + self.offset) * known)
+        return normalize_rows((vectors @ self.matrix + self.offset) * known)
 
 
-def build_bridge(learned: SkipGram, encoder: Encoder) -> Bridge:
+def fit_space_mapping(learned: SkipGramVectors, encoder: Encoder) -> SpaceMapping:
     """Ridge regression on the names that both know, from the encoder's vectors to the learned ones.
 
     How strongly it is held back is chosen by the error on each name when it is left out. What is
@@ -42,17 +42,17 @@ def build_bridge(learned: SkipGram, encoder: Encoder) -> Bridge:
     sources = encoder.encode([learned.words[row].replace("_", " ") for row in rows])
     known = sources.any(axis=1)
     if known.sum() < LEAST_PAIRS:
-        message = f"the corpus says only {counted(int(known.sum()), 'name')} often enough"
+        message = f"the corpus says only {pluralize(int(known.sum()), 'name')} often enough"
         raise ModelError(f"{message}, and {LEAST_PAIRS} are needed; give one that is about them")
     x = sources[known].astype(np.float64)
-    y = normalised(learned.vectors[rows])[known].astype(np.float64)
+    y = normalize_rows(learned.vectors[rows])[known].astype(np.float64)
     middle_x, middle_y = x.mean(axis=0), y.mean(axis=0)
     matrix = _ridge(x - middle_x, y - middle_y)
     spread = np.linalg.norm((x - middle_x) @ matrix)
     if spread > 0:
         matrix *= np.linalg.norm(y - middle_y) / spread
     offset = middle_y - middle_x @ matrix
-    return Bridge(matrix.astype(np.float32), offset.astype(np.float32))
+    return SpaceMapping(matrix.astype(np.float32), offset.astype(np.float32))
 
 
 def _ridge(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -22,7 +22,7 @@ import numpy as np
 from tqdm import tqdm
 
 from taxoexpan.errors import ConfigurationError, ModelError, TaxoExpanError, is_out_of_memory
-from taxoexpan.features.encoder import Encoder, Vectors, normalised
+from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.features.transformer.model_files import (
     AGAIN,
     declared_dimension,
@@ -117,7 +117,7 @@ class TransformerEncoder(Encoder):
 
     def _encode_batch(self, batch: list[str]) -> Vectors:
         with _quietly(), self._enough_memory():
-            return normalised(_vectors(self._model, batch))
+            return normalize_rows(_vectors(self._model, batch))
 
     @cached_property
     def _model(self) -> SentenceTransformer:

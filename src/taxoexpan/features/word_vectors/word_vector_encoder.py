@@ -54,7 +54,7 @@ class _Match:
     whole: bool = False
 
 
-class FileEncoder(Encoder):
+class WordVectorEncoder(Encoder):
     """The vector of a name that the file has as one entry, or else the mean of its words'.
 
     The file is read when texts come, for their words only, and again when others bring new words;

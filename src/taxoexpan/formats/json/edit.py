@@ -11,17 +11,17 @@ from taxoexpan.formats.json.parser import Array, Object
 from taxoexpan.formats.json.schema import Shape, key_of
 from taxoexpan.formats.json.style import Style
 from taxoexpan.formats.text_file import Insertion
-from taxoexpan.taxonomy import Shift
+from taxoexpan.taxonomy import Move
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
 
 
 def moved(
-    shape: Shape, moves: Sequence[Shift], spelled: Callable[[str], str]
+    shape: Shape, moves: Sequence[Move], spelled: Callable[[str], str]
 ) -> Iterator[Insertion]:
     """The new parent's id wherever a child, or an edge, names the old one."""
-    joined = {(shift.left, shift.child): spelled(shift.joined) for shift in moves}
+    joined = {(shift.old_parent, shift.child): spelled(shift.new_parent) for shift in moves}
     for container, key, child in _named_parents(shape) if joined else ():
         new = joined.get((container[key].strip(), child))
         if new is not None:
@@ -77,7 +77,7 @@ def _with_words(style: Style, entry: Object, usual: str, words: list[str]) -> It
     """What brings further names into an object."""
     key = key_of(entry, "synonyms")
     if key is not None and isinstance(entry[key], Array):
-        yield style.appended(entry[key], words, style.spread_words)
+        yield style.append(entry[key], words, style.spread_words)
     elif key is not None:
         # One text becomes a list, by brackets around it.
         start, end = span(style.text, entry, key)

@@ -123,10 +123,10 @@ class _Growth:
         for id, concept in self.new.items():
             below = self._ids(self.below.get(id, ())) if self.habits.lists_children else ()
             rows.append(self._object(concept, indent, below))
-        insertions = [style.appended(room, rows, style.spread_rows)]
+        insertions = [style.append(room, rows, style.spread_rows)]
         if isinstance(edges, Array):
             lines = [self._edge(edges, parent, child) for parent, child in self.relations]
-            insertions.append(style.appended(edges, lines, style.spread_rows))
+            insertions.append(style.append(edges, lines, style.spread_rows))
         if self.habits.lists_children:
             for parent in self.old_parents:
                 ids = self._ids(self.below[parent])
@@ -155,7 +155,7 @@ class _Growth:
         insertions = []
         roots = [texts[id] for id in self.new if not self.above[id]]
         if roots and isinstance(room, Array):
-            insertions.append(style.appended(room, roots, style.spread_rows))
+            insertions.append(style.append(room, roots, style.spread_rows))
         for parent in self.old_parents:
             for number, place in enumerate(self._places(parent)):
                 parts = children(parent, self._indent_below(place), in_full=number == 0)
@@ -197,7 +197,7 @@ class _Growth:
     def _put_below(self, place: Object, parts: Sequence[str]) -> Insertion:
         style, key = self.style, key_of(place, "children")
         if key:
-            return style.appended(place[key], parts, self._spread_children)
+            return style.append(place[key], parts, self._spread_children)
         indent = style.deeper(style.margin(place.start), style.is_spread(place))
         many = style.enclosed("[]", parts, indent, self._spread_children)
         return style.with_member(place, self.habits.keys["children"], many)

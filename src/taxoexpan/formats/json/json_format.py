@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable, Mapping
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.builder import Document, Draft, Note
+from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.json.insert import grow
 from taxoexpan.formats.json.parser import line_of, load, parse
 from taxoexpan.formats.json.schema import KNOWN, Shape
 from taxoexpan.formats.output import Copy, Insertions, Target, renamed
-from taxoexpan.formats.text_file import Source
+from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 NAME = "json"
@@ -21,14 +21,14 @@ ABOUT = (
     "and edges, {parent, child} or {source, target}, where the source is the parent"
 )
 SUFFIXES = (".json",)
-LACKS: tuple[str, ...] = ()
+NOT_INSERTED: tuple[str, ...] = ()
 
 _BRACKET = re.compile(r"\s*[\[{]")
 _START = re.compile(r"\s*(?:\[\s*(?:\{|\]\s*\Z)|\{\s*[\"}])")
 _LINKED = re.compile(r'"@(?:context|graph|id)"\s*:')
 
 
-def recognises(source: Source) -> bool:
+def can_read(source: TextFile) -> bool:
     """Whether the text begins as an object or a list of objects; linked data is not ours."""
     start = _BRACKET if source.path.suffix.lower() in SUFFIXES else _START
     if not start.match(source.text):
@@ -36,7 +36,7 @@ def recognises(source: Source) -> bool:
     return not (_LINKED.search(source.text) and _is_linked_data(source))
 
 
-def read(source: Source) -> Document:
+def read(source: TextFile) -> ParsedTaxonomy:
     """The concepts in the order of the file; without ids, the path `A > B` is the id."""
     try:
         document = _draft(Shape(source, load(source))).finish()
@@ -48,20 +48,20 @@ def read(source: Source) -> Document:
     return _draft(Shape(source, parse(source))).finish()
 
 
-def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
+def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
     """New objects at the ends of the file's lists, after the pattern of those that are there."""
     shape = Shape(source, parse(source))
     anything = additions.concepts or additions.synonyms
     return {source.path: grow(shape, expanded, additions) if anything else []}
 
 
-def holds(source: Source) -> frozenset[str]:
+def supported_fields(source: TextFile) -> frozenset[str]:
     """Everything; ids where the file has them."""
     ids = {"ids"} if Shape(source, load(source)).has_ids else set()
     return frozenset({"labels", "synonyms", "definitions"} | ids)
 
 
-def changeable(source: Source) -> frozenset[str]:
+def supported_changes(source: TextFile) -> frozenset[str]:
     """Synonyms; moves where a child names its parents, and does not stand inside of one."""
     shape = Shape(source, load(source))
     from_above = any(shape.children(entry) for entry in shape.objects)
@@ -88,7 +88,7 @@ def _entry(taxonomy: Taxonomy, concept: Concept, ids: Mapping[str, str]) -> dict
     return {key: value for key, value in entry.items() if value}
 
 
-def _is_linked_data(source: Source) -> bool:
+def _is_linked_data(source: TextFile) -> bool:
     try:
         value = load(source)
     except FormatError:
@@ -98,9 +98,9 @@ def _is_linked_data(source: Source) -> bool:
     return any(isinstance(entry, dict) and not marks.isdisjoint(entry) for entry in objects)
 
 
-def _draft(shape: Shape) -> Draft:
+def _draft(shape: Shape) -> TaxonomyBuilder:
     """Every concept once, with what all its objects say."""
-    draft, rows = Draft(shape.source.path), dict[str, int]()
+    draft, rows = TaxonomyBuilder(shape.source.path), dict[str, int]()
     lines: list[int] = []
     for place, (id, given, entry) in enumerate(
         zip(shape.ids, shape.given, shape.objects, strict=True)
@@ -116,13 +116,13 @@ def _draft(shape: Shape) -> Draft:
                 rows[id] = row
         _describe(draft, row, shape, place)
     draft.lines = lines
-    draft.beside.update(key for entry in shape.objects for key in entry if key not in KNOWN)
+    draft.ignored.update(key for entry in shape.objects for key in entry if key not in KNOWN)
     _name_by_ids(draft)
     _relate(draft, shape)
     return draft
 
 
-def _describe(draft: Draft, row: int, shape: Shape, place: int) -> None:
+def _describe(draft: TaxonomyBuilder, row: int, shape: Shape, place: int) -> None:
     """Take the words of an object, which must not gainsay those of an earlier one."""
     entry, label = shape.objects[place], shape.labels[place]
     definition = shape.text(entry, "definition")
@@ -145,7 +145,7 @@ def _describe(draft: Draft, row: int, shape: Shape, place: int) -> None:
         draft.deprecated.append(row)
 
 
-def _name_by_ids(draft: Draft) -> None:
+def _name_by_ids(draft: TaxonomyBuilder) -> None:
     """A concept without a label is known by its id, which may be a slip where others have one."""
     some = any(draft.labels)
     for row, id in enumerate(draft.ids):
@@ -156,7 +156,7 @@ def _name_by_ids(draft: Draft) -> None:
                 draft.notes.append(Note(draft.lines[row], message, id=id))
 
 
-def _relate(draft: Draft, shape: Shape) -> None:
+def _relate(draft: TaxonomyBuilder, shape: Shape) -> None:
     """Every relation, told by nesting, by the child, by the parent, or by an edge."""
     seen: set[tuple[str, str]] = set()
     lines: list[int] = []

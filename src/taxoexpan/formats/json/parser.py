@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.text_file import Source
+from taxoexpan.formats.text_file import TextFile
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _VALUE = re.compile(
@@ -63,7 +63,7 @@ class Array(list[Any]):
         self.lines.append(line)
 
 
-def load(source: Source) -> Any:
+def load(source: TextFile) -> Any:
     """The value of a JSON file, without places where that is faster."""
     try:
         return _PLAIN.decode(source.text)
@@ -72,7 +72,7 @@ def load(source: Source) -> Any:
         return parse(source)
 
 
-def parse(source: Source) -> Any:
+def parse(source: TextFile) -> Any:
     """The value of a JSON file, its objects and lists with their places."""
     return _Parser(source).whole()
 
@@ -107,7 +107,7 @@ _PLAIN = json.JSONDecoder(
 class _Parser:
     """Reads a text from left to right; what is open lies on a stack, so depth is no matter."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: TextFile) -> None:
         self.source, self.text = source, source.text
         self.at = self.counted = 0
         self.line = 1

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.json.parser import Number, line_in, line_of
-from taxoexpan.formats.text_file import Source
+from taxoexpan.formats.text_file import TextFile
 
 NAMES: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "uri", "key", "code"),
@@ -55,7 +55,7 @@ class Shape:
     `objects` of the one that it is nested in, or -1.
     """
 
-    def __init__(self, source: Source, value: Any) -> None:
+    def __init__(self, source: TextFile, value: Any) -> None:
         self.source = source
         self.edges: list[Any] | None = None
         self.room: list[Any] | None = None

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from taxoexpan.formats.json.parser import Array, Object
-from taxoexpan.formats.text_file import Insertion, Source
+from taxoexpan.formats.text_file import Insertion, TextFile
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _MARGIN = re.compile(r"[ \t]*")
@@ -24,7 +24,7 @@ class Style:
     """
 
     def __init__(
-        self, source: Source, sample: Object, rows: Array | None, words: Array | None
+        self, source: TextFile, sample: Object, rows: Array | None, words: Array | None
     ) -> None:
         self.source, self.text = source, source.text
         self.spread_objects = self.is_spread(sample)
@@ -66,7 +66,7 @@ class Style:
             return self._opening(array).rpartition("\n")[2]
         return self.deeper(self.margin(array.start), not array and self.spread_rows)
 
-    def appended(self, array: Array, parts: Sequence[str], spread: bool) -> Insertion:
+    def append(self, array: Array, parts: Sequence[str], spread: bool) -> Insertion:
         """Parts at the end of a list; one that is blank is set spread or not."""
         if array:
             glue = f",{self._opening(array)}" if self.is_spread(array) else self.comma

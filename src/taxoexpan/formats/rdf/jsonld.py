@@ -15,7 +15,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.json.parser import Array, Object, parse
 from taxoexpan.formats.json.style import Style
 from taxoexpan.formats.rdf.jsonld_context import ENDS_OF_PREFIXES, Context, Node
-from taxoexpan.formats.text_file import Insertion, Source
+from taxoexpan.formats.text_file import Insertion, TextFile
 
 DEEPEST = 64
 """The parser's memory grows with the square of the nesting, and no vocabulary nests so."""
@@ -23,7 +23,7 @@ DEEPEST = 64
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.S)
 
 
-def refuse_deep(source: Source) -> None:
+def refuse_deep(source: TextFile) -> None:
     """Refuse a file that nests so deep that parsing it would fill the memory."""
     bare = np.frombuffer(_STRING.sub(b"", source.text.encode("utf-8")), dtype=np.uint8)
     steps = np.isin(bare, list(b"[{")).astype(np.int64) - np.isin(bare, list(b"]}"))
@@ -32,7 +32,7 @@ def refuse_deep(source: Source) -> None:
         raise FormatError(source.path, message)
 
 
-def insertions(source: Source, triples: list[ox.Triple]) -> list[Insertion]:
+def insertions(source: TextFile, triples: list[ox.Triple]) -> list[Insertion]:
     """New node objects at the end of the list of nodes, in the words of the file's context.
 
     A file that is one node becomes a list of nodes, by brackets around what is there.
@@ -83,7 +83,7 @@ def _graph(value: Any, context: Context) -> Any:
     return value
 
 
-def _meant(source: Source, graph: Any, context: Any, triples: list[ox.Triple]) -> list[Node]:
+def _meant(source: TextFile, graph: Any, context: Any, triples: list[ox.Triple]) -> list[Node]:
     """Nodes in the shortest form that means these triples under the context, and nothing else."""
     if context is None:
         return Context().nodes(triples)
@@ -102,7 +102,7 @@ def _meant(source: Source, graph: Any, context: Any, triples: list[ox.Triple]) -
     return [{"@context": None, **node} for node in nodes]
 
 
-def _style(source: Source, value: Any, graph: Any) -> tuple[Style, bool]:
+def _style(source: TextFile, value: Any, graph: Any) -> tuple[Style, bool]:
     """How the nodes of a file are set, and whether objects inside of them are spread."""
     nodes = graph if isinstance(graph, Array) else [graph]
     within = (part for node in _objects(graph) for part in node.values())
@@ -159,6 +159,6 @@ def _appended(style: Style, graph: Array, texts: list[str]) -> Insertion:
     """Nodes after the last one, with what lies between the others."""
     glue = _glue(style, graph)
     if not glue:
-        return style.appended(graph, texts, style.spread_objects)
+        return style.append(graph, texts, style.spread_objects)
     end = len(style.text[: graph.end - 1].rstrip(" \t\r\n"))
     return Insertion(end, "".join(glue + text for text in texts))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.text_file import Source
+from taxoexpan.formats.text_file import TextFile
 
 Text = tuple[str, str]
 """A language tag, blank where there is none, and words in it."""
@@ -25,16 +25,16 @@ class Languages:
     there: frozenset[str] = frozenset()
 
     @classmethod
-    def choose(cls, source: Source, labels: Iterable[list[Text]]) -> Languages:
+    def choose(cls, source: TextFile, labels: Iterable[list[Text]]) -> Languages:
         """The language that the user names, else the one of most labels."""
         counts = Counter(language for texts in labels for language, _ in texts)
         # Statements have no order, so a tie must not be decided by it.
         main = min(counts, key=lambda tag: (-counts[tag], tag != "en", tag), default="")
-        chosen = (source.reading.language or main).lower()
+        chosen = (source.options.language or main).lower()
         known = sorted(language for language in counts if language)
-        if source.reading.language and not any(_related(chosen, other) for other in known):
+        if source.options.language and not any(_related(chosen, other) for other in known):
             there = ", ".join(known[:20]) or "none at all"
-            message = f"no label is in the language {source.reading.language!r}; there are: {there}"
+            message = f"no label is in the language {source.options.language!r}; there are: {there}"
             raise FormatError(source.path, message)
         return cls(chosen, main, frozenset(counts))
 

@@ -13,7 +13,7 @@ import pyoxigraph as ox
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.rdf.vocabulary import CONCEPT, PREFIXES, RDF, STRING, TYPE, Triple
-from taxoexpan.formats.text_file import Insertion, Source
+from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy.ids import numbered
 
 DEEPEST = 256
@@ -48,7 +48,7 @@ class Outline:
     starts: dict[int, int] = field(default_factory=dict)
 
 
-def outline(source: Source) -> Outline:
+def outline(source: TextFile) -> Outline:
     """Walk through the elements, and refuse what is too deep, grows, or is kept elsewhere."""
     encoding = _ENCODING.match(source.text)
     if encoding and encoding[1].lower() not in ("utf-8", "utf8", "us-ascii", "ascii"):
@@ -110,7 +110,7 @@ def cleaned(triple: ox.Triple) -> ox.Triple:
     return ox.Triple(triple.subject, triple.predicate, kept)
 
 
-def refuse_unnameable(source: Source, predicates: Iterable[str]) -> None:
+def refuse_unnameable(source: TextFile, predicates: Iterable[str]) -> None:
     """In RDF/XML a predicate is an element, so its IRI must end in an XML name."""
     for iri in set(predicates):
         if not _NAME_AT_END.search(iri):
@@ -118,7 +118,7 @@ def refuse_unnameable(source: Source, predicates: Iterable[str]) -> None:
             raise FormatError(source.path, f"{message}; convert to .ttl, .nt or .jsonld instead")
 
 
-def insertion(source: Source, triples: list[Triple]) -> Insertion:
+def insertion(source: TextFile, triples: list[Triple]) -> Insertion:
     """New elements before the end of the root."""
     known = outline(source)
     before = source.text.encode("utf-8")[: known.end].decode("utf-8")
@@ -133,7 +133,7 @@ def insertion(source: Source, triples: list[Triple]) -> Insertion:
     return Insertion(len(before), source.newline + text)
 
 
-def _refuse_growing(source: Source) -> None:
+def _refuse_growing(source: TextFile) -> None:
     """Refuse entities that make much of little.
 
     They are sought in the text, as the parser of RDF does it: it takes the last of two that have
@@ -167,7 +167,7 @@ def _refuse_growing(source: Source) -> None:
 class _Elements:
     """New elements in the way of those that are there: their prefixes and their margins."""
 
-    def __init__(self, source: Source, known: Outline) -> None:
+    def __init__(self, source: TextFile, known: Outline) -> None:
         self.source, self.attributes = source, known.attributes
         declared = [
             (iri, name.removeprefix("xmlns:"))

@@ -15,7 +15,7 @@ from urllib.parse import quote
 import pyoxigraph as ox
 
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.formats.builder import Document, Draft, Note
+from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Copy, Insertions, Target, renamed
 from taxoexpan.formats.rdf import statements, vocabulary
 from taxoexpan.formats.rdf.languages import Languages, Text
@@ -32,29 +32,29 @@ from taxoexpan.formats.rdf.statements import (
 )
 from taxoexpan.formats.rdf.turtle_links import Turtle
 from taxoexpan.formats.rdf.vocabulary import Triple, link
-from taxoexpan.formats.text_file import Insertion, Source
-from taxoexpan.taxonomy import Additions, Concept, Provenance, Shift, Taxonomy
+from taxoexpan.formats.text_file import Insertion, TextFile
+from taxoexpan.taxonomy import Additions, Concept, Move, Provenance, Taxonomy
 from taxoexpan.taxonomy.ids import numbered
 
 NAME = "skos"
 ABOUT = "SKOS in Turtle (.ttl), RDF/XML (.rdf, .owl, .xml), JSON-LD (.jsonld) or N-Triples (.nt)"
 SUFFIXES = tuple(SYNTAXES)
-LACKS: tuple[str, ...] = ()
+NOT_INSERTED: tuple[str, ...] = ()
 
 _SHORT_ID = re.compile(r"([A-Za-z][\w.-]*):([\w.-]+)")
 
 
-def recognises(source: Source) -> bool:
+def can_read(source: TextFile) -> bool:
     """Whether it is RDF."""
     return syntax_of(source) is not None
 
 
-def read(source: Source) -> Document:
+def read(source: TextFile) -> ParsedTaxonomy:
     """Every concept with the labels of one language, and every `broader` or `narrower`."""
     told = Statements(source)
     thesaurus = Thesaurus.of(told)
     languages = Languages.choose(source, thesaurus.preferred.values())
-    draft = Draft(source.path)
+    draft = TaxonomyBuilder(source.path)
     for id in thesaurus.concepts:
         if _is_blank(id):
             message = "a concept without an IRI cannot be named; it is passed over"
@@ -65,7 +65,7 @@ def read(source: Source) -> Document:
     draft.parents = [parent for parent, _ in named]
     draft.children = [child for _, child in named]
     draft.lines, draft.relation_lines = [0] * len(draft.ids), [0] * len(named)
-    draft.beside.update(thesaurus.beside(told.prefixes))
+    draft.ignored.update(thesaurus.ignored(told.prefixes))
     draft.tops = thesaurus.tops
     draft.reserved = _reserved(thesaurus)
     if not draft.ids and vocabulary.OWL_CLASS in thesaurus.resources:
@@ -74,7 +74,7 @@ def read(source: Source) -> Document:
     return draft.finish()
 
 
-def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
+def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
     """The triples of the new concepts, in the way of those that are there."""
     told = Statements(source)
     thesaurus = Thesaurus.of(told)
@@ -89,12 +89,12 @@ def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertio
     return {source.path: [*moved, *grow(told, triples)]}
 
 
-def holds(source: Source) -> frozenset[str]:
+def supported_fields(source: TextFile) -> frozenset[str]:
     """Everything that we know of a concept."""
     return frozenset({"ids", "labels", "synonyms", "definitions"})
 
 
-def changeable(source: Source) -> frozenset[str]:
+def supported_changes(source: TextFile) -> frozenset[str]:
     """Synonyms; moves where links stand in the text for themselves, so not in XML and JSON."""
     plain = syntax_of(source) in (TURTLE, N_TRIPLES)
     return frozenset({"moves", "synonyms"} if plain else {"synonyms"})
@@ -125,7 +125,7 @@ def _as_iri(id: str, base: str) -> str:
     return base + (f"{short[1]}_{short[2]}" if short else quote(id, safe=""))
 
 
-def transcode(source: Source, path: Path) -> tuple[str, list[str]]:
+def transcode(source: TextFile, path: Path) -> tuple[str, list[str]]:
     """All that a file says in the syntax of another name, and what could not stay as it was."""
     return statements.transcode(source, _syntax(path))
 
@@ -138,7 +138,7 @@ def _is_blank(id: str) -> bool:
     return id.startswith("_:")
 
 
-def _describe(draft: Draft, thesaurus: Thesaurus, languages: Languages, id: str) -> None:
+def _describe(draft: TaxonomyBuilder, thesaurus: Thesaurus, languages: Languages, id: str) -> None:
     """Put one concept into the draft: its label, the other words for it, its definition."""
     label = _label(draft, thesaurus, languages, id)
     index, language = len(draft.ids), label[0]
@@ -154,8 +154,8 @@ def _describe(draft: Draft, thesaurus: Thesaurus, languages: Languages, id: str)
         draft.synonyms[index] = tuple(names)
     if foreign:
         draft.foreign_names[index] = tuple(dict.fromkeys(foreign))
-        draft.beside["labels in other languages"] += len(foreign)
-    draft.beside["language tags"] += bool(language)
+        draft.ignored["labels in other languages"] += len(foreign)
+    draft.ignored["language tags"] += bool(language)
     notes = thesaurus.definitions.get(id) or thesaurus.scope_notes.get(id) or []
     if definition := languages.best(notes):
         draft.definitions[index] = definition[1]
@@ -175,7 +175,7 @@ def _namespace(iri: str) -> str:
     return iri[: max(map(iri.rfind, "/#:")) + 1]
 
 
-def _label(draft: Draft, thesaurus: Thesaurus, languages: Languages, id: str) -> Text:
+def _label(draft: TaxonomyBuilder, thesaurus: Thesaurus, languages: Languages, id: str) -> Text:
     """The label in the chosen language, or the next best, which is noted."""
     preferred = thesaurus.preferred.get(id, [])
     label = languages.best(preferred)
@@ -200,7 +200,7 @@ def _local_name(iri: str) -> str:
     return re.split(r"[/#:]", iri.rstrip("/#:"))[-1] or iri
 
 
-def _refuse_unusable(source: Source, concept: Concept) -> None:
+def _refuse_unusable(source: TextFile, concept: Concept) -> None:
     if not is_iri(concept.id):
         message = (
             f"the id {concept.id!r} of {concept.label!r} is no IRI; write one, or leave it blank"
@@ -208,13 +208,13 @@ def _refuse_unusable(source: Source, concept: Concept) -> None:
         raise FormatError(source.path, message)
 
 
-def _moved(source: Source, moves: Sequence[Shift]) -> tuple[list[Insertion], set[tuple[str, str]]]:
+def _moved(source: TextFile, moves: Sequence[Move]) -> tuple[list[Insertion], set[tuple[str, str]]]:
     """The links that give way, and the pairs that are linked by `narrower` instead.
 
     `child broader parent` becomes `child broader new`, and `parent narrower child` becomes
     `parent narrower new`; in a list of objects the new one is told once.
     """
-    joined = {(shift.left, shift.child): shift.joined for shift in moves}
+    joined = {(shift.old_parent, shift.child): shift.new_parent for shift in moves}
     insertions, linked, found = [], set[tuple[str, str]](), set[tuple[str, str]]()
     rows: set[tuple[int, str]] = set()
     turtle, text = Turtle(source), source.text

@@ -91,7 +91,7 @@ class Thesaurus:
                 kind.setdefault(subject, []).append(forms[node])
         return thesaurus
 
-    def beside(self, prefixes: Mapping[str, str]) -> dict[str, int]:
+    def ignored(self, prefixes: Mapping[str, str]) -> dict[str, int]:
         """How often the file says what a taxonomy does not hold, by the short name of what."""
         spaces = {iri: name for name, iri in {**prefixes, **vocabulary.PREFIXES}.items() if iri}
         counts = {iri: count for iri, count in self.used.items() if iri not in _READ}

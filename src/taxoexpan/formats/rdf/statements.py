@@ -14,7 +14,7 @@ import pyoxigraph as ox
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.rdf import jsonld, rdfxml
 from taxoexpan.formats.rdf.vocabulary import PREFIXES, SKOS, Triple
-from taxoexpan.formats.text_file import Insertion, Source
+from taxoexpan.formats.text_file import Insertion, TextFile
 
 TURTLE, N_TRIPLES = ox.RdfFormat.TURTLE, ox.RdfFormat.N_TRIPLES
 RDF_XML, JSON_LD = ox.RdfFormat.RDF_XML, ox.RdfFormat.JSON_LD
@@ -40,7 +40,7 @@ _STANZA = re.compile(r"(?!@|#|prefix\b|base\b|[.;,\])])\S", re.I)
 _LONG_TEXT = re.compile(r"""\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}""")
 
 
-def syntax_of(source: Source) -> ox.RdfFormat | None:
+def syntax_of(source: TextFile) -> ox.RdfFormat | None:
     """The syntax of a file by its name, else by its first lines; None where it is no RDF."""
     start = source.text[:_SNIFFED].lstrip()
     if start.startswith(("{", "[")) and _JSON_LD_KEY.search(start):
@@ -58,7 +58,7 @@ def syntax_of(source: Source) -> ox.RdfFormat | None:
 class Statements:
     """The statements of a file, one after the other; its prefixes are known at their end."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: TextFile) -> None:
         self.source = source
         self.syntax = syntax_of(source) or TURTLE
         self._parser: ox.QuadParser | None = None
@@ -97,7 +97,7 @@ def serialise(triples: Iterable[Triple], syntax: ox.RdfFormat) -> str:
     return _document(foreign, syntax, PREFIXES)
 
 
-def transcode(source: Source, syntax: ox.RdfFormat) -> tuple[str, list[str]]:
+def transcode(source: TextFile, syntax: ox.RdfFormat) -> tuple[str, list[str]]:
     """The same statements in another syntax, whatever they are about, and what could not stay."""
     statements = Statements(source)
     quads = list(statements)
@@ -131,7 +131,7 @@ def grow(statements: Statements, triples: list[Triple]) -> list[Insertion]:
         return jsonld.insertions(source, list(map(_foreign, triples)))
     told = _by_subject(map(_foreign, triples))
     lines = _serialised(told, syntax, _beside(statements.prefixes, {"skos": SKOS}))
-    return source.appended(
+    return source.append(
         _continued(source, statements.prefixes, lines) if syntax == TURTLE else lines
     )
 
@@ -142,7 +142,7 @@ def _beside(own: dict[str, str], usual: Mapping[str, str]) -> dict[str, str]:
     return dict(sorted({**missing, **own}.items()))
 
 
-def _continued(source: Source, prefixes: dict[str, str], lines: list[str]) -> list[str]:
+def _continued(source: TextFile, prefixes: dict[str, str], lines: list[str]) -> list[str]:
     """Turtle in the way of the file, without the declarations that are in force already."""
     declared = {f"@prefix {name}: <{iri}> ." for name, iri in prefixes.items()}
     indent, gaps = _habits(source)
@@ -151,7 +151,7 @@ def _continued(source: Source, prefixes: dict[str, str], lines: list[str]) -> li
     return ["", *laid_out] if gaps and not ends_blank else laid_out
 
 
-def _habits(source: Source) -> tuple[str, bool]:
+def _habits(source: TextFile) -> tuple[str, bool]:
     """How a Turtle file is indented, and whether blank lines part what is said of its subjects."""
     lines = _LONG_TEXT.sub('""', source.text).split("\n")
     indents = (found[0] for line in lines if (found := _INDENT.match(line)))
@@ -215,7 +215,7 @@ def _told(error: SyntaxError) -> str:
     return f"not well-formed: {message}"
 
 
-def _refuse_dangerous(source: Source, syntax: ox.RdfFormat) -> None:
+def _refuse_dangerous(source: TextFile, syntax: ox.RdfFormat) -> None:
     """What would make the parser need time or memory out of proportion."""
     if syntax == RDF_XML:
         rdfxml.outline(source)

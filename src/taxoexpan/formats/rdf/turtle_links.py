@@ -14,7 +14,7 @@ from urllib.parse import urljoin
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.rdf.vocabulary import TYPE
-from taxoexpan.formats.text_file import Source
+from taxoexpan.formats.text_file import TextFile
 
 _C = r"""[^\s<>"'#;,.\[\](){}@^|`\\]"""
 """What a name may hold anywhere without a backslash before it."""
@@ -66,7 +66,7 @@ class _Frame:
 class Turtle:
     """A reader from left to right; `prefixes` and `base` are those in force where it stands."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: TextFile) -> None:
         self.source = source
         self.prefixes: dict[str, str] = {}
         self.base = ""

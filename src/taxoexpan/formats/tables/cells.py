@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from taxoexpan.formats.tables.table_file import Row, Table, write_cells
-from taxoexpan.formats.text_file import Insertion, Source
+from taxoexpan.formats.text_file import Insertion, TextFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Cell:
         return Insertion(self.offset, write_cells([text], table.delimiter, quoted), self.raw)
 
 
-def cells_of(source: Source, delimiter: str) -> Iterator[list[Cell]]:
+def cells_of(source: TextFile, delimiter: str) -> Iterator[list[Cell]]:
     """The cells of every row that is not blank, of a table that is known to be well-formed."""
     ending = re.escape(delimiter)
     pattern = re.compile(rf'("(?:[^"]|"")*+"|[^{ending}\r\n]*+)({ending}|\r\n?|\n|\Z)')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.builder import Document, Draft
+from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Copy, Insertions, Target, renamed
 from taxoexpan.formats.tables.cells import placed_rows
 from taxoexpan.formats.tables.table_file import (
@@ -16,13 +16,13 @@ from taxoexpan.formats.tables.table_file import (
     open_if_table,
     table_text,
 )
-from taxoexpan.formats.text_file import Insertion, Source
-from taxoexpan.taxonomy import Additions, Concept, Shift, Taxonomy
+from taxoexpan.formats.text_file import Insertion, TextFile
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 NAME = "rows"
 ABOUT = "a table id,label,parents,definition,synonyms; several values in a cell: a|b"
 SUFFIXES = (".csv", ".tsv", ".tab")
-LACKS: tuple[str, ...] = ()
+NOT_INSERTED: tuple[str, ...] = ()
 
 _COLUMNS = {
     "ids": "id",
@@ -34,15 +34,15 @@ _COLUMNS = {
 _TRUE = ("true", "yes", "1")
 
 
-def recognises(source: Source) -> bool:
+def can_read(source: TextFile) -> bool:
     """Whether the header names the concept and its parents."""
     table = open_if_table(source)
     return table is not None and _complete(table)
 
 
-def read(source: Source) -> Document:
+def read(source: TextFile) -> ParsedTaxonomy:
     """A concept without an id is known by its label, one without a label by its id."""
-    table, draft = Table.open(source), Draft(source.path)
+    table, draft = Table.open(source), TaxonomyBuilder(source.path)
     if not _complete(table):
         message = f"the header must name id or label, and parents; it is {list(table.header)}"
         raise FormatError(source.path, message, 1)
@@ -62,13 +62,13 @@ def read(source: Source) -> Document:
         draft.ids.append(id)
         draft.labels.append(row["label"] or id)
     _relate(draft, rows)
-    draft.beside.update(
-        table.beside("id", "label", "parents", "definition", "synonyms", "deprecated")
+    draft.ignored.update(
+        table.other_columns("id", "label", "parents", "definition", "synonyms", "deprecated")
     )
     return draft.finish()
 
 
-def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
+def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
     """A row for each new concept; of an old one that changes, the cells that tell so."""
     table = Table.open(source)
     names = {} if table.has("id") else names_as_ids(source, expanded, additions)
@@ -77,7 +77,7 @@ def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertio
         parents.setdefault(child, []).append(names.get(parent, parent))
     rows = [_row(source, expanded, c, parents.get(c.id, [])) for c in additions.concepts]
     changed = _changed(table, expanded, additions, names)
-    return {source.path: [*changed, *source.appended(table.written(rows))]}
+    return {source.path: [*changed, *source.append(table.written(rows))]}
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
@@ -100,13 +100,13 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     return Copy({target.path: table_text(target.path, header, rows)}, ids)
 
 
-def holds(source: Source) -> frozenset[str]:
+def supported_fields(source: TextFile) -> frozenset[str]:
     """What the header has a column for; a table without labels shows ids alone."""
     table = Table.open(source)
     return frozenset(name for name, column in _COLUMNS.items() if table.has(column))
 
 
-def changeable(source: Source) -> frozenset[str]:
+def supported_changes(source: TextFile) -> frozenset[str]:
     """Parents are in a cell of their own; so are synonyms, if there is a column for them."""
     return frozenset({"moves", "synonyms"} if Table.open(source).has("synonyms") else {"moves"})
 
@@ -115,7 +115,7 @@ def _changed(
     table: Table, expanded: Taxonomy, additions: Additions, names: Mapping[str, str]
 ) -> Iterator[Insertion]:
     """The cells of old concepts that move, or that get further names."""
-    moves: dict[str, list[Shift]] = {}
+    moves: dict[str, list[Move]] = {}
     for shift in additions.moves:
         moves.setdefault(shift.child, []).append(shift)
     further = additions.names
@@ -154,7 +154,7 @@ def _told_apart(taxonomy: Taxonomy) -> bool:
     )
 
 
-def _relate(draft: Draft, rows: list[tuple[int, Row]]) -> None:
+def _relate(draft: TaxonomyBuilder, rows: list[tuple[int, Row]]) -> None:
     known, lines = set(draft.ids), []
     for id, (line, row) in zip(draft.ids, rows, strict=True):
         cell = row["parents"]
@@ -167,7 +167,7 @@ def _relate(draft: Draft, rows: list[tuple[int, Row]]) -> None:
 
 
 def _row(
-    source: Source, expanded: Taxonomy, concept: Concept, parents: list[str]
+    source: TextFile, expanded: Taxonomy, concept: Concept, parents: list[str]
 ) -> dict[str, str]:
     _refuse_mistakable(source, expanded, concept.label, parents)
     return {
@@ -179,7 +179,9 @@ def _row(
     }
 
 
-def _refuse_mistakable(source: Source, expanded: Taxonomy, label: str, parents: list[str]) -> None:
+def _refuse_mistakable(
+    source: TextFile, expanded: Taxonomy, label: str, parents: list[str]
+) -> None:
     """Several parents in one cell must be told apart by what stands between them."""
     together = MANY.join(parents)
     clash = together if together in expanded else None

@@ -6,30 +6,30 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.builder import Document, Draft
+from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Copy, Insertions, Target
 from taxoexpan.formats.tables.cells import placed_rows
 from taxoexpan.formats.tables.table_file import Table, names_as_ids, open_if_table, table_text
-from taxoexpan.formats.text_file import Insertion, Source
-from taxoexpan.taxonomy import Additions, Shift, Taxonomy
+from taxoexpan.formats.text_file import Insertion, TextFile
+from taxoexpan.taxonomy import Additions, Move, Taxonomy
 from taxoexpan.taxonomy.ids import apart
 
 NAME = "edges"
 ABOUT = "a table child,parent; a name is its own id; a root has a blank parent"
 
 SUFFIXES: tuple[str, ...] = ()
-LACKS: tuple[str, ...] = ()
+NOT_INSERTED: tuple[str, ...] = ()
 
 
-def recognises(source: Source) -> bool:
+def can_read(source: TextFile) -> bool:
     """Whether the header names a child and a parent."""
     table = open_if_table(source)
     return table is not None and table.has("child", "parent")
 
 
-def read(source: Source) -> Document:
+def read(source: TextFile) -> ParsedTaxonomy:
     """Every name in either column is a concept; one with a blank parent is a root."""
-    table, draft = Table.open(source), Draft(source.path)
+    table, draft = Table.open(source), TaxonomyBuilder(source.path)
     if not table.has("child", "parent"):
         message = f"the header must name child and parent; it is {list(table.header)}"
         raise FormatError(source.path, message, 1)
@@ -47,11 +47,11 @@ def read(source: Source) -> Document:
             lines.append(line)
     draft.ids, draft.labels = list(first_lines), list(first_lines)
     draft.lines, draft.relation_lines = list(first_lines.values()), lines
-    draft.beside.update(table.beside("child", "parent"))
+    draft.ignored.update(table.other_columns("child", "parent"))
     return draft.finish()
 
 
-def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
+def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
     """A row for each new relation; where a child moves, its row names another parent."""
     table = Table.open(source)
     names = names_as_ids(source, expanded, additions)
@@ -62,7 +62,7 @@ def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertio
         for parent, child in [*additions.relations, *roots]
     ]
     moved = _moved(table, additions.moves, names) if additions.moves else ()
-    return {source.path: [*moved, *source.appended(table.written(rows))]}
+    return {source.path: [*moved, *source.append(table.written(rows))]}
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
@@ -81,18 +81,21 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     return Copy({target.path: table_text(target.path, ("child", "parent"), [*roots, *rows])}, ids)
 
 
-def holds(source: Source) -> frozenset[str]:
+def supported_fields(source: TextFile) -> frozenset[str]:
     """A name alone."""
     return frozenset({"labels"})
 
 
-def changeable(source: Source) -> frozenset[str]:
+def supported_changes(source: TextFile) -> frozenset[str]:
     """A relation is a row of its own."""
     return frozenset({"moves"})
 
 
-def _moved(table: Table, moves: Sequence[Shift], names: Mapping[str, str]) -> Iterator[Insertion]:
-    joined = {(shift.left, shift.child): names.get(shift.joined, shift.joined) for shift in moves}
+def _moved(table: Table, moves: Sequence[Move], names: Mapping[str, str]) -> Iterator[Insertion]:
+    joined = {
+        (shift.old_parent, shift.child): names.get(shift.new_parent, shift.new_parent)
+        for shift in moves
+    }
     place = table.columns["parent"]
     for row, cells in placed_rows(table):
         new = joined.get((row["parent"], row["child"]))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.text_file import Source
+from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Taxonomy
 
 MANY = "|"
@@ -42,13 +42,13 @@ def csv_of(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
 class Table:
     """A table with a header."""
 
-    source: Source
+    source: TextFile
     delimiter: str
     quote_all: bool
     header: tuple[str, ...]
 
     @classmethod
-    def open(cls, source: Source) -> Table:
+    def open(cls, source: TextFile) -> Table:
         """Take the first line as the header, and guess the delimiter from it and the name."""
         first = next((line for line in source.lines if line.strip()), "")
         delimiter = guess_delimiter(source.path, first)
@@ -74,7 +74,7 @@ class Table:
         """The place of every column that we know."""
         return {name: self.column(name) for name in COLUMN_NAMES}
 
-    def beside(self, *names: str) -> dict[str, int]:
+    def other_columns(self, *names: str) -> dict[str, int]:
         """The columns that are none of these, and how many rows they have."""
         places = {self.column(name) for name in names}
         count = sum(1 for line in self.source.lines if line.strip()) - 1
@@ -127,7 +127,7 @@ class Row:
         return tuple(part for part in map(str.strip, self[name].split(MANY)) if part)
 
 
-def read_cells(source: Source, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def read_cells(source: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Every row that is not blank, with the line it begins on."""
     # A spreadsheet's row may hold line breaks inside quotes, so csv must see the ends.
     reader = csv.reader(io.StringIO(source.text, newline=""), delimiter=delimiter, strict=True)
@@ -159,7 +159,7 @@ def table_text(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]])
     return "\n".join([*lines, ""])
 
 
-def names_as_ids(source: Source, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
+def names_as_ids(source: TextFile, expanded: Taxonomy, additions: Additions) -> dict[str, str]:
     """The name of each new concept by its id, for a table where a name must be its own id."""
     names = {concept.id: concept.label for concept in additions.concepts}
     seen: set[str] = set()
@@ -171,7 +171,7 @@ def names_as_ids(source: Source, expanded: Taxonomy, additions: Additions) -> di
     return names
 
 
-def open_if_table(source: Source) -> Table | None:
+def open_if_table(source: TextFile) -> Table | None:
     """The table that a file may be, judged by its first line alone."""
     try:
         return Table.open(source)

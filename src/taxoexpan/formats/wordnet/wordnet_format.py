@@ -16,9 +16,9 @@ from functools import cached_property
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.builder import Document, Draft
+from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Copy, Insertions, Target
-from taxoexpan.formats.text_file import Insertion, Source
+from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.formats.wordnet.synset_lines import (
     EXAMPLE,
     MOST_WORDS,
@@ -39,7 +39,7 @@ from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 NAME = "wordnet"
 ABOUT = "a directory with WordNet's data.noun and index.noun, data.verb and index.verb"
 SUFFIXES: tuple[str, ...] = ()
-LACKS: tuple[str, ...] = ("pointers from old synsets down to new ones",)
+NOT_INSERTED: tuple[str, ...] = ("pointers from old synsets down to new ones",)
 
 PARTS = {"n": "noun", "v": "verb"}
 
@@ -75,14 +75,14 @@ class Part:
     """One part of speech: its data file and its index file."""
 
     pos: str
-    data: Source
-    index: Source
+    data: TextFile
+    index: TextFile
 
     @classmethod
     def open(cls, directory: Path, pos: str) -> Part:
         """Load both files."""
         paths = (directory / f"{kind}.{PARTS[pos]}" for kind in ("data", "index"))
-        data, index = (Source.load(path, may_be_blank=True) for path in paths)
+        data, index = (TextFile.load(path, may_be_blank=True) for path in paths)
         return cls(pos, data, index)
 
     def synsets(self, symbols: frozenset[str]) -> Iterator[Synset]:
@@ -125,14 +125,14 @@ class Part:
         return f"{lemma}#{self.pos}#{sense}"
 
 
-def recognises(source: Source) -> bool:
+def can_read(source: TextFile) -> bool:
     """Whether it is a directory with one of the data files."""
     return bool(_present(source.path))
 
 
-def read(source: Source) -> Document:
+def read(source: TextFile) -> ParsedTaxonomy:
     """Every synset is a concept under its hypernyms; those of instances count if asked for."""
-    symbols = frozenset({"@", "@i"} if source.reading.instances else {"@"})
+    symbols = frozenset({"@", "@i"} if source.options.instances else {"@"})
     present = _present(source.path)
     if not present:
         message = "WordNet is a directory that holds data.noun or data.verb; give that directory"
@@ -146,10 +146,10 @@ def read(source: Source) -> Document:
     for other in (document.taxonomy for document in documents[1:]):
         taxonomy = taxonomy.expanded(Additions(list(other.concepts), list(other.relations)))
     notes = tuple(note for document in documents for note in document.notes)
-    return Document(taxonomy, notes, sum((draft.beside for draft in drafts), Counter()))
+    return ParsedTaxonomy(taxonomy, notes, sum((draft.ignored for draft in drafts), Counter()))
 
 
-def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertions:
+def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
     """A synset at the end of the data file for each new concept, and lines in the index.
 
     Old lines stay as they are. So an old parent gets no pointer down to its new child: `wn` shows
@@ -166,12 +166,12 @@ def extend(source: Source, expanded: Taxonomy, additions: Additions) -> Insertio
     return insertions
 
 
-def holds(source: Source) -> frozenset[str]:
+def supported_fields(source: TextFile) -> frozenset[str]:
     """Everything; an id is made of the first word, whatever it was."""
     return frozenset({"ids", "labels", "synonyms", "definitions"})
 
 
-def changeable(source: Source) -> frozenset[str]:
+def supported_changes(source: TextFile) -> frozenset[str]:
     """Nothing: a line knows at which byte it stands, and a longer one would shift all others."""
     return frozenset()
 
@@ -202,7 +202,7 @@ def _present(directory: Path) -> list[str]:
     return [pos for pos, part in PARTS.items() if (directory / f"data.{part}").is_file()]
 
 
-def _lines(source: Source) -> Iterator[tuple[int, str]]:
+def _lines(source: TextFile) -> Iterator[tuple[int, str]]:
     """Every line with its number, but for the licence, which is indented, and blank ones."""
     for number, line in enumerate(source.lines, start=1):
         if line and not line.startswith("  ") and not line.isspace():
@@ -230,8 +230,8 @@ def _synset(number: int, line: str, pos: str, symbols: frozenset[str]) -> Synset
     return Synset(number, cells[0], cells[1], tuple(words), above, definition_in(gloss), others)
 
 
-def _draft(part: Part, symbols: frozenset[str]) -> Draft:
-    draft, ids = Draft(part.data.path), dict[str, str]()
+def _draft(part: Part, symbols: frozenset[str]) -> TaxonomyBuilder:
+    draft, ids = TaxonomyBuilder(part.data.path), dict[str, str]()
     synsets = list(part.synsets(symbols))
     for synset in synsets:
         if synset.offset in ids:
@@ -245,13 +245,13 @@ def _draft(part: Part, symbols: frozenset[str]) -> Draft:
     draft.lines = [synset.line for synset in synsets]
     draft.synonyms = {place: tuple(words[1:]) for place, words in enumerate(names) if words[1:]}
     draft.definitions = {place: gloss for place, gloss in enumerate(glosses) if gloss}
-    draft.beside["pointers that are no hypernyms"] = sum(synset.others for synset in synsets)
-    draft.beside["examples"] = part.data.text.count(EXAMPLE)
+    draft.ignored["pointers that are no hypernyms"] = sum(synset.others for synset in synsets)
+    draft.ignored["examples"] = part.data.text.count(EXAMPLE)
     _relate(draft, synsets, ids)
     return draft
 
 
-def _relate(draft: Draft, synsets: Sequence[Synset], ids: Mapping[str, str]) -> None:
+def _relate(draft: TaxonomyBuilder, synsets: Sequence[Synset], ids: Mapping[str, str]) -> None:
     pairs = [(synset, offset) for synset in synsets for offset in synset.hypernyms]
     for synset, offset in pairs:
         if offset not in ids:
@@ -262,7 +262,7 @@ def _relate(draft: Draft, synsets: Sequence[Synset], ids: Mapping[str, str]) -> 
     draft.relation_lines = [synset.line for synset, _ in pairs]
 
 
-def _refuse_unholdable(source: Source, concept: Concept) -> None:
+def _refuse_unholdable(source: TextFile, concept: Concept) -> None:
     for name in (concept.label, *concept.synonyms):
         if not name or as_word(name).replace("_", " ") != name:
             message = f"{name!r} would not be read back as it is given"
@@ -277,7 +277,7 @@ def _refuse_unholdable(source: Source, concept: Concept) -> None:
         raise FormatError(source.path, f"{message}; {mend}")
 
 
-def _part_of(source: Source, expanded: Taxonomy, concept: Concept) -> str:
+def _part_of(source: TextFile, expanded: Taxonomy, concept: Concept) -> str:
     """Noun or verb, as its parents are; without parents, as its id says."""
     own = SENSE_ID.fullmatch(concept.id)
     above = map(SENSE_ID.fullmatch, expanded.parents(concept.id))
@@ -295,11 +295,11 @@ def _extended(part: Part, expanded: Taxonomy, concepts: Sequence[Concept]) -> In
     senses = senses_of(entries)
     old = {id: synset.offset for id, synset in synsets.items()}
     text, end = part.data.text, len(part.data.newline)
-    start = len(part.data.mark + text.encode()) + (end if text[-1:] not in ("", "\n") else 0)
+    start = len(part.data.bom + text.encode()) + (end if text[-1:] not in ("", "\n") else 0)
     offsets = offsets_of(part.data.path, entries, part.pos, start, end, old)
     entered = index_lines(entries, senses, part.pos, offsets)
     return {
-        part.data.path: part.data.appended(data_lines(entries, part.pos, offsets)),
+        part.data.path: part.data.append(data_lines(entries, part.pos, offsets)),
         part.index.path: _inserted(part, entered),
     }
 
@@ -344,4 +344,4 @@ def _inserted(part: Part, entered: Mapping[str, str]) -> list[Insertion]:
             insertions.append(Insertion(offset, entered[lemma] + end))
         else:
             last.append(entered[lemma])
-    return insertions + part.index.appended(last)
+    return insertions + part.index.append(last)

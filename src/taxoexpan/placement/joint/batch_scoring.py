@@ -16,7 +16,7 @@ from taxoexpan.placement.joint.arborescence import ROOT, best_arborescence
 from taxoexpan.placement.joint.new_parent_prior import BatchScores, NewParentPrior, label_features
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 MAX_CANDIDATES = 10
 """New concepts that are considered as the parent of another."""
@@ -151,7 +151,7 @@ class BatchScorer:
         if mentions is not None:
             rows = np.full(self.known + len(self.queries), -1)
             rows[anchors] = np.arange(len(anchors))
-            mentions = mentions.among(rows, np.arange(len(self.queries)))
+            mentions = mentions.reindex(rows, np.arange(len(self.queries)))
         return replace(self.queries, mentions=mentions)
 
 

@@ -22,9 +22,9 @@ from taxoexpan.placement.joint.batch_scoring import BatchScorer, Floats
 from taxoexpan.placement.joint.new_parent_prior import NewParentPrior
 from taxoexpan.placement.ranking import Ranker
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.ids import with_ids
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 MAX_ROUNDS = 3
 """How often the egonets are built again, at most."""
@@ -81,12 +81,12 @@ def place_jointly(
 def mentions_among(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Mentions:
     """Find the concepts of a taxonomy (by index), and the new ones (N + j), that concepts mention."""
     everyone = taxonomy.expanded(Additions(with_ids(taxonomy, concepts), ()))
-    return Lexicon.of(everyone).mentions(concepts)
+    return Lexicon.from_taxonomy(everyone).mentions(concepts)
 
 
 def _sorting_order(concepts: Sequence[Concept]) -> Indices:
     """Return the indices that sort concepts, whatever order they are given in."""
-    keys = [(fold_name(c.label), c.id, c.label, c.definition, c.synonyms) for c in concepts]
+    keys = [(normalize_name(c.label), c.id, c.label, c.definition, c.synonyms) for c in concepts]
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.int64)
 
 
@@ -94,7 +94,7 @@ def _reordered(queries: Queries, known: int, order: Indices, ranks: Indices) -> 
     """Return the same new concepts in another order."""
     mentions = queries.mentions
     if mentions is not None:
-        mentions = mentions.among(np.concatenate([np.arange(known), known + ranks]), order)
+        mentions = mentions.reindex(np.concatenate([np.arange(known), known + ranks]), order)
     rows = torch.from_numpy(order).to(queries.vectors.device)
     concepts = [queries.concepts[i] for i in order.tolist()]
     return Queries(queries.vectors.index_select(1, rows), mentions, concepts)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.taxonomy import Concept
-from taxoexpan.taxonomy.names import fold_name
+from taxoexpan.taxonomy.names import normalize_name
 
 Floats = NDArray[np.float64]
 
@@ -112,7 +112,7 @@ class NewParentPrior:
 
 def label_features(concepts: Sequence[Concept]) -> Floats:
     """Compare the labels of each query (row) and each new anchor (column): [Q, Q, 3]."""
-    labels = [fold_name(concept.label) for concept in concepts]
+    labels = [normalize_name(concept.label) for concept in concepts]
     indices: dict[str, list[int]] = {}
     for index, label in enumerate(labels):
         indices.setdefault(label, []).append(index)

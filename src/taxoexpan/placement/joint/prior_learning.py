@@ -42,7 +42,7 @@ def learn_new_parent_priors(
     The prior of a round is learned from the results of the rounds before on the same batches,
     because an anchor that has children by then has another egonet.
     """
-    taxonomy = ranker.anchors.taxonomy.in_force
+    taxonomy = ranker.anchors.taxonomy.active
     subtrees = remove_subtrees(taxonomy, MAX_SUBTREES, MIN_SIZE, MAX_SIZE, seed)
     mixed = merge_batches(subtrees.batches, MERGED, seed)
     count = sum(len(batch.concepts) for batch in subtrees.batches)

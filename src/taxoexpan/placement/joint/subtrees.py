@@ -9,7 +9,7 @@ import numpy as np
 
 from taxoexpan.errors import TaxonomyError
 from taxoexpan.taxonomy import Additions, Taxonomy
-from taxoexpan.taxonomy.adjacency import Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 
 @dataclass(frozen=True)
