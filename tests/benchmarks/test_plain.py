@@ -173,7 +173,7 @@ def test_other_models_are_refused(variant: dict[str, object]) -> None:
 @pytest.mark.parametrize("negatives", ["shared", "all"])
 def test_other_negatives_are_refused(negatives: str) -> None:
     taxonomy = star(5)
-    with pytest.raises(ConfigurationError, match="knows only negatives = sampled"):
+    with pytest.raises(ConfigurationError, match="knows only negative_sampling = sampled"):
         plain_step_maker(
             taxonomy, configured(negative_sampling=negatives), unit_vectors(taxonomy, 0)
         )

@@ -31,6 +31,7 @@ from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.egonets import Siblings, build_egonets, spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.queries import Queries
 from taxoexpan.placement.ranking import Anchors, Ranker, Ranking
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -103,14 +104,16 @@ def agrees_with_real_removals(seed: int, siblings: int, variant: dict[str, objec
     with double_precision(), torch.no_grad():
         taxonomy = random_taxonomy(seed, count=5 + seed % 12)
         network = random_network(seed, **variant)
-        both, queries = random_vectors(seed, len(taxonomy)), random_vectors(seed + 1, QUERIES)
+        both = random_vectors(seed, len(taxonomy))
+        queries = Queries(random_vectors(seed + 1, QUERIES))
         vectors = ConceptVectors.of(both)
         anchors = Anchors(taxonomy, vectors, siblings)
-        ranker = Ranker(network, anchors, anchors.encode(network))
+        ranker = Ranker(network, anchors)
         ranking, plain = ranker.rank(queries, 2), ranker.scores(queries).numpy()
-        around = look_around(anchors, two_each(ranking), queries)
-        scores, removals = try_removals(network, anchors, around, queries, GAIN)
-        whole = ranker.scores(queries, leaf_bonus=GAIN).numpy()
+        around = look_around(anchors, two_each(ranking), queries.vectors)
+        ranker = ranker.with_leaf_bonus(GAIN)
+        scores, removals = try_removals(ranker, around, queries)
+        whole = ranker.scores(queries).numpy()
         assert np.allclose(scores.total, plain[around.pairs.anchor, around.pairs.query])
 
         @cache
@@ -120,8 +123,7 @@ def agrees_with_real_removals(seed: int, siblings: int, variant: dict[str, objec
             keys = left.encode(network)
             if siblings < len(taxonomy):
                 keys = fixed_keys(network, taxonomy, fewer, both[0], siblings)
-            then = Ranker(network, left, keys).scores(queries, leaf_bonus=GAIN)
-            return then.numpy()
+            return Ranker(network, left, keys, GAIN).scores(queries).numpy()
 
         tried = set()
         for query, anchor, neighbour, is_child, change in zip(
@@ -162,19 +164,17 @@ def test_where_an_egonet_shows_some_children_the_others_shown_stay(
     agrees_with_real_removals(seed, 2, variant)
 
 
-def small_case(
-    seed: int = 3, count: int = 40, **variant: object
-) -> tuple[MatchingNetwork, Anchors, Ranker, torch.Tensor, list[Concept]]:
+def small_case(seed: int = 3, count: int = 40, **variant: object) -> tuple[Ranker, Queries]:
     taxonomy = random_taxonomy(seed, count=count)
     network = random_network(seed, **variant)
     anchors = Anchors(taxonomy, ConceptVectors.of(random_vectors(seed, count)), 5)
-    queries = random_vectors(seed + 1, 11)
     concepts = [Concept("", f"query {i}") for i in range(11)]
-    return network, anchors, Ranker(network, anchors, anchors.encode(network)), queries, concepts
+    queries = Queries(random_vectors(seed + 1, 11), concepts=concepts)
+    return Ranker(network, anchors), queries
 
 
 def test_the_parts_add_up_to_the_score_that_ranks() -> None:
-    network, anchors, ranker, queries, concepts = small_case(use_mentions=True)
+    ranker, queries = small_case(use_mentions=True)
     said = Mentions.from_rows(
         [
             [
@@ -185,9 +185,10 @@ def test_the_parts_add_up_to_the_score_that_ranks() -> None:
             for i in range(11)
         ]
     )
-    ranking = ranker.rank(queries, 3, said, leaf_bonus=GAIN)
-    scores = ranker.scores(queries, said, GAIN)
-    found = explain(network, anchors, concepts, queries, ranking, said, GAIN)
+    ranker, queries = ranker.with_leaf_bonus(GAIN), replace(queries, mentions=said)
+    ranking = ranker.rank(queries, 3)
+    scores = ranker.scores(queries)
+    found = explain(ranker, queries, ranking)
     for query, evidence in enumerate(found):
         first, second, _ = ranking.anchors[query].tolist()
         assert evidence.contest is not None
@@ -202,19 +203,20 @@ def test_the_parts_add_up_to_the_score_that_ranks() -> None:
 
 
 def test_the_nearest_children_and_their_cosines_are_told_of_every_suggestion() -> None:
-    network, anchors, ranker, queries, concepts = small_case()
+    ranker, queries = small_case()
     ranking = ranker.rank(queries, 4)
-    taxonomy, names = anchors.taxonomy, anchors.vectors.names
-    for query, evidence in enumerate(explain(network, anchors, concepts, queries, ranking)):
+    taxonomy, names = ranker.anchors.taxonomy, ranker.anchors.vectors.names
+    vectors = queries.vectors
+    for query, evidence in enumerate(explain(ranker, queries, ranking)):
         assert len(evidence.support) == 4
         for place, support in enumerate(evidence.support):
             anchor = int(ranking.anchors[query, place])
             assert support.parent.id == taxonomy.ids[anchor]
             assert support.path == taxonomy.path(taxonomy.ids[anchor])
             assert support.score == ranking.scores[query, place]
-            assert support.cosine == pytest.approx(float(names[anchor] @ queries[0, query]))
+            assert support.cosine == pytest.approx(float(names[anchor] @ vectors[0, query]))
             children = taxonomy.children_of.of(anchor)
-            cosines = (names[children.tolist()] @ queries[0, query]).tolist()
+            cosines = (names[children.tolist()] @ vectors[0, query]).tolist()
             nearest = sorted(zip(cosines, children, strict=True), reverse=True)[:3]
             assert [c.concept.id for c in support.children] == [f"c{i}" for _, i in nearest]
             told = [child.cosine for child in support.children]
@@ -223,27 +225,28 @@ def test_the_nearest_children_and_their_cosines_are_told_of_every_suggestion() -
 
 
 def test_queries_in_blocks_are_explained_as_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    network, anchors, ranker, queries, concepts = small_case(use_mentions=True)
+    ranker, queries = small_case(use_mentions=True)
     said = Mentions.from_rows([[(i, MentionKind.FIRST_IN_DEFINITION)] for i in range(11)])
-    ranking = ranker.rank(queries, 3, said)
-    whole = explain(network, anchors, concepts, queries, ranking, said)
+    queries = replace(queries, mentions=said)
+    ranking = ranker.rank(queries, 3)
+    whole = explain(ranker, queries, ranking)
     for limit, size in (("QUERIES", 3), ("NEIGHBOURS", 9)):
         with monkeypatch.context() as patched:
             patched.setattr(explanation, limit, size)
-            parts = explain(network, anchors, concepts, queries, ranking, said)
+            parts = explain(ranker, queries, ranking)
         for one, other in zip(whole, parts, strict=True):
             assert in_words(one) == in_words(other)
             assert one.parts.total == pytest.approx(other.parts.total, abs=1e-4)
-    assert explain(network, anchors, [], queries[:, :0], Ranking(*np.zeros((3, 0, 3), int))) == []
+    assert explain(ranker, queries[:0], Ranking(*np.zeros((3, 0, 3), int))) == []
 
 
 def test_the_decisive_removal_is_the_one_that_changes_most() -> None:
-    network, anchors, ranker, queries, concepts = small_case(seed=5)
+    ranker, queries = small_case(seed=5)
     ranking = ranker.rank(queries, 2)
-    around = look_around(anchors, two_each(ranking), queries)
-    _, removals = try_removals(network, anchors, around, queries)
+    around = look_around(ranker.anchors, two_each(ranking), queries.vectors)
+    _, removals = try_removals(ranker, around, queries)
     outcomes = set()
-    for query, evidence in enumerate(explain(network, anchors, concepts, queries, ranking)):
+    for query, evidence in enumerate(explain(ranker, queries, ranking)):
         assert evidence.contest is not None
         changes = removals.change[removals.query == query]
         decisive = evidence.contest.decisive
@@ -266,26 +269,26 @@ def test_of_a_hub_the_nearest_children_are_tried_and_always_the_rival() -> None:
     cosines = names[1:] @ names[7]
     rival = 1 + int(cosines.argmin())
     around = look_around(anchors, Pairs(np.array([0, 0]), np.array([0, rival])), query)
-    _, removals = try_removals(random_network(0), anchors, around, query)
+    _, removals = try_removals(Ranker(random_network(0), anchors), around, Queries(query))
     tried = removals.neighbour[(removals.anchor == 0) & removals.is_child].tolist()
     nearest = (1 + cosines.argsort(descending=True)[: MOST - 1]).tolist()
     assert tried == [rival, *nearest]
 
 
 def test_a_single_suggestion_has_no_contest() -> None:
-    network, anchors, ranker, queries, concepts = small_case()
-    for evidence in explain(network, anchors, concepts, queries, ranker.rank(queries, 1)):
+    ranker, queries = small_case()
+    for evidence in explain(ranker, queries, ranker.rank(queries, 1)):
         assert evidence.contest is None
         assert "ext best" not in in_words(evidence)
 
 
 @pytest.mark.parametrize("readout", ["mean", "weighted", "concat", "concat-egonet"])
 def test_the_shares_of_positions_are_those_of_the_readout(readout: str) -> None:
-    network, anchors, ranker, queries, concepts = small_case(readout=readout)
+    ranker, queries = small_case(readout=readout)
     ranking = ranker.rank(queries, 1)
-    taxonomy, weights = anchors.taxonomy, network.readout.weights().tolist()
+    taxonomy, weights = ranker.anchors.taxonomy, ranker.network.readout.weights().tolist()
     for anchor, evidence in zip(
-        ranking.anchors[:, 0], explain(network, anchors, concepts, queries, ranking), strict=True
+        ranking.anchors[:, 0], explain(ranker, queries, ranking), strict=True
     ):
         above = len(taxonomy.parents_of.of(anchor))
         below = min(5, len(taxonomy.children_of.of(anchor)))
@@ -305,14 +308,14 @@ def test_the_shares_of_positions_are_those_of_the_readout(readout: str) -> None:
 def test_attention_is_paid_to_the_parents_and_the_anchor_itself(
     propagation: str, heeds: bool
 ) -> None:
-    network, anchors, ranker, queries, concepts = small_case(propagation=propagation)
-    network.train()
-    found = explain(network, anchors, concepts, queries, ranker.rank(queries, 2))
-    assert network.training
+    ranker, queries = small_case(propagation=propagation)
+    ranker.network.train()
+    found = explain(ranker, queries, ranker.rank(queries, 2))
+    assert ranker.network.training
     for evidence in found:
         heard = evidence.weighing.attention
         parent = evidence.first.parent.id
-        expected = {parent, *anchors.taxonomy.parents(parent)} if heeds else set()
+        expected = {parent, *ranker.anchors.taxonomy.parents(parent)} if heeds else set()
         assert {one.concept.id for one in heard} == expected
         if heeds:
             assert sum(one.share for one in heard) == pytest.approx(1, abs=1e-5)
@@ -330,9 +333,10 @@ def test_shared_words_have_no_case_no_plural_and_say_something() -> None:
 
 
 def test_evidence_is_ready_for_json() -> None:
-    network, anchors, ranker, queries, concepts = small_case(use_mentions=True)
+    ranker, queries = small_case(use_mentions=True)
     said = Mentions.from_rows([[(i, MentionKind.FIRST_OTHER_SENSE) for i in range(40)]] * 11)
-    found = explain(network, anchors, concepts, queries, ranker.rank(queries, 2, said), said)
+    queries = replace(queries, mentions=said)
+    found = explain(ranker, queries, ranker.rank(queries, 2))
     told = [evidence.as_dict() for evidence in found]
     assert json.loads(json.dumps(told)) == told
     how = told[0]["suggestions"][0]["mentions"][0]["how"]
@@ -341,10 +345,8 @@ def test_evidence_is_ready_for_json() -> None:
 
 def test_a_trained_model_points_at_the_siblings_to_be(model: TaxoExpan) -> None:
     concepts = [Concept("", "soy milk"), Concept("", "banana bread")]
-    network, ranker = model._fitted().network, model.ranker
-    vectors = model._embed(concepts)
-    ranking = ranker.rank(vectors, 2)
-    milk, bread = explain(network, ranker.anchors, concepts, vectors, ranking)
+    queries = model._queries(concepts)
+    milk, bread = explain(model.ranker, queries, model.ranker.rank(queries, 2))
     assert milk.first.path == ("food", "milk")
     assert bread.first.path == ("food", "bread")
     assert all(child.concept.label.endswith(" milk") for child in milk.first.children)
@@ -613,12 +615,13 @@ def test_of_an_unknown_concept_no_move_is_argued() -> None:
 @settings(max_examples=15, deadline=None)
 def test_evidence_is_read_as_it_was_written(seed: int, most: int) -> None:
     taxonomy = random_taxonomy(seed, count=5 + seed % 12)
-    both, queries = random_vectors(seed, len(taxonomy)), random_vectors(seed + 1, QUERIES)
+    both = random_vectors(seed, len(taxonomy))
     network = random_network(seed, propagation="pgat")
     anchors = Anchors(taxonomy, ConceptVectors.of(both), 3)
-    ranking = Ranker(network, anchors, anchors.encode(network)).rank(queries, most)
+    ranker = Ranker(network, anchors)
     asked = [Concept(f"q{i}", f"new {i}") for i in range(QUERIES)]
-    for evidence in explain(network, anchors, asked, queries, ranking):
+    queries = Queries(random_vectors(seed + 1, QUERIES), concepts=asked)
+    for evidence in explain(ranker, queries, ranker.rank(queries, most)):
         said = tuple(Mention(kind, kind.description, 0.25) for kind in MentionKind)
         first = replace(evidence.first, mentions=said)
         evidence = replace(evidence, support=(first, *evidence.support[1:]))

@@ -274,11 +274,11 @@ def fit_model(
 
 def refuse_without_confidence(model: TaxoExpan, taxonomy: Taxonomy) -> None:
     """Say before a training that it will teach no confidence."""
-    from taxoexpan.placement.confidence import FEWEST
+    from taxoexpan.placement.confidence import MIN_HELD_OUT
 
     taxonomy, c = taxonomy.active, model.config
     leaves = (taxonomy.children_of.degrees == 0) & (taxonomy.parents_of.degrees > 0)
-    if min(int(leaves.sum() * c.validation_fraction), c.max_validation_leaves) < FEWEST:
+    if min(int(leaves.sum() * c.validation_fraction), c.max_validation_leaves) < MIN_HELD_OUT:
         raise _too_few_leaves()
 
 

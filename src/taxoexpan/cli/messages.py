@@ -33,10 +33,10 @@ def print_json(content: object) -> None:
 
 def trust_lines(calibrators: Calibrators) -> list[str]:
     """What held-out leaves tell of how far to trust the confidence, for a person to read."""
-    from taxoexpan.placement.confidence import FEWEST
+    from taxoexpan.placement.confidence import MIN_HELD_OUT
 
     if calibrators.calibration is None:
-        message = f"confidence: none, since that takes {FEWEST} leaves that are held out"
+        message = f"confidence: none, since that takes {MIN_HELD_OUT} leaves that are held out"
         return [f"{message}; --set validation_fraction=0.3 would hold out more"]
     told = calibrators.calibration.reliability
     lines = [f"confidence: expected calibration error {told.error:.3f} on leaves it was not set by"]

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from taxoexpan.explain.neighbourhood import Floats, Surroundings
 from taxoexpan.explain.rescoring import Scores, Tried, rescore
-from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.ranking import Anchors
+from taxoexpan.network.queries import Queries
+from taxoexpan.placement.ranking import Ranker
 from taxoexpan.taxonomy.arrays import Indices
 
 MOST = 20
@@ -40,30 +39,24 @@ class Removals:
         return dict(zip(queries.tolist(), order[first].tolist(), strict=True))
 
 
-def try_removals(
-    network: MatchingNetwork,
-    anchors: Anchors,
-    around: Surroundings,
-    queries: Tensor,
-    leaf_bonus: float = 0.0,
-) -> tuple[Scores, Removals]:
+def try_removals(ranker: Ranker, around: Surroundings, queries: Queries) -> tuple[Scores, Removals]:
     """The scores of the pairs, and what every removal changes.
 
-    The pairs are the first suggestions of all queries [2, Q, D], then the runners-up; without
-    these nothing is tried. An anchor that loses its only child gains `leaf_bonus`.
+    The pairs are the first suggestions of all queries, then the runners-up; without
+    these nothing is tried. An anchor that loses its only child gains the leaf bonus.
     """
-    pairs, count = around.pairs, queries.shape[1]
+    anchors, pairs, count = ranker.anchors, around.pairs, len(queries)
     rival = np.roll(pairs.anchor, count)
     # The relation between the two, if there is one, is always tried: at both ends.
     most = MOST if len(pairs) > count else 0
     parents, children = (side.nearest(most, rival) for side in (around.parents, around.children))
-    whole, left = rescore(network, anchors, around, queries, Tried(parents, children))
+    whole, left = rescore(ranker, around, queries, Tried(parents, children))
     pair = np.concatenate([around.parents.pair[parents], around.children.pair[children]])
     neighbour = np.concatenate([around.parents.concept[parents], around.children.concept[children]])
     is_child = np.arange(len(pair)) >= len(parents)
     deprecated = np.isin(neighbour, list(anchors.taxonomy.deprecated))
     only = is_child & ~deprecated & (anchors.child_counts[pairs.anchor[pair]] == 1)
-    lost = whole.total[pair] - left.total - np.where(only, leaf_bonus, 0.0)
+    lost = whole.total[pair] - left.total - np.where(only, ranker.leaf_bonus, 0.0)
     change = np.where(pair < count, lost, -lost)
     between = np.flatnonzero(neighbour == rival[pair])
     change[between] = _summed(change[between], pairs.query[pair[between]])

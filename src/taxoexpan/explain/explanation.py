@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from torch import Tensor
 
 from taxoexpan.explain.attention import weigh
 from taxoexpan.explain.counterfactuals import Removals, try_removals
@@ -13,37 +12,25 @@ from taxoexpan.explain.evidence import Contest, Evidence, Mention, Parts, Remova
 from taxoexpan.explain.neighbourhood import Floats, Lookup, Pairs, look_around
 from taxoexpan.explain.rescoring import Scores
 from taxoexpan.explain.support import mentions_of_pairs, support_of_pairs
-from taxoexpan.features.mentions import Mentions
-from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.ranking import Anchors, Ranking
-from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.network.queries import Queries
+from taxoexpan.placement.ranking import Ranker, Ranking
+from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
 QUERIES, NEIGHBOURS = 128, 250_000
 """Queries that are explained together, and about how many neighbours their anchors have in all."""
 
 
-def explain(
-    network: MatchingNetwork,
-    anchors: Anchors,
-    concepts: Sequence[Concept],
-    queries: Tensor,
-    ranking: Ranking,
-    mentions: Mentions | None = None,
-    leaf_bonus: float = 0.0,
-) -> list[Evidence]:
-    """Why each query was given its anchors in the ranking; queries are vectors [2, Q, D].
+def explain(ranker: Ranker, queries: Queries, ranking: Ranking) -> list[Evidence]:
+    """Why each query was given its anchors in the ranking.
 
-    Where the ranking has one anchor a query there is no contest. `mentions` are those of the
-    queries, for a network that heeds them; `leaf_bonus` what anchors without children gained.
+    Where the ranking has one anchor a query there is no contest.
     """
-    known = Lookup(anchors.taxonomy)
+    taxonomy = ranker.anchors.taxonomy
+    known = Lookup(taxonomy)
     found: list[Evidence] = []
-    for start, stop in _blocks(anchors.taxonomy, ranking.anchors):
-        some = ranking.between(start, stop)
-        own = None if mentions is None else mentions.between(start, stop)
-        asked, block = concepts[start:stop], queries[:, start:stop]
-        found += _explain_block(network, anchors, known, asked, block, some, own, leaf_bonus)
+    for start, stop in _blocks(taxonomy, ranking.anchors):
+        found += _explain_block(ranker, known, queries[start:stop], ranking[start:stop])
     return found
 
 
@@ -61,32 +48,26 @@ def _blocks(taxonomy: Taxonomy, anchors: Indices) -> Iterator[tuple[int, int]]:
 
 
 def _explain_block(
-    network: MatchingNetwork,
-    anchors: Anchors,
-    known: Lookup,
-    concepts: Sequence[Concept],
-    queries: Tensor,
-    ranking: Ranking,
-    mentions: Mentions | None,
-    leaf_bonus: float,
+    ranker: Ranker, known: Lookup, queries: Queries, ranking: Ranking
 ) -> list[Evidence]:
     """The evidence for some queries."""
+    network, anchors = ranker.network, ranker.anchors
     count, most = ranking.anchors.shape
     # All first suggestions, then all second ones, and so on.
     pairs = Pairs(np.tile(np.arange(count), most), ranking.anchors.T.ravel())
-    around = look_around(anchors, pairs, queries)
-    said = mentions_of_pairs(pairs, mentions, network.mentions)
-    support = support_of_pairs(known, concepts, around, ranking.scores.T.ravel(), said)
+    around = look_around(anchors, pairs, queries.vectors)
+    said = mentions_of_pairs(pairs, queries.mentions, network.mentions)
+    support = support_of_pairs(known, queries.concepts, around, ranking.scores.T.ravel(), said)
     two = around.of_first(count * min(most, 2))
-    scores, removals = try_removals(network, anchors, two, queries, leaf_bonus)
+    scores, removals = try_removals(ranker, two, queries)
     counts = anchors.child_counts[two.pairs.anchor]
-    parts = _parts(scores, said, np.where(counts == 0, leaf_bonus, 0.0))
+    parts = _parts(scores, said, np.where(counts == 0, ranker.leaf_bonus, 0.0))
     distinct, rows = np.unique(ranking.anchors[:, 0], return_inverse=True)
     weighed = weigh(network, anchors, distinct)
     contests: Sequence[Contest | None] = [None] * count
     if most > 1:
         contests = _contests(known, ranking.anchors, parts, removals)
-    vectors = queries[0].any(1).tolist()
+    vectors = queries.vectors[0].any(1).tolist()
     return [
         Evidence(
             query=concept,
@@ -96,7 +77,7 @@ def _explain_block(
             weighing=weighed[rows[query]],
             contest=contests[query],
         )
-        for query, concept in enumerate(concepts)
+        for query, concept in enumerate(queries.concepts)
     ]
 
 

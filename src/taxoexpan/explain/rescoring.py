@@ -17,7 +17,8 @@ from taxoexpan.network.egonets import build_egonets, spread_siblings
 from taxoexpan.network.fusion import compare_pairs
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.propagation import Leave
-from taxoexpan.placement.ranking import Anchors
+from taxoexpan.network.queries import Queries
+from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy.arrays import Indices
 
 
@@ -44,19 +45,16 @@ class Tried:
 
 @torch.no_grad()
 def rescore(
-    network: MatchingNetwork,
-    anchors: Anchors,
-    around: Surroundings,
-    queries: Tensor,
-    tried: Tried,
+    ranker: Ranker, around: Surroundings, queries: Queries, tried: Tried
 ) -> tuple[Scores, Scores]:
     """The scores of all pairs [P], and without the parents and then the children tried [V]."""
+    network, anchors = ranker.network, ranker.anchors
     was_training = network.training
     network.eval()
     keys, fewer = _keys_without_children(network, anchors, around, tried.children)
     orphans = _keys_without_parents(network, anchors, around, tried.parents)
     network.train(was_training)
-    asked = network.match.asked(queries[0])
+    asked = network.match.asked(queries.vectors[0])
     pair = np.concatenate(
         [around.parents.pair[tried.parents], around.children.pair[tried.children]]
     )

@@ -47,7 +47,7 @@ class Queries:
         )
 
     def blocks(self, anchors: int) -> Iterator[tuple[int, Self]]:
-        """Split into blocks small enough to score against all anchors, each with its first index."""
+        """Split into blocks that are scored at once, each with the index of its first query."""
         size = min(MAX_BLOCK, max(1, MAX_SCORES // anchors))
         for start in range(0, len(self), size):
             yield start, self[start : start + size]

@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.network.queries import LabeledQueries
-from taxoexpan.placement.confidence import IDENTITY, Calibration, Curve, Reliability
+from taxoexpan.placement.confidence import (
+    IDENTITY,
+    MIN_HELD_OUT,
+    Calibration,
+    Curve,
+    Reliability,
+)
 from taxoexpan.placement.leaf_bonus import padded_parents
 from taxoexpan.placement.ranking import Ranker, best_of
 from taxoexpan.placement.regression import Floats, isotonic, logistic, logit
@@ -25,14 +31,12 @@ from taxoexpan.taxonomy.arrays import Indices
 TEMPERATURES = tuple(np.geomspace(0.25, 4, 17).round(4).tolist())
 TOP_K = 5
 """Suggestions of each held-out leaf that the curves are fitted to."""
-MIN_HELD_OUT = 50
-"""With fewer held-out leaves, no confidence is learned."""
 FOLDS = 5
 
 
 @dataclass(frozen=True)
 class HeldOutScores:
-    """The best raw scores of Q held-out queries [Q, K], and which of these anchors are right [Q, K].
+    """The best raw scores of Q held-out queries [Q, K], and which anchors were right [Q, K].
 
     `totals` [Q, T] are the logarithms of the softmax's denominators at every temperature, and
     `likelihood` [T] the mean log-probability of the true parents. `leaf_bonus` is the bonus that

@@ -1,4 +1,4 @@
-"""The models that a trained network is completed with: confidence, abstention, duplicates, priors."""
+"""All that a model has learned besides its network, as it is saved."""
 
 from __future__ import annotations
 

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from taxoexpan.placement.regression import Floats, logit, sigmoid
 
 BIN_COUNT = 10
+MIN_HELD_OUT = 50
+"""With fewer held-out leaves, neither a confidence nor a leaf bonus is learned."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ class Calibration:
     leaf_bonus: float = 0.0
 
     def confidence(self, probabilities: Floats) -> Floats:
-        """Return the confidence of suggestions with these tempered softmax probabilities: [Q, K]."""
+        """Return the confidence of suggestions, given their tempered probabilities: [Q, K]."""
         log_odds = logit(probabilities)
         confidence = self.later(log_odds)
         confidence[:, :1] = self.first(log_odds[:, :1])

@@ -11,14 +11,13 @@ import torch
 from torch import Tensor
 
 from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.placement.confidence import MIN_HELD_OUT
 from taxoexpan.placement.ranking import Ranker
 
 LEAF_BONUSES = tuple(np.linspace(-3, 3, 13).tolist())
 """The values that are tried."""
 MIN_LEAF_PARENTS = 0.1
 """The least fraction of held-out queries whose parent must be a leaf anchor."""
-MIN_HELD_OUT = 50
-"""With fewer held-out leaves, no bonus is learned."""
 
 
 def learn_leaf_bonus(ranker: Ranker, queries: LabeledQueries) -> float:

@@ -69,13 +69,13 @@ def gaps(calibrators: Calibrators, leaves: int) -> list[str]:
     told = []
     if calibrators.calibration is None:
         told.append(
-            f"How sure to be: that takes {confidence.FEWEST} leaves that are held out from the "
-            f"training, and there were {leaves}. Suggestions have a score, but no confidence."
+            f"How sure to be: that takes {confidence.MIN_HELD_OUT} leaves that are held out from "
+            f"the training, and there were {leaves}. Suggestions have a score, but no confidence."
         )
     if calibrators.abstention is None:
         told.append(
             "Whether a new concept has a good place at all: that takes "
-            f"{abstention.FEWEST} such leaves in branches that can be closed on trial."
+            f"{abstention.MIN_HELD_OUT} such leaves in branches that can be closed on trial."
         )
     if calibrators.duplicates is None:
         told.append(

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import quickly, taxonomies
 
-from taxoexpan.experiments.methods.method import Method, Problem, Queries
+from taxoexpan.experiments.methods.method import Method, Problem
 from taxoexpan.experiments.methods.rules import ClosestNeighbor, ClosestParent, Popularity
+from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training.loop import SILENT
 
@@ -22,9 +23,9 @@ def vectors_of(count: int, seed: int) -> torch.Tensor:
 def scores_of(method: Method, taxonomy: Taxonomy, seed: int) -> tuple[torch.Tensor, ...]:
     """The scores [N, 3] of three queries, with the vectors of the anchors and of the queries."""
     anchors, queries = vectors_of(len(taxonomy), seed), vectors_of(3, seed + 1)
-    problem = Problem(taxonomy, anchors, Queries(queries[:, :0], []))
+    problem = Problem(taxonomy, anchors, LabeledQueries(queries[:, :0], parents=[]))
     assert method.fit(problem, 0, SILENT) is None
-    return method.score(queries), anchors[0], queries[0]
+    return method.score(Queries(queries)), anchors[0], queries[0]
 
 
 def distance(one: torch.Tensor, other: torch.Tensor) -> float:
@@ -65,7 +66,7 @@ def test_other_concepts_can_be_anchors_than_those_that_were_fitted(
     method = kind()
     scores_of(method, Taxonomy([Concept("a", "a"), Concept("b", "b")], [("a", "b")]), seed)
     method.set_anchors(taxonomy, vectors_of(len(taxonomy), seed))
-    assert torch.equal(method.score(vectors_of(3, seed + 1)), expected)
+    assert torch.equal(method.score(Queries(vectors_of(3, seed + 1))), expected)
 
 
 def test_of_two_anchors_that_are_as_near_the_one_with_nearer_children_is_the_neighbor() -> None:
@@ -74,12 +75,12 @@ def test_of_two_anchors_that_are_as_near_the_one_with_nearer_children_is_the_nei
     )  # c is where the query is, d is across from it
     names = torch.tensor([[1.0, 1.0], [1.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])
     queries = torch.tensor([[1.0, 0.0]]).expand(2, 1, 2)
-    problem = Problem(taxonomy, names.expand(2, 4, 2), Queries(queries[:, :0], []))
+    problem = Problem(taxonomy, names.expand(2, 4, 2), LabeledQueries(queries[:, :0], parents=[]))
     parent, neighbor = ClosestParent(), ClosestNeighbor()
     for method in (parent, neighbor):
         method.fit(problem, 0, SILENT)
-    assert parent.score(queries)[0, 0] == parent.score(queries)[1, 0]
-    assert neighbor.score(queries)[0, 0] > neighbor.score(queries)[1, 0]
+    assert parent.score(Queries(queries))[0, 0] == parent.score(Queries(queries))[1, 0]
+    assert neighbor.score(Queries(queries))[0, 0] > neighbor.score(Queries(queries))[1, 0]
 
 
 @quickly

@@ -16,10 +16,11 @@ from torch import Tensor
 
 from taxoexpan.config import load_preset
 from taxoexpan.errors import ModelError, TaxonomyError
-from taxoexpan.experiments.methods.method import Method, Problem, Queries, true_ranks_by
+from taxoexpan.experiments.methods.method import Method, Problem, true_ranks_by
 from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.lexicon import Lexicon
+from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.difference import Difference
@@ -103,7 +104,9 @@ def evaluate_growth(
     return ranks
 
 
-def _embedded(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tensor, Queries]:
+def _embedded(
+    growth: Growth, encoder: Encoder, device: torch.device
+) -> tuple[Tensor, LabeledQueries]:
     """The vectors of all anchors [2, N, D], and the queries."""
     taxonomy, new = growth.taxonomy, growth.queries
     if taxonomy.relation_count < 2:
@@ -115,7 +118,7 @@ def _embedded(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[T
     asked = embed_concepts(encoder, new.concepts)
     vectors, queries = (torch.from_numpy(both).to(device) for both in (known, asked))
     mentions = Lexicon.from_taxonomy(taxonomy).mentions(new.concepts)
-    return vectors, Queries(queries, new.parents, mentions)
+    return vectors, LabeledQueries(queries, mentions, new.concepts, new.parents)
 
 
 def _problem(taxonomy: Taxonomy, vectors: Tensor, held_out: str, seed: int) -> Problem:
@@ -129,6 +132,7 @@ def _problem(taxonomy: Taxonomy, vectors: Tensor, held_out: str, seed: int) -> P
 
     lexicon = Lexicon.from_taxonomy(masked.taxonomy)
     asked = of(concept.id for concept in masked.concepts)
-    validation = Queries(asked, masked.parents, lexicon.mentions(masked.concepts))
+    asked_mentions = lexicon.mentions(masked.concepts)
+    validation = LabeledQueries(asked, asked_mentions, masked.concepts, masked.parents)
     mentions = lexicon.mentions(masked.taxonomy.concepts, exclude_self=True)
     return Problem(masked.taxonomy, of(masked.taxonomy), validation, mentions, held_out == "growth")

@@ -14,7 +14,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from taxoexpan.experiments.methods.method import Method, Problem
-from taxoexpan.features.mentions import MentionKind, Mentions
+from taxoexpan.features.mentions import MentionKind
+from taxoexpan.network.queries import Queries
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.loop import History, TrainingLog
 
@@ -35,9 +36,9 @@ class ClosestParent(Method):
         del taxonomy
         self.anchors = F.normalize(vectors[0], dim=1)
 
-    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:  # noqa: ARG002
-        """The cosine of every pair: [2, Q, D] → [N, Q]."""
-        return self.anchors @ F.normalize(queries[0], dim=1).T
+    def score(self, queries: Queries) -> Tensor:
+        """The cosine of every pair: [N, Q]."""
+        return self.anchors @ F.normalize(queries.vectors[0], dim=1).T
 
 
 class ClosestNeighbor(Method):
@@ -68,9 +69,9 @@ class ClosestNeighbor(Method):
         anchors = F.normalize(vectors[0], dim=1)
         self.neighborhoods = anchors + _mean_children(taxonomy, anchors)
 
-    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:  # noqa: ARG002
-        """Two less the sum of both distances, for every pair: [2, Q, D] → [N, Q]."""
-        return self.neighborhoods @ F.normalize(queries[0], dim=1).T
+    def score(self, queries: Queries) -> Tensor:
+        """Two less the sum of both distances, for every pair: [N, Q]."""
+        return self.neighborhoods @ F.normalize(queries.vectors[0], dim=1).T
 
 
 class Popularity(Method):
@@ -88,9 +89,9 @@ class Popularity(Method):
         """Keep the numbers of children [N]."""
         self.children = _degrees(taxonomy, vectors)
 
-    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:  # noqa: ARG002
-        """The number of the anchor's children: [2, Q, D] → [N, Q]."""
-        return self.children[:, None].repeat(1, queries.shape[1])
+    def score(self, queries: Queries) -> Tensor:
+        """The number of the anchor's children: [N, Q]."""
+        return self.children[:, None].repeat(1, len(queries))
 
 
 def _mean_children(taxonomy: Taxonomy, vectors: Tensor) -> Tensor:
@@ -120,11 +121,12 @@ class FirstWord(Method):
         """Offer every concept of this taxonomy."""
         self.size, self.device = len(taxonomy), vectors.device
 
-    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:
-        """2 for the likeliest sense of what is named first, 1 for others: [2, Q, D] → [N, Q]."""
-        scores = torch.zeros(self.size, queries.shape[1], device=self.device)
+    def score(self, queries: Queries) -> Tensor:
+        """2 for the likeliest sense of what is named first, 1 for others: [N, Q]."""
+        scores = torch.zeros(self.size, len(queries), device=self.device)
+        mentions = queries.mentions
         if mentions is not None:
-            of, anchors, kinds = mentions.of_many(np.arange(len(mentions)))
+            of, anchors, kinds = mentions.of_many(np.arange(len(queries)))
             for kind, worth in (
                 (MentionKind.FIRST_OTHER_SENSE, 1.0),
                 (MentionKind.FIRST_IN_DEFINITION, 2.0),

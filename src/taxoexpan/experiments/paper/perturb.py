@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from taxoexpan.experiments.methods.method import Problem, Queries
+from taxoexpan.experiments.methods.method import Problem
 from taxoexpan.experiments.paper.task import Task
+from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
@@ -67,7 +68,7 @@ def sample_leaves(task: Task, share: float, seed: int) -> Task:
     return replace(task, problem=problem, test=test, doubles={})
 
 
-def _among(queries: Queries, new: Indices) -> Queries:
+def _among(queries: LabeledQueries, new: Indices) -> LabeledQueries:
     """The queries, with their parents and what they mention by `new` indices."""
     everyone = np.arange(len(queries.parents))
     mentions = queries.mentions.reindex(new, everyone) if queries.mentions else None

@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.errors import FormatError
-from taxoexpan.experiments.methods.method import Problem, Queries
+from taxoexpan.experiments.methods.method import Problem
 from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.features.mentions import Mentions
+from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.duplicates import DuplicateCandidates, DuplicateDetector
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
@@ -51,7 +52,7 @@ class Task:
     name: str
     features: str
     problem: Problem
-    test: Queries
+    test: LabeledQueries
     labels: tuple[str, ...]
     doubles: Mapping[str, DuplicateCandidates] = field(default_factory=dict)
 
@@ -62,7 +63,7 @@ class Task:
     def _with(self, changed: Callable[[Tensor], Tensor]) -> Task:
         """The same with other vectors."""
 
-        def of(queries: Queries) -> Queries:
+        def of(queries: LabeledQueries) -> LabeledQueries:
             return replace(queries, vectors=changed(queries.vectors))
 
         p = self.problem
@@ -115,7 +116,9 @@ def make_task(
         both = embed(held.concepts)
         _warn_of_unknown(both, part, encoder.name)
         mentions = lexicon.mentions(held.concepts)
-        queries[part] = Queries(torch.from_numpy(both), held.parents, mentions)
+        queries[part] = LabeledQueries(
+            torch.from_numpy(both), mentions, held.concepts, held.parents
+        )
         if synonymy is not None:
             doubles[part] = synonymy.candidates(held.concepts, both)
     own = lexicon.mentions(concepts, exclude_self=True)
@@ -187,7 +190,10 @@ def _task_of(kept: dict[str, NDArray[np.generic]]) -> Task:
     places = np.cumsum([size, *(len(truth) for truth in truths)])
     vectors, *of_queries = (torch.from_numpy(v.copy()) for v in np.split(both, places[:-1], axis=1))
     training, *mentions = (_mentions_in(kept, name) for name in ("training", "validation", "test"))
-    validation, test = (Queries(*each) for each in zip(of_queries, truths, mentions, strict=True))
+    validation, test = (
+        LabeledQueries(own, mentioned, parents=truth)
+        for own, mentioned, truth in zip(of_queries, mentions, truths, strict=True)
+    )
     doubles = _doubles_in(kept)
     for rows, those in zip((size, *map(len, truths)), (training, *mentions), strict=True):
         if those is not None and not _fits(those.of_row.targets, size, len(those) == rows):

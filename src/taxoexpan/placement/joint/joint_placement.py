@@ -79,7 +79,7 @@ def place_jointly(
 
 
 def mentions_among(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Mentions:
-    """Find the concepts of a taxonomy (by index), and the new ones (N + j), that concepts mention."""
+    """Find the existing concepts (by index) and the new ones (N + j) that new concepts mention."""
     everyone = taxonomy.expanded(Additions(with_ids(taxonomy, concepts), ()))
     return Lexicon.from_taxonomy(everyone).mentions(concepts)
 

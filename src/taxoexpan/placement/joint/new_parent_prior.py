@@ -56,7 +56,7 @@ class LabeledBatch:
 
 @dataclass(frozen=True)
 class NewParentPrior:
-    """The weights of the features, and the rate of concepts with new parents they were fitted at."""
+    """The weights of the features, and the rate of new parents that they were fitted at."""
 
     weights: Floats
     rate: float
@@ -136,7 +136,7 @@ def _with_gain(scores: BatchScores, features: Floats, weights: Floats) -> Floats
 def _gradient_and_hessian(
     batches: Sequence[LabeledBatch], weights: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the gradient [F] of the log-likelihood of all parents, and minus its Hessian [F, F]."""
+    """Return the gradient [F] of the log-likelihood of all parents, and its negative Hessian."""
     gradient, hessian = np.zeros(FEATURES), np.zeros((FEATURES, FEATURES))
     for batch in batches:
         scores, features = _with_gain(batch.scores, batch.features, weights), batch.features
