@@ -1,16 +1,17 @@
-# Every target makes or reuses .venv by itself; nothing has to be done before.
+# Every target creates or reuses .venv; no step is needed before.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: help install demo test test-slow lint bench clean
+.PHONY: help install demo test test-slow lint bench docs clean
 
 help:
 	@echo "make demo       place new foods in the food branch of WordNet"
-	@echo "make test       lint, types, layers and tests"
-	@echo "make test-slow  the tests that take minutes"
-	@echo "make bench      speed, as ratios (MAG_CS=DIRECTORY, CORPUS=FILE: on real data)"
-	@echo "make install    the command line in .venv"
+	@echo "make test       run lint, type, layer and unit tests"
+	@echo "make test-slow  run the tests that take minutes"
+	@echo "make bench      print speed as ratios (MAG_CS=DIRECTORY, CORPUS=FILE for real data)"
+	@echo "make docs       build the documentation site in site/"
+	@echo "make install    install the command line in .venv"
 
 install: .venv/installed
 
@@ -32,8 +33,11 @@ test-slow: .venv/installed-dev
 bench: .venv/installed
 	$(BIN)/python benchmarks/speed.py $(if $(MAG_CS),--mag-cs $(MAG_CS)) $(if $(CORPUS),--corpus $(CORPUS))
 
+docs: .venv/installed-docs
+	$(BIN)/mkdocs build --strict --quiet
+
 clean:
-	rm -rf .venv demo-output
+	rm -rf .venv demo-output site
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -46,4 +50,8 @@ clean:
 
 .venv/installed-dev: .venv/bin/python pyproject.toml constraints.txt
 	$(PIP) --editable '.[dev]'
+	@touch .venv/installed $@
+
+.venv/installed-docs: .venv/bin/python pyproject.toml constraints.txt
+	$(PIP) --editable '.[docs]'
 	@touch .venv/installed $@

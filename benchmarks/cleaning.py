@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from taxoexpan import Taxonomy
 from taxoexpan.config import parse_setting
-from taxoexpan.curation.cleaning import Doubt, Training, clean
-from taxoexpan.curation.cleaning.folds import asked_for
+from taxoexpan.curation.cleaning import ModelOptions, SuspiciousRelation, clean
+from taxoexpan.curation.cleaning.folds import concepts_to_check
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.taxonomy.arrays import Indices
 
@@ -47,7 +47,7 @@ def main() -> None:
     figures: dict[str, list[tuple[float, float]]] = {}
     for seed in options.seeds:
         planted = plant(whole, options.share, options.kind, seed)
-        training = Training(seed=seed, device=options.device, settings=settings)
+        training = ModelOptions(seed=seed, device=options.device, settings=settings)
         doubts = clean(planted.taxonomy, training, options.folds, jobs=options.jobs)
         measures = candidates(doubts) | {
             "1 − cosine": distances(planted.taxonomy, doubts, training)
@@ -91,7 +91,7 @@ def plant(taxonomy: Taxonomy, share: float, kind: str, seed: int) -> Planted:
     is not above the leaf, since that would be no error.
     """
     generator = np.random.default_rng(seed)
-    leaves = asked_for(taxonomy)
+    leaves = concepts_to_check(taxonomy)
     moved: dict[int, int] = {}
     for leaf in generator.permutation(leaves).tolist():
         if len(moved) == round(share * len(leaves)):
@@ -125,10 +125,10 @@ def wrong_parents(taxonomy: Taxonomy, leaf: int, kind: str) -> Indices:
     return np.setdiff1d(places[children_of.degrees[places] > 0], above)
 
 
-def candidates(doubts: Sequence[Doubt]) -> dict[str, Floats]:
+def candidates(doubts: Sequence[SuspiciousRelation]) -> dict[str, Floats]:
     """The ways to order relations by what the models say of them, higher is more doubtful."""
-    share = np.log([doubt.share for doubt in doubts])
-    better = np.log([doubt.better_share for doubt in doubts])
+    share = np.log([doubt.score for doubt in doubts])
+    better = np.log([doubt.better_score for doubt in doubts])
     return {
         "rank of the parent": np.array([doubt.rank for doubt in doubts], np.float64),
         "log share(better) − log share(parent)": better - share,
@@ -136,22 +136,24 @@ def candidates(doubts: Sequence[Doubt]) -> dict[str, Floats]:
     }
 
 
-def distances(taxonomy: Taxonomy, doubts: Sequence[Doubt], training: Training) -> Floats:
+def distances(
+    taxonomy: Taxonomy, doubts: Sequence[SuspiciousRelation], options: ModelOptions
+) -> Floats:
     """How far a concept's vector is from its parent's: what needs no model."""
-    encoder = training.model().encoder
+    encoder = options.new_model().encoder
     vectors = embed_concepts(encoder, taxonomy.concepts)[0]
     concepts = [taxonomy.index(doubt.concept.id) for doubt in doubts]
     parents = [taxonomy.index(doubt.parent.id) for doubt in doubts]
     return 1 - np.einsum("ij,ij->i", vectors[concepts], vectors[parents]).astype(np.float64)
 
 
-def is_wrong(planted: Planted, doubts: Sequence[Doubt]) -> NDArray[np.bool_]:
+def is_wrong(planted: Planted, doubts: Sequence[SuspiciousRelation]) -> NDArray[np.bool_]:
     """Which relations were planted."""
     return np.array([(doubt.parent.id, doubt.concept.id) in planted.wrong for doubt in doubts])
 
 
 def better_places(
-    whole: Taxonomy, doubts: Sequence[Doubt], those: NDArray[np.bool_]
+    whole: Taxonomy, doubts: Sequence[SuspiciousRelation], those: NDArray[np.bool_]
 ) -> tuple[float, float]:
     """How many of some better places were right before errors were planted, and how sure they are.
 

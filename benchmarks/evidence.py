@@ -17,9 +17,9 @@ from measuring import made_up_taxonomy, measure, steadily
 
 from taxoexpan import Taxonomy
 from taxoexpan.config import load_preset
-from taxoexpan.explain import explain, in_words
-from taxoexpan.explain.counterfactuals import Removals, try_removals
-from taxoexpan.explain.neighbourhood import Pairs, look_around
+from taxoexpan.explain import describe, explain
+from taxoexpan.explain.counterfactuals import Removals, score_removals
+from taxoexpan.explain.neighbourhood import QueryAnchorPairs, find_neighbourhood
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.fusion import Cosines, compare
 from taxoexpan.network.matching_network import MatchingNetwork
@@ -57,7 +57,7 @@ def print_whole(ranker: Ranker, queries: Queries) -> None:
 
     def explained() -> None:
         for evidence in explain(ranker, queries, offered):
-            in_words(evidence)
+            describe(evidence)
 
     def ranked() -> None:
         ranker.rank(queries, SUGGESTIONS)
@@ -74,12 +74,13 @@ def print_removals(ranker: Ranker, queries: Queries) -> None:
     """Removals a second, ours of some queries and a plain loop over a sample of the same."""
     network, anchors, block = ranker.network, ranker.anchors, queries[:BLOCK]
     best, some = some_parents(anchors.taxonomy, 2).anchors[:BLOCK], block.vectors
-    around = look_around(anchors, Pairs(np.tile(np.arange(BLOCK), 2), best.T.ravel()), some)
-    scores, removals = try_removals(ranker, around, block)
+    pairs = QueryAnchorPairs(np.tile(np.arange(BLOCK), 2), best.T.ravel())
+    around = find_neighbourhood(anchors, pairs, some)
+    scores, removals = score_removals(ranker, around, block)
     rows = np.random.default_rng(0).choice(len(removals.query), PLAIN, replace=False)
 
     def ours() -> None:
-        try_removals(ranker, around, block)
+        score_removals(ranker, around, block)
 
     def plain() -> None:
         for row in rows:

@@ -14,6 +14,7 @@ import argparse
 import os
 import subprocess
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,8 +28,8 @@ from plain import plain_step_maker
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.config import Config, load_preset
 from taxoexpan.features.corpus.documents import read_documents
-from taxoexpan.features.corpus.phrases import mentions
 from taxoexpan.features.embedding import embed_concepts
+from taxoexpan.features.skipgram.skipgram_training import join_names
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
@@ -251,12 +252,17 @@ def print_corpus(corpus: Path | None, task: Task) -> None:
         names = task.taxonomy.labels if corpus else made_up_names(CONCEPTS)
         megabytes = path.stat().st_size / 1e6
         for workers in sorted({1, os.cpu_count() or 1}):
-            find = partial(mentions, path, names, workers)
+            find = partial(find_names, path, names, workers)
             count = partial(subprocess.run, ["wc", "-w", path], check=True, capture_output=True)
             ratio, seconds, steal = steadily(partial(measure, find, count))
             told = f"{megabytes / seconds:.1f} MB/s, wc {megabytes / seconds * ratio:.0f} MB/s"
             what = f"{len(set(names)):,} names found in {megabytes:.0f} MB by {workers} / wc -w"
             print(f"{ratio:6.2f} × {what}  ({told}; steal {steal:.1%})", flush=True)
+
+
+def find_names(path: Path, names: list[str], workers: int) -> None:
+    """Join the names in a corpus as the training of skip-gram vectors does."""
+    deque(join_names(path, names, workers), maxlen=0)
 
 
 def made_up_texts() -> Iterator[str]:

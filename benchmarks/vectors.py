@@ -10,12 +10,14 @@ least five times.
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from pathlib import Path
 
 from taxoexpan.experiments.paper.experiment import FIGURES, find_experiments
 from taxoexpan.experiments.paper.result_tables import HEADS, format_mean
 from taxoexpan.experiments.paper.run_record import Run, runs_of
-from taxoexpan.features.corpus.phrases import mentions
+from taxoexpan.features.corpus.documents import read_documents
+from taxoexpan.features.corpus.phrases import PhraseMatcher, name_token, tokenize
 from taxoexpan.training.metrics import compute_metrics
 
 KNOWN = 5
@@ -34,8 +36,8 @@ def main() -> None:
         for those in runs_of(options.runs, experiment).values()
     ]
     labels = {label for _, those in rows for run in those for label in run.labels()}
-    said = mentions(options.corpus, sorted(labels))
-    known = frozenset(label for label, count in said.items() if count >= KNOWN)
+    counts = count_names(options.corpus, labels)
+    known = frozenset(label for label in labels if counts[name_token(label)] >= KNOWN)
     for which, wanted in (("all queries", labels), ("known to the corpus", known)):
         print(f"\n{which}\n\n| method | vectors | {' | '.join(HEADS.values())} |")
         print(f"|---|---|{'---|' * len(HEADS)}")
@@ -44,6 +46,13 @@ def main() -> None:
             experiments = [format_mean(key, [each[key] for each in figures]) for key in FIGURES]
             features = those[0].record["task"]["features"]
             print(f"| {title} | `{features}` | {' | '.join(experiments)} |")
+
+
+def count_names(corpus: Path, names: set[str]) -> Counter[str]:
+    """Count the mentions of each name in a corpus, by its token."""
+    matcher, tokens = PhraseMatcher(names), frozenset(map(name_token, names))
+    documents = (matcher.join(tokenize(text)) for text in read_documents(corpus))
+    return Counter(token for document in documents for token in document if token in tokens)
 
 
 def figures_of(run: Run, wanted: set[str] | frozenset[str]) -> dict[str, float]:

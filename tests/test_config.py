@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from taxoexpan import TaxoExpan
-from taxoexpan.config import CHOICES, PRESETS, SETTINGS, load_preset, parse_setting
+from taxoexpan.config import CHOICES, SETTINGS, load_preset, parse_setting
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import MATCHES
 from taxoexpan.network.propagation import PROPAGATIONS
 from taxoexpan.network.readout import READOUTS
-
-README = Path(__file__).parents[1] / "README.md"
 
 
 @pytest.mark.parametrize(
@@ -120,18 +118,3 @@ def test_the_choices_are_those_that_the_network_has() -> None:
 
 def as_toml(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def test_the_readme_lists_every_setting_with_its_value_in_the_presets() -> None:
-    section = README.read_text(encoding="utf-8").partition("### Settings\n")[2].partition("\n#")[0]
-    head, _, *rows = (
-        [cell.strip(" `") for cell in line.strip("|").split("|")]
-        for line in section.splitlines()
-        if line.startswith("|")
-    )
-    assert head == ["name", "what it is", *PRESETS]
-    presets = [asdict(load_preset(name)) for name in PRESETS]
-    listed = [(name, *values) for name, _, *values in rows]
-    assert listed == [(name, *(as_toml(preset[name]) for preset in presets)) for name in SETTINGS]
-    told = {name: what for name, what, *_ in rows}
-    assert all(choice in told[name] for name, choices in CHOICES.items() for choice in choices)

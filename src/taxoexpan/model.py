@@ -19,7 +19,7 @@ from taxoexpan.archive import Archive, load_archive, save_archive, taxonomy_dige
 from taxoexpan.config import load_preset
 from taxoexpan.device import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.explain import Evidence, explain, in_words
+from taxoexpan.explain import Evidence, describe, explain
 from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown, warn_of_unknown
 from taxoexpan.features.encoder import Vectors
 from taxoexpan.features.encoder_registry import make_encoder
@@ -217,7 +217,7 @@ class TaxoExpan:
         if not suggestions:
             return [], []
         found = explain(self.ranker, queries, ranking)
-        why = {(each.query.id, each.first.parent.id): in_words(each) for each in found}
+        why = {(each.query.id, each.first.parent.id): describe(each) for each in found}
         told = [
             replace(s, why="" if s.kind == MERGE else why.get((s.query.id, s.parent.id), ""))
             for s in suggestions

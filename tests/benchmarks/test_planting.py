@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from cleaning import average_precision, better_places, plant, precision_at
 
 from taxoexpan import Concept, Taxonomy
-from taxoexpan.curation.cleaning import Doubt
+from taxoexpan.curation.cleaning import SuspiciousRelation
 
 RELATIONS = st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=6)
 
@@ -86,8 +86,8 @@ def test_a_better_place_is_right_where_the_concept_was_before() -> None:
     a, b, c, d = (Concept(id, id) for id in "abcd")
     whole = Taxonomy([a, b, c, d], [("a", "c"), ("b", "d")])
     doubts = [
-        Doubt(c, b, ("b",), 2, 0.1, a, ("a",), 0.9, 2.2, confidence=0.8),
-        Doubt(d, b, ("b",), 1, 0.9, a, ("a",), 0.1, -2.2, confidence=0.4),
+        SuspiciousRelation(c, b, ("b",), 2, 0.1, a, ("a",), 0.9, 2.2, confidence=0.8),
+        SuspiciousRelation(d, b, ("b",), 1, 0.9, a, ("a",), 0.1, -2.2, confidence=0.4),
     ]
     assert better_places(whole, doubts, np.array([True, True])) == pytest.approx((0.5, 0.6))
     assert better_places(whole, doubts, np.array([True, False])) == pytest.approx((1.0, 0.8))

@@ -11,7 +11,7 @@ import pytest
 from conftest import SMALL
 
 from taxoexpan.cli.main import main
-from taxoexpan.curation.cleaning.doubts import COLUMNS
+from taxoexpan.curation.cleaning.suspicious_relations import COLUMNS
 
 CHANGES = [text for name, value in SMALL.items() for text in ("--set", f"{name}={value}")]
 QUICK = [*CHANGES, "--device", "cpu", "--folds", "3", "--seed", "1"]
@@ -19,19 +19,19 @@ QUICK = [*CHANGES, "--device", "cpu", "--folds", "3", "--seed", "1"]
 
 @pytest.fixture(scope="module")
 def messy(pantry: Path) -> Path:
-    """The pantry with oat milk among the teas."""
+    """The pantry with oat milk as a tea."""
     path = pantry.with_name("messy.csv")
     text = pantry.read_text(encoding="utf-8").replace("\noat milk,milk", "\noat milk,tea")
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def test_the_most_doubtful_relations_are_written(
+def test_the_most_suspicious_relations_are_written(
     messy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before, out = messy.read_bytes(), tmp_path / "doubtful.csv"
+    before, out = messy.read_bytes(), tmp_path / "suspicious.csv"
     assert main(["clean", str(messy), "-o", str(out), "--top", "7", *QUICK]) == 0
-    assert f"80 relations judged; the 7 most doubtful in {out}" in capsys.readouterr().err
+    assert f"80 relations checked; the 7 most suspicious are in {out}" in capsys.readouterr().err
     with out.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 7
@@ -39,47 +39,47 @@ def test_the_most_doubtful_relations_are_written(
     assert (rows[0]["concept"], rows[0]["parent_label"]) == ("oat milk", "tea")
     assert (rows[0]["better_label"], rows[0]["better_path"]) == ("milk", "food > milk")
     assert all(row["why"] for row in rows)
-    assert "Now it is under tea (beside it), where " in rows[0]["why"]
-    assert {row["confidence"] for row in rows} == {""}  # too few leaves to learn it from
+    assert "It is now under 'tea' (a sibling of 'milk'), where " in rows[0]["why"]
+    assert {row["confidence"] for row in rows} == {""}  # too few leaves for a calibration
     assert messy.read_bytes() == before
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_json_is_written_where_the_name_says_so(messy: Path, tmp_path: Path) -> None:
-    out = tmp_path / "doubtful.json"
+def test_the_output_is_json_if_its_name_ends_so(messy: Path, tmp_path: Path) -> None:
+    out = tmp_path / "suspicious.json"
     options = ["--inner", "--quiet", "--work", str(tmp_path / "work")]
     assert main(["clean", str(messy), "-o", str(out), *options, *QUICK]) == 0
-    doubts = json.loads(out.read_text(encoding="utf-8"))["doubts"]
-    assert len(doubts) == 88
-    assert list(doubts[0]) == [*COLUMNS, "evidence"]
-    for doubt in doubts:
-        better, parent = doubt["evidence"]["suggestions"]
-        assert better["parent"]["id"] == doubt["better_id"]
-        assert parent["parent"]["id"] == doubt["parent_id"]
-        assert " > ".join(better["path"]) == doubt["better_path"]
-        assert " > ".join(parent["path"]) == doubt["path"]
-        assert doubt["confidence"] is None
-    assert "food" in {doubt["parent_id"] for doubt in doubts}
+    relations = json.loads(out.read_text(encoding="utf-8"))["doubts"]
+    assert len(relations) == 88
+    assert list(relations[0]) == [*COLUMNS, "evidence"]
+    for relation in relations:
+        better, parent = relation["evidence"]["suggestions"]
+        assert better["parent"]["id"] == relation["better_id"]
+        assert parent["parent"]["id"] == relation["parent_id"]
+        assert " > ".join(better["path"]) == relation["better_path"]
+        assert " > ".join(parent["path"]) == relation["path"]
+        assert relation["confidence"] is None
+    assert "food" in {relation["parent_id"] for relation in relations}
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_a_report_is_written_where_the_name_says_so(messy: Path, tmp_path: Path) -> None:
-    out = tmp_path / "doubtful.html"
+def test_the_output_is_a_report_if_its_name_ends_so(messy: Path, tmp_path: Path) -> None:
+    out = tmp_path / "suspicious.html"
     assert main(["clean", str(messy), "-o", str(out), "--top", "7", *QUICK]) == 0
     page = out.read_text(encoding="utf-8")
     assert page.startswith("<!DOCTYPE html>")
-    assert f"Doubtful relations of {messy.name}" in page
+    assert f"Suspicious relations of {messy.name}" in page
     assert "7 of" in page or ">7<" in page
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_a_report_can_be_written_beside_the_table(
+def test_a_report_can_be_written_in_addition_to_the_table(
     messy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, report = tmp_path / "doubtful.csv", tmp_path / "doubtful.html"
+    out, report = tmp_path / "suspicious.csv", tmp_path / "suspicious.html"
     command = ["clean", str(messy), "-o", str(out), "--report", str(report), "--top", "7"]
     assert main([*command, *QUICK]) == 0
-    assert f"the 7 most doubtful in {out} and {report}" in capsys.readouterr().err
+    assert f"the 7 most suspicious are in {out} and {report}" in capsys.readouterr().err
     assert report.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     with out.open(encoding="utf-8", newline="") as file:
         whys = [row["why"] for row in csv.DictReader(file)]
@@ -91,16 +91,16 @@ def test_a_report_can_be_written_beside_the_table(
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("doubtful.txt", [], "the name must end in .csv, .json, .html"),
+        ("suspicious.txt", [], "the file name must end in .csv, .json, .html"),
         ("there.csv", [], "is already there; choose another name, or give --force"),
-        ("doubtful.csv", ["--set", "hiden=3"], "no setting is called 'hiden'"),
-        ("doubtful.csv", ["--folds", "1"], "folds is 1; it must be a whole number, at least 2"),
-        ("doubtful.csv", ["--report", "doubtful.csv"], "give each a name of its own"),
-        ("doubtful.csv", ["--report", "there.csv"], "is already there; choose another name"),
-        ("doubtful.csv", ["--work", "there.csv"], "is a file; choose another folder with --work"),
+        ("suspicious.csv", ["--set", "hiden=3"], "no setting is called 'hiden'"),
+        ("suspicious.csv", ["--folds", "1"], "folds is 1; it must be a whole number, at least 2"),
+        ("suspicious.csv", ["--report", "suspicious.csv"], "give each a name of its own"),
+        ("suspicious.csv", ["--report", "there.csv"], "is already there; choose another name"),
+        ("suspicious.csv", ["--work", "there.csv"], "is a file; choose another folder with --work"),
     ],
 )
-def test_what_cannot_be_done_is_refused_before_any_training(
+def test_invalid_options_are_refused_before_any_training(
     messy: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -116,11 +116,11 @@ def test_what_cannot_be_done_is_refused_before_any_training(
     assert [path.name for path in tmp_path.iterdir()] == ["there.csv"]
 
 
-def test_ctrl_c_keeps_the_folds_that_are_done_and_the_same_command_goes_on(
+def test_ctrl_c_keeps_finished_folds_and_the_same_command_resumes(
     messy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / "doubtful.csv"
-    # Of so many folds some are left, however late the signal comes on a busy machine.
+    out = tmp_path / "suspicious.csv"
+    # With four folds some are unfinished, however late the signal arrives on a busy machine.
     command = ["clean", str(messy), "-o", str(out), "--jobs", "2", *QUICK, "--folds", "4"]
     with subprocess.Popen(
         [sys.executable, "-m", "taxoexpan.cli.main", *command], stderr=subprocess.PIPE, text=True
@@ -129,17 +129,17 @@ def test_ctrl_c_keeps_the_folds_that_are_done_and_the_same_command_goes_on(
         messages = ""
         for line in process.stderr:
             messages += line
-            if "1 of 4 folds are done" in line:
+            if "1 of 4 folds are finished" in line:
                 process.send_signal(signal.SIGINT)
                 break
         messages += process.stderr.read()
         assert process.wait(60) == 130, messages
-    work = out.with_name("doubtful.csv.folds")
-    assert f"kept in {work}; the same command goes on from them" in messages
+    work = out.with_name("suspicious.csv.folds")
+    assert f"saved in {work}; run the same command to resume" in messages
     assert "Traceback" not in messages
     assert "Warning" not in messages
     done = len(list(work.iterdir()))
     assert 1 <= done < 4
     assert main([*command, "--jobs", "1"]) == 0
-    assert f"{done} of 4 folds are kept from before" in capsys.readouterr().err
+    assert f"{done} of 4 folds were finished before" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [out]

@@ -143,7 +143,7 @@ def test_a_file_without_a_place_is_refused_before_any_work(
         given = written(tmp_path / "new.txt", "milk\n")
     assert main([command, str(path), str(given), "-o", str(out), option]) == 2
     told = capsys.readouterr().err
-    assert f"; leave out {option}, or first taxoexpan convert {name} " in told
+    assert f"; leave out {option}, or first run taxoexpan convert {name} " in told
     assert not out.exists()
 
 
@@ -246,7 +246,7 @@ def test_a_name_that_a_file_cannot_hold_is_refused_before_any_training(
     command = ["expand", str(path), str(new), "-o", str(tmp_path / "out.csv"), "--allow-merges"]
     assert main(command) == 2
     told = capsys.readouterr().err
-    assert "'brew|cuppa' cannot stand among the synonyms of a concept here; rename it" in told
+    assert "'brew|cuppa' cannot be a synonym of a concept in this file; rename it" in told
     assert "training on" not in told
 
 

@@ -14,7 +14,7 @@ from builders import KINDS, SORTS
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.cli.report_output import note_homeless, note_merges
-from taxoexpan.explain import in_words
+from taxoexpan.explain import describe
 from taxoexpan.placement.suggestions import MERGE, NO_PLACE, Suggestion
 from taxoexpan.taxonomy import Concept
 
@@ -84,7 +84,7 @@ def test_evidence_adds_reasons_and_changes_nothing_else(
     for row, each in zip(ranked, told["evidence"], strict=True):
         assert row["why"]
         assert each["suggestions"][0]["parent"]["id"] == row["parent_id"]
-        assert each["contest"] is not None
+        assert each["comparison"] is not None
 
 
 def test_the_table_has_each_reason_below_its_line(
@@ -98,7 +98,7 @@ def test_the_table_has_each_reason_below_its_line(
     assert [line for line in lines if not line.startswith("    ")] == bare
     _, (first, _) = model.explain([Concept("1", "cashew milk"), Concept("2", "tea, white")])
     told = " ".join(line.strip() for line in lines[2 : lines.index(bare[2])])
-    assert told == in_words(first)
+    assert told == describe(first)
 
 
 @pytest.fixture

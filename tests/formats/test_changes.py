@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from strategies import Growth, growths, insertions, names, quickly
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats import category_paths, obo, terms
+from taxoexpan.formats import category_paths, terms
 from taxoexpan.formats.json import json_format
+from taxoexpan.formats.obo import obo_format
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.rdf import skos
 from taxoexpan.formats.registry import FORMATS, Format
@@ -61,7 +62,7 @@ CASES = [
     Case(edge_list, "food.tsv", growths(), synonyms=False),
     Case(concept_rows, "food.csv", growths(WORDS, names(), details=True)),
     Case(concept_rows, "food.tsv", growths(WORDS, details=True)),
-    Case(obo, "food.obo", growths(names(), names(), details=True)),
+    Case(obo_format, "food.obo", growths(names(), names(), details=True)),
     Case(json_format, "food.json", growths(names(breaks=True), names(), details=True)),
     Case(skos, "food.ttl", growths(IRIS, names())),
     Case(skos, "food.nt", growths(IRIS, names())),
@@ -352,17 +353,27 @@ BOTH = {"moves": "--allow-moves", "synonyms": "--allow-merges"}
             "x.csv",
             "child,parent\nb,a\n",
             "synonyms",
-            "--allow-merges, or first taxoexpan convert x.csv x.json",
+            "--allow-merges, or first run taxoexpan convert x.csv x.json",
         ),
         (
             "x.csv",
             "id,label,parents\nb,a,\n",
             "synonyms",
-            "--allow-merges, or first taxoexpan convert x.csv",
+            "--allow-merges, or first run taxoexpan convert x.csv",
         ),
-        ("x.txt", "A\nA > B\n", "moves", "--allow-moves, or first taxoexpan convert x.txt x.json"),
-        ("x.txt", "1 - A\n3 - A > B > C\n", "moves", "--allow-moves, or first taxoexpan convert"),
-        ("x.json", NESTED, "moves", "--allow-moves, or first taxoexpan convert x.json x.tsv"),
+        (
+            "x.txt",
+            "A\nA > B\n",
+            "moves",
+            "--allow-moves, or first run taxoexpan convert x.txt x.json",
+        ),
+        (
+            "x.txt",
+            "1 - A\n3 - A > B > C\n",
+            "moves",
+            "--allow-moves, or first run taxoexpan convert",
+        ),
+        ("x.json", NESTED, "moves", "--allow-moves, or first run taxoexpan convert x.json x.tsv"),
         ("x.json", '[{"id": "a", "children": ["b"]}, {"id": "b"}]', "moves", "--allow-moves"),
     ],
 )
@@ -372,7 +383,7 @@ def test_a_file_without_a_place_is_refused_with_a_mend(
     path = written(tmp_path / name, text)
     with pytest.raises(FormatError) as caught:
         refuse_unchangeable(path, {what: BOTH[what]})
-    told = f"{path}: no place for {what} of what is there, short of writing it anew"
+    told = f"{path}: {what} of existing concepts are not possible in this file"
     assert str(caught.value).startswith(told)
     assert f"; leave out {mend}" in str(caught.value)
 
@@ -381,7 +392,7 @@ def test_a_file_without_a_place_is_refused_with_a_mend(
 def test_a_vocabulary_in_xml_or_json_is_to_become_turtle_first(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"x{suffix}"
     written(path, skos.write(Taxonomy([MILK]), Target(path)).files[path])
-    with pytest.raises(FormatError, match=f"first taxoexpan convert x{suffix} x.ttl"):
+    with pytest.raises(FormatError, match=f"first run taxoexpan convert x{suffix} x.ttl"):
         refuse_unchangeable(path, BOTH)
     refuse_unchangeable(path, {"synonyms": "--allow-merges"})
 
@@ -400,7 +411,10 @@ def test_moves_without_a_place_are_refused_when_written_too(tmp_path: Path, text
     path, new = written(tmp_path / "x.json", text), Concept("q", "q")
     (below,) = set(read(path).taxonomy) - {"a"}
     additions = Additions([new], [("a", "q")], moves=[Move(below, "a", "q")])
-    with pytest.raises(FormatError, match=r"no place for moves .*; leave out the moves, or first"):
+    with pytest.raises(
+        FormatError,
+        match=r"moves of existing concepts are not possible .*; leave out the moves, or first",
+    ):
         write_expanded(path, additions, tmp_path / "new.json")
     assert list(tmp_path.iterdir()) == [path]
 
@@ -411,7 +425,9 @@ def test_wordnet_takes_neither(tmp_path: Path) -> None:
     for file, text in FORMATS["wordnet"].write(Taxonomy([MILK]), Target(path)).files.items():
         written(file, text)
     for what, option in BOTH.items():
-        with pytest.raises(FormatError, match=f"leave out {option}, or first taxoexpan convert wn"):
+        with pytest.raises(
+            FormatError, match=f"leave out {option}, or first run taxoexpan convert wn"
+        ):
             refuse_unchangeable(path, {what: option})
 
 
@@ -421,7 +437,7 @@ def test_a_change_that_would_not_be_read_back_is_refused_and_nothing_written(
     text = "label,parents,synonyms\ntea,,\n"
     path = written(tmp_path / "x.csv", text)
     additions = Additions([], [], synonyms=[("tea", "a|b")])
-    with pytest.raises(FormatError, match="would not be read back as it should be"):
+    with pytest.raises(FormatError, match="would not be read back as intended"):
         write_expanded(path, additions, tmp_path / "new.csv")
     assert list(tmp_path.iterdir()) == [path]
 
@@ -439,5 +455,5 @@ def test_what_is_taken_out_must_be_there() -> None:
     source = TextFile(Path("x"), "abcdef")
     assert source.apply([Insertion(2, "XY", "cd"), Insertion(2, "-")]) == b"ab-XYef"
     for wrong in ([Insertion(2, "X", "x")], [Insertion(2, "", "cd"), Insertion(3, "", "d")]):
-        with pytest.raises(FormatError, match="told twice here"):
+        with pytest.raises(FormatError, match="occurs twice here"):
             source.apply(wrong)

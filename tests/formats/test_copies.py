@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from strategies import growths, names, quickly
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats import category_paths, obo, terms
+from taxoexpan.formats import category_paths, terms
 from taxoexpan.formats.json import json_format
+from taxoexpan.formats.obo import obo_format
 from taxoexpan.formats.output import Copy, Target
 from taxoexpan.formats.rdf import skos
 from taxoexpan.formats.registry import Format
@@ -132,7 +133,9 @@ CASES = [
         Case(skos, f"food.{suffix}", RESOURCES, lambda *_: True, lambda _: True, True, True)
         for suffix in ("ttl", "rdf", "nt", "jsonld")
     ),
-    Case(obo, "food.obo", TERMS_IN_FORCE, lambda *_: True, lambda _: True, True, True, False),
+    Case(
+        obo_format, "food.obo", TERMS_IN_FORCE, lambda *_: True, lambda _: True, True, True, False
+    ),
 ]
 of_every_format = pytest.mark.parametrize(
     "case", CASES, ids=lambda case: f"{case.format.NAME}-{case.name}"

@@ -91,7 +91,8 @@ def test_an_output_that_would_be_read_as_something_else_is_refused(
     with pytest.raises(FormatError) as caught:
         write_expanded(path, under("fruit"), output)
     assert str(caught.value) == (
-        f"{output}: a file named {suffix} is read otherwise than food.csv; let the name end in .csv"
+        f"{output}: a {suffix} file would be read in another format than food.csv; "
+        "use a name that ends in .csv"
     )
     assert not output.exists()
 

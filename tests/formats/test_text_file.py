@@ -63,7 +63,7 @@ def test_a_byte_of_latin_1_is_named_with_its_line(tmp_path: Path) -> None:
 def test_a_nul_byte_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "food.csv"
     assert refusal(path, b"child,parent\na\0,b\n") == (
-        f"{path}, line 2: a NUL character; this is not a text file"
+        f"{path}, line 2: contains a NUL character, so it is not a text file; save it as UTF-8 text"
     )
 
 

@@ -75,11 +75,11 @@ def test_the_ranking_and_its_explanation_use_the_leaf_bonus(model_with_bonus: Ta
         assert [s.score for s in own] == pytest.approx(
             probabilities[rows, column].tolist(), rel=1e-4
         )
-        assert each.contest is not None
+        assert each.comparison is not None
         margin = float(scores[rows[0], column] - scores[rows[1], column])
-        assert each.contest.margin == pytest.approx(margin, abs=1e-4)
+        assert each.comparison.margin == pytest.approx(margin, abs=1e-4)
         is_leaf = not model_with_bonus.taxonomy.children(own[0].parent.id)
-        assert each.parts.leaf_bonus == (2.5 if is_leaf else 0.0)
+        assert each.score_parts.leaf_bonus == (2.5 if is_leaf else 0.0)
 
 
 def test_evaluation_uses_the_leaf_bonus(model_with_bonus: TaxoExpan) -> None:

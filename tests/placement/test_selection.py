@@ -206,7 +206,7 @@ def test_moves_and_names_of_another_taxonomy_are_refused(
     "shift", [Move("tea", "organic", "milk"), Move("organic oat milk", "organic", "milk")]
 )
 def test_a_taxonomy_is_not_expanded_by_what_does_not_come_between(shift: Move) -> None:
-    message = f"'milk' does not come between 'organic' and '{shift.child}'"
+    message = f"cannot move '{shift.child}' from 'organic' to 'milk'"
     with pytest.raises(TaxonomyError, match=message):
         DRINKS.expanded(Additions((MILK,), (("drink", "milk"),), moves=(shift,)))
 

@@ -12,7 +12,7 @@ import test_browser
 from conftest import SMALL
 
 from taxoexpan import Taxonomy
-from taxoexpan.curation.cleaning import Training, clean
+from taxoexpan.curation.cleaning import ModelOptions, clean
 from taxoexpan.report.doubts_page import doubts_page
 
 pytestmark = test_browser.pytestmark
@@ -23,7 +23,7 @@ driver = test_browser.driver
 def page(driver: Any, pantry: Path, tmp_path: Path) -> test_browser.Opened:
     """Doubts of which each is surer than the one before, and the last knows nothing of it."""
     taxonomy = Taxonomy.read(pantry)
-    training = Training(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
+    training = ModelOptions(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
     found = clean(taxonomy, training, folds=2)[:8]
     sure = [
         replace(doubt, confidence=place / 10, parent_confidence=0.5 - place / 20)
@@ -53,7 +53,7 @@ def test_a_reader_opens_a_row_for_the_evidence(page: test_browser.Opened) -> Non
     assert opened.find_element("css selector", ".tree .new bdi").text == concept
     assert opened.find_element("css selector", ".tree .runner-up bdi").text == concept
     assert "now, 0.50" in opened.text
-    assert "Now it is " in opened.find_elements("css selector", "p")[1].text
+    assert "It is now " in opened.find_elements("css selector", "p")[1].text
     facts = opened.find_element("css selector", "dl").text
     assert "cosine now" in facts
     assert "raw score now" in facts

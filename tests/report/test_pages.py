@@ -15,7 +15,7 @@ from conftest import SMALL
 from demoreport import HOSTILE
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.curation.cleaning import Doubt, Training, clean
+from taxoexpan.curation.cleaning import ModelOptions, SuspiciousRelation, clean
 from taxoexpan.explain import Evidence
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.confidence import AS_IT_IS, Calibration, Reliability
@@ -143,7 +143,7 @@ def test_the_tree_shows_both_places_and_counts_the_siblings(food: TaxoExpan) -> 
         tree = opened(page, row)[2]
         assert tree.runner_up is not None
         assert tree.concept == reasons.query.label
-        for place, support in zip((tree.place, tree.runner_up), reasons.support, strict=False):
+        for place, support in zip((tree.place, tree.runner_up), reasons.suggestions, strict=False):
             assert place.path == support.path
             near = {child.concept.label: child.cosine for child in support.children}
             assert all(near[each.label] == each.figure for each in place.siblings)
@@ -157,7 +157,7 @@ def test_a_sibling_that_leads_on_to_the_other_place_is_shown_once(
     model: TaxoExpan, explained: tuple[list[Suggestion], list[Evidence]]
 ) -> None:
     suggestions, evidence = explained
-    first, second = evidence[0].first, evidence[0].support[1]
+    first, second = evidence[0].first, evidence[0].suggestions[1]
     child = first.children[0].concept.label
     below = replace(second, path=(*first.path, child))
     changed = replace(evidence[0], support=(first, below))
@@ -396,7 +396,9 @@ def test_a_doubtful_relation_stands_at_both_places() -> None:
     relations = [("food", "milk"), ("food", "tea"), ("tea", "oat milk"), ("tea", "green tea")]
     taxonomy = Taxonomy(concepts, relations)
     oat, tea, milk = (taxonomy.concept(id) for id in ("oat milk", "tea", "milk"))
-    doubt = Doubt(oat, tea, ("food", "tea"), 3, 2e-5, milk, ("food", "milk"), 0.81, 10.6)
+    doubt = SuspiciousRelation(
+        oat, tea, ("food", "tea"), 3, 2e-5, milk, ("food", "milk"), 0.81, 10.6
+    )
     page = html(doubts_page(taxonomy, [doubt], 2, "Doubtful", datetime(2020, 1, 1, tzinfo=UTC)))
     told = (
         "Of the model\u0027s belief 81\u00a0% is in milk, and 1 in 50,000 in tea, where it is now."
@@ -406,14 +408,16 @@ def test_a_doubtful_relation_stands_at_both_places() -> None:
 
 
 @pytest.fixture(scope="module")
-def doubts(pantry: Path) -> tuple[Taxonomy, list[Doubt]]:
+def doubts(pantry: Path) -> tuple[Taxonomy, list[SuspiciousRelation]]:
     """What a short cleaning of the pantry finds, explained for a half of it."""
     taxonomy = Taxonomy.read(pantry)
-    training = Training(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
+    training = ModelOptions(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
     return taxonomy, clean(taxonomy, training, folds=2, explained=20)
 
 
-def test_a_doubtful_relation_opens_to_the_evidence(doubts: tuple[Taxonomy, list[Doubt]]) -> None:
+def test_a_doubtful_relation_opens_to_the_evidence(
+    doubts: tuple[Taxonomy, list[SuspiciousRelation]],
+) -> None:
     taxonomy, found = doubts
     page = doubts_page(taxonomy, found, len(found), "Doubtful", MADE)
     rows = table_of(page, "Doubtful relations").rows
@@ -431,7 +435,7 @@ def test_a_doubtful_relation_opens_to_the_evidence(doubts: tuple[Taxonomy, list[
             assert len(row.details.paragraphs) == 1
             assert not facts
             continue
-        better, parent = doubt.evidence.support
+        better, parent = doubt.evidence.suggestions
         assert row.details.paragraphs[1] == doubt.why
         assert f"with {better.parent.label};" in str(facts["cosine"])
         assert f"with {parent.parent.label};" in str(facts["cosine now"])
@@ -443,7 +447,7 @@ def test_a_doubtful_relation_opens_to_the_evidence(doubts: tuple[Taxonomy, list[
 
 
 def test_confidences_of_both_places_stand_in_columns_or_are_said_to_be_missing(
-    doubts: tuple[Taxonomy, list[Doubt]],
+    doubts: tuple[Taxonomy, list[SuspiciousRelation]],
 ) -> None:
     taxonomy, found = doubts
     page = doubts_page(taxonomy, found, len(found), "Doubtful", MADE)

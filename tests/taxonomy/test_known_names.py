@@ -72,7 +72,9 @@ def test_concepts_of_one_name_are_one_unless_each_has_its_own_id(ids: tuple[str,
 
 
 def test_an_id_of_the_taxonomy_is_refused_for_another_name() -> None:
-    message = "the id 'C2' of the new concept 'cider' belongs to 'beer'; give it another, or none"
+    message = (
+        "the id 'C2' of the new concept 'cider' belongs to 'beer'; give it another id, or none"
+    )
     with pytest.raises(TaxonomyError, match=message):
         filter_known_names(DRINKS, [Concept("C2", "cider")])
 

@@ -84,7 +84,7 @@ def test_a_long_cycle_is_shortened_and_its_hidden_concepts_counted() -> None:
 
 
 def test_an_id_names_one_concept_only() -> None:
-    with pytest.raises(TaxonomyError, match="the id 'b' is used by two concepts"):
+    with pytest.raises(TaxonomyError, match="two concepts have the id 'b'"):
         Taxonomy(named("a", "b", "c", "b"))
 
 
@@ -196,7 +196,7 @@ def test_taking_out_nothing_changes_nothing() -> None:
 
 
 def test_expanding_with_a_taken_id_is_refused() -> None:
-    with pytest.raises(TaxonomyError, match="the id 'a' is used by two concepts"):
+    with pytest.raises(TaxonomyError, match="two concepts have the id 'a'"):
         FRUIT.expanded(Additions(named("a"), []))
 
 
@@ -257,3 +257,27 @@ def test_a_taxonomy_reads_itself_from_a_file(tmp_path: Path) -> None:
     path.write_text("child,parent\napple,fruit\n")
     assert Taxonomy.read(path) == Taxonomy(named("fruit", "apple"), [("fruit", "apple")])
     assert Taxonomy.read(str(path), "edges").children("fruit") == ("apple",)
+
+
+def test_concepts_and_relations_are_sequences() -> None:
+    concepts = [Concept(id, id.upper()) for id in "abcd"]
+    relations = [("a", "b"), ("a", "c"), ("c", "d"), ("b", "d")]
+    taxonomy = Taxonomy(concepts, relations)
+    assert len(taxonomy.concepts) == 4
+    assert list(taxonomy.concepts) == concepts
+    assert (taxonomy.concepts[0], taxonomy.concepts[-1]) == (concepts[0], concepts[-1])
+    assert taxonomy.concepts[1:3] == tuple(concepts[1:3])
+    assert len(taxonomy.relations) == 4
+    assert [taxonomy.relations[k] for k in range(4)] == list(taxonomy.relations)
+    assert taxonomy.relations[::-1] == tuple(reversed(list(taxonomy.relations)))
+    assert ("c", "d") in taxonomy.relations
+    with pytest.raises(IndexError):
+        taxonomy.relations[4]
+
+
+@given(taxonomies())
+@quickly
+def test_every_relation_is_found_by_its_index(taxonomy: Taxonomy) -> None:
+    assert [taxonomy.relations[k] for k in range(len(taxonomy.relations))] == list(
+        taxonomy.relations
+    )

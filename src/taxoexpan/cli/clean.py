@@ -1,4 +1,4 @@
-"""Find relations that look wrong: mask leaves in turn, and see where a model would put them."""
+"""Find relations that look wrong: hide leaves in turn and see where a model would place them."""
 
 from __future__ import annotations
 
@@ -21,64 +21,66 @@ from taxoexpan.cli.report_output import add_report
 from taxoexpan.errors import FormatError
 
 if TYPE_CHECKING:
-    from taxoexpan.curation.cleaning import Doubt
+    from taxoexpan.curation.cleaning import SuspiciousRelation
     from taxoexpan.taxonomy import Taxonomy
 
 
-ENDINGS = (".csv", ".json", ".html")
-"""How an output may end, which says what is written."""
+EXTENSIONS = (".csv", ".json", ".html")
+"""The file name extensions of the output, which determine its format."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     add_taxonomy(parser)
-    add_output(parser, "the file to write: .csv, .json, or .html to read", required=True)
+    add_output(parser, "the file to write: .csv, .json, or a .html report", required=True)
     parser.add_argument(
-        "--folds", type=positive, default=5, help="groups that are masked in turn (default 5)"
+        "--folds",
+        type=positive,
+        default=5,
+        help="number of groups of leaves that are hidden in turn (default 5)",
     )
     parser.add_argument(
-        "--top", type=positive, default=100, help="relations to write (default 100)"
+        "--top", type=positive, default=100, help="number of relations to write (default 100)"
     )
     parser.add_argument(
-        "--inner", action="store_true", help="doubt the parents of inner concepts too"
+        "--inner", action="store_true", help="check the parents of inner concepts too"
     )
     parser.add_argument(
         "--jobs",
         type=positive,
         default=1,
-        help="folds computed at a time (default 1); each takes its share of the cores, so up to as "
-        "many as there are folds go faster, and find the same",
+        help="number of folds to run at the same time (default 1); each fold uses its part of the "
+        "cores, so up to as many jobs as folds make it faster; the result is the same",
     )
     parser.add_argument(
         "--work",
         type=Path,
         metavar="DIR",
-        help="the folder for folds that are done, from which a run that was stopped goes on "
-        "(default OUT.folds)",
+        help="folder for finished folds, from which an interrupted run resumes (default OUT.folds)",
     )
-    add_report(parser, "the same as a report to read in a browser, beside a .csv or .json")
+    add_report(parser, "also write the result as an HTML report, next to a .csv or .json file")
     add_training(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Judge all leaves, and write the most doubtful relations."""
+    """Score the relations of all leaves, and write the most suspicious ones."""
     from taxoexpan.files import preflight, write_whole
 
-    _refuse_ending(options.output)
+    _refuse_extension(options.output)
     outputs = list(filter(None, (options.output, options.report)))
     preflight(outputs, [options.taxonomy], options.force)
     settings = settings_of(options)
     taxonomy = read_taxonomy(options.taxonomy, options)
 
-    from taxoexpan.curation.cleaning import Training, clean
+    from taxoexpan.curation.cleaning import ModelOptions, clean
     from taxoexpan.curation.cleaning.fold_files import remove_folds
     from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED
 
     work = options.work or options.output.with_name(f"{options.output.name}.folds")
     try:
-        doubts = clean(
+        relations = clean(
             taxonomy,
-            Training(options.preset, options.seed, options.device, settings),
+            ModelOptions(options.preset, options.seed, options.device, settings),
             options.folds,
             options.inner,
             options.jobs,
@@ -88,47 +90,49 @@ def run(options: argparse.Namespace) -> int:
         )
     except KeyboardInterrupt:
         if work.exists():
-            note(
-                f"\nthe folds that are done are kept in {work}; the same command goes on from them"
-            )
+            note(f"\nthe finished folds are saved in {work}; run the same command to resume")
         raise
-    most = doubts[: options.top]
-    ending = options.output.suffix
-    asked = options.report or ending == ".html"
-    page = _as_page(options, taxonomy, most, len(doubts)) if asked else ""
-    texts = {options.output: page if ending == ".html" else spelled(most, ending)}
+    shown = relations[: options.top]
+    extension = options.output.suffix
+    page = ""
+    if options.report or extension == ".html":
+        page = _html_report(options, taxonomy, shown, len(relations))
+    texts = {options.output: page if extension == ".html" else _text(shown, extension)}
     if options.report:
         texts[options.report] = page
     write_whole({path: text.encode() for path, text in texts.items()}, options.force)
     remove_folds(work)
+    if not relations:
+        note("note: no relation has another possible parent to compare with, so none is suspicious")
     where = " and ".join(map(str, outputs))
-    if not doubts:
-        note("note: no relation has another place to be compared with, so there is none to doubt")
-    note(f"{len(doubts):,} relations judged; the {len(most):,} most doubtful in {where}")
+    note(f"{len(relations):,} relations checked; the {len(shown):,} most suspicious are in {where}")
     return 0
 
 
-def _as_page(
-    options: argparse.Namespace, taxonomy: Taxonomy, doubts: Sequence[Doubt], judged: int
+def _html_report(
+    options: argparse.Namespace,
+    taxonomy: Taxonomy,
+    relations: Sequence[SuspiciousRelation],
+    checked: int,
 ) -> str:
-    """The doubts as a report."""
+    """The relations as an HTML report; `checked` is the number of relations that were scored."""
     from taxoexpan.report.doubts_page import doubts_page
     from taxoexpan.report.html import html
 
-    title = f"Doubtful relations of {options.taxonomy.name}"
-    return html(doubts_page(taxonomy, doubts, judged, title, datetime.now(UTC)))
+    title = f"Suspicious relations of {options.taxonomy.name}"
+    return html(doubts_page(taxonomy, relations, checked, title, datetime.now(UTC)))
 
 
-def spelled(doubts: Sequence[Doubt], ending: str) -> str:
-    """The doubts as a file with this ending holds them."""
-    from taxoexpan.curation.cleaning import doubts_csv
+def _text(relations: Sequence[SuspiciousRelation], extension: str) -> str:
+    """The relations as JSON or CSV."""
+    from taxoexpan.curation.cleaning import suspicious_relations_csv
 
-    if ending == ".json":
-        return as_json({"doubts": [doubt.as_json() for doubt in doubts]})
-    return doubts_csv(doubts)
+    if extension == ".json":
+        return as_json({"doubts": [relation.as_json() for relation in relations]})
+    return suspicious_relations_csv(relations)
 
 
-def _refuse_ending(output: Path) -> None:
-    if output.suffix not in ENDINGS:
-        message = f"cannot tell what to write; the name must end in {', '.join(ENDINGS)}"
+def _refuse_extension(output: Path) -> None:
+    if output.suffix not in EXTENSIONS:
+        message = f"unknown output format; the file name must end in {', '.join(EXTENSIONS)}"
         raise FormatError(output, message)

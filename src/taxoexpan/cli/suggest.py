@@ -121,7 +121,7 @@ def _as_text(
         return suggestions_csv(suggestions)
     told: dict[str, object] = {"suggestions": [each.as_dict() for each in suggestions]}
     if evidence is not None:
-        told["evidence"] = [each.as_dict() for each in evidence]
+        told["evidence"] = [each.to_dict() for each in evidence]
     told["already_present"] = [
         {"query": concept.label, "id": known.id, "label": known.label}
         for concept, known in screening.present

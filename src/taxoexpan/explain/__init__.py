@@ -1,9 +1,11 @@
-"""Why a parent was suggested: what is like the query there, and what decided."""
+"""Why a parent was suggested.
+
+`explain` collects the `Evidence` for suggestions: similar children, shared words, score parts, and
+the relation that decided against the runner-up. `describe` and `describe_move` turn it into text.
+"""
 
 from taxoexpan.explain.evidence import Evidence
-from taxoexpan.explain.evidence_json import read_evidence
 from taxoexpan.explain.explanation import explain
-from taxoexpan.explain.move_sentences import moved_in_words
-from taxoexpan.explain.sentences import in_words
+from taxoexpan.explain.sentences import describe, describe_move
 
-__all__ = ["Evidence", "explain", "in_words", "moved_in_words", "read_evidence"]
+__all__ = ["Evidence", "describe", "describe_move", "explain"]

@@ -1,62 +1,52 @@
-"""What evidence is made of."""
+"""Data types for the evidence behind suggestions, and their JSON form.
+
+In JSON a concept has its id and label only, and numbers have six significant digits.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
 
+from taxoexpan.features.mentions import MentionKind
 from taxoexpan.taxonomy import Concept
-
-DIGITS = 4
-"""Decimals of a number that is written out."""
 
 
 @dataclass(frozen=True, slots=True)
-class Child:
-    """A child of an anchor, how near it is to the query, and the words that they share."""
+class SimilarChild:
+    """A child of an anchor, its cosine with the query, and the words that both share."""
 
     concept: Concept
     cosine: float
-    words: tuple[str, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        cosine = round(self.cosine, DIGITS)
-        return {**_named(self.concept), "cosine": cosine, "shared_words": list(self.words)}
+    shared_words: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """A parent of an anchor, or itself, and the share of attention that the anchor pays to it."""
+class AttentionWeight:
+    """The attention that an anchor pays to one of its parents or to itself."""
 
     concept: Concept
-    share: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {**_named(self.concept), "share": round(self.share, DIGITS)}
+    weight: float
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """How a query mentions an anchor (`MentionKind`), and what the score gained by it."""
+    """How a query mentions an anchor, and what this adds to the raw score."""
 
-    kind: int
-    how: str
+    kind: MentionKind
     bonus: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {"how": self.how, "bonus": round(self.bonus, DIGITS)}
 
 
 @dataclass(frozen=True, slots=True)
-class Support:
-    """What speaks for one suggestion on its face.
+class SuggestionEvidence:
+    """What a query has in common with one suggested parent.
 
-    `cosine` is the query's with the anchor by names and definition, `head_cosine` by head words;
-    `children` are the nearest of the anchor's `child_count`. Shared words are spelled as the query
-    has them, `words` those with the anchor's own names.
+    `cosine` compares whole names and definitions, `head_cosine` head words only. Shared words are
+    spelled as in the query; `shared_words` are those shared with the parent's own names.
+    `nearest_children` are the most similar of the parent's `child_count` children.
     """
 
     parent: Concept
@@ -64,32 +54,15 @@ class Support:
     score: float
     cosine: float
     head_cosine: float
-    words: tuple[str, ...]
-    children: tuple[Child, ...]
+    shared_words: tuple[str, ...]
+    nearest_children: tuple[SimilarChild, ...]
     child_count: int
     mentions: tuple[Mention, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {
-            "parent": _named(self.parent),
-            "path": list(self.path),
-            "score": float(f"{self.score:.6g}"),
-            "cosine": round(self.cosine, DIGITS),
-            "head_cosine": round(self.head_cosine, DIGITS),
-            "shared_words": list(self.words),
-            "nearest_children": [child.as_dict() for child in self.children],
-            "child_count": self.child_count,
-            "mentions": [mention.as_dict() for mention in self.mentions],
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """What a raw score adds up to: the egonet's match, the fusion head, the mentions.
-
-    `leaf_bonus` is what an anchor without children gains besides.
-    """
+class ScoreParts:
+    """The summands of a raw score: egonet match, fusion head, mentions and leaf bonus."""
 
     match: float
     fusion: float
@@ -101,129 +74,117 @@ class Parts:
         """The raw score, which orders the anchors."""
         return self.match + self.fusion + self.mentions + self.leaf_bonus
 
-    def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {name: round(value, DIGITS) for name, value in asdict(self).items()}
-
 
 @dataclass(frozen=True, slots=True)
-class Weighing:
-    """What an anchor's egonet is made into: the share of each position in the readout.
+class EgonetWeights:
+    """The weight of each position of an anchor's egonet in the readout; the three sum to 1.
 
-    `attention` is what the anchor pays in the last layer to its parents and to itself, the mean
-    over heads; messages run downwards, so it hears no child. It is empty without attention.
+    `attention` are the anchor's weights in the last layer, averaged over heads. Messages flow
+    downwards, so an anchor attends to its parents and itself, but to no child. It is empty for a
+    network without attention.
     """
 
     grandparents: float
     anchor: float
     siblings: float
-    attention: tuple[Heard, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {
-            "grandparents": round(self.grandparents, DIGITS),
-            "anchor": round(self.anchor, DIGITS),
-            "siblings": round(self.siblings, DIGITS),
-            "attention": [heard.as_dict() for heard in self.attention],
-        }
+    attention: tuple[AttentionWeight, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
-    """A relation without which the first suggestion would be less far ahead, or behind.
+class RemovedRelation:
+    """A relation, and the lead of the first suggestion over the runner-up without it."""
 
-    It is that between `anchor`, one of the two first suggestions, and its parent or child
-    `neighbour`; `margin` is how far ahead the first one stays without it.
-    """
-
-    anchor: Concept
-    neighbour: Concept
-    is_child: bool
-    margin: float
-
-    @property
-    def upper(self) -> Concept:
-        """The parent in the relation."""
-        return self.anchor if self.is_child else self.neighbour
-
-    @property
-    def lower(self) -> Concept:
-        """The child in the relation."""
-        return self.neighbour if self.is_child else self.anchor
+    parent: Concept
+    child: Concept
+    margin_without: float
 
     @property
     def reverses(self) -> bool:
-        """Whether the runner-up would come before the first."""
-        return self.margin < 0
+        """Whether the runner-up would be ranked before the first suggestion."""
+        return self.margin_without < 0
 
-    def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {
-            "anchor": _named(self.anchor),
-            "neighbour": _named(self.neighbour),
-            "neighbour_is": "child" if self.is_child else "parent",
-            "margin_without": round(self.margin, DIGITS),
-            "reverses": self.reverses,
-        }
+
+class Position(StrEnum):
+    """The position of the runner-up relative to the first suggestion."""
+
+    PARENT = "parent"
+    CHILD = "child"
+    SIBLING = "sibling"
+    ELSEWHERE = "elsewhere"
 
 
 @dataclass(frozen=True, slots=True)
-class Contest:
-    """The first suggestion against the runner-up, by raw scores, and what decided it most.
+class RunnerUpComparison:
+    """The first suggestion compared with the runner-up by their raw scores.
 
-    `standing` is where the runner-up stands, seen from the first: above, below, beside (under a
-    common parent) or elsewhere.
+    `margin` is the lead of the first suggestion. `decisive_relation` is the relation that
+    contributes most to this lead, if any does.
     """
 
     runner_up: Concept
-    parts: Parts
+    score_parts: ScoreParts
     margin: float
-    standing: str
-    decisive: Removal | None
-
-    def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {
-            "runner_up": _named(self.runner_up),
-            "parts": self.parts.as_dict(),
-            "margin": round(self.margin, DIGITS),
-            "standing": self.standing,
-            "decisive": None if self.decisive is None else self.decisive.as_dict(),
-        }
+    position: Position
+    decisive_relation: RemovedRelation | None
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """Why these parents were suggested for a query.
 
-    There is `support` for every suggestion, best first; the rest is about the first of them.
-    `known` says whether the query has a vector at all.
+    `suggestions` has an entry per suggestion, best first; the other fields are about the first.
+    `has_vector` is false if the encoder knows none of the query's words.
     """
 
     query: Concept
-    known: bool
-    support: tuple[Support, ...]
-    parts: Parts
-    weighing: Weighing
-    contest: Contest | None
+    has_vector: bool
+    suggestions: tuple[SuggestionEvidence, ...]
+    score_parts: ScoreParts
+    egonet_weights: EgonetWeights
+    comparison: RunnerUpComparison | None
 
     @property
-    def first(self) -> Support:
-        """What speaks for the first suggestion."""
-        return self.support[0]
+    def first(self) -> SuggestionEvidence:
+        """The evidence for the first suggestion."""
+        return self.suggestions[0]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {
-            "query": _named(self.query),
-            "known": self.known,
-            "suggestions": [support.as_dict() for support in self.support],
-            "parts": self.parts.as_dict(),
-            "weighing": self.weighing.as_dict(),
-            "contest": None if self.contest is None else self.contest.as_dict(),
-        }
+    def to_dict(self) -> dict[str, Any]:
+        """Return the evidence as JSON-compatible values, with the field names as keys."""
+        converted: dict[str, Any] = _to_json(self)
+        return converted
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Evidence:
+        """Read evidence from the output of `to_dict`."""
+        read: Evidence = _from_json(cls, values)
+        return read
 
 
-def _named(concept: Concept) -> dict[str, Any]:
-    return {"id": concept.id, "label": concept.label}
+def _to_json(value: Any) -> Any:
+    if isinstance(value, Concept):
+        return {"id": value.id, "label": value.label}
+    if is_dataclass(value):
+        return {field.name: _to_json(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple):
+        return [_to_json(item) for item in value]
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    return value.name.lower() if isinstance(value, MentionKind) else value
+
+
+def _from_json(expected: Any, value: Any) -> Any:
+    """Convert a JSON value to the expected type of a field."""
+    if value is None:
+        return None
+    if get_origin(expected) is tuple:
+        return tuple(_from_json(get_args(expected)[0], item) for item in value)
+    if NoneType in get_args(expected):
+        expected = get_args(expected)[0]
+    if expected is Concept:
+        return Concept(value["id"], value["label"])
+    if expected is MentionKind:
+        return MentionKind[value.upper()]
+    if isinstance(expected, type) and is_dataclass(expected):
+        hints = get_type_hints(expected)
+        return expected(**{name: _from_json(hint, value[name]) for name, hint in hints.items()})
+    return Position(value) if expected is Position else value

@@ -1,4 +1,4 @@
-"""The evidence for suggestions, gathered for many queries at a time."""
+"""Collects the evidence for the suggestions of many queries at a time."""
 
 from __future__ import annotations
 
@@ -6,106 +6,115 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from taxoexpan.explain.attention import weigh
-from taxoexpan.explain.counterfactuals import Removals, try_removals
-from taxoexpan.explain.evidence import Contest, Evidence, Mention, Parts, Removal
-from taxoexpan.explain.neighbourhood import Floats, Lookup, Pairs, look_around
-from taxoexpan.explain.rescoring import Scores
-from taxoexpan.explain.support import mentions_of_pairs, support_of_pairs
+from taxoexpan.explain.attention import egonet_weights
+from taxoexpan.explain.counterfactuals import PairScores, Removals, score_removals
+from taxoexpan.explain.evidence import (
+    Evidence,
+    Mention,
+    RemovedRelation,
+    RunnerUpComparison,
+    ScoreParts,
+)
+from taxoexpan.explain.neighbourhood import QueryAnchorPairs, find_neighbourhood
+from taxoexpan.explain.similarity import ConceptLookup, pair_mentions, suggestion_evidence
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.ranking import Ranker, Ranking
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.arrays import Floats, Indices
 
-QUERIES, NEIGHBOURS = 128, 250_000
-"""Queries that are explained together, and about how many neighbours their anchors have in all."""
+MAX_QUERIES, MAX_NEIGHBOURS = 128, 250_000
+"""Limits of a block of queries: their number, and roughly the neighbours of all their anchors."""
 
 
 def explain(ranker: Ranker, queries: Queries, ranking: Ranking) -> list[Evidence]:
-    """Why each query was given its anchors in the ranking.
+    """Return why each query was given its anchors in the ranking.
 
-    Where the ranking has one anchor a query there is no contest.
+    There is no comparison if the ranking has one anchor per query.
     """
     taxonomy = ranker.anchors.taxonomy
-    known = Lookup(taxonomy)
-    found: list[Evidence] = []
+    lookup = ConceptLookup(taxonomy)
+    evidence: list[Evidence] = []
     for start, stop in _blocks(taxonomy, ranking.anchors):
-        found += _explain_block(ranker, known, queries[start:stop], ranking[start:stop])
-    return found
+        evidence += _explain_block(ranker, lookup, queries[start:stop], ranking[start:stop])
+    return evidence
 
 
 def _blocks(taxonomy: Taxonomy, anchors: Indices) -> Iterator[tuple[int, int]]:
-    """Where each block of queries begins and ends."""
+    """Yield the start and stop of each block of queries."""
     degrees = taxonomy.children_of.degrees + taxonomy.parents_of.degrees
-    start, room = 0, NEIGHBOURS
+    start, room = 0, MAX_NEIGHBOURS
     for query, needed in enumerate(degrees[anchors].sum(1).tolist()):
-        if query > start and (needed > room or query - start == QUERIES):
+        if query > start and (needed > room or query - start == MAX_QUERIES):
             yield start, query
-            start, room = query, NEIGHBOURS
+            start, room = query, MAX_NEIGHBOURS
         room -= needed
     if start < len(anchors):
         yield start, len(anchors)
 
 
 def _explain_block(
-    ranker: Ranker, known: Lookup, queries: Queries, ranking: Ranking
+    ranker: Ranker, lookup: ConceptLookup, queries: Queries, ranking: Ranking
 ) -> list[Evidence]:
-    """The evidence for some queries."""
+    """Return the evidence for one block of queries."""
     network, anchors = ranker.network, ranker.anchors
-    count, most = ranking.anchors.shape
-    # All first suggestions, then all second ones, and so on.
-    pairs = Pairs(np.tile(np.arange(count), most), ranking.anchors.T.ravel())
-    around = look_around(anchors, pairs, queries.vectors)
-    said = mentions_of_pairs(pairs, queries.mentions, network.mentions)
-    support = support_of_pairs(known, queries.concepts, around, ranking.scores.T.ravel(), said)
-    two = around.of_first(count * min(most, 2))
-    scores, removals = try_removals(ranker, two, queries)
-    counts = anchors.child_counts[two.pairs.anchor]
-    parts = _parts(scores, said, np.where(counts == 0, ranker.leaf_bonus, 0.0))
+    count, top_k = ranking.anchors.shape
+    # All first suggestions, followed by all second suggestions, and so on.
+    pairs = QueryAnchorPairs(np.tile(np.arange(count), top_k), ranking.anchors.T.ravel())
+    around = find_neighbourhood(anchors, pairs, queries.vectors)
+    mentioned = pair_mentions(pairs, queries.mentions, network.mentions)
+    suggestions = suggestion_evidence(
+        lookup, queries.concepts, around, ranking.scores.T.ravel(), mentioned
+    )
+    first_two = around.first_pairs(count * min(top_k, 2))
+    scores, removals = score_removals(ranker, first_two, queries)
+    child_counts = anchors.child_counts[first_two.pairs.anchor]
+    bonuses = np.where(child_counts == 0, ranker.leaf_bonus, 0.0)
+    parts = _score_parts(scores, mentioned, bonuses)
     distinct, rows = np.unique(ranking.anchors[:, 0], return_inverse=True)
-    weighed = weigh(network, anchors, distinct)
-    contests: Sequence[Contest | None] = [None] * count
-    if most > 1:
-        contests = _contests(known, ranking.anchors, parts, removals)
-    vectors = queries.vectors[0].any(1).tolist()
+    weights = egonet_weights(network, anchors, distinct)
+    comparisons: Sequence[RunnerUpComparison | None] = [None] * count
+    if top_k > 1:
+        comparisons = _comparisons(lookup, ranking.anchors, parts, removals)
+    has_vector = queries.vectors[0].any(1).tolist()
     return [
         Evidence(
             query=concept,
-            known=vectors[query],
-            support=tuple(support[query::count]),
-            parts=parts[query],
-            weighing=weighed[rows[query]],
-            contest=contests[query],
+            has_vector=has_vector[query],
+            suggestions=tuple(suggestions[query::count]),
+            score_parts=parts[query],
+            egonet_weights=weights[rows[query]],
+            comparison=comparisons[query],
         )
         for query, concept in enumerate(queries.concepts)
     ]
 
 
-def _parts(scores: Scores, said: Sequence[tuple[Mention, ...]], gains: Floats) -> list[Parts]:
-    """What each pair's score adds up to."""
-    bonuses = [sum(mention.bonus for mention in mentions) for mentions in said]
-    columns = (scores.match.tolist(), scores.fusion.tolist(), bonuses, gains.tolist())
-    return [Parts(*four) for four in zip(*columns, strict=False)]
+def _score_parts(
+    scores: PairScores, mentions: Sequence[tuple[Mention, ...]], leaf_bonuses: Floats
+) -> list[ScoreParts]:
+    """Return the summands of each pair's score."""
+    bonuses = [sum(mention.bonus for mention in of_pair) for of_pair in mentions]
+    columns = (scores.match.tolist(), scores.fusion.tolist(), bonuses, leaf_bonuses.tolist())
+    return [ScoreParts(*parts) for parts in zip(*columns, strict=False)]
 
 
-def _contests(
-    known: Lookup, anchors: Indices, parts: Sequence[Parts], removals: Removals
-) -> list[Contest]:
-    """How the first suggestion of each query beat the second."""
-    greatest = removals.decisive()
-    found = []
+def _comparisons(
+    lookup: ConceptLookup, anchors: Indices, parts: Sequence[ScoreParts], removals: Removals
+) -> list[RunnerUpComparison]:
+    """Compare the first suggestion of each query with the second."""
+    decisive_rows = removals.decisive()
+    comparisons = []
     for query, (first, second) in enumerate(anchors[:, :2].tolist()):
         runner_up = parts[query + len(anchors)]
         margin = parts[query].total - runner_up.total
-        row = greatest.get(query)
+        row = decisive_rows.get(query)
         decisive = None
         if row is not None and removals.change[row] > 0:
-            decisive = Removal(
-                anchor=known.concept(int(removals.anchor[row])),
-                neighbour=known.concept(int(removals.neighbour[row])),
-                is_child=bool(removals.is_child[row]),
-                margin=margin - float(removals.change[row]),
-            )
-        standing = known.standing(second, seen_from=first)
-        found.append(Contest(known.concept(second), runner_up, margin, standing, decisive))
-    return found
+            ends = [lookup.concept(int(end[row])) for end in (removals.anchor, removals.neighbour)]
+            parent, child = ends if removals.is_child[row] else reversed(ends)
+            decisive = RemovedRelation(parent, child, margin - float(removals.change[row]))
+        position = lookup.position(second, relative_to=first)
+        comparisons.append(
+            RunnerUpComparison(lookup.concept(second), runner_up, margin, position, decisive)
+        )
+    return comparisons

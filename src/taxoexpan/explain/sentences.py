@@ -1,167 +1,225 @@
-"""Evidence in a few plain sentences."""
+"""Describes evidence in a few short sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from taxoexpan.explain.evidence import Child, Contest, Evidence, Removal, Support
+from taxoexpan.explain.evidence import (
+    Evidence,
+    Position,
+    RemovedRelation,
+    RunnerUpComparison,
+    SimilarChild,
+    SuggestionEvidence,
+)
 from taxoexpan.features.mentions import MentionKind
+from taxoexpan.phrasing import join_words
+from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.english import singular
 from taxoexpan.taxonomy.names import normalize_name
 
-LIKE = 0.4
-"""The cosine from which on two concepts are called alike."""
-
-NAMED = 2
-"""Children that are named."""
-
-MOST_WORDS = 3
-
+SIMILAR = 0.4
+"""The lowest cosine at which two concepts are called similar."""
+MAX_CHILDREN = 2
+"""The number of similar children that are named."""
+MAX_WORDS = 3
+"""The number of shared words that are named."""
 CLOSE, FAR = 1.25, 4.0
-"""How many times the runner-up's score the first has: less is close, no less is far."""
-
-UNSURE_SCORE, UNSURE_LEAD = 0.1, 3.0
-"""Below both, the first suggestion is one among many."""
-
-_STANDING = {"above": ", one level up", "below": ", one level down", "beside": ", beside it"}
+"""The runner-up is close below the first ratio of both scores, and far behind at the second."""
+UNSURE_SCORE, UNSURE_RATIO = 0.1, 3.0
+"""Below both this score and this ratio, the model is called unsure."""
 
 
-def in_words(evidence: Evidence) -> str:
-    """Two or three short sentences on the first suggestion; names are as they are."""
-    return " ".join(_sentences(evidence))
+def describe(evidence: Evidence) -> str:
+    """Describe why the first parent was suggested, and how it compares with the runner-up."""
+    sentences = list(_reasons(evidence))
+    if evidence.comparison is not None and evidence.has_vector:
+        sentences.append(_runner_up_sentence(evidence, evidence.comparison))
+    return " ".join(sentences)
 
 
-def _sentences(evidence: Evidence) -> Iterator[str]:
-    yield from speaking_for(evidence)
-    if evidence.contest is not None and evidence.known:
-        yield _contested(evidence, evidence.contest)
+def describe_move(evidence: Evidence) -> str:
+    """Describe why a concept may belong under another parent than its current one.
+
+    The first suggestion is the better parent and the runner-up is the current parent. The
+    comparison between them may go either way.
+    """
+    sentences = list(_reasons(evidence))
+    if evidence.comparison is not None and evidence.has_vector:
+        sentences += _current_parent_sentences(evidence, evidence.comparison)
+        sentences += _preference_sentences(evidence, evidence.comparison)
+    return " ".join(sentences)
 
 
-def speaking_for(evidence: Evidence) -> Iterator[str]:
-    """A sentence on what is like the query at the first suggestion, and one on what they share."""
-    first, named = evidence.first, named_children(evidence)
-    if not evidence.known:
-        yield "Nothing is known of its words, so that this is a guess."
-    elif named and alike(named[0].cosine):
-        verb = "is" if len(named) == 1 else "are"
-        yield f"Like {listed(list(map(with_number, named)))}, which {verb} already there."
+def _reasons(evidence: Evidence) -> Iterator[str]:
+    """Yield a sentence on similarity, and one on a mention or on shared words."""
+    first, children = evidence.first, _named_children(evidence)
+    if not evidence.has_vector:
+        yield "None of its words is known to the model, so this suggestion is a guess."
+    elif children and _is_similar(children[0].cosine):
+        names = join_words([_with_cosine(child) for child in children])
+        relation = "a child" if len(children) == 1 else "two children"
+        yield f"It is similar to {names}, {relation} of {_quote(first.parent)}."
     else:
-        yield _nothing_alike(first)
-    yield _mentioned(evidence) or _shared_words(first, named)
+        yield _no_similar_child(first)
+    yield _mention_sentence(evidence) or _shared_words_sentence(first, children)
 
 
-def named_children(evidence: Evidence) -> list[Child]:
-    """The first suggestion's children that are named: those alike, or else the nearest."""
-    children = evidence.first.children
-    near = [child for child in children[:NAMED] if alike(child.cosine)]
-    return near or list(children[:1] if evidence.known else ())
+def _named_children(evidence: Evidence) -> list[SimilarChild]:
+    """Return the first suggestion's similar children, or else the nearest one."""
+    children = evidence.first.nearest_children
+    similar = [child for child in children[:MAX_CHILDREN] if _is_similar(child.cosine)]
+    return similar or list(children[:1] if evidence.has_vector else ())
 
 
-def _nothing_alike(first: Support) -> str:
-    """What there is to say where no child is much like the query."""
-    label, number = first.parent.label, in_short(first.cosine)
-    if not first.children:
-        # Cleaning hides concepts in groups: what is there may have been hidden with the query.
-        empty = not first.child_count
-        if alike(first.cosine):
-            state = ", which has nothing under it yet" if empty else "; what is under it was hidden"
-            return f"Like {label} itself ({number}){state}."
-        state = "There is nothing" if empty else "Hidden with it was what is"
-        yet = " yet" if empty else ""
-        return f"{state} under {label}{yet}, and the two are not much alike ({number})."
-    nearest = with_number(first.children[0])
-    if alike(first.cosine):
-        return f"Like {label} itself ({number}) more than like {nearest}, the nearest there."
-    return f"Nothing there is much like it; {nearest} comes nearest."
+def _no_similar_child(first: SuggestionEvidence) -> str:
+    """Describe a suggested parent without similar children."""
+    parent, similar = _quote(first.parent), _is_similar(first.cosine)
+    if first.nearest_children:
+        nearest = _with_cosine(first.nearest_children[0])
+        if similar:
+            return (
+                f"It is similar to {parent} itself ({_cosine(first.cosine)}), more than to the "
+                f"nearest child, {nearest}."
+            )
+        return (
+            f"Neither {parent} nor its children are similar to it; the nearest child is {nearest}."
+        )
+    # Cleaning holds out concepts in groups, so the children may have been held out with the query.
+    state = "whose children were held out with it" if first.child_count else "which has no children"
+    if similar:
+        return f"It is similar to {parent} itself ({_cosine(first.cosine)}), {state}."
+    return f"It is not very similar to {parent} ({_cosine(first.cosine)}), {state}."
 
 
-def _mentioned(evidence: Evidence) -> str:
-    """The mention that speaks for the parent most, if any does."""
-    said = [mention for mention in evidence.first.mentions if mention.bonus > 0]
-    if not said:
+def _mention_sentence(evidence: Evidence) -> str:
+    """Describe the mention with the largest positive bonus, if there is one."""
+    mentions = [mention for mention in evidence.first.mentions if mention.bonus > 0]
+    if not mentions:
         return ""
-    best, label = max(said, key=lambda mention: mention.bonus), evidence.first.parent.label
-    kind = MentionKind(best.kind)
+    kind = max(mentions, key=lambda mention: mention.bonus).kind
+    label = evidence.first.parent.label
     if kind is MentionKind.SAME_NAME:
-        return f"It has the very name of {label}."
-    sense = ", though in a rarer sense" if kind.is_other_sense else ""
+        return f"Its label is also a name of '{label}'."
+    sense = ", but in a less common sense" if kind.is_other_sense else ""
     if kind.likeliest_sense is MentionKind.NAME_ENDING:
-        ends = _key(evidence.query.label).endswith(_key(label))
-        return f"Its name ends in {label if ends else f'another word for {label}'}{sense}."
-    place = "first" if kind.likeliest_sense is MentionKind.FIRST_IN_DEFINITION else "second"
-    return f"The {place} thing that its definition names is {label}{sense}."
+        is_label = _without_plural(evidence.query.label).endswith(_without_plural(label))
+        return f"Its label ends with {'' if is_label else 'a synonym of '}'{label}'{sense}."
+    is_first = kind.likeliest_sense is MentionKind.FIRST_IN_DEFINITION
+    ordinal = "first" if is_first else "second"
+    return f"The {ordinal} concept that its definition mentions is '{label}'{sense}."
 
 
-def _shared_words(first: Support, named: Sequence[Child]) -> str:
-    """The words shared with the parent and with the children that are named."""
-    others = (word for child in named for word in child.words)
-    words = list(dict.fromkeys([*first.words, *others]))[:MOST_WORDS]
+def _shared_words_sentence(
+    suggestion: SuggestionEvidence, children: Sequence[SimilarChild], always: bool = True
+) -> str:
+    """Name the words shared with the parent and these children, and who shares any of them.
+
+    If there are none, say so, or return nothing unless `always`.
+    """
+    by_concept = [(suggestion.parent, suggestion.shared_words)]
+    by_concept += [(child.concept, child.shared_words) for child in children]
+    words = list(dict.fromkeys(word for _, shared in by_concept for word in shared))[:MAX_WORDS]
     if not words:
-        return "No word in common."
-    return f"Shares the {'word' if len(words) == 1 else 'words'} {listed(words)}."
+        names = join_words([_quote(concept) for concept, _ in by_concept], "or")
+        return f"It shares no words with {names}." if always else ""
+    sharing = [_quote(concept) for concept, shared in by_concept if not {*words}.isdisjoint(shared)]
+    noun = "word" if len(words) == 1 else "words"
+    quoted = join_words([f"'{word}'" for word in words])
+    return f"It shares the {noun} {quoted} with {join_words(sharing)}."
 
 
-def _contested(evidence: Evidence, contest: Contest) -> str:
-    """The runner-up, how far behind it is, and without what it would not be."""
-    score, other = evidence.first.score, evidence.support[1].score
-    lead = "Next best"
-    if score < UNSURE_SCORE and score < UNSURE_LEAD * other:
-        lead = "Unsure: next best"
+def _runner_up_sentence(evidence: Evidence, comparison: RunnerUpComparison) -> str:
+    """Name the runner-up, how far behind it is, and the relation that decided, if one did."""
+    score, other = evidence.first.score, evidence.suggestions[1].score
+    start = "The runner-up is"
+    if score < UNSURE_SCORE and score < UNSURE_RATIO * other:
+        start = "The model is unsure; the runner-up is"
     elif score < CLOSE * other:
-        lead = "Next best, close behind,"
+        start = "The runner-up, close behind, is"
     elif score >= FAR * other:
-        lead = "Next best, far behind,"
-    told = f"{lead} was {runner_up(evidence)}{_STANDING.get(contest.standing, '')}"
-    decisive = contest.decisive
-    if decisive is None or decisive.margin > contest.margin / 2:
-        return f"{told}."
-    verb = "been preferred" if decisive.reverses else "come closer"
-    return f"{told}, which would have {verb} {without(evidence, contest, decisive)}."
+        start = "The runner-up, far behind, is"
+    sentence = f"{start} {_runner_up_name(evidence, comparison)}"
+    effect = _effect_of_removal(comparison)
+    return f"{sentence}; it would {effect}." if effect else f"{sentence}."
 
 
-def without(evidence: Evidence, contest: Contest, removal: Removal) -> str:
-    """The condition that a relation were not there, told from the runner-up, which is `it`."""
-    upper, lower, other = removal.upper, removal.lower, contest.runner_up
-    first, named = evidence.first, [child.concept for child in named_children(evidence)]
-    if upper == first.parent and lower in named and lower != other:
-        return f"without {lower.label}"
-    above = "it" if upper == other else upper.label
-    if lower in (first.parent, other):
-        return f"if {'it' if lower == other else lower.label} were not under {above}"
-    return f"without {lower.label} under {above}"
+def _current_parent_sentences(evidence: Evidence, comparison: RunnerUpComparison) -> Iterator[str]:
+    """Yield what the concept has in common with its current parent."""
+    current, name = evidence.suggestions[1], _runner_up_name(evidence, comparison)
+    similar = "similar" if _is_similar(current.cosine) else "not very similar"
+    similar += f" to it ({_cosine(current.cosine)})"
+    if not current.child_count:
+        yield f"It is now the only child of {name} and is {similar}."
+    elif not current.nearest_children:
+        yield f"It is now under {name}, whose other children were held out too; it is {similar}."
+    else:
+        nearest = _with_cosine(current.nearest_children[0])
+        yield f"It is now under {name}, where the nearest child is {nearest}."
+    words = _shared_words_sentence(current, current.nearest_children[:1], always=False)
+    if words:
+        yield words
 
 
-def runner_up(evidence: Evidence) -> str:
-    """Its label, or where it stands if the first one has the same."""
-    other = evidence.support[1]
-    if normalize_name(other.parent.label) != normalize_name(evidence.first.parent.label):
-        return other.parent.label
-    where = f"under {other.path[-2]}" if len(other.path) > 1 else "at the top"
-    return f"another {other.parent.label} ({where})"
+def _preference_sentences(evidence: Evidence, comparison: RunnerUpComparison) -> Iterator[str]:
+    """Yield which parent is preferred unless that is clear, and the relation that decided."""
+    better, current = evidence.suggestions
+    if comparison.margin < 0:
+        yield "The model still prefers the current parent."
+        return
+    if better.score < CLOSE * current.score:
+        yield "Both parents are about equally likely."
+    effect = _effect_of_removal(comparison)
+    if effect:
+        yield f"The current parent would {effect}."
 
 
-def alike(cosine: float) -> bool:
-    """Whether two concepts are called alike."""
-    return round(cosine, 2) >= LIKE  # as it is told
+def _effect_of_removal(comparison: RunnerUpComparison) -> str:
+    """Say what the runner-up would do without the decisive relation, if the effect is large."""
+    relation = comparison.decisive_relation
+    if relation is None or relation.margin_without > comparison.margin / 2:
+        return ""
+    verb = "be preferred" if relation.reverses else "come closer"
+    return f"{verb} {_condition(comparison, relation)}"
 
 
-def with_number(child: Child) -> str:
-    """A child's label and its cosine."""
-    return f"{child.concept.label} ({in_short(child.cosine)})"
+def _condition(comparison: RunnerUpComparison, relation: RemovedRelation) -> str:
+    """Say that a relation did not exist; "it" is the runner-up."""
+    runner_up = comparison.runner_up
+    child = "it" if relation.child == runner_up else _quote(relation.child)
+    if relation.parent == runner_up:
+        return f"if {child} were not its child"
+    return f"if {child} were not a child of {_quote(relation.parent)}"
 
 
-def in_short(value: float) -> str:
-    """Two decimals, and no zero before them."""
-    sign = "-" if round(value, 2) < 0 else ""
-    return sign + f"{abs(value):.2f}".removeprefix("0")
+def _runner_up_name(evidence: Evidence, comparison: RunnerUpComparison) -> str:
+    """Name the runner-up and its position; its path tells it from a first one of the same label."""
+    first, other = evidence.first.parent, evidence.suggestions[1]
+    if normalize_name(other.parent.label) == normalize_name(first.label):
+        where = f"under '{other.path[-2]}'" if len(other.path) > 1 else "at the top level"
+        return f"another {_quote(other.parent)} ({where})"
+    if comparison.position == Position.ELSEWHERE:
+        return _quote(other.parent)
+    return f"{_quote(other.parent)} (a {comparison.position} of {_quote(first)})"
 
 
-def listed(names: Sequence[str]) -> str:
-    """One, one and another, or several with commas."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+def _is_similar(cosine: float) -> bool:
+    return round(cosine, 2) >= SIMILAR  # rounded as it is shown
 
 
-def _key(name: str) -> str:
-    """A name without case, and without the plural of its last word."""
+def _with_cosine(child: SimilarChild) -> str:
+    return f"{_quote(child.concept)} ({_cosine(child.cosine)})"
+
+
+def _cosine(value: float) -> str:
+    return f"{value:z.2f}"
+
+
+def _quote(concept: Concept) -> str:
+    return f"'{concept.label}'"
+
+
+def _without_plural(name: str) -> str:
+    """Return a name without case and without the plural of its last word."""
     *rest, last = normalize_name(name).split() or [""]
     return " ".join([*rest, singular(last)])

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.english import STOP_WORDS
-from taxoexpan.taxonomy.names import _joined, name_key, normalize_name
+from taxoexpan.taxonomy.names import name_key, normalize_name, words_key
 
 MAX_NAME_WORDS = 3
 """The longest name, in words, that is searched for in a definition."""
@@ -73,9 +73,9 @@ class Lexicon:
     def mentioned_by(self, concept: Concept) -> list[tuple[int, MentionKind]]:
         """The concepts that one concept mentions, each with the kind of the mention."""
         words = normalize_name(concept.label).split()
-        own_key = _joined(words)
+        own_key = words_key(words)
         first, second, *_ = [*self._named_in(concept.definition, own_key), (), ()]
-        endings = (self.senses.get(_joined(words[start:])) for start in range(1, len(words)))
+        endings = (self.senses.get(words_key(words[start:])) for start in range(1, len(words)))
         ending = next((senses for senses in endings if senses), ())
         pairs = []
         for senses, likeliest, other in (
@@ -113,7 +113,7 @@ class Lexicon:
             words = tokens[start : start + length]
             if not STOP_WORDS.isdisjoint((words[0], words[-1])) or len(words[0]) < MIN_WORD_LENGTH:
                 continue
-            key = _joined(words)
+            key = words_key(words)
             senses = self.senses.get(key)
             if senses and key != own_key:
                 return length, senses

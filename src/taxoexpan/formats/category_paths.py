@@ -20,7 +20,7 @@ from taxoexpan.formats.tables.cells import placed_rows
 from taxoexpan.formats.tables.table_file import Table, guess_delimiter, open_if_table, table_text
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
-from taxoexpan.taxonomy.ids import apart
+from taxoexpan.taxonomy.ids import make_distinct
 
 NAME = "paths"
 ABOUT = "lines A > B > C, also after an id (`id : A > B`, `12 - A > B`), or a table's path column"
@@ -274,7 +274,7 @@ def _written_paths(taxonomy: Taxonomy, path: Path) -> dict[str, tuple[str, ...]]
         siblings.setdefault(above, []).append(index)
     names: dict[int, str] = {}
     for group in siblings.values():
-        names.update(zip(group, apart([labels[index] for index in group]), strict=True))
+        names.update(zip(group, make_distinct([labels[index] for index in group]), strict=True))
     parts: dict[int, tuple[str, ...]] = {}
     for index in taxonomy.topological_order.tolist():
         parts[index] = (*parts.get(first[index], ()), names[index])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from taxoexpan.formats.text_file import Insertion
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.ids import apart
+from taxoexpan.taxonomy.ids import make_distinct
 
 Insertions = dict[Path, list[Insertion]]
 """What goes into each of the files that a taxonomy lies in."""
@@ -41,4 +41,4 @@ class Copy:
 def renamed(taxonomy: Taxonomy, clean: Callable[[str], str]) -> dict[str, str]:
     """A new id for every old one: cleaned, and told apart where two become one."""
     cleaned = [clean(id) or "concept" for id in taxonomy.ids]
-    return dict(zip(taxonomy.ids, apart(cleaned), strict=True))
+    return dict(zip(taxonomy.ids, make_distinct(cleaned), strict=True))

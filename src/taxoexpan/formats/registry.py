@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.formats import category_paths, obo, terms
+from taxoexpan.formats import category_paths, terms
 from taxoexpan.formats.builder import ParsedTaxonomy
 from taxoexpan.formats.json import json_format
+from taxoexpan.formats.obo import obo_format
 from taxoexpan.formats.output import Copy, Insertions, Target
 from taxoexpan.formats.rdf import skos
 from taxoexpan.formats.tables import concept_rows, edge_list
@@ -50,7 +51,7 @@ FORMATS: dict[str, Format] = {
     for module in (
         terms,
         wordnet_format,
-        obo,
+        obo_format,
         skos,
         json_format,
         category_paths,

@@ -32,8 +32,8 @@ def read(source: TextFile) -> ParsedTaxonomy:
     """Read both files, given either."""
     terms, taxo = files(source.path)
     draft = TaxonomyBuilder(terms, relation_path=taxo)
-    draft.ids, draft.labels, draft.lines = _columns(TextFile.load(terms), "id<TAB>name")
-    columns = _columns(_relations(taxo), "parent id<TAB>child id")
+    draft.ids, draft.labels, draft.lines = _columns(source.sibling(terms), "id<TAB>name")
+    columns = _columns(_relations(source, taxo), "parent id<TAB>child id")
     draft.parents, draft.children, draft.relation_lines = columns
     if not taxo.exists():
         draft.notes.append(Note(1, f"there is no {taxo.name} beside it, and so no relation"))
@@ -45,9 +45,9 @@ def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insert
     terms, taxo = files(source.path)
     names = [f"{_cell(terms, c.id)}\t{_cell(terms, c.label)}" for c in additions.concepts]
     pairs = [f"{parent}\t{child}" for parent, child in additions.relations]
-    relations = _relations(taxo)
+    relations = _relations(source, taxo)
     return {
-        terms: TextFile.load(terms).append(names),
+        terms: source.sibling(terms).append(names),
         taxo: [*_moved(relations, additions.moves), *relations.append(pairs)],
     }
 
@@ -79,9 +79,9 @@ def files(path: Path) -> tuple[Path, Path]:
     return path.with_suffix(".terms"), path.with_suffix(".taxo")
 
 
-def _relations(taxo: Path) -> TextFile:
-    """The file of relations; a taxonomy that has none yet may have none."""
-    return TextFile.load(taxo, may_be_blank=True) if taxo.exists() else TextFile(taxo, "")
+def _relations(file: TextFile, taxo: Path) -> TextFile:
+    """The file of relations; a taxonomy without relations may have none."""
+    return file.sibling(taxo, may_be_blank=True, may_be_missing=True)
 
 
 def _moved(source: TextFile, moves: Sequence[Move]) -> Iterator[Insertion]:

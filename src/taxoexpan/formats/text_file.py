@@ -1,17 +1,20 @@
-"""A text file as it lies on disk: its lines, its habits, and how the user wants it read."""
+"""A text file: its text and lines, its line ends, and the options to read it with."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
+from typing import TypeVar, cast
 
 from taxoexpan.errors import FormatError
 
-_FOREIGN_MARKS = {
+Parsed = TypeVar("Parsed")
+
+_OTHER_ENCODINGS = {
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
     codecs.BOM_UTF16_LE: "UTF-16",
@@ -21,22 +24,22 @@ _FOREIGN_MARKS = {
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What the user says of a file: the language of its labels, and whether instances count."""
+    """How to read a file: the language of its labels, and whether instances are concepts."""
 
     language: str | None = None
     instances: bool = False
 
 
 DEFAULT_OPTIONS = ReadOptions()
-"""Nothing said: the file's main language, and no instances."""
+"""Read the labels in the main language of the file, and no instances."""
 
 
 @dataclass(frozen=True, slots=True)
 class Insertion:
-    """Text to put in before the character at `offset`.
+    """Text to insert before the character at `offset`.
 
-    Nothing old is taken out, but where the user allows a move or a further name: then what stands
-    there, and gives way, is told.
+    `replaced` is the old text at this offset that the new text replaces. It is empty unless the
+    user allows moves or synonyms.
     """
 
     offset: int
@@ -44,30 +47,59 @@ class Insertion:
     replaced: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TextFile:
-    """The text of one file without its byte order mark; a directory's is blank."""
+    """The text of one file without its byte order mark; the text of a directory is empty.
+
+    The object also keeps what was derived from the text, so that a file is parsed only once.
+    """
 
     path: Path
     text: str
     options: ReadOptions = DEFAULT_OPTIONS
     bom: bytes = b""
+    _parsed: dict[Callable[[TextFile], object], object] = field(default_factory=dict, repr=False)
+    _siblings: dict[Path, TextFile] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def open(cls, path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> TextFile:
+        """Load a file that must not be empty; a directory is accepted, but not read."""
+        return cls(path, "", options) if path.is_dir() else cls.load(path, options)
 
     @classmethod
     def load(
         cls, path: Path, options: ReadOptions = DEFAULT_OPTIONS, may_be_blank: bool = False
     ) -> TextFile:
-        """Read a UTF-8 file, or say what is wrong with it and how to mend it."""
+        """Load a UTF-8 file; an error says what is wrong with it and how to fix it."""
         content = read_bytes(path)
         bom = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
-        source = cls(path, _decode(path, content), options, bom)
-        if not may_be_blank and not source.text.strip():
+        file = cls(path, _decode(path, content), options, bom)
+        if not may_be_blank and not file.text.strip():
             raise FormatError(path, "the file is empty; it needs at least one concept")
-        return source
+        return file
+
+    def parsed(self, parse: Callable[[TextFile], Parsed]) -> Parsed:
+        """Return `parse(self)`, which is computed only once; treat the result as read-only."""
+        if parse not in self._parsed:
+            self._parsed[parse] = parse(self)
+        return cast(Parsed, self._parsed[parse])
+
+    def sibling(
+        self, path: Path, may_be_blank: bool = False, may_be_missing: bool = False
+    ) -> TextFile:
+        """Load another file of the same taxonomy, only once; a missing file has no text."""
+        if path == self.path:
+            return self
+        if path not in self._siblings:
+            blank = may_be_missing and not path.exists()
+            self._siblings[path] = (
+                TextFile(path, "") if blank else TextFile.load(path, self.options, may_be_blank)
+            )
+        return self._siblings[path]
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines without their ends; only LF and CRLF end a line."""
+        """The lines without their line ends; only LF and CRLF end a line."""
         lines = self.text.split("\n")
         if self.newline == "\r\n":
             lines = [line.removesuffix("\r") for line in lines]
@@ -75,12 +107,12 @@ class TextFile:
 
     @cached_property
     def newline(self) -> str:
-        """The line end that the file uses first."""
+        """The first line end in the file."""
         first, found, _ = self.text.partition("\n")
         return "\r\n" if found and first.endswith("\r") else "\n"
 
     def append(self, lines: Sequence[str]) -> list[Insertion]:
-        """These lines after the last one, in the file's own line end."""
+        """Insert these lines after the last one, with the line end that the file uses."""
         if not lines:
             return []
         start = "" if not self.text or self.text.endswith("\n") else self.newline
@@ -88,29 +120,30 @@ class TextFile:
         return [Insertion(len(self.text), text)]
 
     def apply(self, insertions: Iterable[Insertion]) -> bytes:
-        """The file's bytes with every insertion in its place."""
+        """The bytes of the file with all insertions."""
         pieces, done = [], 0
         for one in sorted(insertions, key=lambda one: (one.offset, len(one.replaced))):
             if one.offset < done or not self.text.startswith(one.replaced, one.offset):
                 line = self.line_at(one.offset)
-                message = f"{one.replaced!r} is told twice here, or with other spaces"
-                raise FormatError(self.path, f"{message}; leave out the move, or tidy up", line)
+                message = f"{one.replaced!r} occurs twice here, or with other spaces"
+                fix = "leave out the move, or correct this line"
+                raise FormatError(self.path, f"{message}; {fix}", line)
             pieces += [self.text[done : one.offset], one.text]
             done = one.offset + len(one.replaced)
         return self.bom + "".join([*pieces, self.text[done:]]).encode("utf-8")
 
     @cached_property
     def starts(self) -> list[int]:
-        """The offset at which each line begins, and that behind the last one."""
+        """The offset at which each line begins, and the offset after the last line."""
         return list(accumulate((len(line) + 1 for line in self.text.split("\n")), initial=0))
 
     def line_at(self, offset: int) -> int:
-        """The number of the line that holds the character at `offset`."""
+        """The number of the line that contains the character at `offset`."""
         return self.text.count("\n", 0, offset) + 1
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a file; a missing or unreadable one is an error of ours."""
+    """The bytes of a file; raise a `FormatError` if it is missing or cannot be read."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -122,8 +155,8 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _decode(path: Path, content: bytes) -> str:
-    for mark, encoding in _FOREIGN_MARKS.items():
-        if content.startswith(mark):
+    for bom, encoding in _OTHER_ENCODINGS.items():
+        if content.startswith(bom):
             raise FormatError(path, f"the file is {encoding}; save it as UTF-8")
     try:
         text = content.decode("utf-8-sig")
@@ -137,5 +170,7 @@ def _decode(path: Path, content: bytes) -> str:
         raise FormatError(path, message, line) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise FormatError(path, "a NUL character; this is not a text file", line)
+        raise FormatError(
+            path, "contains a NUL character, so it is not a text file; save it as UTF-8 text", line
+        )
     return text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from taxoexpan.curation.cleaning import Doubt
-from taxoexpan.phrasing import colophon, percent
+from taxoexpan.curation.cleaning import SuspiciousRelation
+from taxoexpan.phrasing import percent
 from taxoexpan.report.html import (
     Column,
     Details,
@@ -19,6 +19,7 @@ from taxoexpan.report.html import (
     Table,
     Text,
     Tree,
+    colophon,
 )
 from taxoexpan.report.suggestion_details import Fact, inside, likeness, place_of
 from taxoexpan.taxonomy import Taxonomy
@@ -41,7 +42,11 @@ COLUMNS = (
 
 
 def doubts_page(
-    taxonomy: Taxonomy, doubts: Sequence[Doubt], judged: int, title: str, made: datetime
+    taxonomy: Taxonomy,
+    doubts: Sequence[SuspiciousRelation],
+    judged: int,
+    title: str,
+    made: datetime,
 ) -> Page:
     """A row a relation, the most doubtful first; `judged` is how many were looked at."""
     figures = Figures(
@@ -71,7 +76,7 @@ def doubts_page(
     )
 
 
-def _row(taxonomy: Taxonomy, doubt: Doubt) -> Row:
+def _row(taxonomy: Taxonomy, doubt: SuspiciousRelation) -> Row:
     cells = (
         doubt.concept.label,
         doubt.parent.label,
@@ -82,14 +87,14 @@ def _row(taxonomy: Taxonomy, doubt: Doubt) -> Row:
         doubt.rank,
     )
     told = (
-        f"Of the model's belief {_part(doubt.better_share)} is in {doubt.better.label}, and "
-        f"{_part(doubt.share)} in {doubt.parent.label}, where it is now."
+        f"Of the model's belief {_part(doubt.better_score)} is in {doubt.better.label}, and "
+        f"{_part(doubt.score)} in {doubt.parent.label}, where it is now."
     )
     paragraphs = [told, doubt.why] if doubt.why else [told]
     return Row(cells, Details(paragraphs, list(_facts(doubt)), _tree(taxonomy, doubt)))
 
 
-def _on_confidence(doubts: Sequence[Doubt]) -> str:
+def _on_confidence(doubts: Sequence[SuspiciousRelation]) -> str:
     """What the confidences mean, or why there are none."""
     if doubts and all(doubt.confidence is None for doubt in doubts):
         return "There is no confidence: too few leaves were left to learn one from."
@@ -102,27 +107,27 @@ def _on_confidence(doubts: Sequence[Doubt]) -> str:
     )
 
 
-def _facts(doubt: Doubt) -> Iterator[Fact]:
+def _facts(doubt: SuspiciousRelation) -> Iterator[Fact]:
     """What is known of the concept and of both places."""
     if doubt.concept.definition:
         yield "definition", doubt.concept.definition
     if doubt.evidence is None:
         return
-    better, parent = doubt.evidence.support
+    better, parent = doubt.evidence.suggestions
     yield from likeness(better)
     for name, value in likeness(parent):
         yield f"{name} now", value
     yield from inside(doubt.evidence, "raw score now")
 
 
-def _tree(taxonomy: Taxonomy, doubt: Doubt) -> Tree:
+def _tree(taxonomy: Taxonomy, doubt: SuspiciousRelation) -> Tree:
     """Both places with what is near the concept there, or some of what is there."""
     label, id, marks = doubt.concept.label, doubt.concept.id, ("better", "now")
     if doubt.evidence is None:
         better = _place(taxonomy, doubt.better.id, doubt.better_path, id)
         now = _place(taxonomy, doubt.parent.id, doubt.path, id)
         return Tree(label, better, now, marks=marks)
-    first, second = doubt.evidence.support
+    first, second = doubt.evidence.suggestions
     better = place_of(first, doubt.confidence, second.path)
     now = place_of(second, doubt.parent_confidence, first.path)
     return Tree(label, better, now, marks=marks)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from taxoexpan.phrasing import colophon, percent, pluralize
+from taxoexpan.phrasing import percent, pluralize
 from taxoexpan.placement.selection import choose
 from taxoexpan.placement.suggestions import Suggestion
 from taxoexpan.report.html import (
@@ -22,6 +22,7 @@ from taxoexpan.report.html import (
     Table,
     Text,
     Tree,
+    colophon,
 )
 from taxoexpan.report.suggestion_details import about
 from taxoexpan.report.suggestions_page import already_there, already_told

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from taxoexpan.explain import Evidence, in_words
-from taxoexpan.explain.evidence import Parts, Support
-from taxoexpan.phrasing import listed, percent, signed
+from taxoexpan.explain import Evidence, describe
+from taxoexpan.explain.evidence import ScoreParts, SuggestionEvidence
+from taxoexpan.phrasing import join_words, percent, signed
 from taxoexpan.placement.abstention import nearest_region
 from taxoexpan.placement.suggestions import ALSO, MERGE
 from taxoexpan.report.concept_proposals import Proposal
@@ -47,12 +47,12 @@ def _paragraphs(taxonomy: Taxonomy, proposal: Proposal) -> Iterator[str]:
             told += f"; as a concept of its own it would go under {parents[0].parent.label}"
         yield f"{told}."
     if proposal.evidence is not None:
-        yield in_words(proposal.evidence)
+        yield describe(proposal.evidence)
     if proposal.further:
         names = [
             f"{each.parent.label} ({each.confidence_or_score:.2f})" for each in proposal.further
         ]
-        yield f"It belongs under {listed(names)} as well."
+        yield f"It belongs under {join_words(names)} as well."
     if proposal.moved:
         moved = [id for id in proposal.moves if id in proposal.moved]
         yield f"Named after it, and moved below it: {_some(taxonomy, moved)}."
@@ -67,7 +67,7 @@ def _paragraphs(taxonomy: Taxonomy, proposal: Proposal) -> Iterator[str]:
 def _some(taxonomy: Taxonomy, ids: Sequence[str]) -> str:
     """The names of the first, and how many more there are."""
     names = [taxonomy.concept(id).label for id in ids]
-    return listed(names[:MOVED]) + (f" and {len(names) - MOVED:,} more" * (len(names) > MOVED))
+    return join_words(names[:MOVED]) + (f" and {len(names) - MOVED:,} more" * (len(names) > MOVED))
 
 
 def region_in_words(taxonomy: Taxonomy, anchors: Sequence[str]) -> str:
@@ -90,13 +90,13 @@ def about(concept: Concept) -> Iterator[Fact]:
         yield "synonyms", ", ".join(concept.synonyms)
 
 
-def likeness(support: Support) -> Iterator[Fact]:
+def likeness(support: SuggestionEvidence) -> Iterator[Fact]:
     """What a concept and a suggested parent have in common."""
     names, heads = signed(support.cosine), signed(support.head_cosine)
     yield "cosine", f"{names} with {support.parent.label}; last words alone {heads}"
-    yield "shared words", ", ".join(support.words) or "none"
+    yield "shared words", ", ".join(support.shared_words) or "none"
     for mention in support.mentions:
-        yield "mentioned", mention.how
+        yield "mentioned", mention.kind.description
 
 
 def _others(proposal: Proposal) -> Iterator[Fact]:
@@ -109,7 +109,7 @@ def _others(proposal: Proposal) -> Iterator[Fact]:
 
 def inside(evidence: Evidence, other: str = "runner-up's") -> Iterator[Fact]:
     """What the network made of it: whom the readout heeds, and what the raw score adds up to."""
-    weighing, contest = evidence.weighing, evidence.contest
+    weighing, contest = evidence.egonet_weights, evidence.comparison
     shares = {
         "siblings": weighing.siblings,
         "parent": weighing.anchor,
@@ -117,12 +117,12 @@ def inside(evidence: Evidence, other: str = "runner-up's") -> Iterator[Fact]:
     }
     heeded = [f"{name} {percent(share)}" for name, share in shares.items() if share >= 0.005]
     yield "looked at", ", ".join(heeded)
-    yield "raw score", _added_up(evidence.first.parent, evidence.parts)
+    yield "raw score", _added_up(evidence.first.parent, evidence.score_parts)
     if contest is not None:
-        yield other, _added_up(contest.runner_up, contest.parts)
+        yield other, _added_up(contest.runner_up, contest.score_parts)
 
 
-def _added_up(parent: Concept, parts: Parts) -> str:
+def _added_up(parent: Concept, parts: ScoreParts) -> str:
     """A parent's raw score and what it adds up to."""
     terms = {
         "neighbours": parts.match,
@@ -137,7 +137,10 @@ def _added_up(parent: Concept, parts: Parts) -> str:
 def tree_of(taxonomy: Taxonomy, proposal: Proposal, evidence: Evidence) -> Tree:
     """The first parent's place and the runner-up's, each with the siblings that are nearest."""
     sure = {each.parent.id: each.confidence_or_score for each in proposal.parents}
-    first, second = evidence.first, evidence.support[1] if len(evidence.support) > 1 else None
+    first, second = (
+        evidence.first,
+        evidence.suggestions[1] if len(evidence.suggestions) > 1 else None,
+    )
     above = second.path if second is not None else ()
     place = place_of(first, sure.get(first.parent.id), above)
     if proposal.moves:
@@ -150,13 +153,13 @@ def tree_of(taxonomy: Taxonomy, proposal: Proposal, evidence: Evidence) -> Tree:
 
 
 def place_of(
-    support: Support, figure: float | None, other: Sequence[str], most: int | None = None
+    support: SuggestionEvidence, figure: float | None, other: Sequence[str], most: int | None = None
 ) -> Place:
     """A parent with its nearest children, but without one that leads on to the other place."""
     path = support.path
     leads_on = len(other) > len(path) and tuple(other[: len(path)]) == path
     onward = other[len(path)] if leads_on else None
-    near = [each for each in support.children if each.concept.label != onward][:most]
+    near = [each for each in support.nearest_children if each.concept.label != onward][:most]
     siblings = [Neighbour(each.concept.label, each.cosine) for each in near]
     more = support.child_count - len(siblings) - leads_on
     return Place(path, siblings, more, figure=figure)

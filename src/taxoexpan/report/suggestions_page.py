@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from taxoexpan.explain import Evidence
-from taxoexpan.phrasing import colophon, percent, pluralize
+from taxoexpan.phrasing import percent, pluralize
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.suggestions import Suggestion
 from taxoexpan.report.concept_proposals import Proposal, proposals_of, told_apart
@@ -21,6 +21,7 @@ from taxoexpan.report.html import (
     Section,
     Table,
     Text,
+    colophon,
     histogram,
 )
 from taxoexpan.report.reliability import trust_pictures

@@ -9,8 +9,18 @@ from typing import Any
 
 from taxoexpan.config import Config, load_preset
 from taxoexpan.model import TaxoExpan
-from taxoexpan.phrasing import colophon, listed, percent
-from taxoexpan.report.html import Chart, Figure, Figures, Page, Picture, Section, Text, training
+from taxoexpan.phrasing import join_words, percent
+from taxoexpan.report.html import (
+    Chart,
+    Figure,
+    Figures,
+    Page,
+    Picture,
+    Section,
+    Text,
+    colophon,
+    training,
+)
 from taxoexpan.report.reliability import acceptance_table, gaps, trust_pictures
 from taxoexpan.training.loop import History
 
@@ -67,7 +77,8 @@ def _made_from(model: TaxoExpan) -> list[str]:
         f"Preset {model.preset}{_changes(model.preset, c)}, seed {model.seed}; vectors by "
         f"{c.features} ({record['encoder']}).",
         f"Computed on {model.device} ({record['machine']}) with Python {record['python']}, "
-        f"{listed(versions)}. The taxonomy's SHA-256 begins with {record['taxonomy_sha256'][:16]}.",
+        f"{join_words(versions)}. The taxonomy's SHA-256 begins with "
+        f"{record['taxonomy_sha256'][:16]}.",
     ]
 
 
@@ -75,7 +86,7 @@ def _changes(preset: str, config: Config) -> str:
     """The settings that are not the preset's; the vectors are told apart from them."""
     usual, own = asdict(load_preset(preset)), asdict(config)
     changed = [f"{n} {own[n]}" for n in own if own[n] != usual[n] and n != "features"]
-    return f" with {listed(changed)}" if changed else ""
+    return f" with {join_words(changed)}" if changed else ""
 
 
 def _validation(figures: Mapping[str, float], concepts: int) -> Figures:

@@ -1,4 +1,7 @@
-"""The taxonomy itself: an immutable graph of concepts, their names and ids, and additions to it."""
+"""The taxonomy: an immutable graph of concepts, with their names and ids, and additions to it.
+
+Exports `Taxonomy` and `Concept`, and the changes `Additions`, `Move` and `Provenance`.
+"""
 
 from taxoexpan.taxonomy.additions import Additions, Move, Provenance
 from taxoexpan.taxonomy.concept import Concept

@@ -12,7 +12,10 @@ from taxoexpan.taxonomy.concept import Concept
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who placed new concepts, and when; a relation without a score was chosen by a person."""
+    """What placed the new concepts, and when.
+
+    `scores` maps relations to scores; a relation without a score was chosen by a person.
+    """
 
     agent: str
     when: datetime
@@ -20,7 +23,10 @@ class Provenance:
 
 
 class Move(NamedTuple):
-    """A child that leaves a parent for a new concept below it, by their ids; others stay."""
+    """An existing child that moves from its parent to a new concept below that parent, by ids.
+
+    Its other parents stay.
+    """
 
     child: str
     old_parent: str
@@ -29,10 +35,10 @@ class Move(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """New concepts, and the (parent id, child id) relations that place them.
+    """New concepts and relations, the latter as (parent id, child id).
 
-    By `moves` new concepts come between old ones and their parents, `synonyms` are further names
-    as (concept id, name); without them all that is old stays as it is.
+    `moves` insert new concepts between existing concepts and their parents. `synonyms` are new
+    synonyms of existing concepts, as (concept id, name). Nothing else changes existing concepts.
     """
 
     concepts: Sequence[Concept]
@@ -43,7 +49,7 @@ class Additions:
 
     @property
     def names(self) -> dict[str, list[str]]:
-        """The further names of each old concept that gets some."""
+        """The new synonyms by the id of their existing concept."""
         names: dict[str, list[str]] = {}
         for id, name in self.synonyms:
             names.setdefault(id, []).append(name)

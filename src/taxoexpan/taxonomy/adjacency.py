@@ -1,4 +1,4 @@
-"""Compressed sparse rows: who stands next to whom, for a million concepts at a time."""
+"""Adjacency lists in compressed sparse rows, for graphs with millions of nodes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from taxoexpan.taxonomy.arrays import Indices
 
 @dataclass(frozen=True, eq=False)
 class Adjacency:
-    """Row i's neighbours are `targets[offsets[i]:offsets[i + 1]]`."""
+    """A directed graph; the neighbors of row i are `targets[offsets[i]:offsets[i + 1]]`."""
 
     offsets: Indices
     targets: Indices
 
     @classmethod
     def from_pairs(cls, rows: Indices, targets: Indices, size: int) -> Adjacency:
-        """Group `targets` by their row, keeping the order in which they were given."""
+        """Group `targets` by row; the targets of a row keep their order."""
         order = np.argsort(rows, kind="stable")
         offsets = np.zeros(size + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows, minlength=size), out=offsets[1:])
@@ -33,26 +33,26 @@ class Adjacency:
 
     @property
     def degrees(self) -> Indices:
-        """How many neighbours each row has."""
+        """The number of neighbors of each row."""
         return np.diff(self.offsets)
 
     def of(self, row: int) -> Indices:
-        """One row's neighbours."""
+        """The neighbors of one row."""
         return self.targets[self.offsets[row] : self.offsets[row + 1]]
 
     def of_many(self, rows: Indices) -> tuple[Indices, Indices]:
-        """All neighbours of many rows, each beside the place of its row in `rows`."""
+        """The neighbors of many rows, as (index into `rows`, neighbor)."""
         starts, counts = self.offsets[rows], self.offsets[rows + 1] - self.offsets[rows]
         owners = np.repeat(np.arange(len(rows)), counts)
         return owners, self.targets[ranges(starts, counts)]
 
     def between(self, start: int, stop: int) -> Adjacency:
-        """The rows from one place to before another, as rows of their own."""
+        """The rows from `start` up to but not including `stop`, as a smaller adjacency."""
         offsets = self.offsets[start : stop + 1]
         return Adjacency(offsets - offsets[0], self.targets[offsets[0] : offsets[-1]])
 
     def levels_down(self, start: Indices) -> Iterator[Indices]:
-        """Everything that can be reached from `start`, breadth first, each row once."""
+        """Yield the rows that can be reached from `start`, breadth first, each row once."""
         seen = np.zeros(len(self), dtype=np.bool_)
         seen[start] = True
         frontier = np.unique(start)
@@ -65,13 +65,13 @@ class Adjacency:
             yield frontier
 
     def reach_of_many(self, rows: Indices) -> tuple[Indices, Indices]:
-        """All that each of many rows can reach, itself left out, as (place in `rows`, reached)."""
+        """All rows reachable from each row, without itself, as (index into `rows`, reached)."""
         size = max(len(self), 1)
         owners, reached = np.arange(len(rows)), rows
         layers: list[Indices] = []
         while len(reached):
-            places, targets = self.of_many(reached)
-            keys = np.unique(owners[places] * size + targets)
+            sources, targets = self.of_many(reached)
+            keys = np.unique(owners[sources] * size + targets)
             layers.append(keys)
             owners, reached = keys // size, keys % size
         keys = np.unique(np.concatenate(layers)) if layers else np.zeros(0, dtype=np.int64)
@@ -79,7 +79,7 @@ class Adjacency:
 
 
 def ranges(starts: Indices, counts: Indices) -> Indices:
-    """The integers start, start + 1, … (count of them) for every pair, end to end."""
+    """The concatenated ranges start, start + 1, …, start + count - 1 of all pairs."""
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
     return np.repeat(starts - (ends - counts), counts) + np.arange(total)

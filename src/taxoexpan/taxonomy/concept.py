@@ -1,4 +1,4 @@
-"""A concept: an id and the words for it."""
+"""A concept: an id, a label, synonyms and a definition."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """What a taxonomy holds: an id that is its only key, and the words for it."""
+    """One node of a taxonomy; only the id identifies it, labels may repeat."""
 
     id: str
     label: str

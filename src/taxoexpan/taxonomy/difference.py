@@ -1,4 +1,4 @@
-"""What differs between two taxonomies, concept by concept and relation by relation."""
+"""The differences between two taxonomies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A concept that both taxonomies have, as it was and as it is."""
+    """The old and the new version of a concept in both taxonomies."""
 
     old: Concept
     new: Concept
@@ -19,7 +19,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ParentChange:
-    """A concept that both taxonomies have, with the parents it lost and those it gained."""
+    """A concept in both taxonomies whose parents differ."""
 
     concept: Concept
     removed_parents: tuple[str, ...]
@@ -28,7 +28,7 @@ class ParentChange:
 
 @dataclass(frozen=True)
 class Difference:
-    """From `old` to `new`; a concept is the same where its id is."""
+    """The changes from `old` to `new`; concepts are identified by their ids."""
 
     old: Taxonomy
     new: Taxonomy
@@ -49,36 +49,36 @@ class Difference:
 
     @cached_property
     def changed(self) -> list[Change]:
-        """Concepts with other words: label, synonyms, definition, or whether they are in force."""
+        """Concepts whose label, synonyms, definition or deprecation differ."""
         shared = (concept for concept in self.old.concepts if concept.id in self.new)
         pairs = (Change(concept, self.new.concept(concept.id)) for concept in shared)
-        return [pair for pair in pairs if not _alike(pair.old, pair.new)]
+        return [pair for pair in pairs if not _equal(pair.old, pair.new)]
 
     @property
     def relabelled(self) -> list[Change]:
-        """Concepts with another label."""
+        """Changed concepts with another label."""
         return [change for change in self.changed if change.old.label != change.new.label]
 
     @property
     def redescribed(self) -> list[Change]:
-        """Concepts with the same label, but other synonyms, another definition or another state."""
+        """Changed concepts with the same label."""
         return [change for change in self.changed if change.old.label == change.new.label]
 
     @cached_property
     def moved(self) -> list[ParentChange]:
-        """Concepts that both have, with other parents."""
-        left: dict[str, list[str]] = {}
-        joined: dict[str, list[str]] = {}
+        """Concepts in both taxonomies whose parents differ."""
+        removed: dict[str, list[str]] = {}
+        added: dict[str, list[str]] = {}
         for relations, changes in (
-            (self.relations_removed, left),
-            (self.relations_added, joined),
+            (self.relations_removed, removed),
+            (self.relations_added, added),
         ):
             for parent, child in relations:
                 if child in self.old and child in self.new:
                     changes.setdefault(child, []).append(parent)
         return [
-            ParentChange(self.new.concept(id), tuple(left.get(id, ())), tuple(joined.get(id, ())))
-            for id in {**left, **joined}
+            ParentChange(self.new.concept(id), tuple(removed.get(id, ())), tuple(added.get(id, ())))
+            for id in {**removed, **added}
         ]
 
     @cached_property
@@ -94,8 +94,8 @@ class Difference:
         return [relation for relation in self.old.relations if relation not in known]
 
 
-def _alike(old: Concept, new: Concept) -> bool:
-    """Synonyms have no order of their own."""
+def _equal(old: Concept, new: Concept) -> bool:
+    """Whether two concepts are equal; the order of synonyms does not matter."""
     return (old.label, old.definition, old.deprecated, sorted(old.synonyms)) == (
         new.label,
         new.definition,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-SHORTEST_WORD = 4
+MIN_PLURAL_LENGTH = 4
 
 
 def singular(word: str) -> str:
-    """An English word in lower case without its plural ending, as a key and not to be read."""
-    if len(word) < SHORTEST_WORD:
+    """An English lower-case word without its plural ending; a key, not always a real word."""
+    if len(word) < MIN_PLURAL_LENGTH:
         return word
     if word.endswith(("ies", "ie")):  # berries and berry, cookies and cookie
         return word[: word.rindex("ie")] + "y"
@@ -50,15 +50,16 @@ _WORDS = {
 _SETS = {name: frozenset(words.split()) for name, words in _WORDS.items()}
 
 POINTING = _SETS["pointing"]
-"""Before a phrase they say that it is one of the text's own things: our method, these results."""
+"""Words before a phrase that refers to something in the same text: our method, these results."""
 
 ARTICLES = _SETS["articles"]
-"""Articles, and other words that stand before a noun."""
+"""Articles and other determiners."""
 
 VERBAL = _SETS["verbal"]
-"""What comes after them is a verb more often than not."""
+"""Words that are usually followed by a verb."""
 
 BEING = _SETS["being"]
+"""Forms of "to be"."""
 
 STOP_WORDS = frozenset[str]().union(*_SETS.values())
-"""Words that stand between phrases, and never in one."""
+"""Words that separate phrases and never occur in one."""

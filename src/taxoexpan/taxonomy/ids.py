@@ -1,4 +1,4 @@
-"""Names and ids: when two names are the same, and ids for concepts that come without one."""
+"""Ids for new concepts, in the style of the existing ids."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from itertools import chain, count, islice
 from uuid import NAMESPACE_URL, uuid5
 
 from taxoexpan.taxonomy.concept import Concept
-from taxoexpan.taxonomy.names import _GAPS, normalize_name
+from taxoexpan.taxonomy.names import GAPS, normalize_name
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 _UUID = re.compile(r"(?P<stem>.*?)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_SAMPLE = 10_000
+_SAMPLE_SIZE = 10_000
 _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>\d+)")
 
 
 def with_ids(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> list[Concept]:
-    """The concepts, each with its own id or a new one, in the taxonomy's style, that is free."""
+    """The concepts; each one without an id gets an unused one in the style of the taxonomy."""
     taken = {*taxonomy, *taxonomy.reserved, *(concept.id for concept in concepts)}
     candidates = _id_style(taxonomy)
     named = []
@@ -32,19 +32,19 @@ def with_ids(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> list[Concept]:
 
 
 def _id_style(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
-    """How ids are made here: from the label, by counting on, or from words after a prefix."""
+    """How to make ids: from the label, with the next number, or from a prefix and the label."""
     ids = taxonomy.ids
-    # A category path ends in the label; a URI may too, but a bare label would be no URI.
+    # A category path ends in the label. A URI may too, but a bare label is not a URI.
     if all(
         id == label or id.endswith(f"> {label}")
         for id, label in zip(ids, taxonomy.labels, strict=True)
     ):
         return numbered
-    return _counting_on(ids) or _spelling(taxonomy)
+    return _numbered_ids(ids) or _spelled_ids(taxonomy)
 
 
-def _counting_on(ids: Sequence[str]) -> Callable[[str], Iterator[str]] | None:
-    """The next number after the same stem, where most ids are numbered so."""
+def _numbered_ids(ids: Sequence[str]) -> Callable[[str], Iterator[str]] | None:
+    """Make ids with the next number after a common stem, if most ids are numbered like this."""
     matches = [match for match in map(_NUMBERED.fullmatch, ids) if match]
     stems = Counter(match["stem"] for match in matches)
     if not stems or stems.most_common(1)[0][1] * 2 <= len(ids):
@@ -55,14 +55,14 @@ def _counting_on(ids: Sequence[str]) -> Callable[[str], Iterator[str]] | None:
     return lambda _: (f"{stem}{number:0{len(last)}d}" for number in numbers)
 
 
-def _spelling(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
-    """The prefix of most ids, and the words of the label spelled as most ids have them.
+def _spelled_ids(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
+    """Make ids from the most common prefix and the label, spelled as in most ids.
 
-    Where most are random (UUIDs), a new one is too, but always the same for the same label.
+    If most ids are UUIDs, a new id is one too; the same label always gets the same UUID.
     """
     prefixes = [id[: max(map(id.rfind, "/#:")) + 1] for id in taxonomy.ids]
-    prefix, share = Counter(prefixes).most_common(1)[0]
-    if share * 2 <= len(prefixes):
+    prefix, uses = Counter(prefixes).most_common(1)[0]
+    if uses * 2 <= len(prefixes):
         prefix = ""
     random = [match for match in map(_UUID.fullmatch, taxonomy.ids) if match]
     if len(random) * 2 > len(taxonomy):
@@ -72,17 +72,17 @@ def _spelling(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
         )
     fits = Counter(
         name
-        for id, label in islice(zip(taxonomy.ids, taxonomy.labels, strict=True), _SAMPLE)
+        for id, label in islice(zip(taxonomy.ids, taxonomy.labels, strict=True), _SAMPLE_SIZE)
         for name, spell in SPELLINGS.items()
         if id == prefix + spell(label)
     )
-    # Where two fit alike, the first one wins: a single word has no hyphen to show.
+    # The first spelling wins a tie: a single word does not show the hyphens.
     spell = SPELLINGS[max(SPELLINGS, key=lambda name: fits[name])]
     return lambda label: numbered(prefix + spell(label))
 
 
-def apart(names: Sequence[str]) -> list[str]:
-    """The names, those that are there already made distinct by a number."""
+def make_distinct(names: Sequence[str]) -> list[str]:
+    """The names; repeated ones get a number, so that all differ."""
     taken, used = set(names), set[str]()
     candidates: dict[str, Iterator[str]] = {}
     distinct = []
@@ -104,8 +104,8 @@ def slug(label: str) -> str:
 
 
 def _words(label: str) -> list[str]:
-    """The words of a label, in its own case."""
-    text = _GAPS.sub(" ", unicodedata.normalize("NFKC", label))
+    """The words of a label; the case is kept."""
+    text = GAPS.sub(" ", unicodedata.normalize("NFKC", label))
     return "".join(c if _in_slug(c) else " " for c in text).split() or ["concept"]
 
 
@@ -127,14 +127,14 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "Red_wine": lambda label: "_".join(_words(label)),
     "red_wine#n#1": lambda label: f"{slug(label).replace('-', '_')}#n#1",
 }
-"""How the words of a label may stand in an id."""
+"""Spellings of a label in an id, each with an example for "red wine"."""
 
 
 def _in_slug(character: str) -> bool:
-    """A letter, a digit, or a mark on one, without which Hindi would lose its vowels."""
+    """Whether it is a letter, a digit, or a combining mark (Hindi vowels are such marks)."""
     return character.isalnum() or unicodedata.category(character).startswith("M")
 
 
 def numbered(text: str) -> Iterator[str]:
-    """The text, then the text with 2, 3 and so on behind it."""
+    """Yield the text, then the text with -2, -3 and so on appended."""
     return chain([text], (f"{text}-{number}" for number in count(2)))

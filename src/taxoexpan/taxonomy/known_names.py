@@ -1,4 +1,4 @@
-"""Before anything is placed: which of the new concepts are really new."""
+"""Filters new concepts: removes those that the taxonomy already has."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 @dataclass(frozen=True)
 class FilteredConcepts:
-    """New concepts, those that the taxonomy has already, and those that the list repeats."""
+    """The new concepts, those with an existing concept of the same name, and repeated ones."""
 
     new: tuple[Concept, ...]
     present: tuple[tuple[Concept, Concept], ...]
@@ -22,10 +22,10 @@ class FilteredConcepts:
 
 
 def filter_known_names(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> FilteredConcepts:
-    """Sort out known names, and give every new concept an id.
+    """Remove the concepts whose names are known, and give every new concept an id.
 
-    A name is known when it is a label or a synonym, whatever its case, spaces and hyphens. Two
-    concepts of one name in the list are one concept, unless each has an id of its own.
+    A name is known if it is a label or a synonym; case, spaces and hyphens do not matter. Two
+    concepts with the same name are one concept, unless each has its own id.
     """
     known = known_names(taxonomy)
     new: list[Concept] = []
@@ -49,9 +49,9 @@ def filter_known_names(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Filte
 
 
 def known_names(taxonomy: Taxonomy) -> dict[str, int]:
-    """Every folded name with the index of a concept it names.
+    """The index of a concept for every normalized name.
 
-    Labels go before synonyms, and these before names in other languages.
+    Labels take precedence over synonyms, and synonyms over names in other languages.
     """
     known: dict[str, int] = {}
     for others in (taxonomy.foreign_names, taxonomy.synonyms):
@@ -71,11 +71,11 @@ def _refuse_taken_ids(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> None:
         if other is not None:
             raise TaxonomyError(
                 f"the id {concept.id!r} of the new concept {concept.label!r} belongs to {other!r}; "
-                "give it another, or none"
+                "give it another id, or none"
             )
         if concept.id in taxonomy.reserved:
             raise TaxonomyError(
                 f"the id {concept.id!r} of the new concept {concept.label!r} is used for something "
-                "else in the taxonomy's file; give it another, or none"
+                "else in the taxonomy's file; give it another id, or none"
             )
         given[concept.id] = concept.label

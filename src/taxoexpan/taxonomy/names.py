@@ -1,4 +1,4 @@
-"""Keys that tell whether two names are the same."""
+"""Keys for comparing names: names with the same key count as the same name."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from collections.abc import Sequence
 
 from taxoexpan.taxonomy.english import singular
 
-_GAPS = re.compile(r"[\s\-_\u00ad\u2010-\u2015\u2212]+")
+GAPS = re.compile(r"[\s\-_\u00ad\u2010-\u2015\u2212]+")
 
 
 def normalize_name(name: str) -> str:
-    """A name without its case, and with every run of spaces and hyphens as one space."""
-    return _GAPS.sub(" ", unicodedata.normalize("NFKC", name).casefold()).strip()
+    """A name in lower case, with every run of spaces and hyphens as one space."""
+    return GAPS.sub(" ", unicodedata.normalize("NFKC", name).casefold()).strip()
 
 
 def name_key(name: str) -> str:
-    """What names are found by: without case, and without the plural of the last word."""
-    return _joined(normalize_name(name).split())
+    """A normalized name with its last word in the singular."""
+    return words_key(normalize_name(name).split())
 
 
-def _joined(words: Sequence[str]) -> str:
+def words_key(words: Sequence[str]) -> str:
+    """The `name_key` of a name that is normalized and split into words."""
     return " ".join([*words[:-1], *map(singular, words[-1:])])

@@ -1,4 +1,4 @@
-"""A taxonomy: concepts, and the relations between each and its parents, without cycles."""
+"""A taxonomy: concepts and their parent-child relations, without cycles."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from taxoexpan.errors import CycleError, TaxonomyError
 from taxoexpan.taxonomy.additions import Additions
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.concept import Concept
+from taxoexpan.taxonomy.lazy_sequence import LazySequence
+from taxoexpan.taxonomy.levels import compute_levels
 
 
 class Taxonomy:
-    """An immutable directed acyclic graph of concepts, on flat arrays.
+    """An immutable directed acyclic graph of concepts, stored in flat arrays.
 
-    A concept is known by its id outside, and by its index (its place in `ids`) in the arrays.
-    `parents_of` and `children_of` hold the relations in both directions.
+    Methods take the id of a concept; arrays use its index in `ids`. `parents_of` and
+    `children_of` hold the relations in both directions. `levels` holds the longest distance of
+    each concept from a root.
 
     >>> food = Taxonomy([Concept("1", "fruit"), Concept("2", "apple")], [("1", "2")])
     >>> food.children("1"), food.roots, food.leaves
@@ -58,10 +60,10 @@ class Taxonomy:
         foreign_names: Mapping[int, tuple[str, ...]] | None = None,
         reserved: Iterable[str] = (),
     ) -> Taxonomy:
-        """Build from whole columns; `parents[k]`, `children[k]` are the indices of relation k.
+        """Build a taxonomy from columns; relation k leads from `parents[k]` to `children[k]`.
 
-        `foreign_names` are the concepts' names in other languages, by which they are known but
-        not learned; `reserved` are ids that the file uses for something else.
+        `foreign_names` are names in other languages: they identify a concept, but are not used
+        for training. `reserved` are ids that the file uses for something else.
         """
         taxonomy = cls.__new__(cls)
         taxonomy._fill(ids, labels, synonyms or {}, definitions or {}, deprecated)
@@ -78,15 +80,15 @@ class Taxonomy:
         language: str | None = None,
         instances: bool = False,
     ) -> Taxonomy:
-        """Read a file in any format we know; the format is sniffed unless named.
+        """Read a file in any supported format; the format is detected unless it is given.
 
-        `language` chooses among the labels of a file that has several; `instances` takes
-        WordNet's instance hypernyms as relations too.
+        `language` selects the labels in a file with several languages; with `instances`, the
+        instance hypernyms of WordNet are relations too.
         """
-        from taxoexpan.formats.taxonomy_file import read
+        from taxoexpan.formats.taxonomy_file import TaxonomyFile
         from taxoexpan.formats.text_file import ReadOptions
 
-        return read(Path(path), format, ReadOptions(language, instances)).taxonomy
+        return TaxonomyFile.open(Path(path), format, ReadOptions(language, instances)).taxonomy
 
     def _fill(
         self,
@@ -106,7 +108,7 @@ class Taxonomy:
         self._index = {id: i for i, id in enumerate(self.ids)}
         if len(self._index) < len(self.ids):
             repeated = next(id for id, count in Counter(self.ids).items() if count > 1)
-            raise TaxonomyError(f"the id {repeated!r} is used by two concepts")
+            raise TaxonomyError(f"two concepts have the id {repeated!r}; give one another id")
 
     def _relate(self, parents: Indices, children: Indices) -> None:
         size = len(self.ids)
@@ -115,42 +117,9 @@ class Taxonomy:
         parents, children = parents[first], children[first]
         self.children_of = Adjacency.from_pairs(parents, children, size)
         self.parents_of = Adjacency.from_pairs(children, parents, size)
-        self.levels = self._settle_levels()
-
-    def _settle_levels(self) -> Indices:
-        """Each concept's longest distance from a root; a cycle has none, and is refused."""
-        waiting = self.parents_of.degrees.copy()
-        levels = np.zeros(len(self), dtype=np.int64)
-        frontier, level, settled = np.flatnonzero(waiting == 0), 0, 0
-        while len(frontier):
-            levels[frontier] = level
-            settled += len(frontier)
-            _, below = self.children_of.of_many(frontier)
-            below, arrivals = np.unique(below, return_counts=True)
-            waiting[below] -= arrivals
-            frontier, level = below[waiting[below] == 0], level + 1
-        if settled < len(self):
-            raise CycleError([[self.ids[i] for i in cycle] for cycle in self._cycles(waiting > 0)])
-        levels.setflags(write=False)
-        return levels
-
-    def _cycles(self, unsettled: NDArray[np.bool_]) -> Iterator[list[int]]:
-        """Some cycles that share no concept, each from a parent to its child and so on."""
-        for start in np.flatnonzero(unsettled).tolist():
-            walk: dict[int, int] = {}
-            here = start
-            while unsettled[here] and here not in walk:
-                walk[here] = len(walk)
-                above = self.parents_of.of(here)
-                above = above[unsettled[above]]
-                if not len(above):
-                    break
-                here = int(above[0])
-            else:
-                if walk:
-                    yield list(walk)[walk[here] :][::-1]
-            # What else runs through these concepts comes to light when this cycle is mended.
-            unsettled[list(walk)] = False
+        self.levels, cycles = compute_levels(self.parents_of, self.children_of)
+        if cycles:
+            raise CycleError([list(self._ids(cycle)) for cycle in cycles])
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -162,30 +131,30 @@ class Taxonomy:
         return iter(self.ids)
 
     def __eq__(self, other: object) -> bool:
-        """Two taxonomies are equal when they hold the same concepts and the same relations."""
+        """Whether both taxonomies have the same concepts and the same relations."""
         if not isinstance(other, Taxonomy):
             return NotImplemented
         same_concepts = set(self.concepts) == set(other.concepts)
         return same_concepts and set(self.relations) == set(other.relations)
 
-    __hash__ = None  # type: ignore[assignment]  # equality looks at everything; hashing would too
+    __hash__ = None  # type: ignore[assignment]  # it would have to hash all concepts and relations
 
     def __repr__(self) -> str:
         return f"Taxonomy({len(self):,} concepts, {self.relation_count:,} relations)"
 
     def index(self, id: str) -> int:
-        """The place of a concept in the arrays."""
+        """The index of a concept in the arrays."""
         try:
             return self._index[id]
         except KeyError:
-            raise TaxonomyError(f"no concept has the id {id!r}") from None
+            raise TaxonomyError(f"no concept has the id {id!r}; check the id") from None
 
     def concept(self, id: str) -> Concept:
         """The concept with this id."""
         return self.concept_at(self.index(id))
 
     def concept_at(self, index: int) -> Concept:
-        """The concept at this place in the arrays."""
+        """The concept with this index in the arrays."""
         return Concept(
             self.ids[index],
             self.labels[index],
@@ -195,88 +164,98 @@ class Taxonomy:
         )
 
     def parents(self, id: str) -> tuple[str, ...]:
-        """The ids of a concept's parents, in the order in which they were given."""
+        """The ids of a concept's parents, in file order."""
         return self._ids(self.parents_of.of(self.index(id)))
 
     def children(self, id: str) -> tuple[str, ...]:
-        """The ids of a concept's children, in the order in which they were given."""
+        """The ids of a concept's children, in file order."""
         return self._ids(self.children_of.of(self.index(id)))
 
     def ancestors(self, id: str) -> tuple[str, ...]:
-        """The ids of everything above a concept, nearest first."""
+        """The ids of all ancestors of a concept, nearest first."""
         levels = self.parents_of.levels_down(np.array([self.index(id)]))
         return tuple(id for level in levels for id in self._ids(level))
 
     def descendants(self, id: str) -> tuple[str, ...]:
-        """The ids of everything below a concept, nearest first."""
+        """The ids of all descendants of a concept, nearest first."""
         levels = self.children_of.levels_down(np.array([self.index(id)]))
         return tuple(id for level in levels for id in self._ids(level))
 
     def path(self, id: str) -> tuple[str, ...]:
-        """The labels from a root down to a concept, along first parents."""
-        labels, here = [], self.index(id)
+        """The labels from a root down to a concept, along the first parent of each concept."""
+        labels, index = [], self.index(id)
         while True:
-            labels.append(self.labels[here])
-            above = self.parents_of.of(here)
-            if not len(above):
+            labels.append(self.labels[index])
+            parents = self.parents_of.of(index)
+            if not len(parents):
                 return tuple(reversed(labels))
-            here = int(above[0])
+            index = int(parents[0])
 
     @property
-    def concepts(self) -> Iterator[Concept]:
-        """Every concept, in the order of the ids."""
-        return map(self.concept_at, range(len(self)))
+    def concepts(self) -> Sequence[Concept]:
+        """All concepts, in the order of `ids`; each is built on request."""
+        size = len(self)
+        return LazySequence(size, self.concept_at, lambda: map(self.concept_at, range(size)))
 
     @property
-    def relations(self) -> Iterator[tuple[str, str]]:
-        """Every relation as (parent id, child id)."""
-        parents, children = self.relation_indices
-        return zip(self._ids(parents), self._ids(children), strict=True)
+    def relations(self) -> Sequence[tuple[str, str]]:
+        """All relations as (parent id, child id); each is built on request."""
+
+        def iterate() -> Iterator[tuple[str, str]]:
+            parents, children = self.relation_indices
+            return zip(self._ids(parents), self._ids(children), strict=True)
+
+        def get(index: int) -> tuple[str, str]:
+            parent = int(self.parents_of.targets[index])
+            child = int(np.searchsorted(self.parents_of.offsets, index, side="right")) - 1
+            return self.ids[parent], self.ids[child]
+
+        return LazySequence(self.relation_count, get, iterate)
 
     @property
     def relation_indices(self) -> tuple[Indices, Indices]:
-        """Every relation as two arrays, parents and children; parents keep their order."""
+        """All relations as two arrays, parents and children, in the order of `relations`."""
         children, parents = self.parents_of.of_many(np.arange(len(self)))
         return parents, children
 
     @property
     def relation_count(self) -> int:
-        """How many relations there are."""
+        """The number of relations."""
         return len(self.parents_of.targets)
 
     @cached_property
     def roots(self) -> tuple[str, ...]:
-        """The ids of the concepts without a parent."""
+        """The ids of the concepts without parents."""
         return self._ids(np.flatnonzero(self.parents_of.degrees == 0))
 
     @cached_property
     def leaves(self) -> tuple[str, ...]:
-        """The ids of the concepts without a child."""
+        """The ids of the concepts without children."""
         return self._ids(np.flatnonzero(self.children_of.degrees == 0))
 
     @property
     def depth(self) -> int:
-        """How many concepts the longest chain from a root downwards holds."""
+        """The number of concepts on the longest path from a root to a leaf."""
         return int(self.levels.max()) + 1 if len(self) else 0
 
     @property
     def topological_order(self) -> Indices:
-        """Indices ordered so that every parent comes before its children."""
+        """All indices, ordered so that every parent comes before its children."""
         return np.argsort(self.levels, kind="stable")
 
     def without(self, ids: Iterable[str]) -> Taxonomy:
-        """The same taxonomy with some concepts, and all their relations, taken out."""
+        """The taxonomy without some concepts and without their relations."""
         kept = np.ones(len(self), dtype=np.bool_)
         kept[[self.index(id) for id in ids]] = False
         old = np.flatnonzero(kept)
         new = np.cumsum(kept) - 1
         parents, children = self.relation_indices
-        whole = kept[parents] & kept[children]
+        both = kept[parents] & kept[children]
         return Taxonomy.from_columns(
             self._ids(old),
             [self.labels[i] for i in old],
-            new[parents[whole]],
-            new[children[whole]],
+            new[parents[both]],
+            new[children[both]],
             {int(new[i]): names for i, names in self.synonyms.items() if kept[i]},
             {int(new[i]): text for i, text in self.definitions.items() if kept[i]},
             [int(new[i]) for i in self.deprecated if kept[i]],
@@ -286,20 +265,22 @@ class Taxonomy:
 
     @cached_property
     def active(self) -> Taxonomy:
-        """The same taxonomy without its deprecated concepts."""
+        """The taxonomy without its deprecated concepts."""
         return self.without([self.ids[i] for i in self.deprecated]) if self.deprecated else self
 
     def expanded(self, additions: Additions) -> Taxonomy:
-        """A larger taxonomy with everything of this one and the additions.
+        """The taxonomy with the additions.
 
-        Where a child moves, its new parent takes the place of the old one.
+        The new parent of a moved child takes the position of the old one.
         """
-        moved = {(shift.old_parent, shift.child): shift.new_parent for shift in additions.moves}
+        moved = {(move.old_parent, move.child): move.new_parent for move in additions.moves}
         placed = set(additions.relations)
-        for child, left, joined in additions.moves:
-            if left not in self.parents(child) or (left, joined) not in placed:
-                place = f"{joined!r} does not come between {left!r} and {child!r}"
-                raise TaxonomyError(f"{place}; put it under the one, and the other is under it")
+        for child, old_parent, new_parent in additions.moves:
+            if old_parent not in self.parents(child) or (old_parent, new_parent) not in placed:
+                raise TaxonomyError(
+                    f"cannot move {child!r} from {old_parent!r} to {new_parent!r}; the new "
+                    "concept must be a child of the old parent, and the moved one must be too"
+                )
         names = additions.names
         for id in names:
             self.index(id)

@@ -655,5 +655,7 @@ def test_a_worker_that_is_killed_ends_the_command(topics: Path, doing: str) -> N
         os.kill(workers[0], signal.SIGKILL)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert said.startswith("taxoexpan: a process that reads the corpus has ended; there may be")
+    assert said.startswith(
+        "taxoexpan: a process that reads the corpus ended unexpectedly; if memory"
+    )
     assert len(said.splitlines()) == 1

@@ -17,7 +17,7 @@ from taxoexpan.experiments.semeval.semeval_task import (
     read_key,
     score_key,
 )
-from taxoexpan.formats.wordnet.wordnet_format import PARTS
+from taxoexpan.formats.wordnet.synset_reader import PARTS_OF_SPEECH
 
 WORDNET = Path("/usr/share/wordnet")
 TASK = Path(__file__).parents[4] / "shared" / "data" / "semeval-2016-task14"
@@ -118,7 +118,7 @@ def test_the_organisers_baselines_have_the_known_scores() -> None:
     assert [score.recall for score in scores] == [1, 1]
     halves = [[len(read_half(TASK, half, w).concepts) for w in wordnets] for half in FILES]
     assert halves == [[349, 51], [516, 83]]
-    assert set(PARTS) == {wordnet.pos for wordnet in wordnets}
+    assert set(PARTS_OF_SPEECH) == {wordnet.pos for wordnet in wordnets}
 
 
 def test_a_half_without_concepts_is_refused(tmp_path: Path) -> None:

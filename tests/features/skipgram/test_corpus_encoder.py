@@ -29,37 +29,37 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def corpus(pantry: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Texts in which every food is named beside the kind that it is of."""
-    taxonomy, dice, lines = Taxonomy.read(pantry), random.Random(0), []
+    """Texts that mention every food together with its parent."""
+    taxonomy, rng, lines = Taxonomy.read(pantry), random.Random(0), []
     for id in taxonomy:
-        kinds = [taxonomy.concept(parent).label for parent in taxonomy.parents(id)] or ["food"]
+        parents = [taxonomy.concept(parent).label for parent in taxonomy.parents(id)] or ["food"]
         for _ in range(6):
-            beside = dice.sample(["eat", "fresh", "cheap", "market", "kitchen"], 3)
-            lines.append(f"{taxonomy.concept(id).label} {beside[0]} {kinds[0]} {' '.join(beside)}")
+            words = rng.sample(["eat", "fresh", "cheap", "market", "kitchen"], 3)
+            lines.append(f"{taxonomy.concept(id).label} {words[0]} {parents[0]} {' '.join(words)}")
     lines += [f"Moon Broth and moon {word} milk" for word in ("eat", "fresh", "market")] * 5
     path = tmp_path_factory.mktemp("texts") / "texts.txt"
     path.write_text("\n".join(lines), encoding="utf-8")
     return path
 
 
-def test_a_name_is_what_the_corpus_says_of_it(corpus: Path, pantry: Path) -> None:
+def test_names_are_learned_from_the_corpus(corpus: Path, pantry: Path) -> None:
     encoder = make_encoder(f"skipgram:{corpus}")
     encoder.learn([*Taxonomy.read(pantry).labels, "moon broth"])
     assert encoder.dimension == 250
-    broth, moon, unsaid = encoder.encode(["moon broth", "moon", "quasar"])
+    broth, moon, unmentioned = encoder.encode(["moon broth", "moon", "quasar"])
     assert 0.1 < broth @ moon < 0.999
-    assert unsaid.any(), "what the corpus does not say comes from static vectors"
-    np.testing.assert_allclose(np.linalg.norm([broth, moon, unsaid], axis=1), 1, rtol=1e-5)
+    assert unmentioned.any(), "names that the corpus lacks come from static vectors"
+    np.testing.assert_allclose(np.linalg.norm([broth, moon, unmentioned], axis=1), 1, rtol=1e-5)
 
 
-def test_a_name_that_is_not_expected_is_the_mean_of_its_words(corpus: Path, pantry: Path) -> None:
+def test_a_name_that_was_not_learned_is_the_mean_of_its_words(corpus: Path, pantry: Path) -> None:
     encoder = CorpusEncoder(corpus)
     encoder.learn(Taxonomy.read(pantry).labels)
     both, moon, broth = encoder.encode(["moon broth", "moon", "broth"])
     assert np.allclose(both, (moon + broth) / np.linalg.norm(moon + broth), atol=1e-6)
 
 
-def test_nothing_is_learned_twice(
+def test_trained_vectors_are_reused_unless_they_are_damaged(
     corpus: Path, pantry: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second, other = (CorpusEncoder(corpus) for _ in range(3))
@@ -78,17 +78,17 @@ def test_nothing_is_learned_twice(
     assert other.fingerprint() == first.fingerprint()
 
 
-def test_a_cache_that_cannot_be_written_is_told_and_does_no_harm(
+def test_a_cache_that_cannot_be_written_is_only_a_warning(
     corpus: Path, pantry: Path, cache: Path
 ) -> None:
     cache.write_text("a file in its place", encoding="utf-8")
     encoder = CorpusEncoder(corpus)
-    with pytest.warns(UserWarning, match="is not kept for another time"):
+    with pytest.warns(UserWarning, match="the trained vectors are not cached"):
         encoder.learn(Taxonomy.read(pantry).labels)
     assert encoder.encode(["milk"]).any()
 
 
-def test_a_model_keeps_what_it_learned_and_needs_no_corpus(
+def test_a_saved_model_needs_no_corpus(
     corpus: Path, pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     texts = tmp_path / "texts.txt"
@@ -103,7 +103,7 @@ def test_a_model_keeps_what_it_learned_and_needs_no_corpus(
     loaded = TaxoExpan.load(model)
     names = ["moon broth", "moon", "broth"]
     whole, moon, broth = loaded.encoder.encode(names)[:, 256:]
-    assert not np.allclose(whole, moon + broth, atol=0.1), "an expected name was learned whole"
+    assert not np.allclose(whole, moon + broth, atol=0.1), "an expected name is learned as one word"
     assert main(["suggest", str(model), str(new)]) == 0
     assert "moon broth" in capsys.readouterr().out
     (model / "features" / "1" / "vectors.safetensors").write_bytes(b"nonsense")
@@ -124,18 +124,18 @@ def test_the_same_corpus_gives_the_same_model(
     assert scores[0] == scores[1]
 
 
-def test_what_cannot_be_read_is_refused_before_any_work(tmp_path: Path) -> None:
+def test_an_unreadable_corpus_is_refused_before_any_work(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="there is no such file"):
         make_encoder(f"skipgram:{tmp_path / 'none.txt'}")
     (tmp_path / "a.txt").write_text("a text\n", encoding="utf-8")
     encoder = make_encoder(f"skipgram:{tmp_path / 'a.txt'}")
-    with pytest.raises(ModelError, match="learned nothing yet"):
+    with pytest.raises(ModelError, match="is not trained yet"):
         encoder.encode(["a"])
 
 
-def test_a_corpus_about_other_things_is_refused(tmp_path: Path, pantry: Path) -> None:
+def test_a_corpus_about_another_subject_is_refused(tmp_path: Path, pantry: Path) -> None:
     path = tmp_path / "other.txt"
     path.write_text("milk is what stars are made of\n" * 9, encoding="utf-8")
     encoder = CorpusEncoder(path)
-    with pytest.raises(ModelError, match="give one that is about them"):
+    with pytest.raises(ModelError, match="use a corpus about the subject"):
         encoder.learn(Taxonomy.read(pantry).labels)

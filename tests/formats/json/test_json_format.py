@@ -15,7 +15,7 @@ from strategies import Growth, growths, names, quickly, taxonomies
 
 from taxoexpan.errors import FileCycleError, FormatError
 from taxoexpan.formats.json import json_format
-from taxoexpan.formats.json.schema import NAMES
+from taxoexpan.formats.json.schema import KEYS
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
@@ -39,14 +39,14 @@ def refusal(text: str) -> str:
 
 
 def extended(text: str, additions: Additions) -> str:
-    """The expanded file, which has every old character in its order."""
+    """Return the expanded file."""
     old = source(text)
     (insertions,) = json_format.extend(old, read(text).expanded(additions), additions).values()
     return old.apply(insertions).decode("utf-8")
 
 
-def grown(text: str, additions: Additions) -> str:
-    """The expanded file, read back in full where it has a place for ids."""
+def expanded_text(text: str, additions: Additions) -> str:
+    """Return the expanded file, after reading it back (in full if the file has ids)."""
     new, expanded = extended(text, additions), read(text).expanded(additions)
     taxonomy = read(new)
     if "ids" in json_format.supported_fields(source(text)):
@@ -86,12 +86,12 @@ def expansion_refusal(text: str, additions: Additions) -> str:
         '{"id": "a", "label": "apple", "narrower": []}]',
     ],
 )
-def test_every_shape_is_read(text: str) -> None:
+def test_every_schema_is_read(text: str) -> None:
     assert json_format.can_read(source(text, "food"))
     assert read(text) == FRUIT
 
 
-def test_every_key_has_its_meaning() -> None:
+def test_all_accepted_keys_are_read() -> None:
     text = """[{"id": 1, "label": " fruit ", "description": "sweet", "aliases": "obst"},
         {"id": 2, "label": "apple", "parent_id": 1, "altLabels": ["pomme", "", "malus"],
          "definition": null, "deprecated": true}]"""
@@ -112,12 +112,12 @@ def test_without_ids_parents_are_named_by_label() -> None:
     )
 
 
-def test_where_others_have_ids_one_without_is_known_by_its_label() -> None:
+def test_an_object_without_an_id_uses_its_label_if_others_have_ids() -> None:
     taxonomy = read('{"name": "food", "children": [{"id": 7, "name": "fruit"}, {"name": "bread"}]}')
     assert taxonomy.ids == ("food", "7", "bread")
 
 
-def test_an_id_met_again_is_the_same_concept() -> None:
+def test_objects_with_the_same_id_are_one_concept() -> None:
     text = """[{"id": "f", "label": "fruit", "children": [{"id": "a", "label": "apple",
                  "children": [{"id": "g", "label": "gala"}]}]},
                {"id": "r", "label": "red", "children": [{"id": "a"}, {"id": "g", "label": "gala"}]}]
@@ -130,27 +130,25 @@ def test_an_id_met_again_is_the_same_concept() -> None:
     )
 
 
-def test_a_subtree_that_is_copied_is_no_matter() -> None:
+def test_a_subtree_may_be_repeated() -> None:
     apple = '{"id": "a", "label": "apple", "children": [{"id": "g", "label": "gala"}]}'
     document = json_format.read(source(f'[{{"id": "f", "children": [{apple}]}}, {apple}]'))
-    assert [note.message for note in document.notes] == [
-        "'f' has no label anywhere; the id is taken for it"
-    ]
+    assert [note.message for note in document.notes] == ["'f' has no label; its id is used instead"]
     assert document.taxonomy.parents("g") == ("a",)
 
 
-def test_where_nothing_has_a_label_ids_are_labels() -> None:
+def test_ids_are_labels_if_no_object_has_a_label() -> None:
     document = json_format.read(source('{"id": "f", "children": [{"id": "a"}]}'))
     assert (document.taxonomy.labels, document.notes) == (("f", "a"), ())
 
 
-def test_a_reference_that_nothing_describes_is_noted_with_its_line() -> None:
+def test_a_concept_without_a_label_is_noted_with_its_line() -> None:
     text = '{"id": "f", "label": "fruit", "children": [\n{"id": "a"}]}'
     (note,) = json_format.read(source(text)).notes
     assert (note.line, note.id) == (2, "a")
 
 
-def test_relations_told_from_both_ends_are_told_once() -> None:
+def test_a_relation_named_by_both_concepts_is_read_once() -> None:
     text = '[{"id": "f", "narrower": ["a"]}, {"id": "a", "broader": ["f"], "narrower": []}]'
     document = json_format.read(source(text))
     assert (list(document.taxonomy.relations), document.notes) == ([("f", "a")], ())
@@ -163,12 +161,12 @@ def test_relations_told_from_both_ends_are_told_once() -> None:
         '{"nodes": [{"id": "f"}, {"id": "a"}], "edges": [["f", "a"],\n["f", "a"]]}',
     ],
 )
-def test_a_relation_given_twice_is_noted(text: str) -> None:
+def test_a_repeated_relation_is_noted(text: str) -> None:
     (note,) = json_format.read(source(text)).notes
     assert (note.line, note.message) == (2, "'a' under 'f' is given more than once")
 
 
-def test_what_a_taxonomy_does_not_hold_is_counted() -> None:
+def test_unknown_keys_are_counted() -> None:
     document = json_format.read(
         source('[{"id": 1, "level": 0}, {"id": 2, "level": 1, "source": ""}]')
     )
@@ -180,16 +178,16 @@ def test_deep_nesting_is_read_and_written(depth: int) -> None:
     inner = "".join(f'{{"id": {n}, "name": "n{n}", "children": [' for n in range(depth))
     text = inner + "]}" * depth
     assert read(text).depth == depth
-    assert f'"children": [{{"id": {depth}, ' in grown(
+    assert f'"children": [{{"id": {depth}, ' in expanded_text(
         text, under(str(depth - 1), concept=Concept(str(depth), "kiwi"))
     )
 
 
-def test_paths_that_would_fill_the_memory_are_refused() -> None:
+def test_paths_that_need_too_much_memory_are_refused() -> None:
     leaves = ",".join(f'{{"name": "{n}"}}' for n in range(5000))
     text = f'{{"name": "{"x" * 5000}", "children": [{leaves}]}}'
     assert refusal(text) == (
-        ": the paths that stand for ids here fill the memory; give the concepts ids"
+        ": the paths that serve as ids would need too much memory; give the concepts ids"
     )
 
 
@@ -197,10 +195,10 @@ def test_paths_that_would_fill_the_memory_are_refused() -> None:
     ("text", "message"),
     [
         ("[]", ": no concept in the file; it needs at least one"),
-        ('"fruit"', ", line 1: text is no taxonomy; write an object or a list of objects"),
+        ('"fruit"', ", line 1: text is not a taxonomy; write an object or a list of objects"),
         (
             '\n{"type": "FeatureCollection"}',
-            ', line 2: no concepts found; give them as {"concepts": […]}, as {"nodes": […], '
+            ', line 2: no concepts found; write them as {"concepts": […]}, as {"nodes": […], '
             '"edges": […]}, or as nested objects with "label" and "children"',
         ),
         (
@@ -209,7 +207,7 @@ def test_paths_that_would_fill_the_memory_are_refused() -> None:
         ),
         (
             '[{"id": 1},\n{"colour": "red"}]',
-            ", line 2: neither an id nor a label; name the concept, or remove it",
+            ", line 2: this object has neither an id nor a label; add one, or remove the object",
         ),
         ('[{\n"label": ["a"]}]', ", line 2: 'label' is a list; write text in quotes"),
         ('[{\n"label": 7}]', ", line 2: 'label' is a number; write text in quotes"),
@@ -227,11 +225,11 @@ def test_paths_that_would_fill_the_memory_are_refused() -> None:
         ('{"nodes": [],\n"edges": {}}', ", line 2: 'edges' is an object; write a list in […]"),
         (
             '{"nodes": [{"id": 1}], "edges": [\n{"parent": 1}]}',
-            ', line 2: an edge has two ids; write {"parent": …, "child": …} or [parent, child]',
+            ', line 2: an edge needs two ids; write {"parent": …, "child": …} or [parent, child]',
         ),
         (
             '{"nodes": [{"id": 1}], "edges": [\n[1, ""]]}',
-            ', line 2: an edge has two ids; write {"parent": …, "child": …} or [parent, child]',
+            ', line 2: an edge needs two ids; write {"parent": …, "child": …} or [parent, child]',
         ),
         (
             '{"nodes": [{"id": 1}], "edges": [\n[1, 2]]}',
@@ -260,8 +258,8 @@ def test_paths_that_would_fill_the_memory_are_refused() -> None:
         ),
         (
             '[{"id": 1, "label": "a"},\n{"id": 1, "label": "b"}]',
-            ", line 2: the label of '1': 'b' here, and 'a' before; "
-            "an id names one concept, so make them alike or rename one",
+            ", line 2: two values for the label of '1': 'a' and 'b'; "
+            "make them equal, or give one of the concepts another id",
         ),
         (
             '[{"name": "a", "children": [{"name": "b"},\n{"name": "b"}]}]',
@@ -272,13 +270,20 @@ def test_paths_that_would_fill_the_memory_are_refused() -> None:
             '[{"id": 1,\n"children": [{"id": 1}]}]',
             ", line 2: '1' is given as its own parent; remove the relation or correct it",
         ),
-        ('[{"id": 1,\n"id": 2}]', ", line 2: the key 'id' is already on line 1; remove one"),
-        ('[{"id": 1}', ", line 1: not JSON: the end where ',' or ']' was expected; correct it"),
+        (
+            '[{"id": 1,\n"id": 2}]',
+            ", line 2: the key 'id' is already on line 1; remove one of them",
+        ),
+        (
+            '[{"id": 1}',
+            ", line 1: not valid JSON: expected ',' or ']', but found the end of the file; "
+            "correct the syntax",
+        ),
         ('[{"id": "\\ud800"}]', ": '\\ud800' holds a character that is none; take it out"),
         ('[{"id": "\\u0000"}]', ": '\\x00' holds a character that is none; take it out"),
     ],
 )
-def test_a_bad_file_is_refused_with_the_line(text: str, message: str) -> None:
+def test_an_invalid_file_is_refused_with_the_line(text: str, message: str) -> None:
     assert refusal(text) == message
 
 
@@ -303,7 +308,7 @@ def test_a_cycle_is_refused_with_its_lines() -> None:
         ('"fruit"', "food.json"),
     ],
 )
-def test_what_is_not_ours_is_left_alone(text: str, name: str) -> None:
+def test_other_formats_are_not_recognized(text: str, name: str) -> None:
     assert not json_format.can_read(source(text, name))
 
 
@@ -317,11 +322,11 @@ def test_what_is_not_ours_is_left_alone(text: str, name: str) -> None:
         (" [ ] ", "food"),
     ],
 )
-def test_what_looks_like_json_is_ours(text: str, name: str) -> None:
+def test_json_is_recognized(text: str, name: str) -> None:
     assert json_format.can_read(source(text, name))
 
 
-# Growing
+# Extending
 
 BERRY = Concept("b", "berry")
 CHAIN = Additions([KIWI, BERRY], [("f", "b"), ("b", "kiwi")])
@@ -388,11 +393,11 @@ CHAIN = Additions([KIWI, BERRY], [("f", "b"), ("b", "kiwi")])
     ],
 )
 def test_new_objects_follow_the_pattern_of_the_file(text: str, expected: str) -> None:
-    assert grown(text, CHAIN) == expected
+    assert expanded_text(text, CHAIN) == expected
 
 
-def test_everything_that_is_known_is_told() -> None:
-    assert grown('[{"id": "f"}]', under("f", concept=RICH)) == (
+def test_everything_that_is_known_is_texts() -> None:
+    assert expanded_text('[{"id": "f"}]', under("f", concept=RICH)) == (
         '[{"id": "f"}, {"id": "k", "label": "kiwi", "parents": ["f"], '
         '"synonyms": ["actinidia", "kiwifruit"], "definition": "green,\\nand hairy", '
         '"deprecated": true}]'
@@ -401,7 +406,7 @@ def test_everything_that_is_known_is_told() -> None:
 
 def test_a_second_parent_gets_a_short_object() -> None:
     text = '[{"id": "f", "label": "fruit", "children": []}, {"id": "g", "label": "green"}]'
-    assert grown(text, under("f", "g", concept=RICH)) == (
+    assert expanded_text(text, under("f", "g", concept=RICH)) == (
         '[{"id": "f", "label": "fruit", "children": [{"id": "k", "label": "kiwi", '
         '"synonyms": ["actinidia", "kiwifruit"], "definition": "green,\\nand hairy", '
         '"deprecated": true}]}, '
@@ -413,40 +418,40 @@ def test_every_copy_of_a_parent_that_lists_children_gets_the_new_one() -> None:
     apple = '{"id": "a", "children": [{"id": "g"}]}'
     others = '{"id": "r", "children": [{"id": "a"}]}, {"id": "f", "children": [' + apple + "]}"
     text = f"[{others}, {apple}]"
-    assert grown(text, under("a")).count('{"id": "kiwi", "label": "kiwi"}') == 2
+    assert expanded_text(text, under("a")).count('{"id": "kiwi", "label": "kiwi"}') == 2
 
 
 def test_the_order_of_new_concepts_is_no_matter() -> None:
     additions = Additions([KIWI, BERRY], [("b", "kiwi"), ("f", "kiwi"), ("f", "b")])
-    assert grown('{"id": "f", "children": []}', additions) == (
+    assert expanded_text('{"id": "f", "children": []}', additions) == (
         '{"id": "f", "children": [{"id": "kiwi", "label": "kiwi"}, {"id": "b", "children": '
         '[{"id": "kiwi", "children": [], "label": "kiwi"}], "label": "berry"}]}'
     )
 
 
 @pytest.mark.parametrize("text", ['[{"id": 1}]', '{"id": 1, "parent": null}'])
-def test_whole_numbers_stay_whole_numbers(text: str) -> None:
-    assert '"id": 2,' in grown(text, under("1", concept=Concept("2", "kiwi")))
+def test_integer_ids_stay_integers(text: str) -> None:
+    assert '"id": 2,' in expanded_text(text, under("1", concept=Concept("2", "kiwi")))
     assert expansion_refusal(text, under("1")) == (
-        ": ids are whole numbers here, and 'kiwi' is none; give 'kiwi' another id"
+        ": the ids of this file are integers, but 'kiwi' is not; give 'kiwi' another id"
     )
 
 
-def test_a_file_of_ascii_stays_one() -> None:
+def test_an_ascii_file_stays_ascii() -> None:
     pear = Concept("p", "pêche 🍑")
-    assert grown('[{"id": "f"}]', under("f", concept=pear)).isascii()
-    assert "pêche 🍑" in grown('[{"id": "é"}]', under("é", concept=pear))
+    assert expanded_text('[{"id": "f"}]', under("f", concept=pear)).isascii()
+    assert "pêche 🍑" in expanded_text('[{"id": "é"}]', under("é", concept=pear))
 
 
-def test_without_ids_new_concepts_have_none() -> None:
+def test_new_concepts_have_no_ids_in_a_file_without_ids() -> None:
     text = '{"name": "fruit", "children": [{"name": "apple"}]}'
-    new = grown(text, under("fruit > apple", concept=RICH))
+    new = expanded_text(text, under("fruit > apple", concept=RICH))
     assert read(new).ids == ("fruit", "fruit > apple", "fruit > apple > kiwi")
     assert json_format.supported_fields(source(text)) == {"labels", "synonyms", "definitions"}
 
 
-def test_nothing_new_changes_nothing() -> None:
-    assert grown('[{"id": "f"}]', Additions([], [])) == '[{"id": "f"}]'
+def test_empty_additions_change_nothing() -> None:
+    assert expanded_text('[{"id": "f"}]', Additions([], [])) == '[{"id": "f"}]'
 
 
 @pytest.mark.parametrize(
@@ -455,17 +460,17 @@ def test_nothing_new_changes_nothing() -> None:
         (
             '{"id": "f", "children": []}',
             Additions([KIWI], []),
-            ": the file has room for one root only; choose a parent for 'kiwi'",
+            ": the file can hold only one root; choose a parent for 'kiwi'",
         ),
         (
             '[{"name": "f", "children": []}, {"name": "g"}]',
             under("f", "g"),
-            ": without ids a concept has one parent, and 'kiwi' was given several; choose one",
+            ": a concept without an id has one parent, but 'kiwi' was given several; choose one",
         ),
         (
             '{"name": "f", "children": [{"name": "kiwi"}]}',
             under("f", concept=Concept("1", "kiwi")),
-            ": the path 'f > kiwi' would be there twice; rename the term",
+            ": the path 'f > kiwi' would occur twice; rename the new concept",
         ),
         (
             '[{"name": "f", "parent": null}]',
@@ -476,21 +481,23 @@ def test_nothing_new_changes_nothing() -> None:
         (
             '[{"id": "f", "parent": null}, {"id": "g", "parent": "f"}]',
             under("f", "g"),
-            ": 'parent' holds one parent here, and 'kiwi' was given 2; choose one",
+            ": 'parent' holds one parent, but 'kiwi' was given 2; choose one",
         ),
         (
             '[{"id": "g", "children": []},\n{"id": "f", "children": null}]',
             under("f"),
-            ", line 2: the children of 'f' are null; write [] in its place",
+            ", line 2: the children of 'f' are null; write [] instead",
         ),
         (
             '[{"id": "f"}]',
             under("f", concept=Concept("k", "kiwi", (" a",))),
-            ": the new concept 'kiwi' has ' a'; take the outer spaces out",
+            ": the new concept 'kiwi' has the text ' a'; remove the outer spaces",
         ),
     ],
 )
-def test_what_would_not_read_back_is_refused(text: str, additions: Additions, message: str) -> None:
+def test_additions_that_would_not_read_back_are_refused(
+    text: str, additions: Additions, message: str
+) -> None:
     assert expansion_refusal(text, additions) == message
 
 
@@ -499,12 +506,12 @@ def test_what_would_not_read_back_is_refused(text: str, additions: Additions, me
 
 def described(taxonomy: Taxonomy, id: str) -> dict[str, Any]:
     concept = taxonomy.concept(id)
-    told = {"synonyms": concept.synonyms, "description": concept.definition}
-    return {"id": id, "level": 1, "name": concept.label} | {k: v for k, v in told.items() if v}
+    texts = {"synonyms": concept.synonyms, "description": concept.definition}
+    return {"id": id, "level": 1, "name": concept.label} | {k: v for k, v in texts.items() if v}
 
 
 def nested(taxonomy: Taxonomy) -> Any:
-    """Every concept in full at its first parent, and by its id elsewhere."""
+    """Nest every concept in full in its first parent, and as an id in other parents."""
     objects = {id: described(taxonomy, id) for id in taxonomy}
     for parent, child in taxonomy.relations:
         first = taxonomy.parents(child)[0] == parent
@@ -532,12 +539,12 @@ def listing(taxonomy: Taxonomy) -> Any:
     return [described(taxonomy, id) | {"children": taxonomy.children(id)} for id in taxonomy]
 
 
-SHAPES = [nested, flat, graph, pairs, listing]
+SCHEMAS = [nested, flat, graph, pairs, listing]
 
 
 @st.composite
-def settings_of_text(draw: st.DrawFn) -> Callable[[Any], str]:
-    """A way to set JSON as text."""
+def json_styles(draw: st.DrawFn) -> Callable[[Any], str]:
+    """Return a function that formats JSON in some style."""
     indent = draw(st.sampled_from([None, 0, 2, "\t"]))
     separators = draw(st.sampled_from([(",", ":"), (", ", ": "), (" , ", " : ")]))
     ascii_only, newline = draw(st.booleans()), draw(st.sampled_from(["\n", "\r\n"]))
@@ -550,33 +557,33 @@ def settings_of_text(draw: st.DrawFn) -> Callable[[Any], str]:
     return dumps
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@given(growths(ids=names(breaks=True), labels=names(breaks=True), details=True), settings_of_text())
+@pytest.mark.parametrize("schema", SCHEMAS)
+@given(growths(ids=names(breaks=True), labels=names(breaks=True), details=True), json_styles())
 @quickly
-def test_a_grown_file_reads_back_in_full(
-    shape: Callable[[Taxonomy], Any], growth: Growth, dumps: Callable[[Any], str]
+def test_an_extended_file_reads_back_in_full(
+    schema: Callable[[Taxonomy], Any], growth: Growth, dumps: Callable[[Any], str]
 ) -> None:
-    text = dumps(shape(growth.old))
+    text = dumps(schema(growth.old))
     assert read(text) == growth.old
-    assert grown(text, growth.additions).isascii() or not text.isascii()
+    assert expanded_text(text, growth.additions).isascii() or not text.isascii()
 
 
-@given(growths(ids=names(without=">"), most_parents=1, details=True), settings_of_text())
+@given(growths(ids=names(without=">"), most_parents=1, details=True), json_styles())
 @quickly
-def test_a_grown_file_without_ids_reads_back_by_paths(
+def test_an_extended_file_without_ids_reads_back_by_paths(
     growth: Growth, dumps: Callable[[Any], str]
 ) -> None:
-    def told(taxonomy: Taxonomy) -> dict[tuple[str, ...], tuple[tuple[str, ...], str]]:
+    def texts(taxonomy: Taxonomy) -> dict[tuple[str, ...], tuple[tuple[str, ...], str]]:
         return {taxonomy.path(c.id): (c.synonyms, c.definition) for c in taxonomy.concepts}
 
     text = dumps(_without_ids(nested(growth.old)))
     old = read(text)
-    assert told(old) == told(growth.old)
+    assert texts(old) == texts(growth.old)
     ids = dict(zip(old.labels, old.ids, strict=True))
     relations = [(ids.get(parent, parent), child) for parent, child in growth.additions.relations]
     additions = Additions(growth.additions.concepts, relations)
-    new = grown(text, additions)
-    assert told(read(new)) == told(growth.old.expanded(growth.additions))
+    new = expanded_text(text, additions)
+    assert texts(read(new)) == texts(growth.old.expanded(growth.additions))
 
 
 def _without_ids(value: Any) -> Any:
@@ -597,7 +604,7 @@ def test_a_copy_reads_back_in_full(taxonomy: Taxonomy, name: str) -> None:
     assert read(text).ids == taxonomy.ids
 
 
-def test_a_copy_has_a_concept_a_line() -> None:
+def test_a_copy_has_one_concept_per_line() -> None:
     taxonomy = Taxonomy([Concept("f", "früit"), RICH], [("f", "k")])
     assert json_format.write(taxonomy, Target(Path("food.json"))).files == {
         Path("food.json"): (
@@ -609,9 +616,9 @@ def test_a_copy_has_a_concept_a_line() -> None:
     }
 
 
-def test_a_copy_grows_a_line_a_concept() -> None:
+def test_extending_a_copy_adds_one_line_per_concept() -> None:
     text = json_format.write(FRUIT, Target(Path("food.json"))).files[Path("food.json")]
-    old, new = text.splitlines(), grown(text, under("f")).splitlines()
+    old, new = text.splitlines(), expanded_text(text, under("f")).splitlines()
     assert new == [
         *old[:3],
         old[3] + ",",
@@ -620,7 +627,7 @@ def test_a_copy_grows_a_line_a_concept() -> None:
     ]
 
 
-KEYS = st.sampled_from(sorted({key for keys in NAMES.values() for key in keys} | {"else"}))
+KEYS = st.sampled_from(sorted({key for keys in KEYS.values() for key in keys} | {"else"}))
 IDS = st.sampled_from([None, True, 0, 1, 2, 1.5, "a", "b", " a ", "", "1", "a > b"])
 ODD = st.recursive(
     IDS | st.lists(IDS, max_size=2),
@@ -631,7 +638,7 @@ ODD = st.recursive(
 
 @given(st.lists(st.dictionaries(KEYS, ODD, min_size=1, max_size=5), min_size=1, max_size=3))
 @quickly
-def test_objects_of_any_kind_are_read_or_refused(entries: list[Any]) -> None:
+def test_random_objects_are_read_or_refused(entries: list[Any]) -> None:
     for value in (entries, entries[0], {"nodes": entries, "edges": [["a", "b"]]}):
         text = json.dumps(value)
         json_format.can_read(source(text))
@@ -639,37 +646,39 @@ def test_objects_of_any_kind_are_read_or_refused(entries: list[Any]) -> None:
             read(text)
 
 
-def mangled(text: str, chance: random.Random) -> str:
-    """A text with some slices taken out, doubled, moved or replaced."""
-    for _ in range(chance.randint(1, 3)):
-        start = chance.randrange(len(text) + 1)
-        end = min(len(text), start + chance.choice([0, 1, 1, 2, 5, 20]))
-        other = chance.randrange(len(text) + 1)
-        piece = chance.choice(
+def corrupted(text: str, rng: random.Random) -> str:
+    """Return a text with some slices removed, repeated, moved or replaced."""
+    for _ in range(rng.randint(1, 3)):
+        start = rng.randrange(len(text) + 1)
+        end = min(len(text), start + rng.choice([0, 1, 1, 2, 5, 20]))
+        other = rng.randrange(len(text) + 1)
+        piece = rng.choice(
             [
                 "",
                 text[start:end] * 2,
                 text[other : other + 9],
-                chance.choice('{}[],:"\\ \n\t0-e.'),
-                chance.choice(["null", "[]", "{}", "1", '"id"', '"children"', '"\\u0000"', "NaN"]),
+                rng.choice('{}[],:"\\ \n\t0-e.'),
+                rng.choice(["null", "[]", "{}", "1", '"id"', '"children"', '"\\u0000"', "NaN"]),
             ]
         )
         text = text[:start] + piece + text[end:]
     return text
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_a_mangled_file_is_read_and_grown_or_refused(shape: Callable[[Taxonomy], Any]) -> None:
-    chance = random.Random(0)
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_a_corrupted_file_is_read_and_extended_or_refused(
+    schema: Callable[[Taxonomy], Any],
+) -> None:
+    rng = random.Random(0)
     third = Concept("3", "wild apple", ("crab",), "sour")
     taxonomy = Taxonomy([*FRUIT.concepts, third], [*FRUIT.relations, ("f", "3"), ("a", "3")])
-    texts = [json.dumps(shape(taxonomy), indent=indent) for indent in (None, 2)]
+    texts = [json.dumps(schema(taxonomy), indent=indent) for indent in (None, 2)]
     for _ in range(400):
-        text = mangled(chance.choice(texts), chance)
+        text = corrupted(rng.choice(texts), rng)
         json_format.can_read(source(text))
         try:
             additions = under(read(text).ids[0], concept=Concept("kiwi", "kiwi", ("k",)))
             extended(text, additions)
         except FormatError:
             continue
-        grown(text, additions)
+        expanded_text(text, additions)

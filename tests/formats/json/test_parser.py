@@ -33,11 +33,11 @@ def source(text: str) -> TextFile:
 
 
 def expected(text: str) -> Any:
-    """What the standard library reads, without keys that are there twice."""
+    """Return the value that the standard library reads; refuse repeated keys."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) < len(pairs):
-            raise ValueError("twice")
+            raise ValueError("repeated key")
         return dict(pairs)
 
     return json.loads(
@@ -54,13 +54,13 @@ def containers(value: Any) -> Iterator[Object | Array]:
 
 @given(texts)
 @quickly
-def test_the_value_is_that_of_the_standard_library(text: str) -> None:
+def test_values_equal_those_of_the_standard_library(text: str) -> None:
     assert parse(source(text)) == load(source(text)) == expected(text)
 
 
 @given(texts)
 @quickly
-def test_objects_and_lists_know_where_they_stand(text: str) -> None:
+def test_objects_and_lists_know_their_position(text: str) -> None:
     for value in containers(parse(source(text))):
         assert expected(text[value.start : value.end]) == value
         assert line_of(value) == text.count("\n", 0, value.start) + 1
@@ -70,7 +70,7 @@ def test_objects_and_lists_know_where_they_stand(text: str) -> None:
 
 @given(texts, st.data())
 @quickly
-def test_what_is_not_json_is_refused_where_the_standard_library_refuses(
+def test_invalid_json_is_refused_if_the_standard_library_refuses_it(
     text: str, data: st.DataObject
 ) -> None:
     start = data.draw(st.integers(0, len(text)))
@@ -87,23 +87,23 @@ def test_what_is_not_json_is_refused_where_the_standard_library_refuses(
 
 
 @pytest.mark.parametrize("number", ["0", "-0", "12", "1.50", "1e400", "-Infinity", "9" * 5000])
-def test_a_number_is_kept_as_it_is_written(number: str) -> None:
+def test_numbers_are_kept_as_written(number: str) -> None:
     value = load(source(f"[{number}]"))
     assert value == [number]
     assert isinstance(value[0], Number)
 
 
-def test_lines_are_those_of_keys_and_entries() -> None:
+def test_keys_and_entries_have_line_numbers() -> None:
     value = parse(source('{"a": 1,\n"b": [\n2,\n\n3], "\\u0063": {}}'))
     assert [line_in(value, key) for key in "abc"] == [1, 2, 5]
     assert [line_in(value["b"], place) for place in (0, 1)] == [3, 5]
 
 
-def test_what_is_read_without_places_has_no_lines() -> None:
+def test_values_without_positions_have_no_lines() -> None:
     assert (line_of({}), line_in({"a": 1}, "a")) == (0, 0)
 
 
-def test_depth_is_no_matter() -> None:
+def test_depth_is_unlimited() -> None:
     depth = 100_000
     value = load(source("[" * depth + "]" * depth))
     for _ in range(depth - 1):
@@ -114,24 +114,36 @@ def test_depth_is_no_matter() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", 1, "not JSON: the end where a value was expected; correct it"),
-        ("[1,\n]", 2, "not JSON: ']' where a value was expected; correct it"),
-        ("[1\n2]", 2, "not JSON: '2' where ',' or ']' was expected; correct it"),
-        ('{"a": 1]', 1, "not JSON: ']' where ',' or '}' was expected; correct it"),
-        ("{\n'a': 1}", 2, 'not JSON: "\'" where a key in double quotes was expected; correct it'),
-        ('{"a" 1}', 1, "not JSON: '1' where ':' was expected; correct it"),
-        ('{"\\u0061" 1}', 1, "not JSON: '1' where ':' was expected; correct it"),
-        ("[]\n{}", 2, "not JSON: '{' where the end of the file was expected; correct it"),
+        (
+            "",
+            1,
+            "not valid JSON: expected a value, but found the end of the file; correct the syntax",
+        ),
+        ("[1,\n]", 2, "not valid JSON: expected a value, but found ']'; correct the syntax"),
+        ("[1\n2]", 2, "not valid JSON: expected ',' or ']', but found '2'; correct the syntax"),
+        ('{"a": 1]', 1, "not valid JSON: expected ',' or '}', but found ']'; correct the syntax"),
+        (
+            "{\n'a': 1}",
+            2,
+            'not valid JSON: expected a key in double quotes, but found "\'"; correct the syntax',
+        ),
+        ('{"a" 1}', 1, "not valid JSON: expected ':', but found '1'; correct the syntax"),
+        ('{"\\u0061" 1}', 1, "not valid JSON: expected ':', but found '1'; correct the syntax"),
+        (
+            "[]\n{}",
+            2,
+            "not valid JSON: expected the end of the file, but found '{'; correct the syntax",
+        ),
         (
             '["a\n"]',
             1,
-            "not JSON (Invalid control character at); look for a quote that is not closed",
+            "not valid JSON (Invalid control character at); look for a missing closing quote",
         ),
-        ('{"a": 1,\n"a": 2}', 2, "the key 'a' is already on line 1; remove one"),
-        ('[{"a": 1, "\\u0061": 2}]', 1, "the key 'a' is already on line 1; remove one"),
+        ('{"a": 1,\n"a": 2}', 2, "the key 'a' is already on line 1; remove one of them"),
+        ('[{"a": 1, "\\u0061": 2}]', 1, "the key 'a' is already on line 1; remove one of them"),
     ],
 )
-def test_an_error_has_its_line(text: str, line: int, message: str) -> None:
+def test_an_error_names_its_line(text: str, line: int, message: str) -> None:
     with pytest.raises(FormatError) as caught:
         load(source(text))
     assert str(caught.value) == f"food.json, line {line}: {message}"

@@ -501,7 +501,10 @@ def test_rdf_xml_grows_whatever_its_prefixes(tmp_path: Path, root: str, end: str
     ("concept", "message"),
     [
         (Concept("kiwi", "kiwi"), "the id 'kiwi' of 'kiwi' is no IRI"),
-        (Concept("http://food.org/food", "food"), "is used for something else here"),
+        (
+            Concept("http://food.org/food", "food"),
+            "is already used in this file",
+        ),
     ],
 )
 def test_an_id_that_cannot_be_used_is_refused(

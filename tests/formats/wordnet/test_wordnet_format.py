@@ -14,7 +14,7 @@ from strategies import Growth, growths, names, quickly
 from taxoexpan.errors import FileCycleError, FormatError
 from taxoexpan.formats.output import Copy, Target
 from taxoexpan.formats.text_file import ReadOptions, TextFile
-from taxoexpan.formats.wordnet import synset_lines, wordnet_format
+from taxoexpan.formats.wordnet import synset_writer, wordnet_format
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 WHOLE = Path(os.environ.get("TAXOEXPAN_WORDNET", "/usr/share/wordnet"))
@@ -52,8 +52,8 @@ VERB_INDEX = [
 ]
 
 
-def placed(lines: dict[str, str], newline: str = "\n") -> dict[str, str]:
-    """The offset of each line in a file that holds them all."""
+def line_offsets(lines: dict[str, str], newline: str = "\n") -> dict[str, str]:
+    """Return the offset of each line in a file that consists of these lines."""
     blank = dict.fromkeys([*NOUNS, *VERBS, *lines], "0" * 8)
     sizes = [len(f"{'0' * 8} {line}".format(**blank)) + len(newline) for line in lines.values()]
     start = len(LICENCE.replace("\n", newline))
@@ -62,7 +62,11 @@ def placed(lines: dict[str, str], newline: str = "\n") -> dict[str, str]:
 
 
 def put(folder: Path, part: str, lines: dict[str, str], index: list[str], newline: str) -> None:
-    offsets = {**placed(NOUNS, newline), **placed(VERBS, newline), **placed(lines, newline)}
+    offsets = {
+        **line_offsets(NOUNS, newline),
+        **line_offsets(VERBS, newline),
+        **line_offsets(lines, newline),
+    }
     data = "".join(f"{offsets[name]} {line}\n".format(**offsets) for name, line in lines.items())
     entries = "".join(f"{line}\n".format(**offsets) for line in index)
     for kind, text in (("data", data), ("index", entries)):
@@ -71,7 +75,7 @@ def put(folder: Path, part: str, lines: dict[str, str], index: list[str], newlin
 
 
 def small(folder: Path, newline: str = "\n") -> Path:
-    """A WordNet of six nouns and two verbs."""
+    """Write a WordNet of six nouns and two verbs."""
     folder.mkdir(exist_ok=True)
     put(folder, "noun", NOUNS, NOUN_INDEX, newline)
     put(folder, "verb", VERBS, VERB_INDEX, newline)
@@ -95,8 +99,8 @@ def replace(path: Path, old: str, new: str) -> Path:
     return path.parent
 
 
-def grown(folder: Path, additions: Additions) -> Path:
-    """The directory with the additions, each old line checked to be there, in its old order."""
+def extended_directory(folder: Path, additions: Additions) -> Path:
+    """Return the extended directory, after checking that it has every old line, in order."""
     source = TextFile(folder, "")
     expanded = wordnet_format.read(source).taxonomy.expanded(additions)
     insertions = wordnet_format.extend(source, expanded, additions)
@@ -125,7 +129,7 @@ def assert_offsets_are_bytes(content: bytes) -> None:
 
 def expansion_refusal(folder: Path, additions: Additions) -> str:
     with pytest.raises(FormatError) as caught:
-        grown(folder, additions)
+        extended_directory(folder, additions)
     return str(caught.value)
 
 
@@ -134,14 +138,14 @@ def under(*parents: str, concept: Concept) -> Additions:
 
 
 def copied(taxonomy: Taxonomy, folder: Path) -> tuple[Taxonomy, Copy]:
-    """The taxonomy written into a directory and read back, and the copy."""
+    """Write a taxonomy to a directory; return it as read back, and the copy."""
     copy = wordnet_format.write(taxonomy, Target(folder))
     for path, text in copy.files.items():
         path.write_bytes(text.encode())
     return read(folder), copy
 
 
-def test_synsets_are_concepts(tmp_path: Path) -> None:
+def test_synsets_are_read_as_concepts(tmp_path: Path) -> None:
     assert read(small(tmp_path)) == Taxonomy(
         [
             Concept("entity#n#1", "entity", (), "that which is"),
@@ -164,7 +168,7 @@ def test_synsets_are_concepts(tmp_path: Path) -> None:
     )
 
 
-def test_instances_are_below_their_class_when_asked_for(tmp_path: Path) -> None:
+def test_instances_are_children_of_their_class_on_request(tmp_path: Path) -> None:
     small(tmp_path)
     without, with_them = set(read(tmp_path).relations), set(read(tmp_path, True).relations)
     assert with_them - without == {("dog#n#2", "rex#n#1")}
@@ -178,13 +182,13 @@ def test_one_part_of_speech_is_enough(tmp_path: Path, part: str, gone: str) -> N
     assert read(tmp_path) == whole.without([id for id in whole if gone in id])
 
 
-def test_a_data_file_may_be_empty_beside_another(tmp_path: Path) -> None:
+def test_one_of_two_data_files_may_be_empty(tmp_path: Path) -> None:
     small(tmp_path)
     (tmp_path / "data.verb").write_text(LICENCE)
     assert len(read(tmp_path)) == 6
 
 
-def test_line_ends_may_be_windows(tmp_path: Path) -> None:
+def test_windows_line_ends_are_read(tmp_path: Path) -> None:
     assert len(read(small(tmp_path, "\r\n"))) == 8
 
 
@@ -203,12 +207,13 @@ def test_line_ends_may_be_windows(tmp_path: Path) -> None:
         (" 05 n 01 dog 0 003", ""),
     ],
 )
-def test_a_bad_synset_is_refused(tmp_path: Path, old: str, new: str) -> None:
+def test_an_invalid_synset_is_refused(tmp_path: Path, old: str, new: str) -> None:
     data = small(tmp_path) / "data.noun"
     replace(data, old, new)
     line = data.read_text().splitlines()[4]
     assert refusal(tmp_path) == (
-        f"{data}, line 5: not a synset as in wndb(5WN): {line[:60]!r}; mend or remove the line"
+        f"{data}, line 5: not a synset line as in wndb(5WN): {line[:60]!r}; "
+        "correct or remove the line"
     )
 
 
@@ -219,13 +224,13 @@ def test_a_bad_synset_is_refused(tmp_path: Path, old: str, new: str) -> None:
             "data.noun",
             "{frump} 18",
             "{pet} 18",
-            "{data}, line 7: the offset {pet} is there twice; remove one of the lines",
+            "{data}, line 7: the offset {pet} occurs twice; remove one of the lines",
         ),
         (
             "data.noun",
             "@ {animal} n 0000 @",
             "@ 00000000 n 0000 @",
-            "{data}, line 5: a pointer to 00000000, where no synset is; correct or remove it",
+            "{data}, line 5: a pointer to 00000000, but there is no synset; correct or remove it",
         ),
         (
             "data.noun",
@@ -251,13 +256,15 @@ def test_a_bad_synset_is_refused(tmp_path: Path, old: str, new: str) -> None:
             "pet n 1 1",
             "pet n one",
             "{index}, line 9: not an index line as in wndb(5WN): 'pet n one @ 1 0 {pet}  '; "
-            "mend or remove it",
+            "correct or remove the line",
         ),
     ],
 )
-def test_a_bad_file_is_refused(tmp_path: Path, file: str, old: str, new: str, message: str) -> None:
+def test_an_invalid_file_is_refused(
+    tmp_path: Path, file: str, old: str, new: str, message: str
+) -> None:
     data, index = tmp_path / "data.noun", tmp_path / "index.noun"
-    offsets = placed(NOUNS)
+    offsets = line_offsets(NOUNS)
     replace(small(tmp_path) / file, old.format(**offsets), new.format(**offsets))
     assert refusal(tmp_path) == message.format(data=data, index=index, **offsets)
 
@@ -284,11 +291,12 @@ def test_a_directory_without_synsets_is_refused(tmp_path: Path) -> None:
 def test_a_single_file_is_refused(tmp_path: Path) -> None:
     path = small(tmp_path) / "data.noun"
     assert refusal(path) == (
-        f"{path}: WordNet is a directory that holds data.noun or data.verb; give that directory"
+        f"{path}: WordNet is a directory that contains data.noun or data.verb; "
+        "give the path of that directory"
     )
 
 
-def test_a_directory_is_recognised_by_its_data(tmp_path: Path) -> None:
+def test_a_directory_is_recognized_by_its_data_files(tmp_path: Path) -> None:
     assert not wordnet_format.can_read(TextFile(tmp_path, ""))
     assert not wordnet_format.can_read(TextFile(tmp_path / "gone", ""))
     assert wordnet_format.can_read(TextFile(small(tmp_path), ""))
@@ -297,7 +305,7 @@ def test_a_directory_is_recognised_by_its_data(tmp_path: Path) -> None:
     assert wordnet_format.can_read(TextFile(tmp_path, ""))
 
 
-def test_new_synsets_go_to_the_end_and_their_words_into_the_index(tmp_path: Path) -> None:
+def test_new_synsets_are_appended_and_their_words_are_indexed(tmp_path: Path) -> None:
     folder = small(tmp_path / "w")
     additions = Additions(
         [
@@ -307,8 +315,8 @@ def test_new_synsets_go_to_the_end_and_their_words_into_the_index(tmp_path: Path
         ],
         [("fox#n#1", "city_fox#n#1"), ("animal#n#1", "fox#n#1"), ("pet#n#1", "fox#n#1")],
     )
-    new = grown(folder, additions)
-    at = placed(NOUNS)
+    new = extended_directory(folder, additions)
+    at = line_offsets(NOUNS)
     start = (folder / "data.noun").stat().st_size
     zebra, fox = start, start + len("00000000 03 n 01 zebra 0 000 |   \n")
     line = "00000000 05 n 01 fox 0 003 @ 00000000 n 0000 @ 00000000 n 0000 ~ 00000000 n 0000 |   \n"
@@ -332,13 +340,13 @@ def test_new_synsets_go_to_the_end_and_their_words_into_the_index(tmp_path: Path
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("closed", [True, False])
-def test_a_verb_s_child_is_a_verb(tmp_path: Path, newline: str, closed: bool) -> None:
+def test_the_child_of_a_verb_is_a_verb(tmp_path: Path, newline: str, closed: bool) -> None:
     folder = small(tmp_path / "w", newline)
     if not closed:
         for path in folder.iterdir():
             path.write_bytes(path.read_bytes().removesuffix(newline.encode()))
     additions = under("chase#v#1", concept=Concept("stalk#v#1", "stalk", (), "chase quietly"))
-    new = grown(folder, additions)
+    new = extended_directory(folder, additions)
     assert read(new) == read(folder).expanded(additions)
     last = (new / "data.verb").read_bytes().splitlines()[-1].decode()
     assert re.fullmatch(r"\d{8} 38 v 01 stalk 0 001 @ \d{8} v 0000 00 \| chase quietly  ", last)
@@ -354,10 +362,10 @@ def test_two_new_concepts_may_share_a_new_word(tmp_path: Path) -> None:
         ],
         [("animal#n#1", "bat#n#2")],
     )
-    assert read(grown(folder, additions)) == read(folder).expanded(additions)
+    assert read(extended_directory(folder, additions)) == read(folder).expanded(additions)
 
 
-WORDS = "a word is not blank or | alone, and has no underscore or line break; rename it"
+WORDS = "a word must not be blank, '|', or contain underscores or line breaks; rename it"
 
 
 @pytest.mark.parametrize(
@@ -366,73 +374,76 @@ WORDS = "a word is not blank or | alone, and has no underscore or line break; re
         (
             ["animal#n#1", "go#v#1"],
             Concept("fox#n#1", "fox"),
-            ": 'fox' was given a noun and a verb as parents; choose parents of one kind",
+            ": 'fox' was given both a noun and a verb as parents; "
+            "choose parents of one part of speech",
         ),
         (
             ["animal#n#1"],
             Concept("frump#n#2", "Frump"),
-            "/index.noun, line 8: 'Frump' has this line, which a sense more would change; "
-            "give 'Frump' another word",
+            "/index.noun, line 8: 'Frump' is already in the index, and a new sense would "
+            "change its line; give 'Frump' another word",
         ),
         (
             ["animal#n#1"],
             Concept("fox#n#1", "fox", ("dog",)),
-            "/index.noun, line 6: 'dog' has this line, which a sense more would change; "
-            "give 'fox' another word",
+            "/index.noun, line 6: 'dog' is already in the index, and a new sense would "
+            "change its line; give 'fox' another word",
         ),
         (
             ["animal#n#1"],
             Concept("a_b#n#1", "a_b"),
-            f": 'a_b' would not be read back as it is given; {WORDS}",
+            f": 'a_b' would not be read back unchanged; {WORDS}",
         ),
         (
             ["animal#n#1"],
             Concept("fox#n#1", "fox", ("|",)),
-            f": '|' would not be read back as it is given; {WORDS}",
+            f": '|' would not be read back unchanged; {WORDS}",
         ),
         (
             ["animal#n#1"],
             Concept("fox#n#1", "fox", ("a\nb",)),
-            f": 'a\\nb' would not be read back as it is given; {WORDS}",
+            f": 'a\\nb' would not be read back unchanged; {WORDS}",
         ),
         (
             ["animal#n#1"],
             Concept("fox#n#1", "fox", ("",)),
-            f": '' would not be read back as it is given; {WORDS}",
+            f": '' would not be read back unchanged; {WORDS}",
         ),
         (
             ["animal#n#1"],
             Concept("fox#n#1", "fox", (), 'red; "a fox"'),
-            ": the definition of 'fox' would not be read back as it is given; "
-            'take line breaks, outer spaces and what comes after ; " out',
+            ": the definition of 'fox' would not be read back unchanged; "
+            'remove line breaks, outer spaces, and the text after ; "',
         ),
         (
             ["animal#n#1"],
             Concept("fox#n#1", "fox", tuple(f"s{k}" for k in range(255))),
-            ": 'fox' has 255 synonyms; leave out all but 254",
+            ": 'fox' has 255 synonyms; remove all but 254",
         ),
     ],
 )
-def test_what_would_not_be_read_back_is_refused(
+def test_additions_that_would_not_read_back_are_refused(
     tmp_path: Path, parents: list[str], concept: Concept, message: str
 ) -> None:
     small(tmp_path)
     assert expansion_refusal(tmp_path, under(*parents, concept=concept)) == f"{tmp_path}{message}"
 
 
-def test_offsets_that_are_not_bytes_are_refused_when_new_ones_would_clash(tmp_path: Path) -> None:
+def test_offsets_that_are_not_byte_positions_are_refused_if_new_ones_would_clash(
+    tmp_path: Path,
+) -> None:
     size = (small(tmp_path) / "data.noun").stat().st_size
     for path in (tmp_path / "data.noun", tmp_path / "index.noun"):
-        path.write_text(path.read_text().replace(placed(NOUNS)["rex"], f"{size:08d}"))
+        path.write_text(path.read_text().replace(line_offsets(NOUNS)["rex"], f"{size:08d}"))
     assert expansion_refusal(tmp_path, under(concept=Concept("fox#n#1", "fox"))) == (
-        f"{tmp_path / 'data.noun'}: its offsets are not the bytes at which lines begin; "
-        "build the file anew"
+        f"{tmp_path / 'data.noun'}: the offsets are not the byte positions of the lines; "
+        "rebuild the file"
     )
 
 
-def test_a_file_holds_everything(tmp_path: Path) -> None:
-    held = wordnet_format.supported_fields(TextFile(small(tmp_path), ""))
-    assert held == {"ids", "labels", "synonyms", "definitions"}
+def test_all_fields_are_supported(tmp_path: Path) -> None:
+    fields = wordnet_format.supported_fields(TextFile(small(tmp_path), ""))
+    assert fields == {"ids", "labels", "synonyms", "definitions"}
 
 
 @pytest.mark.parametrize(
@@ -443,17 +454,17 @@ def test_a_file_holds_everything(tmp_path: Path) -> None:
         ("animal#n#1", "fox#n#2", "fox", "fox#n#1"),
     ],
 )
-def test_an_id_becomes_that_of_the_first_word(
+def test_the_id_is_made_from_the_first_word(
     tmp_path: Path, parent: str, id: str, label: str, read_as: str
 ) -> None:
     old = read(small(tmp_path))
-    new = read(grown(tmp_path, under(parent, concept=Concept(id, label))))
+    new = read(extended_directory(tmp_path, under(parent, concept=Concept(id, label))))
     assert set(new) - set(old) == {read_as}
     assert new.parents(read_as) == (parent,)
 
 
 @pytest.mark.parametrize("instances", [False, True])
-def test_a_wordnet_written_anew_is_the_same(tmp_path: Path, instances: bool) -> None:
+def test_a_rewritten_wordnet_reads_back_unchanged(tmp_path: Path, instances: bool) -> None:
     original = read(small(tmp_path), instances)
     (tmp_path / "copy").mkdir()
     again, copy = copied(original, tmp_path / "copy")
@@ -464,7 +475,7 @@ def test_a_wordnet_written_anew_is_the_same(tmp_path: Path, instances: bool) -> 
             assert_offsets_are_bytes(path.read_bytes())
 
 
-def test_a_file_written_anew_points_both_ways_and_lists_senses_together(tmp_path: Path) -> None:
+def test_a_new_file_has_pointers_both_ways_and_groups_senses(tmp_path: Path) -> None:
     original = Taxonomy(
         [Concept("1", "Fruit", (), "sweet"), Concept("2", "date"), Concept("3", "day", ("Date",))],
         [("1", "2")],
@@ -488,7 +499,7 @@ def test_a_file_written_anew_points_both_ways_and_lists_senses_together(tmp_path
     assert copy.ids == {"1": "fruit#n#1", "2": "date#n#1", "3": "day#n#1"}
 
 
-def test_a_sense_whose_elder_siblings_are_gone_moves_up(tmp_path: Path) -> None:
+def test_a_sense_number_without_predecessors_becomes_smaller(tmp_path: Path) -> None:
     _, copy = copied(Taxonomy([Concept("dog#n#7", "dog"), Concept("cad#n#1", "cad")]), tmp_path)
     assert copy.ids == {"dog#n#7": "dog#n#1", "cad#n#1": "cad#n#1"}
 
@@ -502,7 +513,7 @@ def test_verbs_below_nouns_are_written_as_nouns(tmp_path: Path) -> None:
     assert copy.ids == {"act#n#1": "act#n#1", "go#v#1": "go#n#1"}
 
 
-def test_what_does_not_fit_is_left_out(tmp_path: Path) -> None:
+def test_unsupported_content_is_left_out(tmp_path: Path) -> None:
     original = Taxonomy(
         [
             Concept("1", "a_b", (" ", "|", *(f"s{k}" for k in range(300))), ' x\ny; "z"'),
@@ -526,18 +537,18 @@ def test_a_concept_may_have_more_children_than_pointers(tmp_path: Path) -> None:
 def test_a_file_too_large_for_its_offsets_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(synset_lines, "_LAST_OFFSET", 99)
+    monkeypatch.setattr(synset_writer, "_MAX_OFFSET", 99)
     original = Taxonomy([Concept("1", "a", (), "x" * 100)])
     with pytest.raises(FormatError) as caught:
         wordnet_format.write(original, Target(tmp_path))
     assert str(caught.value) == (
-        f"{tmp_path / 'data.noun'}: the file would become larger than offsets of eight digits "
-        "can tell; choose another format"
+        f"{tmp_path / 'data.noun'}: the file would become too large for offsets of eight digits; "
+        "choose another format"
     )
 
 
-def as_held(name: str) -> str:
-    """A name as WordNet gives it back."""
+def as_read_back(name: str) -> str:
+    """Return a name as it is read back from WordNet."""
     return {"|": "¦"}.get(name, re.sub(r"[_\r\n]", " ", name))
 
 
@@ -551,7 +562,7 @@ def test_any_taxonomy_can_be_written(
         [
             Concept(
                 copy.id_of(concept.id),
-                as_held(concept.label) if as_held(concept.label).strip() else "concept",
+                as_read_back(concept.label) if as_read_back(concept.label).strip() else "concept",
                 concept.synonyms,
                 concept.definition,
             )
@@ -567,7 +578,7 @@ def test_any_taxonomy_can_be_written(
 
 @given(growths(labels=names(without="_|"), details=True))
 @quickly
-def test_old_lines_are_kept_and_the_new_reads_back_in_full(
+def test_old_lines_are_kept_and_the_extended_files_read_back_in_full(
     tmp_path_factory: pytest.TempPathFactory, growth: Growth
 ) -> None:
     folder = tmp_path_factory.mktemp("wordnet")
@@ -584,7 +595,7 @@ def test_old_lines_are_kept_and_the_new_reads_back_in_full(
     additions = Additions(
         list(fresh.values()), [(ids[p], ids[c]) for p, c in growth.additions.relations]
     )
-    assert read(grown(folder, additions)) == read(folder).expanded(additions)
+    assert read(extended_directory(folder, additions)) == read(folder).expanded(additions)
 
 
 @pytest.mark.skipif(shutil.which("wn") is None, reason="install Debian's wordnet")
@@ -600,7 +611,7 @@ def test_old_lines_are_kept_and_the_new_reads_back_in_full(
         ("dog", "-hypen", ["2 senses of dog", "Sense 2", "=> animal", "=> Pet"]),
     ],
 )
-def test_wn_finds_what_was_added(
+def test_wn_finds_the_added_synsets(
     tmp_path: Path, word: str, search: str, expected: list[str]
 ) -> None:
     folder = small(tmp_path / "w")
@@ -619,7 +630,7 @@ def test_wn_finds_what_was_added(
             ("chase#v#1", "stalk#v#1"),
         ],
     )
-    new = grown(folder, additions)
+    new = extended_directory(folder, additions)
     for name in ("data.adj", "index.adj", "data.adv", "index.adv", "sents.vrb", "sentidx.vrb"):
         (new / name).touch()
     for name in ("noun", "verb", "adj", "adv"):
@@ -648,7 +659,7 @@ def test_the_whole_of_wordnet_is_read(instances: bool, relations: int) -> None:
 
 
 @pytest.mark.skipif(shutil.which("wn") is None, reason="install Debian's wordnet")
-def test_wn_opens_what_is_written_anew(tmp_path: Path) -> None:
+def test_wn_opens_new_files(tmp_path: Path) -> None:
     folder = tmp_path / "w"
     folder.mkdir()
     copied(Taxonomy([Concept("1", "fruit"), Concept("2", "fig tree")], [("1", "2")]), folder)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from taxoexpan.curation.checks.findings import Finding, found, spelled
 from taxoexpan.curation.checks.label_index import Names, siblings_among
 from taxoexpan.curation.checks.one_edit_apart import one_edit_apart
-from taxoexpan.taxonomy.english import SHORTEST_WORD, singular
+from taxoexpan.taxonomy.english import MIN_PLURAL_LENGTH, singular
 
 SHORTEST_VARIANT = 6
 SHORTEST_SLIP = 8
@@ -85,7 +85,7 @@ def _one_edit_apart(names: Names) -> Iterator[Likeness]:
 def _telling(longer: str, shorter: str, place: int, uses: Counter[str]) -> tuple[str, bool] | None:
     """How two names differ that are one edit apart, and whether for sure; nothing if by nature."""
     words = _word_at(longer, place), _word_at(shorter, place)
-    if min(map(len, words)) < SHORTEST_WORD or any(map(_has_digit, words)):
+    if min(map(len, words)) < MIN_PLURAL_LENGTH or any(map(_has_digit, words)):
         return None
     if _respelt(longer, shorter, place):
         return "look like two spellings of one name", True

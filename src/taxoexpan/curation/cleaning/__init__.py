@@ -1,7 +1,14 @@
-"""Which relations of a taxonomy look wrong to a model that has not seen them (self-cleaning)."""
+"""Self-cleaning: find relations that look wrong to a model that was not trained on them.
 
-from taxoexpan.curation.cleaning.doubts import Doubt, doubts_csv
-from taxoexpan.curation.cleaning.judging import Training
+Exports `clean`, the `ModelOptions` it trains with, and its result: `SuspiciousRelation`s, which
+`suspicious_relations_csv` writes as a table.
+"""
+
+from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
 from taxoexpan.curation.cleaning.self_cleaning import clean
+from taxoexpan.curation.cleaning.suspicious_relations import (
+    SuspiciousRelation,
+    suspicious_relations_csv,
+)
 
-__all__ = ["Doubt", "Training", "clean", "doubts_csv"]
+__all__ = ["ModelOptions", "SuspiciousRelation", "clean", "suspicious_relations_csv"]

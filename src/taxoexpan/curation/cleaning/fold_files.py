@@ -1,4 +1,4 @@
-"""The folds that are done, a file each, so that a run that was stopped can go on."""
+"""Finished folds on disk, one file per fold, so that an interrupted run can resume."""
 
 from __future__ import annotations
 
@@ -15,78 +15,77 @@ from typing import Any
 
 import numpy as np
 
-from taxoexpan.curation.cleaning.judgements import Judgements
-from taxoexpan.curation.cleaning.reasons import Fold, Reason
+from taxoexpan.curation.cleaning.fold_results import FoldResult, Reason, RelationScores
 from taxoexpan.errors import FormatError
 from taxoexpan.files import write_whole
 
 _NAME = re.compile(r"fold-(\d+)\.npz")
-_NUMBERS = ("shares", "other_shares", "confidences", "other_confidences")
+_FLOATS = ("log_scores", "better_log_scores", "confidences", "better_confidences")
 _DAMAGE = (
     OSError, ValueError, KeyError, TypeError, EOFError, RuntimeError, struct.error, zlib.error,
     zipfile.BadZipFile,
 )  # fmt: skip
-"""What reading a damaged file can come to; NotImplementedError is a RuntimeError."""
+"""The errors that reading a damaged file can raise; NotImplementedError is a RuntimeError."""
 
 
 @dataclass(frozen=True)
 class FoldFiles:
-    """A folder with the folds of one run, which `identity` tells from every other."""
+    """A folder with the finished folds of one run; `identity` distinguishes runs."""
 
     folder: Path
     identity: str
 
-    def load(self) -> dict[int, Fold]:
-        """All folds that are there by their number; a damaged one, or another run's, is refused."""
+    def load(self) -> dict[int, FoldResult]:
+        """All saved folds by number; refuse a damaged fold or one of another run."""
         return {number: self._read(path) for number, path in sorted(_files_in(self.folder))}
 
-    def save(self, number: int, fold: Fold) -> None:
-        """Keep a fold that is done: the columns, and the reasons as JSON."""
+    def save(self, number: int, result: FoldResult) -> None:
+        """Save a finished fold: the scores as columns, the reasons as JSON."""
         content = io.BytesIO()
-        reasons = json.dumps([asdict(reason) for reason in fold.reasons]).encode()
+        reasons = json.dumps([asdict(reason) for reason in result.reasons]).encode()
         columns: dict[str, Any] = {
             "identity": np.array(self.identity),
             "reasons": np.frombuffer(reasons, np.uint8),
-            **fold.judgements.columns(),
+            **result.scores.columns(),
         }
         np.savez(content, **columns)
         try:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
-            message = f"cannot be made: {error.strerror}; choose another folder with --work"
+            message = f"cannot be created: {error.strerror}; choose another folder with --work"
             raise FormatError(self.folder, message) from None
         write_whole({self.folder / f"fold-{number}.npz": content.getvalue()}, force=True)
 
-    def _read(self, path: Path) -> Fold:
+    def _read(self, path: Path) -> FoldResult:
         try:
             content = path.read_bytes()
             with zipfile.ZipFile(io.BytesIO(content)) as parts:
                 if parts.testzip() is not None:
-                    raise ValueError("a checksum is wrong")
-            with np.load(io.BytesIO(content), allow_pickle=False) as columns:
-                identity = str(columns["identity"])
-                told = json.loads(columns["reasons"].tobytes())
-                read = {column.name: columns[column.name] for column in fields(Judgements)}
-            for name, column in read.items():
-                if column.shape != read["concepts"].shape or column.ndim != 1:
-                    raise ValueError(f"{name} is not as long as the others")
-                if column.dtype != (np.float64 if name in _NUMBERS else np.int64):
-                    raise ValueError(f"{name} is of another kind")
-            reasons = tuple(Reason(**each) for each in told)
+                    raise ValueError("wrong checksum")
+            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+                identity = str(arrays["identity"])
+                reasons = tuple(Reason(**each) for each in json.loads(arrays["reasons"].tobytes()))
+                columns = {column.name: arrays[column.name] for column in fields(RelationScores)}
+            for name, column in columns.items():
+                if column.shape != columns["concepts"].shape or column.ndim != 1:
+                    raise ValueError(f"{name} has another length than the other columns")
+                if column.dtype != (np.float64 if name in _FLOATS else np.int64):
+                    raise ValueError(f"{name} has the wrong data type")
         except _DAMAGE as error:
-            message = f"this fold cannot be read ({error}); remove it, and it is computed again"
+            message = f"cannot read this fold ({error}); delete it to compute it again"
             raise FormatError(path, message) from None
         if identity != self.identity:
             raise FormatError(
                 path,
-                "this fold is of another run, with another taxonomy, settings, seed, folds or top; "
-                f"give the same again, remove {self.folder}, or choose another folder with --work",
+                "this fold belongs to another run with another taxonomy, settings, seed, folds or "
+                f"top; repeat that command, delete {self.folder}, or choose another folder with "
+                "--work",
             )
-        return Fold(Judgements(**read), reasons)
+        return FoldResult(RelationScores(**columns), reasons)
 
 
 def remove_folds(folder: Path) -> None:
-    """Remove the folds, and their folder where nothing else is in it."""
+    """Delete the saved folds, and the folder if it is empty then."""
     for _, path in _files_in(folder):
         path.unlink(missing_ok=True)
     with suppress(OSError):
@@ -94,8 +93,8 @@ def remove_folds(folder: Path) -> None:
 
 
 def _files_in(folder: Path) -> list[tuple[int, Path]]:
-    """The files of folds in a folder, each with its number."""
+    """The numbers and files of the saved folds in a folder."""
     if folder.exists() and not folder.is_dir():
         raise FormatError(folder, "is a file; choose another folder with --work")
-    found = folder.iterdir() if folder.exists() else ()
-    return [(int(name[1]), path) for path in found if (name := _NAME.fullmatch(path.name))]
+    paths = folder.iterdir() if folder.exists() else ()
+    return [(int(name[1]), path) for path in paths if (name := _NAME.fullmatch(path.name))]

@@ -1,6 +1,8 @@
-"""Groups of concepts that are asked for in turn, and what is left of the taxonomy meanwhile."""
+"""Groups of concepts whose parents are hidden in turn, and the taxonomy without those parents."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -10,45 +12,55 @@ from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
 
-def asked_for(taxonomy: Taxonomy, inner: bool = False) -> Indices:
-    """The concepts whose relations are doubted: leaves with a parent, or all with a parent."""
-    below = taxonomy.parents_of.degrees > 0
-    return np.flatnonzero(below if inner else below & (taxonomy.children_of.degrees == 0))
+def concepts_to_check(taxonomy: Taxonomy, inner: bool = False) -> Indices:
+    """The leaves that have a parent, or with `inner` all concepts that have a parent."""
+    has_parent = taxonomy.parents_of.degrees > 0
+    return np.flatnonzero(has_parent if inner else has_parent & (taxonomy.children_of.degrees == 0))
 
 
-def groups_of(concepts: Indices, folds: int, seed: int) -> list[Indices]:
-    """The concepts in so many random groups, each concept in one, all groups about as large."""
+def split_into_folds(concepts: Indices, folds: int, seed: int) -> list[Indices]:
+    """Split the concepts at random into `folds` groups of about the same size."""
     if not isinstance(folds, int) or folds < 2:
         raise ConfigurationError(f"folds is {folds!r}; it must be a whole number, at least 2")
     if len(concepts) < folds:
         raise ConfigurationError(
-            f"{pluralize(len(concepts), 'concept')} to ask for cannot make {folds} folds; give "
-            "fewer, or a larger taxonomy"
+            f"{pluralize(len(concepts), 'concept')} to check cannot be split into {folds} folds; "
+            "use fewer folds or a larger taxonomy"
         )
     shuffled = np.random.default_rng(seed).permutation(concepts)
     return [np.sort(group) for group in np.array_split(shuffled, folds)]
 
 
-def masked(taxonomy: Taxonomy, queries: Indices) -> Taxonomy:
-    """The taxonomy without what tells where the queries belong.
+def hide_parents(taxonomy: Taxonomy, queries: Indices) -> Taxonomy:
+    """The taxonomy without the relations from the queries to their parents.
 
-    Leaves are taken out. An inner concept only loses its parents: it becomes a root, and what is
-    below it stays there, since that can still be learned from.
+    Leaves are removed. An inner concept becomes a root and keeps its descendants, because the model
+    can still learn from those relations.
+    """
+    columns = columns_of(taxonomy)
+    is_query = np.zeros(len(taxonomy), dtype=np.bool_)
+    is_query[queries] = True
+    kept = ~is_query[columns["children"]]
+    relations = {end: columns[end][kept] for end in ("parents", "children")}
+    remaining = Taxonomy.from_columns(**{**columns, **relations})
+    leaves = queries[taxonomy.children_of.degrees[queries] == 0]
+    return remaining.without([taxonomy.ids[i] for i in leaves.tolist()])
+
+
+def columns_of(taxonomy: Taxonomy) -> dict[str, Any]:
+    """The arguments of `Taxonomy.from_columns` that build the same taxonomy again.
+
+    Unlike a `Taxonomy`, they can be sent to another process.
     """
     parents, children = taxonomy.relation_indices
-    asked = np.zeros(len(taxonomy), dtype=np.bool_)
-    asked[queries] = True
-    told = ~asked[children]
-    rest = Taxonomy.from_columns(
-        taxonomy.ids,
-        taxonomy.labels,
-        parents[told],
-        children[told],
-        taxonomy.synonyms,
-        taxonomy.definitions,
-        taxonomy.deprecated,
-        taxonomy.foreign_names,
-        taxonomy.reserved,
-    )
-    leaves = queries[taxonomy.children_of.degrees[queries] == 0]
-    return rest.without([taxonomy.ids[i] for i in leaves.tolist()])
+    return {
+        "ids": taxonomy.ids,
+        "labels": taxonomy.labels,
+        "parents": parents,
+        "children": children,
+        "synonyms": dict(taxonomy.synonyms),
+        "definitions": dict(taxonomy.definitions),
+        "deprecated": taxonomy.deprecated,
+        "foreign_names": dict(taxonomy.foreign_names),
+        "reserved": taxonomy.reserved,
+    }

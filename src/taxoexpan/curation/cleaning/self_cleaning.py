@@ -1,4 +1,4 @@
-"""Self-cleaning (Section 5.1.5, item 7): every group of concepts is masked and judged in turn."""
+"""Self-cleaning (Section 5.1.5, item 7): hide each group of concepts in turn and score it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from pathlib import Path
 import torch
 
 from taxoexpan.archive import taxonomy_digest
-from taxoexpan.curation.cleaning.doubts import Doubt, doubts_of
 from taxoexpan.curation.cleaning.fold_files import FoldFiles
-from taxoexpan.curation.cleaning.fold_workers import Task, judged
-from taxoexpan.curation.cleaning.folds import asked_for, groups_of
-from taxoexpan.curation.cleaning.judging import Training
-from taxoexpan.curation.cleaning.reasons import Fold
+from taxoexpan.curation.cleaning.fold_results import FoldResult
+from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
+from taxoexpan.curation.cleaning.fold_workers import FoldTask, run_folds
+from taxoexpan.curation.cleaning.folds import concepts_to_check, split_into_folds
+from taxoexpan.curation.cleaning.suspicious_relations import (
+    SuspiciousRelation,
+    suspicious_relations,
+)
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.features.embedding import names_of
 from taxoexpan.model import TaxoExpan
@@ -22,60 +25,64 @@ from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.checkpoint import identity_of
 
 EXPLAINED = 300
-"""Relations of every fold that are explained: what is among the first of all is among its own."""
+"""Relations that are explained per fold; the first relations overall are the first of a fold."""
 
 
 def clean(
     taxonomy: Taxonomy,
-    training: Training | None = None,
+    options: ModelOptions | None = None,
     folds: int = 5,
     inner: bool = False,
     jobs: int = 1,
     work: str | Path | None = None,
-    tell: Callable[[str], None] | None = None,
+    report: Callable[[str], None] | None = None,
     explained: int = EXPLAINED,
-) -> list[Doubt]:
-    """Every relation of the leaves to their parents, the most doubtful first.
+) -> list[SuspiciousRelation]:
+    """Score the relations between the leaves and their parents, and return them sorted.
 
-    The leaves (with `inner` all concepts) are parted into `folds` groups. Each is masked in turn, a
-    model learns from the rest, and says where it would put them. Deprecated concepts take no part.
-    There is evidence for the most doubtful relations of each group, so many as are `explained`.
-    Every fold that is done is kept in the folder `work`, and one that is there is not computed
-    again. So many `jobs` compute at a time; what is found does not depend on that. `tell` is given
-    a line on each fold; one job then shows its progress too.
+    The most suspicious relation comes first. The leaves (with `inner` all concepts) are split into
+    `folds` groups. Each group is hidden in turn; a model learns from the other concepts and ranks
+    the parents of the hidden ones. Deprecated concepts are left out.
+
+    Every finished fold is saved in the folder `work`, and a saved fold is not computed again. With
+    `jobs` > 1 that many folds run at the same time, which does not change the result. `report` is
+    called with a message after each fold; a single job then shows its progress too. The `explained`
+    most suspicious relations of each fold get evidence.
     """
     if not isinstance(jobs, int) or jobs < 1:
         raise ConfigurationError(f"jobs is {jobs!r}; it must be a whole number, at least 1")
     if not isinstance(explained, int) or explained < 0:
         message = f"explained is {explained!r}; it must be a whole number, at least 0"
         raise ConfigurationError(message)
-    training, known = training or Training(), taxonomy.active
-    model = training.model()
-    groups = groups_of(asked_for(known, inner), folds, model.seed)
-    # What is learned from a corpus is learned here once, and found on disk by every fold.
+    options, known = options or ModelOptions(), taxonomy.active
+    model = options.new_model()
+    groups = split_into_folds(concepts_to_check(known, inner), folds, model.seed)
+    # An encoder that learns from a corpus learns here once; every fold finds the result on disk.
     model.encoder.learn(names_of(known.concepts))
     identity = _identity(model, known, folds, inner, explained)
     files = FoldFiles(Path(work), identity) if work else None
-    done = files.load() if files else {}
-    if tell and done:
-        tell(f"{len(done)} of {folds} folds are kept from before")
-    # Sums differ in their last bits with the threads, so those depend on the folds, not the jobs.
+    finished = files.load() if files else {}
+    if report and finished:
+        report(f"{len(finished)} of {folds} folds were finished before")
+    # Sums differ in their last bits with the number of threads, so that number depends on the
+    # number of folds and not on the number of jobs.
     threads = max(1, torch.get_num_threads() // folds)
     tasks = [
-        Task(number, queries, training, threads, explained)
+        FoldTask(number, queries, options, threads, explained)
         for number, queries in enumerate(groups, start=1)
-        if number not in done
+        if number not in finished
     ]
-    for number, fold in judged(known, tasks, jobs, progress=tell is not None):
-        done[number] = fold
+    for number, result in run_folds(known, tasks, jobs, progress=report is not None):
+        finished[number] = result
         if files:
-            files.save(number, fold)
-        if tell:
-            tell(f"{len(done)} of {folds} folds are done")
-    return doubts_of(known, Fold.together([done[number] for number in sorted(done)]))
+            files.save(number, result)
+        if report:
+            report(f"{len(finished)} of {folds} folds are finished")
+    results = [finished[number] for number in sorted(finished)]
+    return suspicious_relations(known, FoldResult.concatenate(results))
 
 
 def _identity(model: TaxoExpan, taxonomy: Taxonomy, folds: int, inner: bool, explained: int) -> str:
-    """What tells a run from every other, its vectors included."""
+    """A digest of everything that determines the result, including the vectors."""
     own = (asdict(model.config), model.seed, model.encoder.fingerprint())
     return identity_of("cleaning", taxonomy_digest(taxonomy), *own, folds, inner, explained)

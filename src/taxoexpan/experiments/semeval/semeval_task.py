@@ -17,7 +17,8 @@ from taxoexpan.errors import FormatError
 from taxoexpan.experiments.paper.task import Task, make_task
 from taxoexpan.experiments.semeval.wu_palmer import WuPalmer
 from taxoexpan.features.encoder import Encoder
-from taxoexpan.formats.wordnet.wordnet_format import PARTS, Part
+from taxoexpan.formats.text_file import TextFile
+from taxoexpan.formats.wordnet.synset_reader import PARTS_OF_SPEECH, WordNetFiles
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training.holdout import Holdout
 
@@ -65,9 +66,15 @@ class WordNet:
         """Nouns, then verbs; `instances` are synsets too, and theirs a relation like any other."""
         whole = Taxonomy.read(directory, instances=instances)
         parts = []
-        for pos in PARTS:
+        for pos in PARTS_OF_SPEECH:
             others = [id for id in whole.ids if f"#{pos}#" not in id]
-            parts.append(cls(pos, whole.without(others), _senses(Part.open(directory, pos))))
+            parts.append(
+                cls(
+                    pos,
+                    whole.without(others),
+                    _senses(WordNetFiles.open(TextFile.open(directory), pos)),
+                )
+            )
         return parts
 
     def id_of(self, sense: str) -> str | None:
@@ -83,7 +90,7 @@ def read_concepts(path: Path, pos: str | None = None) -> list[Concept]:
     return [
         Concept(id, lemma, definition=definition)
         for lemma, part, id, definition in _cells(path, 4)
-        if pos is None or PARTS[pos] == part
+        if pos is None or PARTS_OF_SPEECH[pos] == part
     ]
 
 
@@ -137,7 +144,7 @@ def read_half(directory: Path, half: str, wordnet: WordNet) -> Holdout:
         concepts.append(concept)
         parents.append(np.array([taxonomy.index(parent) for parent in merged or [id]]))
     if not concepts:
-        message = f"has no concept that is a {PARTS[wordnet.pos]}"
+        message = f"has no concept that is a {PARTS_OF_SPEECH[wordnet.pos]}"
         raise FormatError(data, f"{message}; restore the task's own file")
     return Holdout(taxonomy, tuple(concepts), tuple(parents))
 
@@ -148,7 +155,7 @@ def semeval_task(directory: Path, semeval: Path, part: str, encoder: Encoder, jo
     The training concepts are validated on, as the paper does, and never learned from. A query's
     label in the task is its id, which keys go by.
     """
-    wordnet = next(w for w in WordNet.read(directory) if PARTS[w.pos] == part)
+    wordnet = next(w for w in WordNet.read(directory) if PARTS_OF_SPEECH[w.pos] == part)
     validation, test = (read_half(semeval, half, wordnet) for half in ("validation", "test"))
     order = {lemma.replace("_", " "): ids for lemma, ids in wordnet.senses.items()}
     task = make_task(f"semeval-{part}s", encoder, validation, test, joined, order)
@@ -163,9 +170,9 @@ def _similarity(placed: str, right: str, wordnet: WordNet, similarity: WuPalmer)
     return similarity(one, other)
 
 
-def _senses(part: Part) -> dict[str, list[str]]:
+def _senses(part: WordNetFiles) -> dict[str, list[str]]:
     """The ids of the synsets of each lemma, sense by sense."""
-    ids = {synset.offset: part.id_of(synset) for synset in part.synsets(frozenset())}
+    ids = {synset.offset: part.id_of(synset) for synset in part.synsets}
     by_lemma: dict[str, dict[int, str]] = {}
     for (lemma, offset), sense in part.senses.items():
         if offset in ids:

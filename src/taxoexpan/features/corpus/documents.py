@@ -1,4 +1,4 @@
-"""A corpus: its documents read one by one, their words, and the names that they mention."""
+"""Reads the documents of a text corpus one by one."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ import zlib
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
 
 from taxoexpan.errors import FormatError
 
 SUFFIXES = (".txt", ".tsv", ".csv", ".jsonl")
-"""What a corpus may be; each may also be compressed, and end in .gz."""
+"""The supported file types; each may also be compressed and end in .gz."""
 
-_ENDINGS = f"{', '.join(SUFFIXES)}, or one of these and .gz"
+_SUFFIX_LIST = f"{', '.join(SUFFIXES)}, or one of these with .gz"
 
-FIELDS = ("text", "title", "abstract", "body")
-"""The fields of a JSON record that are its text; where it has none of them, all its strings are."""
+TEXT_FIELDS = ("text", "title", "abstract", "body")
+"""The JSON fields that make up a document; a record without any of them uses all its strings."""
 
-LONGEST_LINE = 1 << 26
-"""Bytes in a line; a file without line ends must not be read whole."""
+MAX_LINE_BYTES = 1 << 26
+"""The longest line; the limit keeps a file without line ends from filling the memory."""
+
 _ID = re.compile(r"\s*\S*\d\S*\s*")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
 def read_documents(path: Path) -> Iterator[str]:
-    """The documents of a file, or of all corpus files in a directory by their names.
+    """Yield the documents of a file, or of all corpus files in a directory, sorted by name.
 
-    A line of `.txt` is a document. So is a row of `.tsv`, where quotes mean nothing, and of `.csv`:
-    its columns that hold a letter, joined by ". ", without the first where that looks like an id
-    (no space, and a digit). So is a line of `.jsonl`, see `FIELDS`. There is no header: one that is
-    there makes one document more.
+    Each line of `.txt` is a document, and so is each row of `.csv` and `.tsv` (in `.tsv`, quotes
+    have no meaning). A row's document joins its columns that contain a letter by ". ". The first
+    column is left out if it looks like an id: a digit and no space. Each line of `.jsonl` is a
+    document, too (see `TEXT_FIELDS`). A header row is not recognized; it is read as a document.
     """
-    texts = chain.from_iterable(map(_texts_of_file, files_of(path)))
-    stripped = (text for text in map(str.strip, texts) if text)
+    documents = chain.from_iterable(map(_read_file, corpus_files(path)))
+    stripped = (document for document in map(str.strip, documents) if document)
     first = next(stripped, None)
     if first is None:
         raise FormatError(path, "the corpus is empty; it needs at least one document")
@@ -45,38 +45,38 @@ def read_documents(path: Path) -> Iterator[str]:
     yield from stripped
 
 
-def files_of(path: Path) -> list[Path]:
-    """The path itself, or the corpus files that lie in it."""
+def corpus_files(path: Path) -> list[Path]:
+    """The path itself, or the corpus files in that directory."""
     if not path.is_dir():
         return [path]
-    files = sorted(file for file in path.iterdir() if _kind(file) in SUFFIXES and file.is_file())
+    files = sorted(file for file in path.iterdir() if _suffix(file) in SUFFIXES and file.is_file())
     if not files:
-        raise FormatError(path, f"no corpus here; it needs files in {_ENDINGS}")
+        raise FormatError(path, f"contains no corpus files; add files that end in {_SUFFIX_LIST}")
     return files
 
 
-def _kind(path: Path) -> str:
-    """How the name ends, whether compressed or not."""
+def _suffix(path: Path) -> str:
+    """The file's suffix in lower case, without .gz."""
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
-def _texts_of_file(path: Path) -> Iterator[str]:
-    readers = {".txt": _plain, ".tsv": _tab_separated, ".csv": _comma_separated, ".jsonl": _records}
-    if _kind(path) not in readers:
-        raise FormatError(path, f"cannot be read as a corpus; it must end in {_ENDINGS}")
-    return readers[_kind(path)](path)
+def _read_file(path: Path) -> Iterator[str]:
+    readers = {".txt": _read_lines, ".tsv": _read_tsv, ".csv": _read_csv, ".jsonl": _read_jsonl}
+    if _suffix(path) not in readers:
+        raise FormatError(path, f"is not a corpus file; its name must end in {_SUFFIX_LIST}")
+    return readers[_suffix(path)](path)
 
 
-def _lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file, each with its end."""
+def _read_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a UTF-8 file with their line ends."""
     number = 0
     try:
-        with _opened(path) as file:
-            while line := file.readline(LONGEST_LINE):
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+            while line := file.readline(MAX_LINE_BYTES):
                 number += 1
-                if len(line) == LONGEST_LINE:
-                    message = f"a line of more than {LONGEST_LINE >> 20} MB"
-                    raise FormatError(path, f"{message}; put every document on its own", number)
+                if len(line) == MAX_LINE_BYTES:
+                    message = f"the line is longer than {MAX_LINE_BYTES >> 20} MB"
+                    raise FormatError(path, f"{message}; write one document per line", number)
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
@@ -85,53 +85,43 @@ def _lines(path: Path) -> Iterator[str]:
     except FileNotFoundError:
         raise FormatError(path, "there is no such file; check the path") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        message = f"is damaged or not gzip ({error}); get it again"
+        message = f"is damaged or not a gzip file ({error}); get it again"
         raise FormatError(path, message, number or None) from None
     except OSError as error:
         raise FormatError(path, f"cannot be read: {error.strerror}") from None
 
 
-def _opened(path: Path) -> BinaryIO | gzip.GzipFile:
-    return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")
+def _read_tsv(path: Path) -> Iterator[str]:
+    return (_join_columns(line.split("\t")) for line in _read_lines(path))
 
 
-def _plain(path: Path) -> Iterator[str]:
-    return _lines(path)
-
-
-def _tab_separated(path: Path) -> Iterator[str]:
-    return (_text_of_row(line.split("\t")) for line in _lines(path))
-
-
-def _comma_separated(path: Path) -> Iterator[str]:
-    rows = csv.reader(_lines(path), strict=True)
+def _read_csv(path: Path) -> Iterator[str]:
+    rows = csv.reader(_read_lines(path), strict=True)
     try:
-        yield from map(_text_of_row, rows)
+        yield from map(_join_columns, rows)
     except csv.Error as error:
         message = f"{error}; check the quotes, and write long documents as .jsonl"
         raise FormatError(path, message, rows.line_num) from None
 
 
-def _text_of_row(cells: Sequence[str]) -> str:
-    """The columns that hold words; the first is none where it looks like an id."""
+def _join_columns(cells: Sequence[str]) -> str:
     if len(cells) > 1 and _ID.fullmatch(cells[0]):
         cells = cells[1:]
     return ". ".join(cell.strip() for cell in cells if _LETTER.search(cell))
 
 
-def _records(path: Path) -> Iterator[str]:
-    for number, line in enumerate(_lines(path), 1):
-        if not line.isspace():
-            yield _text_of_record(path, line, number)
-
-
-def _text_of_record(path: Path, line: str, number: int) -> str:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(path, f"not JSON ({error}); write one record a line", number) from None
-    if not isinstance(record, dict):
-        raise FormatError(path, "not a JSON object; write one a line", number)
-    strings = {key: value for key, value in record.items() if isinstance(value, str)}
-    known = [strings[key] for key in strings if key in FIELDS]
-    return ". ".join(value.strip() for value in known or strings.values() if value.strip())
+def _read_jsonl(path: Path) -> Iterator[str]:
+    for number, line in enumerate(_read_lines(path), 1):
+        if line.isspace():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            message = f"the line is not JSON ({error}); write one record per line"
+            raise FormatError(path, message, number) from None
+        if not isinstance(record, dict):
+            message = "the line is not a JSON object; write one object per line"
+            raise FormatError(path, message, number)
+        strings = {key: value for key, value in record.items() if isinstance(value, str)}
+        fields = [strings[key] for key in strings if key in TEXT_FIELDS] or strings.values()
+        yield ". ".join(value.strip() for value in fields if value.strip())

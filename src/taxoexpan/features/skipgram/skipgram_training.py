@@ -1,7 +1,8 @@
-"""Vectors learned from a corpus: word2vec's skip-gram model, with every name as one word.
+"""Trains word2vec's skip-gram model on a corpus, with each name as one word.
 
-As in Section 5.1.1 of the paper: the documents that mention a concept, names joined by `_`, and 250
-dimensions. What the paper leaves open is as in Google's word2vec, which it used.
+The training follows Section 5.1.1 of the paper: it uses the documents that mention a concept, joins
+the words of names by `_`, and has 250 dimensions. Where the paper gives no value, the default of
+Google's word2vec is used, which the authors used, too.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ from taxoexpan.features.encoder import Vectors
 
 DIMENSION = 250
 
-LONGEST_SENTENCE = 1_000
-"""Words that word2vec takes at a time; a longer document is cut."""
+MAX_SENTENCE_WORDS = 1_000
+"""The longest sentence that word2vec accepts; longer documents are split."""
 
-_FALSE_ALARM = "Exception ignored in: 'gensim.models.word2vec_inner.our_dot"
+_HARMLESS_ERROR = "Exception ignored in: 'gensim.models.word2vec_inner.our_dot"
 
 
 @dataclass(frozen=True)
 class SkipGramVectors:
-    """What was learned: words, the most frequent first, each with a vector [V, D] and a count.
+    """Learned words, the most frequent first, with their vectors [V, D] and counts.
 
-    `names` are those words that are names.
+    `names` are the words that stand for names of concepts.
     """
 
     words: tuple[str, ...]
@@ -60,14 +61,14 @@ def train_skipgram(
     workers: int = 1,
     progress: bool = False,
 ) -> SkipGramVectors:
-    """Learn vectors of all words and names that a corpus holds at least `min_count` times.
+    """Learn vectors of all words and names that occur at least `min_count` times in a corpus.
 
-    With one worker the same corpus, names and seed give the same vectors on the same machine. With
-    more the training takes less time, but they write over each other's steps, and every run ends a
-    little elsewhere. The corpus is read on all cores in either case.
+    With one worker, the same corpus, names and seed give the same vectors on the same machine.
+    More workers train faster, but every run gives slightly different vectors. The corpus is read
+    on all cores in either case.
     """
-    refuse_training()
-    _refuse_below_one(
+    check_gensim()
+    _check_positive(
         dimension=dimension,
         window=window,
         negative=negative,
@@ -90,14 +91,14 @@ def train_skipgram(
         hashfxn=_stable_hash,
     )
     with tempfile.TemporaryDirectory() as folder:
-        joined = Path(folder) / "joined.txt"
-        _write_joined(path, names, joined)
-        sentences = LineSentence(str(joined))
+        training_file = Path(folder) / "corpus.txt"
+        _write_training_file(training_file, path, names)
+        sentences = LineSentence(str(training_file))
         model.build_vocab(sentences)
         if not len(model.wv):
-            message = f"no word is there {min_count} times in documents that mention a concept"
-            raise FormatError(path, f"{message}; give a larger corpus, or a smaller min_count")
-        # Within `without_false_alarms` the bar could not be seen.
+            message = f"no word occurs {min_count} times in documents that mention a concept"
+            raise FormatError(path, f"{message}; use a larger corpus or a smaller min_count")
+        # The bar is created outside of `hide_harmless_errors`, which would hide it.
         with (
             tqdm(
                 desc="learning words",
@@ -107,11 +108,12 @@ def train_skipgram(
                 file=sys.stderr,
                 disable=None if progress else True,
             ) as bar,
-            without_false_alarms(),
+            hide_harmless_errors(),
         ):
-            model.train(_Told(sentences, bar), total_examples=model.corpus_count, epochs=epochs)
+            counted = _CountedSentences(sentences, bar)
+            model.train(counted, total_examples=model.corpus_count, epochs=epochs)
     words = tuple(model.wv.index_to_key)
-    # What all words have in common tells none from another; without it parents are found better.
+    # The mean of all words distinguishes none of them; parents are found better without it.
     vectors = model.wv.vectors - model.wv.vectors.mean(axis=0)
     return SkipGramVectors(
         words,
@@ -121,8 +123,8 @@ def train_skipgram(
     )
 
 
-class _Told:
-    """Sentences that can be gone through again and again, each time telling a bar."""
+class _CountedSentences:
+    """Sentences that can be iterated several times and advance a progress bar."""
 
     def __init__(self, sentences: Iterable[list[str]], bar: tqdm[NoReturn]) -> None:
         self._sentences, self._bar = sentences, bar
@@ -133,59 +135,64 @@ class _Told:
             yield sentence
 
 
-def refuse_training() -> None:
-    """Refuse, before any work is done, to train without gensim."""
+def check_gensim() -> None:
+    """Raise an error, before any work is done, if gensim cannot be imported."""
     try:
         import gensim.models.word2vec  # noqa: F401
     except ImportError as error:
-        message = f"gensim, which learns vectors from a corpus, cannot be used here ({error})"
+        message = f"gensim is needed to learn vectors from a corpus, but cannot be used ({error})"
         raise ConfigurationError(f"{message}; pip install 'taxoexpan[corpus]'") from None
 
 
-def _write_joined(path: Path, names: Sequence[str], joined: Path) -> None:
-    """Write the documents that mention a name, a line each, every name as one word."""
-    phrases, mentioned = PhraseMatcher(names), frozenset(map(name_token, names))
+def join_names(path: Path, names: Sequence[str], workers: int | None = None) -> Iterator[str]:
+    """Yield the documents that mention a name, in blocks of lines, with each name as one word."""
+    matcher, name_tokens = PhraseMatcher(names), frozenset(map(name_token, names))
 
     def join(texts: list[str]) -> str:
-        documents = (phrases.join(tokenize(text)) for text in texts)
-        kept = (words for words in documents if not mentioned.isdisjoint(words))
-        return "".join(f"{' '.join(line)}\n" for words in kept for line in _cut(words))
+        documents = (matcher.join(tokenize(text)) for text in texts)
+        kept = (words for words in documents if not name_tokens.isdisjoint(words))
+        return "".join(f"{' '.join(line)}\n" for words in kept for line in _split(words))
 
-    with joined.open("w", encoding="utf-8") as file:
-        for lines in map_blocks(join, read_documents(path)):
+    return map_blocks(join, read_documents(path), workers)
+
+
+def _write_training_file(training_file: Path, corpus: Path, names: Sequence[str]) -> None:
+    with training_file.open("w", encoding="utf-8") as file:
+        for lines in join_names(corpus, names):
             try:
                 file.write(lines)
             except OSError as error:
-                raise FormatError(joined, f"cannot be written: {error.strerror}") from None
+                message = f"cannot be written: {error.strerror}"
+                raise FormatError(training_file, message) from None
 
 
-def _cut(words: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(words), LONGEST_SENTENCE):
-        yield words[start : start + LONGEST_SENTENCE]
+def _split(words: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(words), MAX_SENTENCE_WORDS):
+        yield words[start : start + MAX_SENTENCE_WORDS]
 
 
 def _stable_hash(word: str) -> int:
-    """Python's own hash of a word is another one in every process."""
+    """A hash that is the same in every process, unlike Python's own."""
     return crc32(word.encode("utf-8"))
 
 
-def _refuse_below_one(**settings: int) -> None:
+def _check_positive(**settings: int) -> None:
     for name, value in settings.items():
         if value < 1:
             raise ConfigurationError(f"{name} is {value}; it must be at least 1")
 
 
 @contextmanager
-def without_false_alarms() -> Iterator[None]:
-    """Keep back what is written to the standard error, and pass on at the end what is true.
+def hide_harmless_errors() -> Iterator[None]:
+    """Hold back standard error, then print it without a harmless error of gensim.
 
-    gensim 4.4 takes a product of two vectors that is exactly -1 for an error, lets Python say so,
-    and goes on; Python says it past `sys.unraisablehook`.
+    gensim 4.4 treats a dot product of exactly -1 as an error, reports it and continues. Python
+    prints the report without calling `sys.unraisablehook`.
     """
-    told = StringIO()
+    output = StringIO()
     try:
-        with redirect_stderr(told):
+        with redirect_stderr(output):
             yield
     finally:
-        lines = told.getvalue().splitlines(keepends=True)
-        sys.stderr.writelines(line for line in lines if not line.startswith(_FALSE_ALARM))
+        lines = output.getvalue().splitlines(keepends=True)
+        sys.stderr.writelines(line for line in lines if not line.startswith(_HARMLESS_ERROR))

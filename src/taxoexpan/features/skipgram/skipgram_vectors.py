@@ -1,4 +1,4 @@
-"""Vectors of texts by what was learned from a corpus, and by static ones where it says nothing."""
+"""Encodes texts with skip-gram vectors, and with a fallback encoder for unknown words."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from taxoexpan.features.skipgram.space_mapping import SpaceMapping, fit_space_ma
 from taxoexpan.files import whole_directory
 
 KIND, VERSION = "taxoexpan-skipgram", 1
-VOCABULARY, VECTORS = "vocabulary.json", "vectors.safetensors"
-OWN = (VOCABULARY, VECTORS)
-"""What a directory of vectors holds; one that holds anything else is never replaced."""
+VOCABULARY_FILE, VECTORS_FILE = "vocabulary.json", "vectors.safetensors"
+OWN_FILES = (VOCABULARY_FILE, VECTORS_FILE)
+"""The files of a saved encoder; a directory with any other file is never replaced."""
 
 
 class SkipGramEncoder(Encoder):
-    """The vector of a name that the corpus knows, or the mean of the vectors of its parts.
+    """The vector of a known name, or the mean vector of the names and words in the text.
 
-    The parts of a text are the names in it and the words between them. A text without any part that
-    the corpus knows is a row of zeros, or what the fallback knows of it, carried over a bridge.
+    A text without any known word is encoded by the fallback, and the space mapping brings that
+    vector into the space of the corpus. Without a fallback it is a row of zeros.
     """
 
     name = "skipgram"
@@ -41,33 +41,32 @@ class SkipGramEncoder(Encoder):
         self,
         learned: SkipGramVectors,
         fallback: Encoder | None = None,
-        bridge: SpaceMapping | None = None,
+        mapping: SpaceMapping | None = None,
     ) -> None:
-        if fallback and not bridge:
-            bridge = fit_space_mapping(learned, fallback)
+        if fallback and not mapping:
+            mapping = fit_space_mapping(learned, fallback)
         self.dimension = learned.vectors.shape[1]
-        self.learned, self._fallback, self._bridge = learned, fallback, bridge
+        self.learned, self._fallback, self._mapping = learned, fallback, mapping
         self._index = {word: index for index, word in enumerate(learned.words)}
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """One row a text, whatever its case."""
-        parts = [self._parts(text) for text in texts]
-        counts = np.array([len(part) for part in parts], dtype=np.int64)
+        """Return one unit vector per text; upper and lower case are the same."""
+        words = [self._known_words(text) for text in texts]
+        counts = np.array([len(known) for known in words], dtype=np.int64)
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         filled = np.flatnonzero(counts)
         if len(filled):
-            flat = np.fromiter(chain.from_iterable(parts), np.int64, counts.sum())
+            flat = np.fromiter(chain.from_iterable(words), np.int64, counts.sum())
             starts = np.cumsum(counts[filled]) - counts[filled]
             vectors[filled] = normalize_rows(np.add.reduceat(self._unit[flat], starts, axis=0))
         unknown = np.flatnonzero(counts == 0)
-        if self._fallback and self._bridge and len(unknown):
-            vectors[unknown] = self._bridge.cross(
-                self._fallback.encode([texts[row] for row in unknown.tolist()])
-            )
+        if self._fallback and self._mapping and len(unknown):
+            fallback = self._fallback.encode([texts[row] for row in unknown.tolist()])
+            vectors[unknown] = self._mapping.apply(fallback)
         return vectors
 
     def fingerprint(self) -> str:
-        """A digest of everything that vectors are made from, but of the fallback only its name."""
+        """A digest of all data that the vectors depend on; of the fallback only the name."""
         digest = hashlib.sha256(json.dumps(self._vocabulary(), ensure_ascii=False).encode("utf-8"))
         for key, tensor in sorted(self._tensors().items()):
             digest.update(f"{key} {tensor.dtype} {tensor.shape}".encode())
@@ -75,9 +74,9 @@ class SkipGramEncoder(Encoder):
         return digest.hexdigest()
 
     def save(self, directory: Path, force: bool = False) -> None:
-        """Write a directory of JSON and safetensors, whole or not at all."""
-        with whole_directory(directory, OWN, force) as folder:
-            save_file(self._tensors(), folder / VECTORS)
+        """Write a directory of JSON and safetensors, completely or not at all."""
+        with whole_directory(directory, OWN_FILES, force) as folder:
+            save_file(self._tensors(), folder / VECTORS_FILE)
             vocabulary = {
                 "kind": KIND,
                 "version": VERSION,
@@ -85,31 +84,31 @@ class SkipGramEncoder(Encoder):
                 **self._vocabulary(),
             }
             content = json.dumps(vocabulary, ensure_ascii=False, indent=1)
-            (folder / VOCABULARY).write_text(content, encoding="utf-8")
+            (folder / VOCABULARY_FILE).write_text(content, encoding="utf-8")
 
     @classmethod
     def load(cls, directory: Path, fallback: Encoder | None = None) -> SkipGramEncoder:
-        """Read what `save` wrote; the fallback must be given again if there was one."""
+        """Read a saved encoder; an encoder with a fallback needs the same fallback again."""
         vocabulary = _read_vocabulary(directory)
-        asked, given = vocabulary.get("fallback"), fallback.name if fallback else None
-        if asked != given:
-            message = f"{directory}: made with the fallback {asked}, and loaded with {given}"
-            raise ConfigurationError(f"{message}; give the same")
+        saved, given = vocabulary.get("fallback"), fallback.name if fallback else None
+        if saved != given:
+            message = f"{directory}: saved with the fallback {saved}, but loaded with {given}"
+            raise ConfigurationError(f"{message}; use the same fallback")
         try:
-            tensors = load_file(directory / VECTORS)
+            tensors = load_file(directory / VECTORS_FILE)
             learned = SkipGramVectors(
                 tuple(vocabulary["words"]),
                 frozenset(vocabulary["names"]),
                 tensors["counts"],
                 tensors["vectors"],
             )
-            bridge = SpaceMapping(tensors["matrix"], tensors["offset"]) if fallback else None
-            encoder = cls(learned, fallback, bridge)
-            whole = encoder.fingerprint() == vocabulary["fingerprint"]
+            mapping = SpaceMapping(tensors["matrix"], tensors["offset"]) if fallback else None
+            encoder = cls(learned, fallback, mapping)
+            intact = encoder.fingerprint() == vocabulary["fingerprint"]
         except (KeyError, TypeError, ValueError, OSError, SafetensorError) as error:
             raise _damaged(directory, str(error)) from None
-        if not whole:
-            raise _damaged(directory, "the fingerprint is not that of the vectors")
+        if not intact:
+            raise _damaged(directory, "the fingerprint does not match")
         return encoder
 
     @cached_property
@@ -117,19 +116,18 @@ class SkipGramEncoder(Encoder):
         return normalize_rows(self.learned.vectors)
 
     @cached_property
-    def _phrases(self) -> PhraseMatcher:
+    def _matcher(self) -> PhraseMatcher:
         return PhraseMatcher(name.replace("_", " ") for name in sorted(self.learned.names))
 
-    def _parts(self, text: str) -> list[int]:
-        """The indices of the parts that are known."""
+    def _known_words(self, text: str) -> list[int]:
+        """The indices of the known names and words in a text."""
         known = []
-        for part in self._phrases.join(tokenize(text)):
-            if part in self._index:
-                known.append(self._index[part])
-            elif not part.isalnum():
-                # Words in a text may be joined by a hyphen that the corpus does not have.
-                words = name_words(part)
-                known += [self._index[word] for word in words if word in self._index]
+        for token in self._matcher.join(tokenize(text)):
+            if token in self._index:
+                known.append(self._index[token])
+            elif not token.isalnum():
+                # The text may join words by a hyphen that the corpus writes apart.
+                known += [self._index[word] for word in name_words(token) if word in self._index]
         return known
 
     def _vocabulary(self) -> dict[str, Any]:
@@ -144,29 +142,31 @@ class SkipGramEncoder(Encoder):
             "counts": self.learned.counts,
             "vectors": self.learned.vectors,
         }
-        if self._bridge:
-            tensors |= {"matrix": self._bridge.matrix, "offset": self._bridge.offset}
+        if self._mapping:
+            tensors |= {"matrix": self._mapping.matrix, "offset": self._mapping.offset}
         return {key: np.ascontiguousarray(tensor) for key, tensor in tensors.items()}
 
 
 def _read_vocabulary(directory: Path) -> dict[str, Any]:
     try:
-        vocabulary = json.loads((directory / VOCABULARY).read_text(encoding="utf-8"))
+        vocabulary = json.loads((directory / VOCABULARY_FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        message = f"{directory}: no {VOCABULARY} here"
-        mend = "restore the model, and name its features in the order of the training"
-        raise ModelError(f"{message}; {mend}") from None
+        message = f"{directory}: there is no {VOCABULARY_FILE}"
+        fix = "restore the model, and name its features in the order used for training"
+        raise ModelError(f"{message}; {fix}") from None
     except (ValueError, OSError) as error:
         raise _damaged(directory, str(error)) from None
     if not isinstance(vocabulary, dict) or vocabulary.get("kind") != KIND:
-        raise ModelError(f"{directory}: {VOCABULARY} is not one of vectors learned from a corpus")
+        message = f"{VOCABULARY_FILE} does not belong to skip-gram vectors"
+        raise ModelError(f"{directory}: {message}; restore the model")
     if vocabulary.get("version") != VERSION:
         raise ModelError(
-            f"{directory}: vectors of version {vocabulary.get('version')}, and this taxoexpan "
-            f"reads version {VERSION}; learn them again, or use the taxoexpan that wrote them"
+            f"{directory}: the vectors have version {vocabulary.get('version')}, but this "
+            f"taxoexpan reads version {VERSION}; train them again, or use the taxoexpan that "
+            "wrote them"
         )
     return vocabulary
 
 
-def _damaged(directory: Path, why: str) -> ModelError:
-    return ModelError(f"{directory}: the vectors are damaged ({why}); learn them again")
+def _damaged(directory: Path, reason: str) -> ModelError:
+    return ModelError(f"{directory}: the vectors are damaged ({reason}); train them again")

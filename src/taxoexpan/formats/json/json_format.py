@@ -1,4 +1,4 @@
-"""JSON: nested objects, a list of objects that name their parents, or nodes and edges."""
+"""The JSON format: nested objects, objects that name their parents, or nodes and edges."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
-from taxoexpan.formats.json.insert import grow
+from taxoexpan.formats.json.insert import insert_additions
 from taxoexpan.formats.json.parser import line_of, load, parse
-from taxoexpan.formats.json.schema import KNOWN, Shape
+from taxoexpan.formats.json.schema import CONCEPT_KEYS, JsonConcepts
 from taxoexpan.formats.output import Copy, Insertions, Target, renamed
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
@@ -24,56 +24,65 @@ SUFFIXES = (".json",)
 NOT_INSERTED: tuple[str, ...] = ()
 
 _BRACKET = re.compile(r"\s*[\[{]")
-_START = re.compile(r"\s*(?:\[\s*(?:\{|\]\s*\Z)|\{\s*[\"}])")
-_LINKED = re.compile(r'"@(?:context|graph|id)"\s*:')
+_CONTAINER_START = re.compile(r"\s*(?:\[\s*(?:\{|\]\s*\Z)|\{\s*[\"}])")
+_JSON_LD_KEY = re.compile(r'"@(?:context|graph|id)"\s*:')
 
 
 def can_read(source: TextFile) -> bool:
-    """Whether the text begins as an object or a list of objects; linked data is not ours."""
-    start = _BRACKET if source.path.suffix.lower() in SUFFIXES else _START
+    """Return whether the text starts like JSON objects and is not JSON-LD."""
+    start = _BRACKET if source.path.suffix.lower() in SUFFIXES else _CONTAINER_START
     if not start.match(source.text):
         return False
-    return not (_LINKED.search(source.text) and _is_linked_data(source))
+    return not (_JSON_LD_KEY.search(source.text) and _is_json_ld(source))
 
 
 def read(source: TextFile) -> ParsedTaxonomy:
-    """The concepts in the order of the file; without ids, the path `A > B` is the id."""
+    """Read the concepts in file order; in a file without ids, the path `A > B` is the id."""
     try:
-        document = _draft(Shape(source, load(source))).finish()
-        if not document.notes:
-            return document
+        parsed = _build(source.parsed(_load_concepts)).finish()
+        if not parsed.notes:
+            return parsed
     except FormatError:
         pass
-    # Once more, slowly, to know the lines of what there is to tell.
-    return _draft(Shape(source, parse(source))).finish()
+    # Errors and notes need line numbers, which only the slower parser knows.
+    return _build(source.parsed(_locate_concepts)).finish()
 
 
 def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-    """New objects at the ends of the file's lists, after the pattern of those that are there."""
-    shape = Shape(source, parse(source))
-    anything = additions.concepts or additions.synonyms
-    return {source.path: grow(shape, expanded, additions) if anything else []}
+    """Add objects to the lists of the file, in the style of the existing objects."""
+    concepts = source.parsed(_locate_concepts)
+    has_content = additions.concepts or additions.synonyms
+    return {source.path: insert_additions(concepts, expanded, additions) if has_content else []}
 
 
 def supported_fields(source: TextFile) -> frozenset[str]:
-    """Everything; ids where the file has them."""
-    ids = {"ids"} if Shape(source, load(source)).has_ids else set()
+    """Return all fields; ids only if the file has ids."""
+    ids = {"ids"} if source.parsed(_load_concepts).has_ids else set()
     return frozenset({"labels", "synonyms", "definitions"} | ids)
 
 
 def supported_changes(source: TextFile) -> frozenset[str]:
-    """Synonyms; moves where a child names its parents, and does not stand inside of one."""
-    shape = Shape(source, load(source))
-    from_above = any(shape.children(entry) for entry in shape.objects)
-    return frozenset({"synonyms"} if from_above else {"moves", "synonyms"})
+    """Return synonyms, and moves if children name their parents instead of being nested."""
+    concepts = source.parsed(_load_concepts)
+    lists_children = any(concepts.children(entry) for entry in concepts.objects)
+    return frozenset({"synonyms"} if lists_children else {"moves", "synonyms"})
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
-    """A list of objects anew, a concept a line."""
+    """Write a new file with a list of objects, one concept per line."""
     ids = renamed(taxonomy, str.strip)
     entries = (_entry(taxonomy, concept, ids) for concept in taxonomy.concepts)
     lines = ",\n    ".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
     return Copy({target.path: f'{{\n  "concepts": [\n    {lines}\n  ]\n}}\n'}, ids)
+
+
+def _load_concepts(source: TextFile) -> JsonConcepts:
+    return JsonConcepts(source, source.parsed(load))
+
+
+def _locate_concepts(source: TextFile) -> JsonConcepts:
+    """Find the concepts with their positions in the text, which takes longer."""
+    return JsonConcepts(source, source.parsed(parse))
 
 
 def _entry(taxonomy: Taxonomy, concept: Concept, ids: Mapping[str, str]) -> dict[str, object]:
@@ -88,92 +97,92 @@ def _entry(taxonomy: Taxonomy, concept: Concept, ids: Mapping[str, str]) -> dict
     return {key: value for key, value in entry.items() if value}
 
 
-def _is_linked_data(source: TextFile) -> bool:
+def _is_json_ld(source: TextFile) -> bool:
     try:
-        value = load(source)
+        value = source.parsed(load)
     except FormatError:
         return True
     objects = value if isinstance(value, list) else [value]
-    marks = {"@context", "@graph", "@id"}
-    return any(isinstance(entry, dict) and not marks.isdisjoint(entry) for entry in objects)
+    keywords = {"@context", "@graph", "@id"}
+    return any(isinstance(entry, dict) and not keywords.isdisjoint(entry) for entry in objects)
 
 
-def _draft(shape: Shape) -> TaxonomyBuilder:
-    """Every concept once, with what all its objects say."""
-    draft, rows = TaxonomyBuilder(shape.source.path), dict[str, int]()
+def _build(concepts: JsonConcepts) -> TaxonomyBuilder:
+    """Merge all objects of each concept."""
+    builder, rows = TaxonomyBuilder(concepts.source.path), dict[str, int]()
     lines: list[int] = []
-    for place, (id, given, entry) in enumerate(
-        zip(shape.ids, shape.given, shape.objects, strict=True)
-    ):
-        # Only what has an id can be there again; a path or a label that repeats is a mistake.
-        row = rows.get(id) if given else None
+    for index, (id, own_id) in enumerate(zip(concepts.ids, concepts.own_ids, strict=True)):
+        # Only an object with an id may describe a concept again; a repeated path is an error.
+        row = rows.get(id) if own_id else None
         if row is None:
-            row = len(draft.ids)
-            draft.ids.append(id)
-            draft.labels.append("")
-            lines.append(line_of(entry))
-            if given:
+            row = len(builder.ids)
+            builder.ids.append(id)
+            builder.labels.append("")
+            lines.append(line_of(concepts.objects[index]))
+            if own_id:
                 rows[id] = row
-        _describe(draft, row, shape, place)
-    draft.lines = lines
-    draft.ignored.update(key for entry in shape.objects for key in entry if key not in KNOWN)
-    _name_by_ids(draft)
-    _relate(draft, shape)
-    return draft
+        _describe(builder, row, concepts, index)
+    builder.lines = lines
+    builder.ignored.update(
+        key for entry in concepts.objects for key in entry if key not in CONCEPT_KEYS
+    )
+    _label_by_id(builder)
+    _add_relations(builder, concepts)
+    return builder
 
 
-def _describe(draft: TaxonomyBuilder, row: int, shape: Shape, place: int) -> None:
-    """Take the words of an object, which must not gainsay those of an earlier one."""
-    entry, label = shape.objects[place], shape.labels[place]
-    definition = shape.text(entry, "definition")
-    synonyms = shape.texts(entry, "synonyms")
-    for what, old, new in (
-        ("label", draft.labels[row], label),
-        ("definition", draft.definitions.get(row), definition),
-        ("synonyms", draft.synonyms.get(row), synonyms),
+def _describe(builder: TaxonomyBuilder, row: int, concepts: JsonConcepts, index: int) -> None:
+    """Add the texts of an object, which must not contradict those of an earlier object."""
+    entry, label = concepts.objects[index], concepts.labels[index]
+    definition = concepts.text(entry, "definition")
+    synonyms = concepts.texts(entry, "synonyms")
+    for field, old, new in (
+        ("label", builder.labels[row], label),
+        ("definition", builder.definitions.get(row), definition),
+        ("synonyms", builder.synonyms.get(row), synonyms),
     ):
         if old and new and old != new:
-            told = f"the {what} of {draft.ids[row]!r}: {new!r} here, and {old!r} before"
-            message = f"{told}; an id names one concept, so make them alike or rename one"
-            raise FormatError(draft.path, message, line_of(entry) or None)
-    draft.labels[row] = label or draft.labels[row]
+            message = f"two values for the {field} of {builder.ids[row]!r}: {old!r} and {new!r}"
+            remedy = "make them equal, or give one of the concepts another id"
+            raise FormatError(builder.path, f"{message}; {remedy}", line_of(entry) or None)
+    builder.labels[row] = label or builder.labels[row]
     if definition:
-        draft.definitions[row] = definition
+        builder.definitions[row] = definition
     if synonyms:
-        draft.synonyms[row] = synonyms
-    if shape.is_deprecated(entry):
-        draft.deprecated.append(row)
+        builder.synonyms[row] = synonyms
+    if concepts.is_deprecated(entry):
+        builder.deprecated.append(row)
 
 
-def _name_by_ids(draft: TaxonomyBuilder) -> None:
-    """A concept without a label is known by its id, which may be a slip where others have one."""
-    some = any(draft.labels)
-    for row, id in enumerate(draft.ids):
-        if not draft.labels[row]:
-            draft.labels[row] = id
-            if some:
-                message = f"{id!r} has no label anywhere; the id is taken for it"
-                draft.notes.append(Note(draft.lines[row], message, id=id))
+def _label_by_id(builder: TaxonomyBuilder) -> None:
+    """Use the id of a concept as its missing label; note this if other concepts have labels."""
+    has_labels = any(builder.labels)
+    for row, id in enumerate(builder.ids):
+        if not builder.labels[row]:
+            builder.labels[row] = id
+            if has_labels:
+                message = f"{id!r} has no label; its id is used instead"
+                builder.notes.append(Note(builder.lines[row], message, id=id))
 
 
-def _relate(draft: TaxonomyBuilder, shape: Shape) -> None:
-    """Every relation, told by nesting, by the child, by the parent, or by an edge."""
+def _add_relations(builder: TaxonomyBuilder, concepts: JsonConcepts) -> None:
+    """Add every relation, whether from nesting, a list of parents or children, or an edge."""
     seen: set[tuple[str, str]] = set()
     lines: list[int] = []
 
-    def add(told: Iterable[tuple[str, str, int]]) -> None:
-        # A file may tell a relation from both ends; told twice at one, it is worth a note.
-        fresh = [relation for relation in told if relation[:2] not in seen]
-        for parent, child, line in fresh:
-            draft.parents.append(parent)
-            draft.children.append(child)
+    def add(relations: Iterable[tuple[str, str, int]]) -> None:
+        # Both ends may name a relation; a repetition within one list is kept, and noted later.
+        new = [relation for relation in relations if relation[:2] not in seen]
+        for parent, child, line in new:
+            builder.parents.append(parent)
+            builder.children.append(child)
             lines.append(line)
             seen.add((parent, child))
 
-    for id, around, entry in zip(shape.ids, shape.around, shape.objects, strict=True):
-        if around >= 0:
-            add([(shape.ids[around], id, line_of(entry))])
-        add((parent, id, line) for parent, line in shape.parents(entry))
-        add((id, child, line) for child, line in shape.child_ids(entry))
-    add(shape.relations())
-    draft.relation_lines = lines
+    for id, outer, entry in zip(concepts.ids, concepts.nested_in, concepts.objects, strict=True):
+        if outer >= 0:
+            add([(concepts.ids[outer], id, line_of(entry))])
+        add((parent, id, line) for parent, line in concepts.parents(entry))
+        add((id, child, line) for child, line in concepts.child_ids(entry))
+    add(concepts.edge_relations())
+    builder.relation_lines = lines

@@ -1,4 +1,4 @@
-"""JSON as text: a parser whose objects and lists know where they stand."""
+"""A JSON parser whose objects and lists know their position in the text."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _VALUE = re.compile(
     re.VERBOSE,
 )
 _KEY = re.compile(r'[ \t\n\r]*"([^"\\\x00-\x1f]*)"[ \t\n\r]*:')
-_MARK = re.compile(r"[ \t\n\r]*([,:\]}])")
+_PUNCTUATION = re.compile(r"[ \t\n\r]*([,:\]}])")
 _CONSTANTS = {"true": True, "false": False, "null": None}
 
 
 class Number(str):
-    """A number as it is written, however large."""
+    """A number as written in the file, of any size."""
 
     __slots__ = ()
 
@@ -41,13 +41,13 @@ class Object(dict[str, Any]):
         self.start, self.end, self.line = start, start, line
         self.lines: dict[str, int] = {}
 
-    def put(self, value: Any, line: int) -> None:  # noqa: ARG002  # a key has its own line
-        """Give the last key its value."""
+    def add(self, value: Any, line: int) -> None:  # noqa: ARG002  # keys have their own lines
+        """Set the value of the last key."""
         self[next(reversed(self.lines))] = value
 
 
 class Array(list[Any]):
-    """A list with its offsets, its line, and the line of everything in it."""
+    """A list with its offsets, its line, and the line of every entry."""
 
     __slots__ = ("end", "line", "lines", "start")
     closing = "]"
@@ -57,46 +57,69 @@ class Array(list[Any]):
         self.start, self.end, self.line = start, start, line
         self.lines: list[int] = []
 
-    def put(self, value: Any, line: int) -> None:
-        """Add a value that begins on this line."""
+    def add(self, value: Any, line: int) -> None:
+        """Append a value that begins on this line."""
         self.append(value)
         self.lines.append(line)
 
 
 def load(source: TextFile) -> Any:
-    """The value of a JSON file, without places where that is faster."""
+    """Return the value of a JSON file, usually without positions, which is much faster."""
     try:
-        return _PLAIN.decode(source.text)
+        return _DECODER.decode(source.text)
     except (ValueError, RecursionError):
-        # This one says where the trouble is, and goes as deep as the file does.
-        return parse(source)
+        # The other parser reports the line of an error and has no depth limit.
+        return source.parsed(parse)
 
 
 def parse(source: TextFile) -> Any:
-    """The value of a JSON file, its objects and lists with their places."""
-    return _Parser(source).whole()
+    """Return the value of a JSON file; its objects and lists have positions."""
+    return _Parser(source).parse()
 
 
 def line_in(container: Any, key: str | int) -> int:
-    """The line of something in an object or a list; 0 where it was read without places."""
+    """Return the line of a member or entry, or 0 if it was read without positions."""
     lines: Any = getattr(container, "lines", None)
     return lines[key] if lines else 0
 
 
 def line_of(container: Any) -> int:
-    """The line on which an object or a list begins; 0 where it was read without places."""
+    """Return the line on which an object or list begins, or 0 if it has no position."""
     line: int = getattr(container, "line", 0)
     return line
+
+
+def skip_space(text: str, offset: int) -> int:
+    """Return the offset of the next character that is not white space."""
+    space = _SPACE.match(text, offset)
+    return space.end() if space else offset
+
+
+def value_span(text: str, container: Object | Array, key: str | int) -> tuple[int, int]:
+    """Return the start and end offsets of a value in an object or list."""
+    members: Any = container.items() if isinstance(container, Object) else enumerate(container)
+    start = container.start + 1
+    for name, value in members:
+        start = skip_space(text, start)
+        if isinstance(container, Object):
+            key_end = _DECODER.raw_decode(text, start)[1]
+            start = skip_space(text, text.index(":", key_end) + 1)
+        nested = isinstance(value, Object | Array)
+        end = value.end if nested else _DECODER.raw_decode(text, start)[1]
+        if name == key:
+            return start, end
+        start = text.index(",", end) + 1
+    raise KeyError(key)
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("repeated key")
     return value
 
 
-_PLAIN = json.JSONDecoder(
+_DECODER = json.JSONDecoder(
     object_pairs_hook=_without_repeats,
     parse_int=Number,
     parse_float=Number,
@@ -105,47 +128,47 @@ _PLAIN = json.JSONDecoder(
 
 
 class _Parser:
-    """Reads a text from left to right; what is open lies on a stack, so depth is no matter."""
+    """Reads a text from left to right, with a stack of open containers instead of recursion."""
 
     def __init__(self, source: TextFile) -> None:
         self.source, self.text = source, source.text
-        self.at = self.counted = 0
+        self.offset = self.counted_to = 0
         self.line = 1
 
-    def whole(self) -> Any:
-        """The one value of the text."""
+    def parse(self) -> Any:
+        """Return the only value of the text."""
         opened: list[Object | Array] = []
         while True:
-            value, line, holds_more = self._value()
-            if holds_more:
+            value, line, is_open = self._value()
+            if is_open:
                 opened.append(value)
-                self._begin_next(value)
+                self._read_key(value)
                 continue
             while opened:
-                around = opened[-1]
-                around.put(value, line)
-                if self._mark(f",{around.closing}", f"',' or {around.closing!r}") == ",":
-                    self._begin_next(around)
+                outer = opened[-1]
+                outer.add(value, line)
+                if self._punctuation(f",{outer.closing}", f"',' or {outer.closing!r}") == ",":
+                    self._read_key(outer)
                     break
-                around.end = self.at
+                outer.end = self.offset
                 value = opened.pop()
                 line = value.line
             else:
-                self._skip()
-                if self.at < len(self.text):
+                self.offset = skip_space(self.text, self.offset)
+                if self.offset < len(self.text):
                     raise self._unexpected("the end of the file")
                 return value
 
     def _value(self) -> tuple[Any, int, bool]:
-        """A value, its line, and whether only the opening of it is read."""
-        found = _VALUE.match(self.text, self.at)
-        if found is None:
+        """Return the next value, its line, and whether it is a container still to be filled."""
+        match = _VALUE.match(self.text, self.offset)
+        if match is None:
             text = self._string("a value")
-            return text, self._line(self.at), False
-        kind, written = found.lastgroup or "", found[found.lastindex or 0]
-        self.at = found.end()
-        start = found.start(kind)
-        line = self._line(start)
+            return text, self._line_at(self.offset), False
+        kind, written = match.lastgroup or "", match[match.lastindex or 0]
+        self.offset = match.end()
+        start = match.start(kind)
+        line = self._line_at(start)
         if kind == "string":
             return written, line, False
         if kind == "number":
@@ -153,57 +176,54 @@ class _Parser:
         if kind == "constant":
             return _CONSTANTS[written], line, False
         value = (Object if written[0] == "{" else Array)(start, line)
-        value.end = self.at
+        value.end = self.offset
         return value, line, len(written) == 1
 
-    def _begin_next(self, around: Object | Array) -> None:
-        """Read the key of what comes next, where it has one."""
-        if isinstance(around, Array):
+    def _read_key(self, outer: Object | Array) -> None:
+        """Read the key of the next member; the entries of a list have none."""
+        if isinstance(outer, Array):
             return
-        found = _KEY.match(self.text, self.at)
-        if found:
-            key, line = found[1], self._line(found.start(1))
-            self.at = found.end()
+        match = _KEY.match(self.text, self.offset)
+        if match:
+            key, line = match[1], self._line_at(match.start(1))
+            self.offset = match.end()
         else:
             key = self._string("a key in double quotes")
-            line = self._line(self.at)
-            self._mark(":", "':'")
-        if key in around.lines:
-            message = f"the key {key!r} is already on line {around.lines[key]}; remove one"
+            line = self._line_at(self.offset)
+            self._punctuation(":", "':'")
+        if key in outer.lines:
+            message = f"the key {key!r} is already on line {outer.lines[key]}; remove one of them"
             raise FormatError(self.source.path, message, line)
-        around.lines[key] = line
+        outer.lines[key] = line
 
-    def _string(self, wanted: str) -> str:
-        """A string with escapes, or none at all."""
-        self._skip()
-        if not self.text.startswith('"', self.at):
-            raise self._unexpected(wanted)
+    def _string(self, expected: str) -> str:
+        """Read a string that contains escapes."""
+        self.offset = skip_space(self.text, self.offset)
+        if not self.text.startswith('"', self.offset):
+            raise self._unexpected(expected)
         try:
-            text, self.at = _PLAIN.raw_decode(self.text, self.at)
+            text, self.offset = _DECODER.raw_decode(self.text, self.offset)
         except json.JSONDecodeError as error:
-            message = f"not JSON ({error.msg}); look for a quote that is not closed"
+            message = f"not valid JSON ({error.msg}); look for a missing closing quote"
             raise FormatError(self.source.path, message, error.lineno) from None
         return str(text)
 
-    def _mark(self, allowed: str, wanted: str) -> str:
-        """The next sign between values, read past."""
-        found = _MARK.match(self.text, self.at)
-        if found is None or found[1] not in allowed:
-            self._skip()
-            raise self._unexpected(wanted)
-        self.at = found.end()
-        return found[1]
+    def _punctuation(self, allowed: str, expected: str) -> str:
+        """Read the next comma, colon or closing bracket."""
+        match = _PUNCTUATION.match(self.text, self.offset)
+        if match is None or match[1] not in allowed:
+            self.offset = skip_space(self.text, self.offset)
+            raise self._unexpected(expected)
+        self.offset = match.end()
+        return match[1]
 
-    def _skip(self) -> None:
-        space = _SPACE.match(self.text, self.at)
-        self.at = space.end() if space else self.at
-
-    def _line(self, at: int) -> int:
-        self.line += self.text.count("\n", self.counted, at)
-        self.counted = at
+    def _line_at(self, offset: int) -> int:
+        self.line += self.text.count("\n", self.counted_to, offset)
+        self.counted_to = offset
         return self.line
 
-    def _unexpected(self, wanted: str) -> FormatError:
-        found = repr(self.text[self.at]) if self.at < len(self.text) else "the end"
-        message = f"not JSON: {found} where {wanted} was expected; correct it"
-        return FormatError(self.source.path, message, self.source.line_at(self.at))
+    def _unexpected(self, expected: str) -> FormatError:
+        ended = self.offset >= len(self.text)
+        found = "the end of the file" if ended else repr(self.text[self.offset])
+        message = f"not valid JSON: expected {expected}, but found {found}; correct the syntax"
+        return FormatError(self.source.path, message, self.source.line_at(self.offset))

@@ -1,15 +1,16 @@
-"""Where the concepts of a JSON file are: nested, in a list, or as nodes beside edges."""
+"""The schemas of a JSON taxonomy: nested objects, a list of objects, or nodes and edges."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, NoReturn
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.json.parser import Number, line_in, line_of
 from taxoexpan.formats.text_file import TextFile
 
-NAMES: Mapping[str, tuple[str, ...]] = {
+KEYS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "uri", "key", "code"),
     "label": ("label", "name", "title", "term", "prefLabel"),
     "parents": ("parents", "parent", "parent_id", "broader"),
@@ -22,191 +23,208 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "parent": ("parent", "source", "from"),
     "child": ("child", "target", "to"),
 }
-"""The keys that each thing is known by; the first is the one that we choose."""
+"""The keys that are accepted for each field; new members use the first one."""
 
-KNOWN = frozenset(
+CONCEPT_KEYS = frozenset(
     key
-    for role in NAMES
-    if role not in ("nodes", "edges", "parent", "child")
-    for key in NAMES[role]
+    for field in KEYS
+    if field not in ("nodes", "edges", "parent", "child")
+    for key in KEYS[field]
 )
-"""The keys that say something of a concept."""
+"""The keys that describe a concept."""
 
 SEPARATOR = " > "
 
-_PATHS_TO_TEXT = 50
-"""How much longer than the file the paths may be that stand for ids; memory has an end."""
+_MAX_PATH_RATIO = 50
+"""How many times longer than the file the paths that serve as ids may be; this bounds memory."""
 
-_KINDS = {Number: "a number", str: "text", dict: "an object", list: "a list"}
+_TYPE_NAMES = {Number: "a number", str: "text", dict: "an object", list: "a list"}
 
 
-def key_of(value: Mapping[str, Any], role: str) -> str | None:
-    """The key under which an object has something; null is nothing."""
-    for key in NAMES[role]:
+def find_key(value: Mapping[str, Any], field: str) -> str | None:
+    """Return the key under which an object has a field; null counts as missing."""
+    for key in KEYS[field]:
         if value.get(key) is not None:
             return key
     return None
 
 
-class Shape:
-    """The concepts and the edges that were found in the value of a JSON file.
+class JsonConcepts:
+    """The concept objects and the edges of a JSON file.
 
-    A concept may be there several times: `objects` holds every time, `around` the place in
-    `objects` of the one that it is nested in, or -1.
+    Several objects may describe one concept: `objects` has all of them, in file order.
+    `nested_in` has the index of the object that contains each of them, or -1. `root_list` is the
+    list to which new roots can be added; a file that consists of one root has none.
     """
 
     def __init__(self, source: TextFile, value: Any) -> None:
         self.source = source
         self.edges: list[Any] | None = None
-        self.room: list[Any] | None = None
-        """The list in which further roots have room; a file that is one root has none."""
+        self.root_list: list[Any] | None = None
         self.objects: list[dict[str, Any]] = []
-        self.around: list[int] = []
-        self._collect(self._entries(value))
-        self.given = [self._given(entry) for entry in self.objects]
-        self.has_ids = any(self.given)
+        self.nested_in: list[int] = []
+        self._collect_objects(self._top_level_objects(value))
+        self.own_ids = [self._own_id(entry) for entry in self.objects]
+        self.has_ids = any(self.own_ids)
         self.labels = [self.text(entry, "label") for entry in self.objects]
-        self.ids = self._ids()
+        self.ids = self._make_ids()
 
-    def text(self, entry: dict[str, Any], role: str) -> str:
-        """A text without outer spaces; blank where there is none."""
-        key = key_of(entry, role)
+    @cached_property
+    def objects_by_id(self) -> dict[str, list[Any]]:
+        """All objects that describe each concept."""
+        objects: dict[str, list[Any]] = {}
+        for id, entry in zip(self.ids, self.objects, strict=True):
+            objects.setdefault(id, []).append(entry)
+        return objects
+
+    def text(self, entry: dict[str, Any], field: str) -> str:
+        """Return a text field without outer spaces, or "" if there is none."""
+        key = find_key(entry, field)
         return self._text(entry, key) if key else ""
 
-    def texts(self, entry: dict[str, Any], role: str) -> tuple[str, ...]:
-        """The texts of a list, or the one that stands in its place."""
-        key = key_of(entry, role)
-        if key is None:
-            return ()
-        many = entry[key]
-        found = (
-            [self._text(many, place) for place in range(len(many))]
-            if isinstance(many, list)
-            else [self._text(entry, key)]
-        )
-        return tuple(filter(None, found))
+    def texts(self, entry: dict[str, Any], field: str) -> tuple[str, ...]:
+        """Return the texts of a field that is a list or a single text."""
+        return tuple(filter(None, (self._text(*place) for place in self._places(entry, field))))
 
     def parents(self, entry: dict[str, Any]) -> list[tuple[str, int]]:
-        """The ids of the parents that an object names, with their lines."""
-        key = key_of(entry, "parents")
-        if key is None:
-            return []
-        many = entry[key]
-        if isinstance(many, list):
-            return self._named(many, range(len(many)))
-        return self._named(entry, [key])
+        """Return the parent ids that an object names, with their lines."""
+        return self._ids_at(self._places(entry, "parents"))
+
+    def parent_places(self) -> list[tuple[Any, str | int, str]]:
+        """Return every reference to a parent: its container, its key there, and the child."""
+        places = [
+            (*place, child)
+            for entry, child in zip(self.objects, self.ids, strict=True)
+            for place in self._places(entry, "parents")
+        ]
+        edges = self.edges or []
+        for index, (_, child, _) in enumerate(self.edge_relations()):
+            places.append((edges[index], self._edge_keys(edges, index)[0], child))
+        return places
 
     def children(self, entry: dict[str, Any]) -> list[Any]:
-        """What is nested in an object: objects, or ids of such as are elsewhere."""
-        key = key_of(entry, "children")
+        """Return the children listed in an object: nested objects, or ids of other objects."""
+        key = find_key(entry, "children")
         return self._list(entry, key) if key else []
 
     def child_ids(self, entry: dict[str, Any]) -> list[tuple[str, int]]:
-        """The children that an object names by their ids alone, with their lines."""
-        below = self.children(entry)
-        bare = [place for place, child in enumerate(below) if not isinstance(child, dict)]
-        return self._named(below, bare)
+        """Return the children that an object lists by id only, with their lines."""
+        children = self.children(entry)
+        return self._ids_at(
+            (children, index) for index, child in enumerate(children) if not isinstance(child, dict)
+        )
 
     def is_deprecated(self, entry: dict[str, Any]) -> bool:
-        """Whether an object is marked so."""
-        key = key_of(entry, "deprecated")
+        """Return whether an object is marked as deprecated."""
+        key = find_key(entry, "deprecated")
         if key and not isinstance(entry[key], bool):
             self._refuse(entry, key, "true or false, without quotes")
         return bool(key and entry[key])
 
-    def relations(self) -> list[tuple[str, str, int]]:
-        """The parent and the child of every edge, with its line."""
+    def edge_relations(self) -> list[tuple[str, str, int]]:
+        """Return the parent, the child and the line of every edge."""
         edges = self.edges or []
         relations = []
-        for place, edge in enumerate(edges):
-            parent, child = (self._id(edge, key) for key in self.ends(edges, place))
+        for index, edge in enumerate(edges):
+            parent, child = (self._id(edge, key) for key in self._edge_keys(edges, index))
             if not parent or not child:
-                raise self._bad_edge(edges, place)
-            relations.append((parent, child, line_in(edges, place)))
+                raise self._invalid_edge(edges, index)
+            relations.append((parent, child, line_in(edges, index)))
         return relations
 
-    def _entries(self, value: Any) -> list[Any]:
-        """The objects that are not nested in others, or should be objects."""
+    def _top_level_objects(self, value: Any) -> list[Any]:
+        """Find the edges and the list of roots; return the entries that are not nested."""
         if isinstance(value, list):
-            self.room = value
+            self.root_list = value
             return value
         if not isinstance(value, dict):
-            message = f"{_kind(value)} is no taxonomy; write an object or a list of objects"
+            message = f"{_type_name(value)} is not a taxonomy; write an object or a list of objects"
             raise FormatError(self.source.path, message, 1)
-        nodes, edges, below = (key_of(value, role) for role in ("nodes", "edges", "children"))
-        named = key_of(value, "label") or key_of(value, "id")
-        if nodes and (edges or not (named and below)):
+        nodes, edges = find_key(value, "nodes"), find_key(value, "edges")
+        children = find_key(value, "children")
+        is_concept = find_key(value, "label") or find_key(value, "id")
+        if nodes and (edges or not (is_concept and children)):
             self.edges = self._list(value, edges) if edges else None
-            self.room = self._list(value, nodes)
-        elif named:
+            self.root_list = self._list(value, nodes)
+        elif is_concept:
             return [value]
-        elif below:
-            self.room = self._list(value, below)
+        elif children:
+            self.root_list = self._list(value, children)
         else:
             message = (
-                'no concepts found; give them as {"concepts": […]}, as {"nodes": […], '
+                'no concepts found; write them as {"concepts": […]}, as {"nodes": […], '
                 '"edges": […]}, or as nested objects with "label" and "children"'
             )
             raise FormatError(self.source.path, message, line_of(value) or None)
-        return self.room
+        return self.root_list
 
-    def _collect(self, entries: list[Any]) -> None:
-        """Find every object, each before those that are nested in it."""
-        for place, entry in enumerate(entries):
+    def _collect_objects(self, entries: list[Any]) -> None:
+        """Collect every object, each before the objects nested in it."""
+        for index, entry in enumerate(entries):
             if not isinstance(entry, dict):
-                self._refuse(entries, place, 'an object, such as {"label": "apple"}')
-        waiting = [(entry, -1) for entry in reversed(entries)]
-        while waiting:
-            entry, around = waiting.pop()
-            below = [child for child in self.children(entry) if isinstance(child, dict)]
-            waiting += [(child, len(self.objects)) for child in reversed(below)]
+                self._refuse(entries, index, 'an object, such as {"label": "apple"}')
+        stack = [(entry, -1) for entry in reversed(entries)]
+        while stack:
+            entry, outer = stack.pop()
+            nested = [child for child in self.children(entry) if isinstance(child, dict)]
+            stack += [(child, len(self.objects)) for child in reversed(nested)]
             self.objects.append(entry)
-            self.around.append(around)
+            self.nested_in.append(outer)
 
-    def _ids(self) -> list[str]:
-        """The id of every object: its own, else its label, or its path where nothing has ids."""
+    def _make_ids(self) -> list[str]:
+        """Return the own id of each object, else its path in files without ids, else its label."""
         ids: list[str] = []
-        room = 1_000_000 + _PATHS_TO_TEXT * len(self.source.text)
-        for place, (id, label) in enumerate(zip(self.given, self.labels, strict=True)):
+        remaining = 1_000_000 + _MAX_PATH_RATIO * len(self.source.text)
+        for index, (id, label) in enumerate(zip(self.own_ids, self.labels, strict=True)):
             if not id and not label:
-                message = "neither an id nor a label; name the concept, or remove it"
-                line = line_of(self.objects[place])
+                message = "this object has neither an id nor a label; add one, or remove the object"
+                line = line_of(self.objects[index])
                 raise FormatError(self.source.path, message, line or None)
-            around = self.around[place]
-            nested = around >= 0 and not self.has_ids
-            ids.append(id or (f"{ids[around]}{SEPARATOR}{label}" if nested else label))
-            room -= len(ids[-1])
-            if room < 0:
-                message = "the paths that stand for ids here fill the memory"
+            outer = self.nested_in[index]
+            uses_path = outer >= 0 and not self.has_ids
+            ids.append(id or (f"{ids[outer]}{SEPARATOR}{label}" if uses_path else label))
+            remaining -= len(ids[-1])
+            if remaining < 0:
+                message = "the paths that serve as ids would need too much memory"
                 raise FormatError(self.source.path, f"{message}; give the concepts ids")
         return ids
 
-    def _given(self, entry: dict[str, Any]) -> str:
-        key = key_of(entry, "id")
+    def _own_id(self, entry: dict[str, Any]) -> str:
+        key = find_key(entry, "id")
         return self._id(entry, key) if key else ""
 
-    def ends(self, edges: list[Any], place: int) -> tuple[str | int, str | int]:
-        """The keys of an edge's parent and child."""
-        edge = edges[place]
+    def _places(self, entry: dict[str, Any], field: str) -> list[tuple[Any, str | int]]:
+        """Return the container and key of every value of a field that may be a list."""
+        key = find_key(entry, field)
+        if key is None:
+            return []
+        value = entry[key]
+        if isinstance(value, list):
+            return [(value, index) for index in range(len(value))]
+        return [(entry, key)]
+
+    def _edge_keys(self, edges: list[Any], index: int) -> tuple[str | int, str | int]:
+        """Return the keys of the parent and the child of an edge."""
+        edge = edges[index]
         if isinstance(edge, list) and len(edge) == 2:
             return 0, 1
         if isinstance(edge, dict):
-            parent, child = key_of(edge, "parent"), key_of(edge, "child")
+            parent, child = find_key(edge, "parent"), find_key(edge, "child")
             if parent and child:
                 return parent, child
-        raise self._bad_edge(edges, place)
+        raise self._invalid_edge(edges, index)
 
-    def _bad_edge(self, edges: list[Any], place: int) -> FormatError:
-        message = 'an edge has two ids; write {"parent": …, "child": …} or [parent, child]'
-        return FormatError(self.source.path, message, line_in(edges, place) or None)
+    def _invalid_edge(self, edges: list[Any], index: int) -> FormatError:
+        message = 'an edge needs two ids; write {"parent": …, "child": …} or [parent, child]'
+        return FormatError(self.source.path, message, line_in(edges, index) or None)
 
-    def _named(self, container: Any, keys: Iterable[str | int]) -> list[tuple[str, int]]:
-        """The ids under these keys that are not blank, with their lines."""
-        return [(id, line_in(container, key)) for key in keys if (id := self._id(container, key))]
+    def _ids_at(self, places: Iterable[tuple[Any, str | int]]) -> list[tuple[str, int]]:
+        """Return the ids at these places that are not blank, with their lines."""
+        return [(id, line_in(*place)) for place in places if (id := self._id(*place))]
 
     def _text(self, container: Any, key: str | int) -> str:
         value = container[key]
-        # A number is text to Python here, but not to the one who wrote the file.
+        # A Number is a str in Python, but it is not text in the file.
         if type(value) is not str:
             self._refuse(container, key, "text in quotes")
         return value.strip()
@@ -223,14 +241,14 @@ class Shape:
             self._refuse(container, key, "a list in […]")
         return value
 
-    def _refuse(self, container: Any, key: str | int, wanted: str) -> NoReturn:
-        named = repr(key) if isinstance(key, str) else "an entry of the list"
-        message = f"{named} is {_kind(container[key])}; write {wanted}"
+    def _refuse(self, container: Any, key: str | int, expected: str) -> NoReturn:
+        name = repr(key) if isinstance(key, str) else "an entry of the list"
+        message = f"{name} is {_type_name(container[key])}; write {expected}"
         raise FormatError(self.source.path, message, line_in(container, key) or None)
 
 
-def _kind(value: Any) -> str:
-    """What sort of thing a value is, for a person."""
+def _type_name(value: Any) -> str:
+    """Return the JSON type of a value, for error messages."""
     constants = {None: "null", True: "true", False: "false"}
-    found = (name for kind, name in _KINDS.items() if isinstance(value, kind))
-    return next(found, "") or constants[value]
+    names = (name for type_, name in _TYPE_NAMES.items() if isinstance(value, type_))
+    return next(names, "") or constants[value]

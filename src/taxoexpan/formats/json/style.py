@@ -1,4 +1,4 @@
-"""New JSON text in the style of the old: what is spread over lines, and how it is indented."""
+"""The layout of a JSON file, so that inserted text looks like the existing text."""
 
 from __future__ import annotations
 
@@ -8,29 +8,28 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 
-from taxoexpan.formats.json.parser import Array, Object
+from taxoexpan.formats.json.parser import Array, Object, skip_space
 from taxoexpan.formats.text_file import Insertion, TextFile
 
-_SPACE = re.compile(r"[ \t\n\r]*")
-_MARGIN = re.compile(r"[ \t]*")
+_INDENT = re.compile(r"[ \t]*")
 _COLON = re.compile(r"[ \t\n\r]*:[ \t]*")
 
 
 class Style:
-    """How the text of a file is set, so that what is put in looks like what is there.
+    """Indentation, separators and line breaks of a JSON file.
 
-    Things are spread where each has a line of its own. `sample` is an object of the file, `rows`
-    a list of such objects, `words` a list of texts.
+    A container is multiline if a line ends after its opening bracket. `sample` is an object of
+    the file, `rows` a list of such objects, `words` a list of strings.
     """
 
     def __init__(
         self, source: TextFile, sample: Object, rows: Array | None, words: Array | None
     ) -> None:
         self.source, self.text = source, source.text
-        self.spread_objects = self.is_spread(sample)
-        self.spread_rows = self.is_spread(rows) if rows else self.spread_objects
-        self.spread_words = self.is_spread(words) if words else self.spread_objects
-        self.unit = self._unit([container for container in (rows, sample) if container])
+        self.multiline_objects = self.is_multiline(sample)
+        self.multiline_rows = self.is_multiline(rows) if rows else self.multiline_objects
+        self.multiline_words = self.is_multiline(words) if words else self.multiline_objects
+        self.indent_unit = self._find_indent_unit([part for part in (rows, sample) if part])
         first_key = self.text.index('"', sample.start)
         _, key_end = json.JSONDecoder().raw_decode(self.text, first_key)
         colon = _COLON.match(self.text, key_end)
@@ -38,75 +37,87 @@ class Style:
         self.comma = ", " if self.colon.endswith(" ") else ","
 
     def scalar(self, value: str | bool | None) -> str:
-        """A text, true, false or null; with escapes where the file has nothing but ASCII."""
+        """Return a string, true, false or null; with escapes if the file is pure ASCII."""
         return json.dumps(value, ensure_ascii=self.text.isascii())
 
-    def enclosed(self, brackets: str, parts: Sequence[str], indent: str, spread: bool) -> str:
-        """Parts between brackets; `indent` is that of the line on which they open."""
+    def enclose(self, brackets: str, parts: Sequence[str], indent: str, multiline: bool) -> str:
+        """Join parts between brackets; `indent` is that of the line with the opening bracket."""
         if not parts:
             return brackets
-        if not spread:
+        if not multiline:
             return brackets[0] + self.comma.join(parts) + brackets[1]
         line = self.source.newline + indent
-        inner = line + self.unit
+        inner = line + self.indent_unit
         return brackets[0] + inner + f",{inner}".join(parts) + line + brackets[1]
 
-    def object(self, members: Sequence[tuple[str, str]], indent: str, spread: bool) -> str:
-        """An object of keys and of values that are text already."""
-        parts = [f"{self.scalar(key)}{self.colon}{value}" for key, value in members]
-        return self.enclosed("{}", parts, indent, spread)
+    def object(self, members: Sequence[tuple[str, str]], indent: str, multiline: bool) -> str:
+        """Format an object from keys and values, where the values are JSON text already."""
+        return self.enclose("{}", [self._member(*member) for member in members], indent, multiline)
 
-    def deeper(self, indent: str, *spread: bool) -> str:
-        """The indentation inside as many brackets as are spread."""
-        return indent + self.unit * sum(spread)
+    def deeper(self, indent: str, *multiline: bool) -> str:
+        """Return the indentation inside nested containers, given which of them are multiline."""
+        return indent + self.indent_unit * sum(multiline)
 
-    def inside(self, array: Array) -> str:
-        """The indentation of what is put at the end of a list."""
-        if array and self.is_spread(array):
-            return self._opening(array).rpartition("\n")[2]
-        return self.deeper(self.margin(array.start), not array and self.spread_rows)
+    def entry_indent(self, array: Array) -> str:
+        """Return the indentation of an entry that is appended to a list."""
+        if array and self.is_multiline(array):
+            return self._space_after_opening(array).rpartition("\n")[2]
+        return self.deeper(self.indent_at(array.start), not array and self.multiline_rows)
 
-    def append(self, array: Array, parts: Sequence[str], spread: bool) -> Insertion:
-        """Parts at the end of a list; one that is blank is set spread or not."""
+    def append(self, array: Array, parts: Sequence[str], multiline: bool) -> Insertion:
+        """Append entries to a list; `multiline` decides the layout only if the list is empty."""
         if array:
-            glue = f",{self._opening(array)}" if self.is_spread(array) else self.comma
-            return Insertion(self._last(array), "".join(glue + part for part in parts))
-        inner = self.enclosed("[]", parts, self.margin(array.start), spread)[1:-1]
+            separator = self._separator(array)
+            return Insertion(self._content_end(array), "".join(separator + part for part in parts))
+        inner = self.enclose("[]", parts, self.indent_at(array.start), multiline)[1:-1]
         return Insertion(array.start + 1, inner)
 
-    def with_member(self, target: Object, key: str, value: str) -> Insertion:
-        """A member after the last one of an object."""
-        glue = f",{self._opening(target)}" if self.is_spread(target) else self.comma
-        return Insertion(self._last(target), f"{glue}{self.scalar(key)}{self.colon}{value}")
+    def new_list(self, target: Object, parts: Sequence[str], multiline: bool) -> str:
+        """Format a list that becomes a member of an existing object."""
+        indent = self.deeper(self.indent_at(target.start), self.is_multiline(target))
+        return self.enclose("[]", parts, indent, multiline)
 
-    def is_spread(self, container: Object | Array) -> bool:
-        """Whether a line ends after the opening bracket."""
-        return "\n" in self._opening(container)
+    def add_member(self, target: Object, key: str, value: str) -> Insertion:
+        """Add a member after the last one of an object."""
+        return Insertion(
+            self._content_end(target), self._separator(target) + self._member(key, value)
+        )
 
-    def margin(self, offset: int) -> str:
-        """The white space with which the line of this place begins."""
-        number = bisect_left(self._breaks, offset)
-        found = _MARGIN.match(self.text, self._breaks[number - 1] + 1 if number else 0)
-        return found[0] if found else ""
+    def is_multiline(self, container: Object | Array) -> bool:
+        """Return whether a line ends after the opening bracket."""
+        return "\n" in self._space_after_opening(container)
+
+    def indent_at(self, offset: int) -> str:
+        """Return the white space at the start of the line that contains `offset`."""
+        number = bisect_left(self._line_breaks, offset)
+        indent = _INDENT.match(self.text, self._line_breaks[number - 1] + 1 if number else 0)
+        return indent[0] if indent else ""
 
     @cached_property
-    def _breaks(self) -> list[int]:
-        return [found.start() for found in re.finditer("\n", self.text)]
+    def _line_breaks(self) -> list[int]:
+        return [match.start() for match in re.finditer("\n", self.text)]
 
-    def _opening(self, container: Object | Array) -> str:
-        """The white space after the opening bracket."""
-        found = _SPACE.match(self.text, container.start + 1)
-        return found[0] if found else ""
+    def _member(self, key: str, value: str) -> str:
+        return f"{self.scalar(key)}{self.colon}{value}"
 
-    def _last(self, container: Object | Array) -> int:
-        """The offset after the last thing in an object or a list that is not blank."""
+    def _separator(self, container: Object | Array) -> str:
+        """Return the text between an existing last part and an appended one."""
+        multiline = self.is_multiline(container)
+        return f",{self._space_after_opening(container)}" if multiline else self.comma
+
+    def _space_after_opening(self, container: Object | Array) -> str:
+        start = container.start + 1
+        return self.text[start : skip_space(self.text, start)]
+
+    def _content_end(self, container: Object | Array) -> int:
+        """Return the offset after the last value of a container that is not empty."""
         end = container.end - 1
         while self.text[end - 1] in " \t\n\r":
             end -= 1
         return end
 
-    def _unit(self, containers: Sequence[Object | Array]) -> str:
-        for container in filter(self.is_spread, containers):
-            inner = self._opening(container).rpartition("\n")[2]
-            return inner.removeprefix(self.margin(container.start))
+    def _find_indent_unit(self, containers: Sequence[Object | Array]) -> str:
+        for container in filter(self.is_multiline, containers):
+            inner = self._space_after_opening(container).rpartition("\n")[2]
+            return inner.removeprefix(self.indent_at(container.start))
         return "  "

@@ -37,7 +37,7 @@ def insertions(source: TextFile, triples: list[ox.Triple]) -> list[Insertion]:
 
     A file that is one node becomes a list of nodes, by brackets around what is there.
     """
-    value = parse(source)
+    value = source.parsed(parse)
     context = value.get("@context") if isinstance(value, Object) else None
     graph = _graph(value, Context(context))
     # Beside the whole of the file, its context does not hold.
@@ -45,10 +45,10 @@ def insertions(source: TextFile, triples: list[ox.Triple]) -> list[Insertion]:
     nodes = _meant(source, graph, holds, triples)
     style, spread_values = _style(source, value, graph)
     indent = _indent(style, graph)
-    texts = [_text(style, node, indent, style.spread_objects, spread_values) for node in nodes]
+    texts = [_text(style, node, indent, style.multiline_objects, spread_values) for node in nodes]
     if isinstance(graph, Array):
         return [_appended(style, graph, texts)]
-    glue = f",{source.newline}{indent}" if style.spread_objects else style.comma
+    glue = f",{source.newline}{indent}" if style.multiline_objects else style.comma
     added = "".join(glue + text for text in texts)
     return [Insertion(graph.start, "["), Insertion(graph.end, f"{added}]")]
 
@@ -110,7 +110,7 @@ def _style(source: TextFile, value: Any, graph: Any) -> tuple[Style, bool]:
     rows = graph if isinstance(graph, Array) and graph else None
     style = Style(source, next(_objects(graph), value), rows, words)
     inner = next((part for node in nodes for part in islice(_objects(node), 1, None)), None)
-    return style, style.spread_objects if inner is None else style.is_spread(inner)
+    return style, style.multiline_objects if inner is None else style.is_multiline(inner)
 
 
 def _objects(value: Any) -> Iterator[Object]:
@@ -136,7 +136,7 @@ def _indent(style: Style, graph: Any) -> str:
     _, broken, margin = _glue(style, graph).rpartition("\n")
     if broken:
         return margin
-    return style.inside(graph) if isinstance(graph, Array) else style.margin(graph.start)
+    return style.entry_indent(graph) if isinstance(graph, Array) else style.indent_at(graph.start)
 
 
 def _text(style: Style, value: Any, indent: str, spread: bool, spread_values: bool) -> str:
@@ -149,9 +149,9 @@ def _text(style: Style, value: Any, indent: str, spread: bool, spread_values: bo
         ]
         return style.object(members, indent, spread)
     if isinstance(value, list):
-        inner = style.deeper(indent, style.spread_words)
+        inner = style.deeper(indent, style.multiline_words)
         parts = [_text(style, part, inner, spread_values, spread_values) for part in value]
-        return style.enclosed("[]", parts, indent, style.spread_words)
+        return style.enclose("[]", parts, indent, style.multiline_words)
     return style.scalar(value)
 
 
@@ -159,6 +159,6 @@ def _appended(style: Style, graph: Array, texts: list[str]) -> Insertion:
     """Nodes after the last one, with what lies between the others."""
     glue = _glue(style, graph)
     if not glue:
-        return style.append(graph, texts, style.spread_objects)
+        return style.append(graph, texts, style.multiline_objects)
     end = len(style.text[: graph.end - 1].rstrip(" \t\r\n"))
     return Insertion(end, "".join(glue + text for text in texts))

@@ -12,7 +12,7 @@ from taxoexpan.formats.tables.cells import placed_rows
 from taxoexpan.formats.tables.table_file import Table, names_as_ids, open_if_table, table_text
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
-from taxoexpan.taxonomy.ids import apart
+from taxoexpan.taxonomy.ids import make_distinct
 
 NAME = "edges"
 ABOUT = "a table child,parent; a name is its own id; a root has a blank parent"
@@ -75,7 +75,7 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
             zip(taxonomy.labels, taxonomy.ids, strict=True), key=lambda name: shared[name[0]] > 1
         )
     }
-    ids = dict(zip(names, apart(list(names.values())), strict=True))
+    ids = dict(zip(names, make_distinct(list(names.values())), strict=True))
     roots = [(ids[id], "") for id in taxonomy.roots]
     rows = [(ids[child], ids[parent]) for parent, child in taxonomy.relations]
     return Copy({target.path: table_text(target.path, ("child", "parent"), [*roots, *rows])}, ids)

@@ -9,7 +9,7 @@ from taxoexpan.report.html.charts import (
     reliability,
     training,
 )
-from taxoexpan.report.html.page import Figure, Figures, Page, Picture, Section, Text, html
+from taxoexpan.report.html.page import Figure, Figures, Page, Picture, Section, Text, colophon, html
 from taxoexpan.report.html.sortable_table import Cell, Column, Details, Row, Table
 from taxoexpan.report.html.tree import Neighbour, Place, Tree
 
@@ -31,6 +31,7 @@ __all__ = [
     "Text",
     "Threshold",
     "Tree",
+    "colophon",
     "coverage",
     "histogram",
     "html",

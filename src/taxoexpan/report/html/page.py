@@ -6,7 +6,9 @@ import base64
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from importlib import resources
+from importlib.metadata import version
 from itertools import groupby
 from typing import TypeAlias
 
@@ -77,6 +79,12 @@ def html(page: Page) -> str:
         f"{as_html(policy)}\n{''.join(map(as_html, head))}\n<style>{style}</style>\n</head>\n"
         f"{as_html(body).removesuffix('</body>')}\n<script>{script}</script>\n</body>\n</html>\n"
     )
+
+
+def colophon(made: datetime) -> str:
+    """Say which version made a report, and when."""
+    day = f"{made.day} {made:%B %Y}, {made:%H:%M %Z}".rstrip()
+    return f"Made by taxoexpan {version('taxoexpan')} on {day}."
 
 
 def _part(name: str) -> str:

@@ -1,0 +1,160 @@
+"""Scoring one fold: a model learns from the other concepts and ranks the parents of this fold's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from taxoexpan.curation.cleaning.fold_results import FoldResult, RelationScores
+from taxoexpan.curation.cleaning.folds import hide_parents
+from taxoexpan.curation.cleaning.reasons import reasons_for
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.model import TaxoExpan
+from taxoexpan.placement.confidence import Calibration
+from taxoexpan.placement.ranking import best_of
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.arrays import Floats, Indices
+from taxoexpan.training.holdout import hold_out
+from taxoexpan.training.metrics import ranks_in
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """The arguments of `TaxoExpan` for the model of every fold."""
+
+    preset: str = "best"
+    seed: int = 0
+    device: str = "auto"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def new_model(self) -> TaxoExpan:
+        """An untrained model; it calibrates its confidence on held-out leaves."""
+        if self.settings.get("validation", "leaves") != "leaves":
+            raise ConfigurationError(
+                "cleaning checks the relations of single leaves, so the confidence must be "
+                "calibrated on single leaves too; remove the setting validation"
+            )
+        settings = {**self.settings, "validation": "leaves"}
+        return TaxoExpan(self.preset, self.seed, self.device, **settings)
+
+
+def score_fold(
+    taxonomy: Taxonomy,
+    queries: Indices,
+    options: ModelOptions,
+    explained: int = 0,
+    progress: bool = False,
+) -> FoldResult:
+    """Train without the parents of the queries, and score the hidden relations.
+
+    The `explained` most suspicious relations get a reason. A relation is left out if the taxonomy
+    has no other anchor to compare its parent with.
+    """
+    remaining = hide_parents(taxonomy, queries)
+    holdout = hold_out(taxonomy, [taxonomy.ids[i] for i in queries.tolist()], remaining)
+    model = options.new_model()
+    model.fit(remaining, progress=progress, expected=holdout.concepts)
+    if model.history is not None and model.history.interrupted:
+        raise KeyboardInterrupt  # an unfinished model must not score relations
+    kept = np.array([taxonomy.index(id) for id in remaining.ids])
+    log_match, calibration = model.ranker.network.match.log_match, model.calibrators.calibration
+    parts = []
+    for start, scores in model.scores(holdout.concepts):
+        stop = start + scores.shape[1]
+        parents = holdout.parents[start:stop]
+        block = _Block(taxonomy, kept, queries[start:stop], parents, calibration)
+        parts.append(block.score(scores, log_match(scores)))
+    relation_scores = RelationScores.concatenate(parts)
+    reasons = reasons_for(model, taxonomy, kept, relation_scores, explained)
+    return FoldResult(relation_scores, reasons)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Some queries with the anchor numbers of their parents.
+
+    `kept` [N] are the anchors' indices in the whole taxonomy. The calibration is that of the fold's
+    model, or None if too few leaves were held out to learn one.
+    """
+
+    taxonomy: Taxonomy
+    kept: Indices
+    queries: Indices
+    parents: tuple[Indices, ...]
+    calibration: Calibration | None
+
+    def score(self, scores: Tensor, log_match: Tensor) -> RelationScores:
+        """Score the relations, given the scores that order the anchors and log f, both [N, Q]."""
+        lowest = scores.new_tensor(-torch.inf)
+        # A concept cannot be placed under itself or under its descendants.
+        below = self._pairs(*self.taxonomy.children_of.reach_of_many(self.queries))
+        itself = self._pairs(np.arange(len(self.queries)), self.queries)
+        for pairs in (below, itself):
+            scores, log_match = scores.index_put(pairs, lowest), log_match.index_put(pairs, lowest)
+        ranks = np.concatenate(ranks_in(scores, self.parents)).astype(np.int64)
+        top_two = best_of(scores, min(2, len(scores)))[1].cpu().numpy()
+        # An ancestor is not a better parent: the concept is below it already, and a model that
+        # prefers it only doubts the precision of the relation. A descendant of the parent can be a
+        # better parent: then the relation is too coarse.
+        above = self._pairs(*self.taxonomy.parents_of.reach_of_many(self.queries))
+        best, best_anchors = scores.index_put_(above, lowest).max(0)
+        rows = np.concatenate(self.parents)
+        columns = np.repeat(np.arange(len(self.queries)), [len(each) for each in self.parents])
+        log_scores, better = _log_softmax(log_match), best_anchors.cpu().numpy()[columns]
+        confidences = self._confidences(log_match, top_two, columns, np.stack([rows, better]))
+        relation_scores = RelationScores(
+            concepts=self.queries[columns],
+            parents=self.kept[rows],
+            ranks=ranks,
+            log_scores=_at(log_scores, rows, columns),
+            better=self.kept[better],
+            better_log_scores=_at(log_scores, better, columns),
+            confidences=confidences[0],
+            better_confidences=confidences[1],
+        )
+        return relation_scores.where((best > lowest).cpu().numpy()[columns])
+
+    def _confidences(
+        self, log_match: Tensor, top_two: Indices, columns: Indices, rows: Indices
+    ) -> Floats:
+        """The confidence of the anchors in `rows` [P, R] for the queries in `columns` [R].
+
+        `top_two` [2, Q] are the first and the second anchor of each query.
+        """
+        if self.calibration is None:
+            return np.full(rows.shape, np.nan)
+        tempered = _log_softmax(log_match / self.calibration.temperature)
+        # Confidence never rises with the rank. The curve of the anchors after the first is
+        # monotonic, so the second anchor stands in for all anchors between it and this one.
+        ahead = [_at(tempered, anchors, columns) for anchors in top_two[:, columns]]
+        confidences = []
+        for anchors in rows:
+            log_scores = np.stack([*ahead, _at(tempered, anchors, columns)], axis=1)
+            each = self.calibration.confidence(np.exp(log_scores))
+            confidences.append(np.where(anchors == top_two[0, columns], each[:, 0], each[:, -1]))
+        return np.stack(confidences)
+
+    def _pairs(self, columns: Indices, concepts: Indices) -> tuple[Tensor, Tensor]:
+        """The anchors of concepts of the whole taxonomy, as far as they are kept, with columns."""
+        row_of = np.full(len(self.taxonomy), -1)
+        row_of[self.kept] = np.arange(len(self.kept))
+        rows = row_of[concepts]
+        return torch.from_numpy(rows[rows >= 0]), torch.from_numpy(columns[rows >= 0])
+
+
+def _log_softmax(log_match: Tensor) -> Tensor:
+    """The logarithm of the softmax over all anchors [N, Q]."""
+    highest = log_match.amax(0)
+    return log_match - (highest + (log_match - highest).exp().sum(0).log())
+
+
+def _at(values: Tensor, rows: Indices, columns: Indices) -> Floats:
+    """The values at these rows and columns, as a NumPy array."""
+    device = values.device
+    picked = values[torch.from_numpy(rows).to(device), torch.from_numpy(columns).to(device)]
+    return picked.cpu().numpy().astype(np.float64)

@@ -1,0 +1,124 @@
+"""Relations that look wrong, most suspicious first, as objects and as CSV."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from taxoexpan.curation.cleaning.fold_results import FoldResult
+from taxoexpan.explain import Evidence, describe_move
+from taxoexpan.formats.tables.table_file import csv_of
+from taxoexpan.taxonomy import Concept, Taxonomy
+
+COLUMNS = (
+    "concept", "concept_id", "parent_id", "parent_label", "path", "rank", "share",
+    "better_id", "better_label", "better_path", "better_share", "suspicion",
+    "confidence", "parent_confidence", "why",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SuspiciousRelation:
+    """A relation of the taxonomy, scored by a model that was not trained on it.
+
+    `rank` is the rank of the parent among all anchors, and `score` its softmax probability.
+    `better` is the best anchor that is not an ancestor of the concept. Both paths end with the
+    anchor. `confidence` is the calibrated probability of the better parent, `parent_confidence`
+    that of the parent, if the model could learn a calibration. Only the most suspicious relations
+    have `evidence`; its first suggestion is the better parent, its runner-up the parent.
+    """
+
+    concept: Concept
+    parent: Concept
+    path: tuple[str, ...]
+    rank: int
+    score: float
+    better: Concept
+    better_path: tuple[str, ...]
+    better_score: float
+    suspicion: float
+    confidence: float | None = None
+    parent_confidence: float | None = None
+    evidence: Evidence | None = None
+
+    @property
+    def why(self) -> str:
+        """The evidence in words."""
+        return "" if self.evidence is None else describe_move(self.evidence)
+
+    def as_dict(self) -> dict[str, str | int | float | None]:
+        """The relation as a row of `COLUMNS`."""
+        return {
+            "concept": self.concept.label,
+            "concept_id": self.concept.id,
+            "parent_id": self.parent.id,
+            "parent_label": self.parent.label,
+            "path": " > ".join(self.path),
+            "rank": self.rank,
+            "share": _six_digits(self.score),
+            "better_id": self.better.id,
+            "better_label": self.better.label,
+            "better_path": " > ".join(self.better_path),
+            "better_share": _six_digits(self.better_score),
+            "suspicion": _six_digits(self.suspicion),
+            "confidence": _rounded(self.confidence),
+            "parent_confidence": _rounded(self.parent_confidence),
+            "why": self.why,
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """The row together with the evidence as JSON."""
+        evidence = None if self.evidence is None else self.evidence.to_dict()
+        return {**self.as_dict(), "evidence": evidence}
+
+
+def suspicious_relations(taxonomy: Taxonomy, result: FoldResult) -> list[SuspiciousRelation]:
+    """All relations of a result, most suspicious first; ties are in the order of the taxonomy."""
+    order = result.scores.order
+    columns = {name: column[order] for name, column in result.scores.columns().items()}
+    for name in ("log_scores", "better_log_scores"):
+        columns[name] = np.exp(columns[name])
+    reasons = {
+        (each.concept, each.parent): Evidence.from_dict(each.evidence) for each in result.reasons
+    }
+    return [
+        SuspiciousRelation(
+            concept=taxonomy.concept_at(concept),
+            parent=taxonomy.concept_at(parent),
+            path=taxonomy.path(taxonomy.ids[parent]),
+            rank=rank,
+            score=score,
+            better=taxonomy.concept_at(better),
+            better_path=taxonomy.path(taxonomy.ids[better]),
+            better_score=better_score,
+            suspicion=suspicion,
+            confidence=None if math.isnan(better_confidence) else better_confidence,
+            parent_confidence=None if math.isnan(confidence) else confidence,
+            evidence=reasons.get((concept, parent)),
+        )
+        for (
+            concept, parent, rank, score, better, better_score, confidence, better_confidence,
+            suspicion,
+        ) in zip(
+            *(column.tolist() for column in columns.values()),
+            result.scores.suspicions[order].tolist(),
+            strict=True,
+        )
+    ]  # fmt: skip
+
+
+def suspicious_relations_csv(relations: Iterable[SuspiciousRelation]) -> str:
+    """The relations as a CSV table."""
+    return csv_of(COLUMNS, (relation.as_dict() for relation in relations))
+
+
+def _six_digits(number: float) -> float:
+    return float(f"{number:.6g}")
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 4)

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from builders import star
+from messy_pantry import QUICK, messy_pantry
+
+from taxoexpan.curation.cleaning import clean
+from taxoexpan.errors import ModelError
+
+
+def test_the_number_of_jobs_does_not_change_the_result() -> None:
+    messy = messy_pantry()
+    assert clean(messy, QUICK, folds=2, jobs=2) == clean(messy, QUICK, folds=2)
+    assert not multiprocessing.active_children()
+
+
+def test_an_error_in_a_worker_names_the_fold() -> None:
+    with pytest.raises(ModelError, match=r"^fold \d: nothing to learn from"):
+        clean(star(2), QUICK, folds=2, jobs=2)
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="uses SIGKILL")
+def test_a_killed_worker_is_an_error_and_finished_folds_stay_saved(tmp_path: Path) -> None:
+    work = tmp_path / "folds"
+    killed = []
+
+    def kill_worker(message: str) -> None:
+        if message.startswith("1 of 4"):
+            worker = multiprocessing.active_children()[0]
+            assert worker.pid is not None
+            os.kill(worker.pid, signal.SIGKILL)
+            killed.append(worker.pid)
+
+    with pytest.raises(ModelError, match=r"a worker process ended .*; use fewer jobs"):
+        clean(messy_pantry(), QUICK, folds=4, jobs=2, work=work, report=kill_worker)
+    assert killed
+    assert 1 <= len(list(work.iterdir())) < 4
+    assert not multiprocessing.active_children()

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+
+import pytest
+from messy_pantry import QUICK, messy_pantry
+
+from taxoexpan.curation.cleaning import SuspiciousRelation, clean, suspicious_relations_csv
+from taxoexpan.curation.cleaning.suspicious_relations import COLUMNS
+
+
+@pytest.fixture(scope="module")
+def relations() -> list[SuspiciousRelation]:
+    return clean(messy_pantry(), QUICK, folds=2)
+
+
+def test_the_table_has_one_row_per_relation(relations: list[SuspiciousRelation]) -> None:
+    rows = list(csv.DictReader(io.StringIO(suspicious_relations_csv(relations))))
+    assert tuple(rows[0]) == COLUMNS
+    assert len(rows) == len(relations)
+    for row, relation in zip(rows, relations, strict=True):
+        assert (row["concept_id"], row["parent_id"]) == (relation.concept.id, relation.parent.id)
+        assert row["path"].split(" > ") == list(relation.path)
+        assert float(row["share"]) == pytest.approx(relation.score, rel=1e-5)
+        assert float(row["suspicion"]) == pytest.approx(relation.suspicion, rel=1e-5)
+        assert row["why"] == relation.why
+
+
+def test_a_row_has_the_confidence_of_both_parents(relations: list[SuspiciousRelation]) -> None:
+    relation = replace(relations[0], confidence=0.123456, parent_confidence=1e-7)
+    (row,) = csv.DictReader(io.StringIO(suspicious_relations_csv([relation])))
+    assert (row["confidence"], row["parent_confidence"]) == ("0.1235", "0.0")
+    assert relation.evidence is not None
+    assert relation.as_json() == {**relation.as_dict(), "evidence": relation.evidence.to_dict()}
+    assert replace(relation, evidence=None).as_json()["evidence"] is None
+
+
+def test_there_is_no_confidence_if_too_few_leaves_are_held_out(
+    relations: list[SuspiciousRelation],
+) -> None:
+    for relation in relations:
+        assert relation.confidence is None
+        assert relation.parent_confidence is None
+    rows = list(csv.DictReader(io.StringIO(suspicious_relations_csv(relations))))
+    assert {(row["confidence"], row["parent_confidence"]) for row in rows} == {("", "")}

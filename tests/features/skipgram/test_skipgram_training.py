@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.features.corpus import parallel
+from taxoexpan.features.embedding import embed_concepts
+from taxoexpan.features.skipgram.skipgram_training import (
+    SkipGramVectors,
+    hide_harmless_errors,
+    join_names,
+    train_skipgram,
+)
+from taxoexpan.features.skipgram.skipgram_vectors import SkipGramEncoder
+from taxoexpan.taxonomy import Concept
+
+pytest.importorskip("gensim")
+
+DRINKS = ("green tea", "oat milk", "apple juice", "black coffee", "soda", "red wine")
+TOOLS = ("claw hammer", "hand saw", "power drill", "file", "screw driver", "wood plane")
+NAMES = (*DRINKS, *TOOLS)
+CONTEXTS = {
+    DRINKS: ("drink", "cup", "thirsty", "sip"),
+    TOOLS: ("workshop", "nail", "steel", "grip"),
+}
+SETTINGS = {"dimension": 16, "epochs": 100}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """400 lines about drinks and tools, each with its own context words, and 50 other lines."""
+    rng, lines = random.Random(0), []
+    for _ in range(200):
+        for names, words in CONTEXTS.items():
+            first, second = rng.sample(names, 2)
+            line = [rng.choice(words), first + "s", *rng.choices(words, k=2), second, "rare-word"]
+            lines.append(" ".join(line).title())
+    lines[0] += " cold-brew"
+    lines += ["nothing of either sort is mentioned"] * 50
+    path = tmp_path_factory.mktemp("corpus") / "corpus.txt"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def learned(corpus: Path) -> SkipGramVectors:
+    return train_skipgram(corpus, NAMES, **SETTINGS)
+
+
+def test_every_frequent_name_becomes_one_word(learned: SkipGramVectors) -> None:
+    assert {"green_tea", "claw_hammer", "soda"} <= learned.names <= set(learned.words)
+    assert {"cup", "steel"} <= set(learned.words) - learned.names
+    assert "cold-brew" not in learned.words
+    assert learned.vectors.shape == (len(learned.words), 16)
+    assert learned.counts[learned.words.index("rare-word")] == 400
+    assert list(learned.counts) == sorted(learned.counts, reverse=True)
+
+
+def test_documents_without_a_name_are_left_out(learned: SkipGramVectors) -> None:
+    assert "mentioned" not in learned.words
+
+
+def test_names_in_similar_contexts_have_similar_vectors(learned: SkipGramVectors) -> None:
+    vectors = SkipGramEncoder(learned).encode(NAMES)
+    cosines = vectors @ vectors.T - 2 * np.eye(len(NAMES))
+    for name, nearest in zip(NAMES, cosines.argmax(1), strict=True):
+        assert (name in DRINKS) == (NAMES[nearest] in DRINKS)
+
+
+def test_trained_vectors_encode_concepts(learned: SkipGramVectors) -> None:
+    encoder = SkipGramEncoder(learned)
+    concepts = [Concept("1", "iced green tea"), Concept("2", "Soda", (), "red wine in a cup")]
+    vectors = embed_concepts(encoder, concepts)
+    assert vectors.shape == (2, 2, 16)
+    assert np.allclose(vectors[0, 0], encoder.encode(["green tea"])[0], atol=1e-6)
+
+
+def test_one_worker_gives_the_same_vectors_in_every_process(
+    corpus: Path, learned: SkipGramVectors
+) -> None:
+    again = train_skipgram(corpus, NAMES, **SETTINGS)
+    other = train_skipgram(corpus, NAMES, seed=1, **SETTINGS)
+    assert SkipGramEncoder(again).fingerprint() == SkipGramEncoder(learned).fingerprint()
+    assert not np.array_equal(other.vectors, learned.vectors)
+    program = (
+        "from pathlib import Path; from taxoexpan.features.skipgram.skipgram_training import *\n"
+        "from taxoexpan.features.skipgram.skipgram_vectors import SkipGramEncoder\n"
+        f"learned = train_skipgram(Path({str(corpus)!r}), {NAMES!r}, **{SETTINGS!r})\n"
+        "print(SkipGramEncoder(learned).fingerprint())"
+    )
+    for seed in ("1", "2"):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        )
+        assert done.stdout.strip() == SkipGramEncoder(learned).fingerprint()
+
+
+def test_more_workers_learn_the_same_words(corpus: Path, learned: SkipGramVectors) -> None:
+    raced = train_skipgram(corpus, NAMES, workers=2, **SETTINGS)
+    assert raced.words == learned.words
+    assert np.array_equal(raced.counts, learned.counts)
+
+
+def test_names_are_joined_in_the_same_way_by_any_number_of_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parallel, "BLOCK_SIZE", 50)
+    lines = [f"Green teas and oat-milk number {n}." + " Green tea" * (n % 3) for n in range(100)]
+    path = tmp_path / "a.txt"
+    path.write_text("\n".join([*lines, "coffee"]), encoding="utf-8")
+    names = ["oat milk", "Green Tea", "espresso", "green tea"]
+    expected = "".join(
+        f"green_tea and oat_milk number {n}{' green_tea' * (n % 3)}\n" for n in range(100)
+    )
+    for workers in (1, 2, 3, None):
+        assert "".join(join_names(path, names, workers)) == expected
+
+
+def test_a_name_does_not_span_two_documents(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("green\ntea\n", encoding="utf-8")
+    assert list(join_names(path, ["green tea"])) == [""]
+
+
+def test_a_corpus_that_is_too_small_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("green tea and soda\n" * 4)
+    for names in (["green tea"], ["coffee"]):
+        with pytest.raises(FormatError, match="no word occurs 5 times in documents"):
+            train_skipgram(path, names)
+
+
+def test_a_wrong_setting_is_refused(corpus: Path) -> None:
+    with pytest.raises(ConfigurationError, match="window is 0; it must be at least 1"):
+        train_skipgram(corpus, NAMES, window=0)
+
+
+def test_without_gensim_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gensim", None)
+    monkeypatch.setitem(sys.modules, "gensim.models.word2vec", None)
+    with pytest.raises(ConfigurationError, match=r"pip install 'taxoexpan\[corpus\]'"):
+        train_skipgram(Path("nowhere.txt"), NAMES)
+
+
+def test_a_long_document_is_split_and_not_truncated(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("green tea " * 15_000)
+    learned = train_skipgram(path, ["green tea"], dimension=2, epochs=1)
+    assert (learned.words, list(learned.counts)) == (("green_tea",), [15_000])
+
+
+def test_only_the_harmless_errors_of_gensim_are_hidden(capsys: pytest.CaptureFixture[str]) -> None:
+    unraisable = ctypes.pythonapi.PyErr_WriteUnraisable
+    unraisable.argtypes, unraisable.restype = [ctypes.py_object], None
+    with hide_harmless_errors():
+        unraisable("gensim.models.word2vec_inner.our_dot_float")
+        print("a real error", file=sys.stderr)
+    assert capsys.readouterr().err == "a real error\n"

@@ -1,0 +1,47 @@
+"""Taxonomies with known errors and small models, for the tests of self-cleaning."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from builders import KINDS, SORTS, pantry_csv
+from conftest import SMALL
+
+from taxoexpan import Concept, Taxonomy
+from taxoexpan.curation.cleaning import ModelOptions
+
+FULL = ModelOptions(seed=1, device="cpu", settings=SMALL)
+QUICK = ModelOptions(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
+# More than half of the leaves are held out, which is enough to learn a calibration.
+CALIBRATED = ModelOptions(
+    seed=1, device="cpu", settings={**SMALL, "epochs": 3, "validation_fraction": 0.6}
+)
+MISPLACED = {"oat milk": "tea", "rye bread": "berry", "goat cheese": "soup", "red apple": "sauce"}
+
+
+@cache
+def messy_pantry() -> Taxonomy:
+    """The pantry with four foods under a wrong parent, and one food under two parents."""
+    text = pantry_csv() + "green tea,soup\n"
+    for food, parent in MISPLACED.items():
+        text = text.replace(f"\n{food},{food.split()[1]}\n", f"\n{food},{parent}\n")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "messy.csv"
+        path.write_text(text, encoding="utf-8")
+        return Taxonomy.read(path)
+
+
+@cache
+def large_pantry() -> Taxonomy:
+    """The pantry with more foods, some of them one level deeper, and one under two parents."""
+    sorts = [*SORTS, "white", "dark", "cold", "hot", "sweet", "sour", "fresh", "dry", "old"]
+    foods = [(f"{sort} {kind}", kind) for kind in KINDS for sort in sorts]
+    deeper = [
+        (f"{size} {sort} apple", f"{sort} apple") for sort in SORTS for size in ("big", "ripe")
+    ]
+    pairs = [("food", kind) for kind in KINDS]
+    pairs += [(parent, child) for child, parent in foods + deeper]
+    names = dict.fromkeys(name for pair in pairs for name in pair)
+    return Taxonomy([Concept(name, name) for name in names], [*pairs, ("soup", "green tea")])
