@@ -86,10 +86,10 @@ def test_no_file_of_a_model_is_a_pickle(model_directory: Path) -> None:
 def test_a_model_is_not_overwritten_unless_forced(model: TaxoExpan, tmp_path: Path) -> None:
     path = tmp_path / "model"
     model.save(path)
-    with pytest.raises(FormatError, match="is already there"):
+    with pytest.raises(FormatError, match="already exists"):
         model.save(path)
     (path / "precious.txt").write_text("mine")
-    with pytest.raises(FormatError, match="holds files that are not ours, such as precious"):
+    with pytest.raises(FormatError, match="contains other files, such as precious"):
         model.save(path, force=True)
     (path / "precious.txt").unlink()
     model.save(path, force=True)

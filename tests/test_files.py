@@ -44,7 +44,7 @@ def test_a_file_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
     path.write_bytes(b"old")
     with pytest.raises(FormatError) as caught:
         write_whole({path: b"new"})
-    assert str(caught.value) == f"{path}: is already there; choose another name, or give --force"
+    assert str(caught.value) == f"{path}: already exists; choose another name, or use --force"
     assert path.read_bytes() == b"old"
     write_whole({path: b"new"}, force=True)
     assert path.read_bytes() == b"new"
@@ -52,20 +52,20 @@ def test_a_file_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
 
 def test_none_is_written_when_one_is_refused(tmp_path: Path) -> None:
     (tmp_path / "b").write_bytes(b"old")
-    with pytest.raises(FormatError, match="is already there"):
+    with pytest.raises(FormatError, match="already exists"):
         write_whole({tmp_path / "a": b"new", tmp_path / "b": b"new"})
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "nowhere"
-    with pytest.raises(FormatError, match=f"the folder {folder} is not there; make it first"):
+    with pytest.raises(FormatError, match=f"the folder {folder} does not exist; create it first"):
         write_whole({folder / "a.csv": b""})
 
 
 def test_a_directory_is_never_replaced_by_a_file(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
-    with pytest.raises(FormatError, match="is not an ordinary file; give the name of one"):
+    with pytest.raises(FormatError, match="is not a regular file; give the name of one"):
         write_whole({tmp_path / "a": b""}, force=True)
     assert (tmp_path / "a").is_dir()
 
@@ -121,7 +121,7 @@ def test_a_directory_is_replaced_only_when_forced(tmp_path: Path) -> None:
     path = tmp_path / "model"
     path.mkdir()
     (path / "old").touch()
-    with pytest.raises(FormatError, match="is already there"), whole_directory(path, OWN):
+    with pytest.raises(FormatError, match="already exists"), whole_directory(path, OWN):
         pass
     with whole_directory(path, OWN, force=True) as folder:
         (folder / "new").touch()
@@ -134,7 +134,7 @@ def test_a_directory_with_files_of_somebody_else_is_never_replaced(tmp_path: Pat
     path = tmp_path / "thesis"
     path.mkdir()
     (path / "chapter").write_text("years of work")
-    message = "holds files that are not ours, such as chapter; it is not replaced"
+    message = "contains other files, such as chapter, and is not replaced"
     with pytest.raises(FormatError, match=message), whole_directory(path, OWN, force=True):
         pass
     assert (path / "chapter").read_text() == "years of work"
@@ -160,7 +160,7 @@ def test_everything_in_a_directory_can_be_read_by_whom_the_user_allows(tmp_path:
 def test_what_is_not_an_ordinary_file_is_never_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(FormatError, match="is not an ordinary file"):
+    with pytest.raises(FormatError, match="is not a regular file"):
         write_whole({pipe: b"data"}, force=True)
     assert pipe.is_fifo()
 
@@ -178,7 +178,7 @@ def test_outputs_that_collide_are_refused_before_any_work(tmp_path: Path) -> Non
     one, other = tmp_path / "one", tmp_path / "other"
     preflight([one, other], [], force=False)
     for outputs, inputs in (([one, one], []), ([one], [tmp_path / "x" / ".." / "one"])):
-        with pytest.raises(FormatError, match="give each a name of its own"):
+        with pytest.raises(FormatError, match="give each file its own name"):
             preflight(outputs, inputs, force=True)
 
 

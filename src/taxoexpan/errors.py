@@ -1,4 +1,4 @@
-"""The errors a user can meet; each message says where the trouble is and how to mend it."""
+"""The errors that users see; every message says what is wrong, where, and how to fix it."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from pathlib import Path
 
 
 class TaxoExpanError(Exception):
-    """Anything that went wrong in a way the user can mend."""
+    """An error that the user can fix; the base class of all errors of this package."""
 
 
 class TaxonomyError(TaxoExpanError):
-    """Concepts and relations that do not make a taxonomy."""
+    """Concepts and relations that do not form a taxonomy."""
 
 
 class CycleError(TaxonomyError):
-    """Relations that run in circles; each cycle holds ids, each the parent of the next."""
+    """Relations that form cycles; `cycles` holds lists of ids, each the parent of the next."""
 
     def __init__(self, cycles: list[list[str]]) -> None:
         self.cycles = cycles
         super().__init__(
             f"a cycle: {spell_cycle(cycles[0])}; "
-            "a taxonomy has none, so remove one of these relations"
+            "a taxonomy must not have cycles, so remove one of these relations"
         )
 
 
 class FormatError(TaxoExpanError):
-    """A file that cannot be read or written as it is."""
+    """A file that cannot be read or written."""
 
     def __init__(self, path: Path | str, message: str, line: int | None = None) -> None:
         self.path = Path(path)
@@ -36,7 +36,7 @@ class FormatError(TaxoExpanError):
 
 
 class FileCycleError(FormatError):
-    """A file whose relations run in circles; `cycles` as in `CycleError`."""
+    """A file whose relations form cycles; `cycles` is as in `CycleError`."""
 
     def __init__(
         self, path: Path | str, message: str, line: int | None, cycles: list[list[str]]
@@ -46,24 +46,24 @@ class FileCycleError(FormatError):
 
 
 class ConfigurationError(TaxoExpanError):
-    """An option that is unknown or out of its range."""
+    """An option that is unknown or out of range."""
 
 
 class ModelError(TaxoExpanError):
     """A model that cannot be trained, saved, loaded or used."""
 
 
-def spell_cycle(cycle: list[str], most: int = 12) -> str:
-    """Write a cycle as `a → b → a`, shortened in the middle where it is very long."""
+def spell_cycle(cycle: list[str], max_ids: int = 12) -> str:
+    """Format a cycle as `a → b → a`; the middle of a very long cycle is left out."""
     closed = [*cycle, cycle[0]]
-    if len(closed) > most:
-        closed = [*closed[: most - 2], f"… ({len(cycle) - most + 2} more)", closed[-1]]
+    if len(closed) > max_ids:
+        closed = [*closed[: max_ids - 2], f"… ({len(cycle) - max_ids + 2} more)", closed[-1]]
     return " → ".join(closed)
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that a device, or the machine, has no memory left."""
-    told = ("not enough memory", "can't allocate memory", "out of memory")
+    """Whether an error means that a device or the machine is out of memory."""
+    messages = ("not enough memory", "can't allocate memory", "out of memory")
     return isinstance(error, MemoryError) or (
-        isinstance(error, RuntimeError) and any(words in str(error) for words in told)
+        isinstance(error, RuntimeError) and any(message in str(error) for message in messages)
     )

@@ -1,4 +1,4 @@
-"""Files and directories written whole or not at all."""
+"""Writing files and directories completely or not at all."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from taxoexpan.errors import FormatError
 
 
 def refuse_overwriting(path: Path, force: bool) -> None:
-    """Nothing is overwritten unless the user says so, and its folder must be there to write in."""
+    """Raise an error if `path` exists (unless `force`), or if its folder cannot be written to."""
     try:
-        there = path.exists()
+        exists = path.exists()
     except OSError as error:
         raise FormatError(path, f"cannot be written: {error.strerror}") from None
-    if there and not force:
-        raise FormatError(path, "is already there; choose another name, or give --force")
+    if exists and not force:
+        raise FormatError(path, "already exists; choose another name, or use --force")
     folder = path.absolute().parent
     if not folder.is_dir():
-        raise FormatError(path, f"the folder {path.parent} is not there; make it first")
+        raise FormatError(path, f"the folder {path.parent} does not exist; create it first")
     if not os.access(folder, os.W_OK):
-        raise FormatError(path, f"the folder {path.parent} cannot be written in; choose another")
+        raise FormatError(path, f"the folder {path.parent} is not writable; choose another")
 
 
 def preflight(outputs: Sequence[Path], inputs: Sequence[Path], force: bool) -> None:
-    """Refuse, before any work is done, outputs that would overwrite each other or an input."""
+    """Raise an error, before any work, if outputs would overwrite each other or an input."""
     taken = [path.resolve() for path in inputs]
     for output in outputs:
         refuse_overwriting(output, force)
         if output.resolve() in taken:
-            message = "would be overwritten by another output, or is an input"
-            raise FormatError(output, f"{message}; give each a name of its own")
+            message = "would overwrite another output or an input"
+            raise FormatError(output, f"{message}; give each file its own name")
         taken.append(output.resolve())
 
 
 def write_whole(contents: Mapping[Path, bytes], force: bool = False) -> None:
-    """Write every file beside its place first, then move all of them in."""
+    """Write every file under a temporary name next to its target, then rename all of them."""
     for path in contents:
         refuse_overwriting(path, force)
         if path.exists() and not path.is_file():
-            raise FormatError(path, "is not an ordinary file; give the name of one")
+            raise FormatError(path, "is not a regular file; give the name of one")
     staged: dict[Path, Path] = {}
     try:
         for path, content in contents.items():
-            # A link stays one: what it points to is replaced.
+            # A symbolic link stays; the file that it points to is replaced.
             staged[path.resolve()] = _stage(path.resolve(), content)
         for path, temporary in staged.items():
             temporary.replace(path)
@@ -62,9 +62,9 @@ def write_whole(contents: Mapping[Path, bytes], force: bool = False) -> None:
 
 @contextmanager
 def whole_directory(path: Path, own: Collection[str], force: bool = False) -> Iterator[Path]:
-    """A directory to fill, which takes its name only when it is filled without an error.
+    """Yield a temporary directory that is renamed to `path` after it was filled without errors.
 
-    With `force` it replaces one that holds nothing but what we write there, `own`.
+    With `force` it replaces an existing directory that contains only files named in `own`.
     """
     refuse_replacing(path, own, force)
     path = path.absolute()
@@ -91,7 +91,7 @@ def whole_directory(path: Path, own: Collection[str], force: bool = False) -> It
 
 
 def refuse_replacing(path: Path, own: Collection[str], force: bool) -> None:
-    """A directory is replaced only by force, and only when everything in it is ours."""
+    """Raise an error unless `path` is new, or `force` is set and all its files are in `own`."""
     refuse_overwriting(path, force)
     if not path.exists():
         return
@@ -99,8 +99,8 @@ def refuse_replacing(path: Path, own: Collection[str], force: bool) -> None:
         raise FormatError(path, "is a file; give the name of a directory")
     others = sorted(part.name for part in path.iterdir() if part.name not in own)
     if others:
-        message = f"holds files that are not ours, such as {others[0]}"
-        raise FormatError(path, f"{message}; it is not replaced, choose another name")
+        message = f"contains other files, such as {others[0]}"
+        raise FormatError(path, f"{message}, and is not replaced; choose another name")
 
 
 def _stage(path: Path, content: bytes) -> Path:
@@ -125,9 +125,9 @@ def _umask() -> int:
 
 
 def file_digest(path: Path) -> str:
-    """A short digest of all that a file holds; one that has not changed is read once."""
-    about = path.stat()
-    return _content_digest(path, about.st_size, about.st_mtime_ns, about.st_ino)
+    """A short digest of a file's content; an unchanged file is read only once."""
+    status = path.stat()
+    return _content_digest(path, status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 @lru_cache

@@ -159,7 +159,7 @@ def test_steps_learn_a_star() -> None:
         {"propagation": "pgcn"},
         {"readout": "mean"},
         {"matching": "mlp"},
-        {"matching": "bilinear-exp"},
+        {"matching": "bilinear", "quirks": {"double_exp": True}},
         {"loss": "bce"},
         {"fusion_dim": 5},
     ],

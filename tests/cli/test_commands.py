@@ -125,7 +125,7 @@ def test_the_demo_places_new_foods_and_keeps_what_it_made(
     made = sorted(path.name for path in folder.iterdir())
     assert made == ["food-expanded.csv", "model", "suggestions.csv"]
     assert main(command) == 2
-    assert "is already there" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 def test_what_the_file_cannot_hold_is_refused_before_the_training(
@@ -227,7 +227,7 @@ def test_nothing_is_overwritten_without_force(
     out.write_text("precious")
     command = ["expand", str(pantry), str(new), "-o", str(out), *QUICK]
     assert main(command) == 2
-    assert "is already there; choose another name, or give --force" in capsys.readouterr().err
+    assert "already exists; choose another name, or use --force" in capsys.readouterr().err
     assert out.read_text() == "precious"
     assert main([*command, "--force"]) == 0
     assert out.read_bytes().startswith(pantry.read_bytes())
@@ -257,11 +257,14 @@ def test_check_prints_findings_and_fails_on_warnings(
         (["apply", "old.csv", "new.csv", "-o", "out.csv"], "no column query"),
         (["expand", "tiny.csv", "new.csv", "-o", "out.csv"], "nothing to learn from: 1 concept"),
         (["expand", "old.csv", "empty.csv", "-o", "out.csv"], "the file is empty"),
-        (["expand", "old.csv", "new.csv", "-o", "no/such/out.csv"], "is not there; make it first"),
+        (
+            ["expand", "old.csv", "new.csv", "-o", "no/such/out.csv"],
+            "does not exist; create it first",
+        ),
         (["expand", "old.csv", "long.csv", "-o", "out.csv"], "long.csv, line 2: a name of 10,000"),
         (
             ["expand", "old.csv", "new.csv", "-o", "out.csv", "--suggestions", "out.csv"],
-            "out.csv: would be overwritten by another output",
+            "out.csv: would overwrite another output",
         ),
     ],
 )
@@ -326,10 +329,13 @@ def test_single_settings_can_be_changed(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--set", "hiden=8"], "no setting is called 'hiden'; known: attention_dropout, "),
+        (["--set", "hiden=8"], "no setting is called 'hiden'; known: batch_size, "),
         (["--set", "hidden_dim=big"], "hidden_dim is 'big'; it must be a whole number"),
-        (["--set", "dropout=nan"], "dropout is nan; it must be finite"),
-        (["--set", "propagation=foo"], "propagation is 'foo'; choose one of gcn, gat, pgcn, pgat"),
+        (["--set", "dropout=nan"], "dropout is nan; it must be a number of at least 0"),
+        (
+            ["--set", "propagation=foo"],
+            "propagation is 'foo'; it must be one of gcn, gat, pgcn, pgat",
+        ),
         (["--set", "num_heads=2", "--set", "num_heads=3"], "num_heads is set twice; give it once"),
         (["--epochs", "2", "--set", "epochs=3"], "epochs is set twice; give it once"),
     ],
@@ -354,7 +360,7 @@ def test_a_wrong_setting_is_refused_before_anything_is_read_or_lost(
 def test_help_names_the_settings_and_where_they_are_explained() -> None:
     text = " ".join(run_cli("train", "--help").stdout.split())
     assert "propagation, readout, matching" in text
-    assert "is in the README under Settings" in text
+    assert "The documentation describes them" in text
     assert "{auto,cpu,cuda,mps}" in text
 
 

@@ -101,7 +101,7 @@ def test_a_model_has_its_own_vectors(
         (["-o", "vectors.parquet"], "not written as .parquet; choose one of .npz"),
         (["-o", "vectors"], "a file without an ending"),
         (["--nearest", "x", "--features", "bert"], "no features are called 'bert'"),
-        (["--nearest", "x", "--set", "oov=maybe"], "choose one of skip, zero"),
+        (["--nearest", "x", "--set", "oov=maybe"], "it must be one of skip, zero"),
     ],
 )
 def test_what_cannot_be_done_is_refused(
@@ -117,5 +117,5 @@ def test_nothing_is_overwritten(
     out = tmp_path / "v.vec"
     out.write_text("mine", encoding="utf-8")
     assert main(["embed", str(pantry), "-o", str(out)]) == 2
-    assert "is already there" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert out.read_text(encoding="utf-8") == "mine"

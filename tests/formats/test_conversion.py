@@ -140,7 +140,7 @@ def test_a_name_that_says_no_format_is_refused(tmp_path: Path, name: str) -> Non
 def test_nothing_is_overwritten_and_nothing_half_written(tmp_path: Path) -> None:
     put(FOOD, "json", tmp_path / "food.json")
     (tmp_path / "out.csv").write_text("precious")
-    with pytest.raises(FormatError, match="is already there"):
+    with pytest.raises(FormatError, match="already exists"):
         convert(tmp_path / "food.json", Target(tmp_path / "out.csv"))
     assert (tmp_path / "out.csv").read_text() == "precious"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["food.json", "out.csv"]

@@ -62,7 +62,7 @@ def test_an_output_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
     output = written(tmp_path / "new.csv", "mine")
     with pytest.raises(FormatError) as caught:
         write_expanded(path, under("fruit"), output)
-    assert str(caught.value) == f"{output}: is already there; choose another name, or give --force"
+    assert str(caught.value) == f"{output}: already exists; choose another name, or use --force"
     assert output.read_text() == "mine"
     write_expanded(path, under("fruit"), output, force=True)
     assert output.read_text() == EDGES + "kiwi,fruit\n"
@@ -123,7 +123,7 @@ def test_a_bad_taxonomy_writes_nothing(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     path = written(tmp_path / "food.csv", EDGES)
-    with pytest.raises(FormatError, match="is not there; make it first"):
+    with pytest.raises(FormatError, match="does not exist; create it first"):
         write_expanded(path, under("fruit"), tmp_path / "nowhere" / "new.csv")
     assert list(tmp_path.iterdir()) == [path]
 

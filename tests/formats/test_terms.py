@@ -180,7 +180,7 @@ def test_a_dot_in_the_output_s_name_is_kept(tmp_path: Path) -> None:
 def test_neither_file_is_written_when_one_is_already_there(tmp_path: Path) -> None:
     path = fruit(tmp_path)
     written(tmp_path / "new.taxo", "mine")
-    with pytest.raises(FormatError, match=r"new\.taxo: is already there"):
+    with pytest.raises(FormatError, match=r"new\.taxo: already exists"):
         write_expanded(path, Additions([KIWI], []), tmp_path / "new.terms")
     assert not (tmp_path / "new.terms").exists()
     assert (tmp_path / "new.taxo").read_text() == "mine"

@@ -76,7 +76,7 @@ def test_a_log_that_cannot_be_written_is_refused_before_the_training(
 ) -> None:
     log = tmp_path / "nowhere" / "log.jsonl"
     assert main(["train", str(pantry), "-o", str(tmp_path / "model"), "--log", str(log)]) == 2
-    assert "is not there; make it first" in capsys.readouterr().err
+    assert "does not exist; create it first" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -77,7 +77,7 @@ def test_the_command_writes_curves_too(pantry: Path, tmp_path: Path) -> None:
     ("name", "message"),
     [
         ("file", "file: is a file; give the name of a folder"),
-        ("nowhere/curves", "is not there; make it first"),
+        ("nowhere/curves", "does not exist; create it first"),
         ("model", "model: lies in {model}, which is written whole; choose another place"),
     ],
 )

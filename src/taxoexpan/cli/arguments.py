@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taxoexpan.cli.messages import FEW_QUERIES, MOST_NOTES, note, trust_lines
-from taxoexpan.config import PRESETS, SETTINGS, load_preset, parse_setting
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.presets import PRESETS, setting_names
 
 if TYPE_CHECKING:
     from taxoexpan.formats.text_file import ReadOptions
@@ -103,8 +103,8 @@ def add_features(parser: argparse.ArgumentParser) -> None:
         help="change one setting of the preset, such as hidden_dim=64; can be repeated",
     )
     parser.epilog = (
-        f"Settings for --set: {', '.join(SETTINGS)}. What each is, and its value in the presets, "
-        "is in the README under Settings."
+        f"Settings for --set: {', '.join(setting_names())}. "
+        "The documentation describes them, and their values in the presets, under Settings."
     )
 
 
@@ -221,6 +221,8 @@ def read_taxonomy(path: Path, options: argparse.Namespace) -> Taxonomy:
 
 def settings_of(options: argparse.Namespace) -> dict[str, Any]:
     """What the options change in the preset; wrong ones are refused here, before any work."""
+    from taxoexpan.config import load_preset, parse_setting
+
     given = {"epochs": options.epochs, "features": options.features}
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     for text in options.changes:

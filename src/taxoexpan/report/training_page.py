@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -84,7 +83,7 @@ def _made_from(model: TaxoExpan) -> list[str]:
 
 def _changes(preset: str, config: Config) -> str:
     """The settings that are not the preset's; the vectors are told apart from them."""
-    usual, own = asdict(load_preset(preset)), asdict(config)
+    usual, own = load_preset(preset).model_dump(), config.model_dump()
     changed = [f"{n} {own[n]}" for n in own if own[n] != usual[n] and n != "features"]
     return f" with {join_words(changed)}" if changed else ""
 

@@ -1,4 +1,4 @@
-"""What every compared method does: learn from a problem, and score all anchors for queries."""
+"""The interface of all compared methods: learn from a problem, and score anchors for queries."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from taxoexpan.training.metrics import ranks_in
 
 @dataclass(frozen=True)
 class Problem:
-    """What a method learns from: a taxonomy with vectors [2, N, D], and queries to validate on.
+    """The training data of a method: a taxonomy, its vectors [2, N, D], and validation queries.
 
-    The first vectors are of names and definitions, the second of head words; see
-    `features.concepts`. All tensors are on one device. `mentions` are those of the
-    taxonomy's concepts. `as_it_grows` says that the queries were held out as taxonomies grow, so
-    that they tell how likely anchors without children are.
+    The first vectors are of names and definitions, the second of head words (see
+    `features.embedding`). All tensors are on one device. `mentions` are those of the taxonomy's
+    concepts. With `as_it_grows`, the queries were held out the way taxonomies grow, so that a leaf
+    bonus can be learned from them.
     """
 
     taxonomy: Taxonomy
@@ -36,7 +36,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Placed:
+class RankedQueries:
     """The ranks of each query's true parents, and its best anchors with their scores: [Q, K]."""
 
     ranks: list[NDArray[np.floating]]
@@ -45,24 +45,24 @@ class Placed:
 
 
 class Method(ABC):
-    """Scores every anchor of a taxonomy as the parent of a query."""
+    """Scores every anchor of a taxonomy as a parent of a query."""
 
     name: ClassVar[str]
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All that decides what it learns, given or by default; most rules are told nothing."""
+        """All settings that affect the training, with their defaults; most rules have none."""
         return {}
 
     @abstractmethod
     def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History | None:
-        """Learn, and offer the problem's own concepts; what has epochs gives their history."""
+        """Learn, and use the problem's own concepts as anchors; return the history of epochs."""
 
     @abstractmethod
     def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
-        """Offer the concepts of this taxonomy as anchors, by what was learned; vectors [2, N, D].
+        """Use the concepts of a taxonomy as anchors, without learning again; vectors [2, N, D].
 
-        It may be larger than what was learned from, by the validation queries above all.
+        The taxonomy may be larger than the training taxonomy.
         """
 
     @abstractmethod
@@ -71,24 +71,25 @@ class Method(ABC):
 
 
 def true_ranks_by(
-    method: Method, queries: LabeledQueries, anchors: int, ties: float = 0.0, filtered: bool = True
+    method: Method, queries: LabeledQueries, anchors: int, ties: float = 0.0
 ) -> list[NDArray[np.floating]]:
-    """The rank of each true parent of each query among the anchors, by a method's scores."""
+    """Return the ranks of each query's true parents among the anchors."""
     ranks: list[NDArray[np.floating]] = []
     for _, block in queries.blocks(anchors):
-        scores = method.score(block)
-        ranks += ranks_in(scores, block.parents, ties, filtered)
+        ranks += ranks_in(method.score(block), block.parents, ties)
     return ranks
 
 
-def rank_queries(method: Method, queries: LabeledQueries, anchors: int, count: int) -> Placed:
-    """Ranks as by `true_ranks_by`, and the best anchors, of which `count` are kept: one scoring."""
+def rank_queries(
+    method: Method, queries: LabeledQueries, anchors: int, count: int
+) -> RankedQueries:
+    """Return the ranks of the true parents and the `count` best anchors, scoring only once."""
     ranks: list[NDArray[np.floating]] = []
     indices, scores = [np.zeros((0, count), dtype=np.int64)], [np.zeros((0, count))]
     for _, block in queries.blocks(anchors):
-        scored = method.score(block)
-        best = scored.topk(count, dim=0)
+        block_scores = method.score(block)
+        best = block_scores.topk(count, dim=0)
         indices.append(best.indices.T.cpu().numpy())
         scores.append(best.values.T.cpu().numpy())
-        ranks += ranks_in(scored, block.parents)
-    return Placed(ranks, np.concatenate(indices), np.concatenate(scores))
+        ranks += ranks_in(block_scores, block.parents)
+    return RankedQueries(ranks, np.concatenate(indices), np.concatenate(scores))

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from taxoexpan.config import Config, pick
+from taxoexpan.config import Config
 from taxoexpan.experiments.methods.network_method import NetworkMethod
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
@@ -41,7 +41,7 @@ class ParentNetwork(nn.Module):
         c = config
         self.dropout, self.query_dropout = c.dropout, c.query_dropout
         self.match = PlainPerceptronMatch(1, dimension + more, dimension, c.hidden_dim)
-        self.criterion = pick("loss", c.loss, LOSSES)
+        self.criterion = LOSSES[c.loss]
 
     def reset(self, generator: torch.Generator) -> None:
         """Draw all weights anew (Glorot)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import asdict
 from typing import Any
 
 from torch import Tensor
@@ -63,7 +62,7 @@ class NetworkMethod(Method):
     @property
     def settings(self) -> dict[str, Any]:
         """All that decides what is learned, besides the problem and the seed."""
-        return asdict(self.config)
+        return self.config.model_dump()
 
     @abstractmethod
     def _network(self, dimension: int) -> MatchingNetwork:
