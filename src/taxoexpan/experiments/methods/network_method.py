@@ -1,4 +1,4 @@
-"""TaxoExpan itself among the compared methods, and how all of them that have a network learn."""
+"""TaxoExpan as one of the compared methods, and the training that all networks share."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from taxoexpan.training.loop import History, TrainingLog
 
 
 class NetworkMethod(Method):
-    """Trains a network by self-supervision (Section 4.3), stopping early on the validation queries.
+    """Trains a network by self-supervision (Section 4.3), and stops early by validation queries.
 
-    `preset` names the settings, and single ones can be changed by keyword.
+    `preset` names the settings; keywords change single ones.
     """
 
     ranker: Ranker
@@ -31,9 +31,9 @@ class NetworkMethod(Method):
         self.config = load_preset(preset, **changes)
 
     def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History:
-        """Train where the vectors are; the same seed gives what `TaxoExpan.fit` gives by it.
+        """Train on the device of the vectors; equal seeds give the same network as `TaxoExpan.fit`.
 
-        A training that the user stops is stopped for good, since half of one compares with nothing.
+        An interrupted training is an error, since an unfinished one cannot be compared.
         """
         vectors = ConceptVectors.of(problem.vectors)
         anchors = Anchors(problem.taxonomy, vectors, self.config.max_siblings)
@@ -50,27 +50,27 @@ class NetworkMethod(Method):
         return history
 
     def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
-        """Encode every concept of this taxonomy by the trained network, where the vectors are."""
+        """Encode every concept of a taxonomy with the trained network, on the vectors' device."""
         self.network.to(vectors.device)
         anchors = Anchors(taxonomy, ConceptVectors.of(vectors), self.config.max_siblings)
         self.ranker = Ranker(self.network, anchors, leaf_bonus=self.leaf_bonus)
 
     def score(self, queries: Queries) -> Tensor:
-        """The raw score of every pair: [N, Q]."""
+        """Return the raw score of every pair: [N, Q]."""
         return self.ranker.scores(queries)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All that decides what is learned, besides the problem and the seed."""
+        """All settings of the model."""
         return self.config.model_dump()
 
     @abstractmethod
     def _network(self, dimension: int) -> MatchingNetwork:
-        """A network for vectors of this size."""
+        """Make an untrained network for vectors of this size."""
 
 
 class TaxoExpanMethod(NetworkMethod):
-    """The paper's own model, or with another preset or other settings one of its variants."""
+    """The paper's model, or one of its variants with another preset or other settings."""
 
     name = "TaxoExpan"
 
