@@ -218,8 +218,8 @@ def test_expand_moves_what_is_named_after_a_new_concept_and_says_so(
     assert grown.parents("soup") == ("food",)
     page = report.read_text()
     assert "moved here" in page
-    assert "1 of them added; 10 known concepts moved below them" in page
-    assert "Nothing is moved" not in page
+    assert "1 added; 10 existing concepts moved under them" in page
+    assert "were not moved" not in page
 
 
 def test_a_model_moves_only_if_it_may(pantry_without_soup: Path) -> None:
