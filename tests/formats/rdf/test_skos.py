@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import pyoxigraph as ox
 import pytest
 import rdflib
 from expanded_files import refusal, write_file
@@ -17,7 +18,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.rdf import skos
 from taxoexpan.formats.rdf.vocabulary import is_iri
-from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.formats.taxonomy_file import TaxonomyFile, read, write_expanded
 from taxoexpan.formats.text_file import ReadOptions, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
@@ -560,6 +561,28 @@ def test_an_expanded_file_has_all_old_statements_and_the_additions(
     assert not old - new
     subjects = {rdflib.URIRef(concept.id) for concept in growth.additions.concepts}
     assert {subject for subject, _, _ in new - old} == subjects
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_is_parsed_once_to_read_check_and_expand_it(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taxonomy = Taxonomy([Concept(FRUIT, "fruit"), Concept(APPLE, "apple")], [(FRUIT, APPLE)])
+    path = tmp_path / f"x{suffix}"
+    old = write_file(path, skos.write(taxonomy, Target(path)).files[path]).read_text()
+    texts: list[str] = []
+    parse = ox.parse
+
+    def record(text: str, **options: object) -> object:
+        texts.append(text)
+        return parse(text, **options)
+
+    monkeypatch.setattr(ox, "parse", record)
+    kiwi = Concept(KIWI, "kiwi")
+    file = TaxonomyFile.open(path)
+    file.can_hold([kiwi], 1, tmp_path / f"y{suffix}")
+    file.write(Additions([kiwi], [(FRUIT, KIWI)]), tmp_path / f"y{suffix}")
+    assert texts.count(old) == 1
 
 
 def unrepeated(taxonomy: Taxonomy) -> Taxonomy:
