@@ -52,9 +52,9 @@ def print_json(content: object) -> None:
 def write_report(path: Path, page: Page, force: bool) -> None:
     """Write an HTML report."""
     from taxoexpan.files import write_whole
-    from taxoexpan.report.html import html
+    from taxoexpan.report.html import render
 
-    write_whole({path: html(page).encode()}, force)
+    write_whole({path: render(page).encode()}, force)
     note(f"report written to {path}")
 
 
@@ -90,10 +90,10 @@ def _plural_notes(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> list[str]:
 
 def print_confidence(calibrators: Calibrators) -> None:
     """Print the calibration error and the confidence thresholds that a model has learned."""
-    from taxoexpan.placement.confidence import FEWEST
+    from taxoexpan.placement.confidence import MIN_HELD_OUT
 
     if calibrators.calibration is None:
-        message = f"confidence: not available; it needs {FEWEST} held-out leaves"
+        message = f"confidence: not available; it needs {MIN_HELD_OUT} held-out leaves"
         note(f"{message} (--set validation_fraction=0.3 holds out more)")
         return
     reliability = calibrators.calibration.reliability
