@@ -22,8 +22,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from measuring import CONCEPTS, Products, made_up_taxonomy, measure, report, steadily
-from plain import plain_step_maker
+from per_egonet_network import plain_step_maker
+from timing import CONCEPTS, Products, made_up_taxonomy, measure, report, steadily
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.config import Config, load_preset

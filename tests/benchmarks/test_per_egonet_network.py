@@ -19,7 +19,7 @@ from taxoexpan.training.sampling import TrainingSampler
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from plain import PlainBatch, PlainNetwork, plain_batch, plain_step_maker
+from per_egonet_network import PlainBatch, PlainNetwork, plain_batch, plain_step_maker
 
 SIZE = 6
 

@@ -1,7 +1,7 @@
 """Training on a GPU: seconds an epoch, peak memory, the profile, and how cost grows with size.
 
-    python benchmarks/gpu.py export DIRECTORY mag-cs.npz     # needs the whole package
-    python benchmarks/gpu.py measure mag-cs.npz OUT          # needs a GPU, torch, numpy
+    python benchmarks/gpu_training.py export DIRECTORY mag-cs.npz     # needs the whole package
+    python benchmarks/gpu_training.py measure mag-cs.npz OUT          # needs a GPU, torch, numpy
 
 DIRECTORY holds the paper's MAG-CS as its authors published it (see README.md). The first command
 keeps its relations and the static vectors of its names, so that the second can run on a machine
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from measuring import Products, made_up_taxonomy
+from timing import Products, made_up_taxonomy
 
 from taxoexpan import Taxonomy
 from taxoexpan.config import Config, load_preset

@@ -1,6 +1,6 @@
 """How well self-cleaning finds errors that were planted: precision at 100, average precision.
 
-    python benchmarks/cleaning.py TAXONOMY --kind cousin --seed 0 --set epochs=15
+    python benchmarks/error_detection.py TAXONOMY --kind cousin --seed 0 --set epochs=15
 
 A share of the leaves is moved to another parent, a random one or a plausible one; what is compared
 are ways to order the relations of all leaves by how doubtful they are. Several seeds are averaged.

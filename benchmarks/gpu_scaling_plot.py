@@ -1,8 +1,8 @@
 """How the time of an epoch grows with the taxonomy: a plot and a fitted exponent.
 
-    python benchmarks/plot_growth.py RESULTS
+    python benchmarks/gpu_scaling_plot.py RESULTS
 
-RESULTS is where gpu.py left its figures. Needs matplotlib, which is no dependency of the package.
+RESULTS is where gpu_training.py left its figures. Needs matplotlib, which is no dependency of the package.
 """
 
 from __future__ import annotations

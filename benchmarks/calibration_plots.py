@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 import numpy as np
-from answers import ASKED, Answers, by_test, chance, short
+from calibration_results import ASKED, Answers, by_test, chance, short
 
 from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.confidence import BINS

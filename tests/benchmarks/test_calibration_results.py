@@ -1,4 +1,4 @@
-"""What `benchmarks/trust.py` asks for, and what it makes of the answers."""
+"""What `benchmarks/calibration.py` asks for, and what it makes of the answers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-import trust
-from answers import Abstention, Answers, area_between, chance, keep, read_kept, tables
-from curves import drawn, pooled_bins
+import calibration
+from calibration_plots import drawn, pooled_bins
+from calibration_results import Abstention, Answers, area_between, chance, keep, read_kept, tables
 
 from taxoexpan import TaxoExpan
 from taxoexpan.errors import FormatError, TaxonomyError
@@ -45,7 +45,7 @@ ABSTENTION = Abstention(
 def trusting(*words: str | Path) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sys, "argv", ["trust.py", *map(str, words)])
-        trust.main()
+        calibration.main()
 
 
 @given(SOME, SOME)
@@ -119,7 +119,7 @@ def test_the_drawing_has_a_line_a_seed_and_two_panels_a_test() -> None:
 def test_a_branch_is_taken_out_whole(seed: int) -> None:
     whole = random_taxonomy(seed, 60, most_parents=2)
     id = whole.ids[seed % 10]
-    trial = trust.without_branch(whole, id, 8, "", seed)
+    trial = calibration.without_branch(whole, id, 8, "", seed)
     gone = {id, *whole.descendants(id)}
     taken, rest = trial.branch, trial.asked.taxonomy
     assert taken is not None
@@ -138,11 +138,11 @@ def test_a_branch_is_taken_out_whole(seed: int) -> None:
 def test_a_branch_is_found_by_its_id_then_by_its_name() -> None:
     concepts = [Concept("tea", "herb"), Concept("2", "Tea"), Concept("3", "x"), Concept("4", "X")]
     taxonomy = Taxonomy(concepts)
-    assert [trust.find_concept(taxonomy, text) for text in ("tea", "HERB")] == ["tea", "tea"]
+    assert [calibration.find_concept(taxonomy, text) for text in ("tea", "HERB")] == ["tea", "tea"]
     with pytest.raises(TaxonomyError, match="2 concepts are called 'x'; say which by id: '3', '4'"):
-        trust.find_concept(taxonomy, "x")
+        calibration.find_concept(taxonomy, "x")
     with pytest.raises(TaxonomyError, match="the id or the name 'milk'"):
-        trust.find_concept(taxonomy, "milk")
+        calibration.find_concept(taxonomy, "milk")
 
 
 def test_models_are_asked_kept_and_drawn(
@@ -174,7 +174,7 @@ def test_any_parent_that_remains_is_right(pantry: Path) -> None:
     settings = SMALL | {"validation_fraction": 0.9}
     model = TaxoExpan(seed=0, device="cpu", **settings).fit(asked.taxonomy)
     firsts = [s.parent.id for s in model.rank(asked.concepts, 1)]
-    right = trust.answers_of(model, trust.Trial("", 0, asked)).right
+    right = calibration.answers_of(model, calibration.Trial("", 0, asked)).right
     assert any(right)
     assert right == tuple(
         first in whole.parents(concept.id)
@@ -186,4 +186,4 @@ def test_any_parent_that_remains_is_right(pantry: Path) -> None:
         for own, first in zip(asked.parents, firsts, strict=True)
     )
     both = replace(asked, parents=also)
-    assert all(trust.answers_of(model, trust.Trial("", 0, both)).right)
+    assert all(calibration.answers_of(model, calibration.Trial("", 0, both)).right)

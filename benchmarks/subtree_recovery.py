@@ -1,6 +1,6 @@
 """Batches placed one by one and together: subtrees taken out whole, and how much is found again.
 
-    python benchmarks/batches.py src/taxoexpan/data/food.csv --set epochs=30
+    python benchmarks/subtree_recovery.py src/taxoexpan/data/food.csv --set epochs=30
 
 A model learns from the taxonomy without some subtrees. Each subtree is then a batch of new
 concepts, and is placed four ways: each concept by itself among the existing ones; in a random

@@ -1,6 +1,6 @@
 """Evidence for suggestions, many queries at a time, beside a plain loop of real removals.
 
-    python benchmarks/evidence.py
+    python benchmarks/explanation_speed.py
 
 Both sides take turns, on a made-up taxonomy of the size of the paper's MAG-CS. The plain loop takes
 one relation after another out of the taxonomy, and scores the two first suggestions again; it is
@@ -13,7 +13,7 @@ import resource
 
 import numpy as np
 import torch
-from measuring import made_up_taxonomy, measure, steadily
+from timing import made_up_taxonomy, measure, steadily
 
 from taxoexpan import Taxonomy
 from taxoexpan.config import load_preset

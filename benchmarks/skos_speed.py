@@ -1,6 +1,6 @@
 """A SKOS vocabulary of 100,000 concepts: read, checked and grown, beside rdflib in the same run.
 
-python benchmarks/skos.py [CONCEPTS]
+python benchmarks/skos_speed.py [CONCEPTS]
 """
 
 from __future__ import annotations

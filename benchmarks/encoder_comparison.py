@@ -1,6 +1,6 @@
 """Which vectors find parents best: the runs of `taxoexpan reproduce`, and only known names of them.
 
-    python benchmarks/vectors.py RUNS CORPUS
+    python benchmarks/encoder_comparison.py RUNS CORPUS
 
 RUNS holds runs of main/closest-parent and main/taxoexpan-best on tasks that were prepared with
 different features. The second half of the table is of the test queries whose name CORPUS says at

@@ -1,4 +1,4 @@
-"""The errors that `benchmarks/cleaning.py` plants, and how it scores those who look for them."""
+"""The errors that `benchmarks/error_detection.py` plants, and how it scores those who look for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from cleaning import average_precision, better_places, plant, precision_at
+from error_detection import average_precision, better_places, plant, precision_at
 
 from taxoexpan import Concept, Taxonomy
 from taxoexpan.curation.cleaning import SuspiciousRelation

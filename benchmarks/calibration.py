@@ -1,10 +1,10 @@
 """How far confidence and "no good place" can be trusted, on concepts whose parents are known.
 
-    python benchmarks/trust.py leaves TAXONOMY --out 1000 --seed 0 1 2 -o FOLDER
-    python benchmarks/trust.py split TAXONOMY --validation FILE --test FILE --seed 0 1 2 -o FOLDER
-    python benchmarks/trust.py growth OLD NEW --seed 0 1 2 -o FOLDER
-    python benchmarks/trust.py branch TAXONOMY --branch NAME_OR_ID ... -o FOLDER
-    python benchmarks/trust.py draw FOLDER ... -o trust.svg
+    python benchmarks/calibration.py leaves TAXONOMY --out 1000 --seed 0 1 2 -o FOLDER
+    python benchmarks/calibration.py split TAXONOMY --validation FILE --test FILE --seed 0 1 2 -o FOLDER
+    python benchmarks/calibration.py growth OLD NEW --seed 0 1 2 -o FOLDER
+    python benchmarks/calibration.py branch TAXONOMY --branch NAME_OR_ID ... -o FOLDER
+    python benchmarks/calibration.py draw FOLDER ... -o trust.svg
 
 `leaves` holds out random leaves, others for every seed; `split` those that a file names, and
 validates on those of another; `growth` learns from OLD and asks for what NEW has added. A first
@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from answers import ASKED, Abstention, Answers, keep, read_kept, tables
-from curves import drawn
+from calibration_plots import drawn
+from calibration_results import ASKED, Abstention, Answers, keep, read_kept, tables
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.config import parse_setting

@@ -143,7 +143,7 @@ def read_kept(path: Path) -> Answers | Abstention:
         }
         return made(**told)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        message = f"holds no answers ({error!r}); make it with benchmarks/trust.py"
+        message = f"holds no answers ({error!r}); make it with benchmarks/calibration.py"
         raise FormatError(path, message) from None
 
 
