@@ -1,16 +1,16 @@
-"""How far confidence and "no good place" can be trusted, on concepts whose parents are known.
+"""Measure the calibration of confidence and abstention on concepts with known parents.
 
     python benchmarks/calibration.py leaves TAXONOMY --out 1000 --seed 0 1 2 -o FOLDER
-    python benchmarks/calibration.py split TAXONOMY --validation FILE --test FILE --seed 0 1 2 -o FOLDER
+    python benchmarks/calibration.py split TAXONOMY --validation FILE --test FILE -o FOLDER
     python benchmarks/calibration.py growth OLD NEW --seed 0 1 2 -o FOLDER
     python benchmarks/calibration.py branch TAXONOMY --branch NAME_OR_ID ... -o FOLDER
     python benchmarks/calibration.py draw FOLDER ... -o trust.svg
 
-`leaves` holds out random leaves, others for every seed; `split` those that a file names, and
-validates on those of another; `growth` learns from OLD and asks for what NEW has added. A first
-suggestion is right where it is any of a concept's parents that remain. `branch` takes a branch out
-whole and asks for its concepts among held-out leaves of the rest. Each model's answers are kept in
-FOLDER, from which `draw` makes the tables again, and the curves.
+`leaves` holds out random leaves, different ones for every seed. `split` holds out the leaves that a
+file lists, and validates on those of another file. `growth` learns from OLD and places what NEW
+adds. A first suggestion is right if it is any of the concept's remaining parents. `branch` removes
+a whole branch and ranks its concepts together with held-out leaves of the rest. The results of each
+model are stored in FOLDER; `draw` prints the tables again and plots the curves.
 """
 
 from __future__ import annotations
@@ -24,8 +24,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from calibration_plots import drawn
-from calibration_results import ASKED, Abstention, Answers, keep, read_kept, tables
+from calibration_plots import plot_svg
+from calibration_results import (
+    PRECISIONS,
+    AbstentionResult,
+    ConfidenceResult,
+    load_result,
+    save_result,
+    tables,
+)
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.config import parse_setting
@@ -40,123 +47,125 @@ from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.training.holdout import Holdout, hold_out_leaves
 
-LARGEST = 0.5
-"""No more of the leaves are held out for a trial."""
+MAX_HELD_OUT = 0.5
+"""The maximum fraction of the leaves that a trial holds out."""
 
 
 @dataclass(frozen=True)
 class Branch:
-    """Concepts of a branch that was taken out, of `size` many, and which still have a parent."""
+    """Some concepts of a removed branch of `size` concepts, and which still have a parent."""
 
     size: int
     concepts: tuple[Concept, ...]
-    kept: tuple[bool, ...]
+    has_parent: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What is asked of a model that learned from all else; `validation` is its own unless given."""
+    """The queries for a model that learns from the rest; `validation` replaces its own holdout."""
 
     name: str
     seed: int
-    asked: Holdout
+    test: Holdout
     validation: Holdout | None = None
     branch: Branch | None = None
 
     @property
     def concepts(self) -> list[Concept]:
-        """All that will be asked for."""
-        return [*self.asked.concepts, *(self.branch.concepts if self.branch else ())]
+        """All queries."""
+        return [*self.test.concepts, *(self.branch.concepts if self.branch else ())]
 
 
 def main() -> None:
-    """Train a model a seed, keep what it answers, and print the tables."""
-    options = parsed()
+    """Train one model per seed, store its results, and print the tables."""
+    options = parse_arguments()
     try:
         if options.test == "draw":
             draw(options.folders, options.output)
         else:
-            ask(options)
+            run_trials(options)
     except TaxoExpanError as error:
         sys.exit(f"error: {error}")
 
 
-def ask(options: argparse.Namespace) -> None:
-    """Do all tests that the options tell of."""
+def run_trials(options: argparse.Namespace) -> None:
+    """Run all trials of a test."""
     settings = dict(map(parse_setting, options.changes))
-    found: list[Answers | Abstention] = []
+    results: list[ConfidenceResult | AbstentionResult] = []
     for trial in TRIALS[options.test](options):
-        print(about(trial), file=sys.stderr, flush=True)
+        print(describe_trial(trial), file=sys.stderr, flush=True)
         if options.dry:
             continue
         model = TaxoExpan("best", trial.seed, options.device, **settings, features=options.features)
-        model.fit(trial.asked.taxonomy, trial.validation, progress=True, expected=trial.concepts)
-        found.append(abstention_of(model, trial) if trial.branch else answers_of(model, trial))
-        print(f"kept in {keep(found[-1], options.output)}", file=sys.stderr, flush=True)
-    if found:
-        print(tables(found))
+        model.fit(trial.test.taxonomy, trial.validation, progress=True, expected=trial.concepts)
+        measure = measure_abstention if trial.branch else measure_confidence
+        results.append(measure(model, trial))
+        print(f"{save_result(results[-1], options.output)} written", file=sys.stderr, flush=True)
+    if results:
+        print(tables(results))
 
 
 def draw(folders: Sequence[Path], output: Path) -> None:
-    """Print the tables of all that was kept, and draw the curves."""
-    found = [read_kept(path) for folder in folders for path in sorted(folder.glob("*-*.json"))]
-    if not found:
-        raise ModelError(f"no answers in {', '.join(map(str, folders))}; ask some models first")
-    made = Counter((each.name, each.seed) for each in found)
-    (name, seed), most = made.most_common(1)[0]
-    if most > 1:
-        raise ModelError(f"{name}, seed {seed}, is in {most} files; leave it in one of them")
-    print(tables(found))
-    answers = [each for each in found if isinstance(each, Answers)]
-    if answers:
-        write_whole({output: drawn(answers).encode()}, force=True)
+    """Print the tables of all stored results, and plot the curves."""
+    paths = [path for folder in folders for path in sorted(folder.glob("*-*.json"))]
+    results = [load_result(path) for path in paths]
+    if not results:
+        raise ModelError(f"no results in {', '.join(map(str, folders))}; run a test first")
+    counts = Counter((each.name, each.seed) for each in results)
+    (name, seed), count = counts.most_common(1)[0]
+    if count > 1:
+        raise ModelError(f"{name}, seed {seed}, is in {count} files; keep one of them")
+    print(tables(results))
+    confidence = [each for each in results if isinstance(each, ConfidenceResult)]
+    if confidence:
+        write_whole({output: plot_svg(confidence).encode()}, force=True)
 
 
 def leaves(options: argparse.Namespace) -> Iterator[Trial]:
-    """Random leaves of a taxonomy, others for every seed."""
+    """Hold out random leaves, different ones for every seed."""
     whole = Taxonomy.read(options.taxonomy).active
     for seed in options.seeds:
-        asked = hold_out_leaves(whole, LARGEST, options.out, seed)
-        yield Trial(named(options, options.taxonomy), seed, asked)
+        asked = hold_out_leaves(whole, MAX_HELD_OUT, options.out, seed)
+        yield Trial(test_name(options, options.taxonomy), seed, asked)
 
 
 def split(options: argparse.Namespace) -> Iterator[Trial]:
-    """The leaves that a file names, the same for every seed."""
+    """Hold out the leaves that a file lists, the same for every seed."""
     validation, asked = read_split(options.taxonomy, options.validation, options.held)
     for seed in options.seeds:
-        yield Trial(named(options, options.taxonomy), seed, asked, validation)
+        yield Trial(test_name(options, options.taxonomy), seed, asked, validation)
 
 
 def growth(options: argparse.Namespace) -> Iterator[Trial]:
-    """What the later of two versions added, the same for every seed."""
+    """Place what the later release adds, the same for every seed."""
     asked = growth_between(Taxonomy.read(options.old), Taxonomy.read(options.new)).queries
     for seed in options.seeds:
-        yield Trial(named(options, options.new), seed, asked)
+        yield Trial(test_name(options, options.new), seed, asked)
 
 
 def branch(options: argparse.Namespace) -> Iterator[Trial]:
-    """Branches that are taken out, one at a time, beside leaves of what remains."""
+    """Remove branches, one at a time, and hold out leaves of the rest."""
     whole = Taxonomy.read(options.taxonomy).active
     ids = {text: find_concept(whole, text) for text in options.branches}
     for text, id in ids.items():
-        name = f"{named(options, options.taxonomy)}: {text}"
+        name = f"{test_name(options, options.taxonomy)}: {text}"
         for seed in options.seeds:
             yield without_branch(whole, id, options.out, name, seed)
 
 
-def without_branch(whole: Taxonomy, id: str, most: int, name: str, seed: int) -> Trial:
-    """At most so many concepts of a branch, and as many leaves of what remains without it."""
-    gone = [id, *whole.descendants(id)]
-    rest = whole.without(gone)
-    chosen = np.sort(np.random.default_rng(seed).permutation(len(gone))[:most])
-    ids = [gone[place] for place in chosen]
-    kept = tuple(any(parent in rest for parent in whole.parents(id)) for id in ids)
-    taken = Branch(len(gone), tuple(map(whole.concept, ids)), kept)
-    return Trial(name, seed, hold_out_leaves(rest, LARGEST, most, seed), branch=taken)
+def without_branch(whole: Taxonomy, id: str, count: int, name: str, seed: int) -> Trial:
+    """Return at most `count` concepts of a branch, and as many leaves of the rest."""
+    removed = [id, *whole.descendants(id)]
+    rest = whole.without(removed)
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(removed))[:count])
+    ids = [removed[index] for index in chosen]
+    has_parent = tuple(any(parent in rest for parent in whole.parents(id)) for id in ids)
+    branch = Branch(len(removed), tuple(map(whole.concept, ids)), has_parent)
+    return Trial(name, seed, hold_out_leaves(rest, MAX_HELD_OUT, count, seed), branch=branch)
 
 
 def find_concept(taxonomy: Taxonomy, text: str) -> str:
-    """The id of the concept with this id, or else with this name."""
+    """Return the id of the concept with this id, or else with this label."""
     if text in taxonomy:
         return text
     name = normalize_name(text)
@@ -166,60 +175,60 @@ def find_concept(taxonomy: Taxonomy, text: str) -> str:
         if normalize_name(label) == name
     ]
     if not ids:
-        raise TaxonomyError(f"no concept has the id or the name {text!r}; give one that is there")
+        raise TaxonomyError(f"no concept has the id or the label {text!r}; check the spelling")
     if len(ids) > 1:
         several = ", ".join(map(repr, ids[:5]))
         raise TaxonomyError(
-            f"{pluralize(len(ids), 'concept')} are called {text!r}; say which by id: {several}"
+            f"{pluralize(len(ids), 'concept')} have the label {text!r}; give one of the ids {several}"
         )
     return ids[0]
 
 
-def answers_of(model: TaxoExpan, trial: Trial) -> Answers:
-    """The model's first parents for all that is asked, and whether they are right."""
-    calibration, asked = model.calibrators.calibration, trial.asked
+def measure_confidence(model: TaxoExpan, trial: Trial) -> ConfidenceResult:
+    """Return the first suggestion of every query, and whether it is right."""
+    calibration, test = model.calibrators.calibration, trial.test
     if calibration is None:
-        raise ModelError("too few leaves to learn a confidence from; take a larger taxonomy")
-    # Where a merge is proposed too, the parent still stands in the list.
-    first = [s for s in model.rank(asked.concepts, 1) if s.kind != MERGE]
-    ids = asked.taxonomy.ids
-    true = [{ids[parent] for parent in own.tolist()} for own in asked.parents]
-    return Answers(
+        raise ModelError("too few leaves to calibrate the confidence; use a larger taxonomy")
+    # If a merge is suggested too, the parent is still in the list.
+    first = [s for s in model.rank(test.concepts, 1) if s.kind != MERGE]
+    ids = test.taxonomy.ids
+    true = [{ids[parent] for parent in own.tolist()} for own in test.parents]
+    return ConfidenceResult(
         name=trial.name,
         seed=trial.seed,
-        queries=tuple(concept.id for concept in asked.concepts),
+        queries=tuple(concept.id for concept in test.concepts),
         confidence=tuple(s.confidence_or_score for s in first),
         scores=tuple(s.score for s in first),
         right=tuple(s.parent.id in own for s, own in zip(first, true, strict=True)),
-        thresholds=tuple(calibration.reliability.threshold(share) for share in ASKED),
+        thresholds=tuple(calibration.reliability.threshold(precision) for precision in PRECISIONS),
         training=record(model),
     )
 
 
-def abstention_of(model: TaxoExpan, trial: Trial) -> Abstention:
-    """The model's odds of a good place, for the branch that it never saw and for leaves."""
-    abstention, taken = model.calibrators.abstention, trial.branch
-    if abstention is None or taken is None:
-        raise ModelError("too few leaves to learn from what has a place; take a larger taxonomy")
+def measure_abstention(model: TaxoExpan, trial: Trial) -> AbstentionResult:
+    """Return the log-odds of a suitable parent for the removed branch and for leaves."""
+    abstention, branch = model.calibrators.abstention, trial.branch
+    if abstention is None or branch is None:
+        raise ModelError("too few leaves to learn when to abstain; use a larger taxonomy")
 
     def odds(concepts: Sequence[Concept]) -> tuple[float, ...]:
         vectors, mentions = model._embed(concepts), model._mentions_of(concepts)
         return tuple(abstention.odds(signs_of(model.ranker, vectors, mentions)).tolist())
 
-    return Abstention(
+    return AbstentionResult(
         name=trial.name,
         seed=trial.seed,
-        size=taken.size,
-        outside=odds(taken.concepts),
-        kept=taken.kept,
-        inside=odds(trial.asked.concepts),
-        least=abstention.least,
+        size=branch.size,
+        outside=odds(branch.concepts),
+        has_parent=branch.has_parent,
+        inside=odds(trial.test.concepts),
+        threshold=abstention.least,
         training=record(model),
     )
 
 
 def record(model: TaxoExpan) -> dict[str, Any]:
-    """What made the answers, as far as it can be told apart."""
+    """Return what is needed to repeat the training."""
     wanted = ("concepts", "relations", "taxonomy_sha256", "epochs", "best_epoch", "versions")
     settings = model.config.model_dump()
     settings["features"] = without_folder(settings["features"])
@@ -227,36 +236,36 @@ def record(model: TaxoExpan) -> dict[str, Any]:
     return made | {name: model.training[name] for name in wanted}
 
 
-def about(trial: Trial) -> str:
-    """What is learned from and what is asked, before it is done."""
-    asked, several = trial.asked, sum(len(own) > 1 for own in trial.asked.parents)
-    told = (
-        f"{trial.name}, seed {trial.seed}: {len(asked.taxonomy):,} concepts to learn from, "
-        f"{len(asked.concepts):,} asked for, {several:,} of them with several parents"
+def describe_trial(trial: Trial) -> str:
+    """Describe the training and the queries of a trial."""
+    test, several = trial.test, sum(len(own) > 1 for own in trial.test.parents)
+    text = (
+        f"{trial.name}, seed {trial.seed}: {len(test.taxonomy):,} training concepts, "
+        f"{len(test.concepts):,} queries, {several:,} of them with several parents"
     )
     if trial.validation:
-        told += f", {len(trial.validation.concepts):,} to validate on"
+        text += f", {len(trial.validation.concepts):,} validation queries"
     if trial.branch:
-        lost = trial.branch.kept.count(False)
-        told += f"; a branch of {trial.branch.size:,}, of which {len(trial.branch.concepts):,}"
-        told += f" asked for, {lost:,} of them with no parent left"
-    return told
+        lost = trial.branch.has_parent.count(False)
+        text += f"; {len(trial.branch.concepts):,} queries from a branch of {trial.branch.size:,}"
+        text += f", {lost:,} of them with no parent left"
+    return text
 
 
-def named(options: argparse.Namespace, path: Path) -> str:
-    """What the test is called: as it is told, or by its file, its kind and its vectors."""
+def test_name(options: argparse.Namespace, path: Path) -> str:
+    """Return the given name of the test, or one made of its file, kind and vectors."""
     return options.name or f"{path.stem} {options.test} {without_folder(options.features)}"
 
 
 def without_folder(features: str) -> str:
-    """What makes the vectors, without where it lies on this machine."""
+    """Return the specification of the vectors without folders of this machine."""
     return features.rstrip("/").rpartition("/")[2]
 
 
 TRIALS = {"leaves": leaves, "split": split, "growth": growth, "branch": branch}
 
 
-def parsed() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -264,16 +273,21 @@ def parsed() -> argparse.Namespace:
     one, two, three, four = (tests.add_parser(name) for name in TRIALS)
     for each in (one, two, four):
         each.add_argument("taxonomy", type=Path)
-    one.add_argument("--out", type=int, default=1000, help="leaves that are asked for")
+    one.add_argument("--out", type=int, default=1000, help="number of leaves to hold out")
     two.add_argument(
-        "--validation", type=Path, help="ids, one a line; beside a .terms if not given"
+        "--validation",
+        type=Path,
+        help="a file with one id per line (default: next to the .terms file)",
     )
-    two.add_argument("--test", type=Path, dest="held", help="the same")
+    two.add_argument("--test", type=Path, dest="held", help="the same for the test queries")
     three.add_argument("old", type=Path)
     three.add_argument("new", type=Path)
     four.add_argument("--branch", nargs="+", required=True, dest="branches", metavar="NAME_OR_ID")
     four.add_argument(
-        "--out", type=int, default=500, help="of the branch, and of the rest's leaves"
+        "--out",
+        type=int,
+        default=500,
+        help="number of concepts of the branch, and of leaves of the rest",
     )
     for each in (one, two, three, four):
         each.add_argument("--seed", type=int, nargs="+", default=[0], dest="seeds")
@@ -282,8 +296,8 @@ def parsed() -> argparse.Namespace:
         each.add_argument(
             "--set", action="append", default=[], dest="changes", metavar="NAME=VALUE"
         )
-        each.add_argument("--name", help="what the test is called in tables and drawings")
-        each.add_argument("--dry", action="store_true", help="say what would be asked, and stop")
+        each.add_argument("--name", help="the name of the test in tables and plots")
+        each.add_argument("--dry", action="store_true", help="describe the trials without training")
         each.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER")
     last = tests.add_parser("draw")
     last.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")

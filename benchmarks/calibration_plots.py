@@ -1,4 +1,4 @@
-"""Two drawings a test, in one SVG: whether confidence can be believed, and what can be accepted."""
+"""Two plots per test in one SVG: the reliability of the confidence, and precision by coverage."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 import numpy as np
-from calibration_results import ASKED, Answers, by_test, chance, short
+from calibration_results import (
+    PRECISIONS,
+    ConfidenceResult,
+    by_test,
+    error_by_chance,
+    format_fraction,
+)
 
 from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.confidence import BINS
@@ -17,8 +23,8 @@ from taxoexpan.report.html.axes import BELOW, WIDTH, Axes, Point, units
 from taxoexpan.report.html.element import Element, as_html, element
 
 MARGIN, GAP, HEAD, FOOT = 24, 40, 52, 56
-MOST_POINTS = 400
-"""A longer curve is thinned to as many points."""
+MAX_POINTS = 400
+"""The maximum number of points of a curve."""
 OWN_STYLE = """
 svg { font-family: var(--sans); }
 .paper { fill: var(--paper); }
@@ -29,39 +35,39 @@ svg { font-family: var(--sans); }
 
 
 @dataclass(frozen=True)
-class Pooled:
-    """Queries of about one confidence by all seeds: the bin, and the standard error of its share.
+class PooledBin:
+    """The queries of all seeds in one bin of confidence, and the standard error of its precision.
 
-    A query that several models were asked is one piece of evidence, however many answer it.
+    A query that several models answered counts once for the standard error.
     """
 
     bin: charts.Bin
     error: float
 
 
-def pooled_bins(found: Sequence[Answers]) -> list[Pooled]:
-    """Ten equal spans of confidence, without the empty ones."""
-    sure = np.concatenate([each.confidence for each in found])
-    right = np.concatenate([each.right for each in found]).astype(float)
-    queries = np.concatenate([np.array(each.queries, dtype=np.str_) for each in found])
-    numbers = np.minimum((sure * BINS).astype(int), BINS - 1)
+def pooled_bins(results: Sequence[ConfidenceResult]) -> list[PooledBin]:
+    """Pool all seeds into ten equal bins of confidence, without the empty bins."""
+    confidence = np.concatenate([each.confidence for each in results])
+    right = np.concatenate([each.right for each in results]).astype(float)
+    queries = np.concatenate([np.array(each.queries, dtype=np.str_) for each in results])
+    bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
     pooled = []
-    for number in np.unique(numbers):
-        those = numbers == number
-        share, distinct = float(right[those].mean()), len(np.unique(queries[those]))
-        # After Laplace, since three right ones of three are not yet surely all.
-        likely = (share * distinct + 1) / (distinct + 2)
-        error = math.sqrt(likely * (1 - likely) / (distinct + 2))
-        mean = float(sure[those].mean())
-        pooled.append(Pooled(charts.Bin(mean, share, int(those.sum())), error))
+    for number in np.unique(bins):
+        members = bins == number
+        precision, distinct = float(right[members].mean()), len(np.unique(queries[members]))
+        # With Laplace smoothing, because three of three right do not show that all are right.
+        smoothed = (precision * distinct + 1) / (distinct + 2)
+        error = math.sqrt(smoothed * (1 - smoothed) / (distinct + 2))
+        mean = float(confidence[members].mean())
+        pooled.append(PooledBin(charts.Bin(mean, precision, int(members.sum())), error))
     return pooled
 
 
-def reliability_parts(found: Sequence[Answers]) -> list[Element]:
-    """How often queries of a confidence are right, with two standard errors around it."""
+def reliability_parts(results: Sequence[ConfidenceResult]) -> list[Element]:
+    """Plot precision against confidence, with a band of two standard errors."""
     axes, pooled = (
-        Axes(charts.SHARES, charts.SHARES, "confidence", "share right"),
-        pooled_bins(found),
+        Axes(charts.SHARES, charts.SHARES, "confidence", "fraction right"),
+        pooled_bins(results),
     )
     low = [(p.bin.confidence, max(0.0, p.bin.right - 2 * p.error)) for p in pooled]
     high = [(p.bin.confidence, min(1.0, p.bin.right + 2 * p.error)) for p in pooled]
@@ -70,31 +76,32 @@ def reliability_parts(found: Sequence[Answers]) -> list[Element]:
     return [element("polygon", points=corners, class_="band"), *chart.parts]
 
 
-def coverage_parts(found: Sequence[Answers]) -> list[Element]:
-    """How right what is accepted is, a line a seed, with its own thresholds as dots."""
-    names = ("share of concepts accepted", "share of them right")
+def coverage_parts(results: Sequence[ConfidenceResult]) -> list[Element]:
+    """Plot precision against coverage, one line per seed, with the model's thresholds as dots."""
+    names = ("fraction of concepts accepted", "fraction of these right")
     axes = Axes(charts.SHARES, charts.SHARES, *names)
     parts, dots = axes.drawn(), []
-    for each in found:
+    for each in results:
         points = [(accepted, right) for _, accepted, right in each.reliability.coverage()]
         parts.append(axes.path(thinned(points), "curve thin"))
-        for precision, threshold in zip(ASKED, each.thresholds, strict=True):
-            share, right = each.accepted(threshold)
+        for precision, threshold in zip(PRECISIONS, each.thresholds, strict=True):
+            coverage, right = each.accepted(threshold)
             if right is not None:
-                told = f"seed {each.seed}: {precision:.0%} asked, {right:.0%} right of {share:.1%}"
-                dots.append(axes.dot((share, right), 3.5, "marked", told))
+                wanted = f"seed {each.seed}: {precision:.0%} wanted"
+                label = f"{wanted}, {right:.0%} right of {coverage:.1%}"
+                dots.append(axes.dot((coverage, right), 3.5, "marked", label))
     return [*parts, *dots]
 
 
 def thinned(points: Sequence[Point]) -> list[Point]:
-    """At most `MOST_POINTS` of the points, evenly spread, with the first and the last."""
-    places = np.linspace(0, len(points) - 1, min(len(points), MOST_POINTS)).round().astype(int)
-    return [points[place] for place in places]
+    """Return at most `MAX_POINTS` of the points, evenly spaced, with the first and the last."""
+    indices = np.linspace(0, len(points) - 1, min(len(points), MAX_POINTS)).round().astype(int)
+    return [points[index] for index in indices]
 
 
-def drawn(found: Sequence[Answers]) -> str:
-    """The SVG of all tests, one below the other."""
-    tests, height = by_test(found), Axes((0, 1), (0, 1), "", "").bottom + BELOW
+def plot_svg(results: Sequence[ConfidenceResult]) -> str:
+    """Return the SVG of all tests, one below the other."""
+    tests, height = by_test(results), Axes((0, 1), (0, 1), "", "").bottom + BELOW
     rows = [
         _moved(_row(name, those), MARGIN, MARGIN + place * (HEAD + height + MARGIN))
         for place, (name, those) in enumerate(tests.items())
@@ -102,8 +109,8 @@ def drawn(found: Sequence[Answers]) -> str:
     wide = 2 * MARGIN + 2 * WIDTH + GAP
     high = MARGIN + len(tests) * (HEAD + height + MARGIN) + FOOT - MARGIN
     notes = (
-        "Left: bins of all seeds, on the dashed line as sure as right; band: two standard errors.",
-        "Right: a line a seed; dots: where its own thresholds for 50 to 90 % precision accept.",
+        "Left: bins of all seeds; dashed: perfect calibration; band: two standard errors.",
+        "Right: one line per seed; the dots are its own thresholds for 50 to 90 % precision.",
     )
     texts = [
         element("text", note, x=MARGIN, y=units(high - FOOT + 24 + 18 * place))
@@ -113,7 +120,7 @@ def drawn(found: Sequence[Answers]) -> str:
     return as_html(
         element(
             "svg",
-            element("title", "How far to trust it"),
+            element("title", "Calibration of the confidence"),
             element("style", _style()),
             background,
             *rows,
@@ -128,21 +135,21 @@ def drawn(found: Sequence[Answers]) -> str:
     )
 
 
-def _row(name: str, found: Sequence[Answers]) -> list[Element]:
-    """One test: its name, its figures, and both drawings."""
-    counts = sorted({len(each.queries) for each in found})
-    asked = " to ".join(f"{count:,}" for count in sorted({counts[0], counts[-1]}))
-    error = np.mean([each.reliability.error for each in found])
-    luck = np.mean([chance(each.confidence) for each in found])
-    told = (
-        f"{pluralize(len(found), 'seed')}, {asked} queries each; mean calibration error "
-        f"{short(float(error), 3)}, by chance {short(float(luck), 3)}"
+def _row(name: str, results: Sequence[ConfidenceResult]) -> list[Element]:
+    """Draw one test: its name, its numbers, and both plots."""
+    counts = sorted({len(each.queries) for each in results})
+    queries = " to ".join(f"{count:,}" for count in sorted({counts[0], counts[-1]}))
+    error = np.mean([each.reliability.error for each in results])
+    by_chance = np.mean([error_by_chance(each.confidence) for each in results])
+    summary = (
+        f"{pluralize(len(results), 'seed')}, {queries} queries each; mean calibration error "
+        f"{format_fraction(float(error), 3)}, by chance {format_fraction(float(by_chance), 3)}"
     )
     return [
         element("text", name, y=12, class_="title"),
-        element("text", told, y=33),
-        _moved(reliability_parts(found), 0, HEAD),
-        _moved(coverage_parts(found), WIDTH + GAP, HEAD),
+        element("text", summary, y=33),
+        _moved(reliability_parts(results), 0, HEAD),
+        _moved(coverage_parts(results), WIDTH + GAP, HEAD),
     ]
 
 
@@ -151,7 +158,7 @@ def _moved(parts: Sequence[Element], x: float, y: float) -> Element:
 
 
 def _style() -> str:
-    """The colours and the charts' rules of the reports, by day and by night."""
+    """Return the colors and chart styles of the HTML reports, for light and dark mode."""
     style = (files("taxoexpan.report.html") / "style.css").read_text(encoding="utf-8")
     colours = style[style.index(":root") : style.index("* {")]
     lines = style.splitlines()

@@ -1,4 +1,4 @@
-"""What models answered to concepts whose places are known, as files, and what that comes to."""
+"""The results of `calibration.py` as files, and as tables in Markdown."""
 
 from __future__ import annotations
 
@@ -10,25 +10,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from taxoexpan.errors import FormatError
 from taxoexpan.files import write_whole
 from taxoexpan.placement.confidence import BINS, Reliability
+from taxoexpan.taxonomy.arrays import Floats
 
-Floats = NDArray[np.float64]
-
-ASKED = (0.9, 0.8, 0.7, 0.6, 0.5)
-"""How many of the accepted are asked to be right."""
+PRECISIONS = (0.9, 0.8, 0.7, 0.6, 0.5)
+"""The precisions that thresholds are chosen for."""
 DRAWS = 1000
 
 
 @dataclass(frozen=True)
-class Answers:
-    """One model's first suggestions: how sure it was, and which were right.
+class ConfidenceResult:
+    """The first suggestions of one model: their confidences, and which were right.
 
-    `scores` are the bare softmax's shares. `thresholds` are the confidences from which on the model
-    itself accepts, for every precision of `ASKED`; none where its held-out leaves show none.
+    `scores` are the softmax probabilities before calibration. `thresholds` are the model's own
+    confidence thresholds for each of `PRECISIONS`; None if its held-out leaves reach none.
     """
 
     name: str
@@ -42,196 +40,195 @@ class Answers:
 
     @property
     def reliability(self) -> Reliability:
-        """How far the confidence can be trusted."""
+        """The reliability of the confidences."""
         return Reliability.of(np.array(self.confidence), np.array(self.right))
 
     @property
-    def bare(self) -> Reliability:
-        """How far the scores could be, if they were taken for confidences."""
+    def score_reliability(self) -> Reliability:
+        """The reliability of the scores, if they were used as confidences."""
         return Reliability.of(np.array(self.scores), np.array(self.right))
 
     def accepted(self, threshold: float | None) -> tuple[float, float | None]:
-        """The share of the queries that a threshold accepts, and of these the share right."""
+        """Return the fraction of queries that a threshold accepts, and their precision."""
         if threshold is None:
             return 0.0, None
         taken = np.array(self.confidence) >= threshold
-        right = float(np.array(self.right)[taken].mean()) if taken.any() else None
-        return float(taken.mean()), right
+        precision = float(np.array(self.right)[taken].mean()) if taken.any() else None
+        return float(taken.mean()), precision
 
 
 @dataclass(frozen=True)
-class Abstention:
-    """What one model said of a branch that it never saw, and of leaves of all else.
+class AbstentionResult:
+    """The log-odds that concepts have a suitable parent, by a model that never saw a branch.
 
-    `outside` are the log-odds of a good place for concepts of the branch, which has `size` in all;
-    `inside` those of the leaves. `kept` says which concepts of the branch have a parent elsewhere,
-    that remains. Below `least` the model says that there is no good place.
+    `outside` are those of concepts of the removed branch, which has `size` concepts; `inside` are
+    those of held-out leaves of the rest. `has_parent` says which concepts of the branch still have
+    a parent outside of it. Below `threshold` the model reports that there is no suitable parent.
     """
 
     name: str
     seed: int
     size: int
     outside: tuple[float, ...]
-    kept: tuple[bool, ...]
+    has_parent: tuple[bool, ...]
     inside: tuple[float, ...]
-    least: float
+    threshold: float
     training: dict[str, Any]
 
-    def area(self, lost: bool = False) -> float | None:
-        """The area under the curve of "has no good place"; of those without a parent, if `lost`."""
-        outside = np.array(self.outside)[~np.array(self.kept)] if lost else self.outside
-        return area_between(np.array(outside), np.array(self.inside))
+    def area(self, without_parent: bool = False) -> float | None:
+        """Return the area under the ROC curve of abstention, optionally only without a parent."""
+        outside = np.array(self.outside)
+        if without_parent:
+            outside = outside[~np.array(self.has_parent)]
+        return roc_area(outside, np.array(self.inside))
 
     @property
-    def told(self) -> tuple[float, float]:
-        """The share that is said to have no place: of the branch, and, mistaken, of the leaves."""
-        both = (np.array(odds) < self.least for odds in (self.outside, self.inside))
-        outside, inside = (float(told.mean()) for told in both)
-        return outside, inside
+    def abstention_rates(self) -> tuple[float, float]:
+        """The rates of abstention for the branch, and (wrongly) for the leaves."""
+        outside, inside = (np.array(odds) < self.threshold for odds in (self.outside, self.inside))
+        return float(outside.mean()), float(inside.mean())
 
 
-KINDS: dict[str, type[Answers] | type[Abstention]] = {
-    "confidence": Answers,
-    "abstention": Abstention,
+RESULT_KINDS: dict[str, type[ConfidenceResult] | type[AbstentionResult]] = {
+    "confidence": ConfidenceResult,
+    "abstention": AbstentionResult,
 }
 
 
-def area_between(low: Floats, high: Floats) -> float | None:
-    """How likely one of the first is lower than one of the second; of two alike, a half."""
+def roc_area(low: Floats, high: Floats) -> float | None:
+    """Return the probability that a value of `low` is below one of `high`; ties count half."""
     if not len(low) or not len(high):
         return None
     ordered = np.sort(high)
     above = len(high) - np.searchsorted(ordered, low, side="right")
-    alike = len(high) - np.searchsorted(ordered, low, side="left") - above
-    return float((above + alike / 2).mean() / len(high))
+    equal = len(high) - np.searchsorted(ordered, low, side="left") - above
+    return float((above + equal / 2).mean() / len(high))
 
 
-def chance(confidence: Sequence[float], draws: int = DRAWS, seed: int = 0) -> float:
-    """The mean calibration error if each query were right as often as its confidence says.
+def error_by_chance(confidence: Sequence[float], draws: int = DRAWS, seed: int = 0) -> float:
+    """Return the mean calibration error if the confidences were perfectly calibrated.
 
-    Even then a bin of few queries is off by luck.
+    It is above zero because bins with few queries deviate by chance.
     """
-    sure = np.array(confidence, dtype=np.float64)
-    bins = np.eye(BINS)[np.minimum((sure * BINS).astype(int), BINS - 1)]
-    right = np.random.default_rng(seed).random((draws, len(sure))) < sure
-    return float(np.abs((right - sure) @ bins).sum(axis=1).mean() / len(sure))
+    values = np.array(confidence, dtype=np.float64)
+    bins = np.eye(BINS)[np.minimum((values * BINS).astype(int), BINS - 1)]
+    right = np.random.default_rng(seed).random((draws, len(values))) < values
+    return float(np.abs((right - values) @ bins).sum(axis=1).mean() / len(values))
 
 
 def file_name(name: str, seed: int) -> str:
-    """The name of the file of one model's answers."""
-    plain = re.sub(r"[^\w.-]+", "_", name).strip("_")
-    return f"{plain}-{seed}.json"
+    """Return the file name of a result."""
+    safe = re.sub(r"[^\w.-]+", "_", name).strip("_")
+    return f"{safe}-{seed}.json"
 
 
-def keep(found: Answers | Abstention, folder: Path) -> Path:
-    """Write a file of its own, in place of an earlier one of the same test and seed."""
+def save_result(result: ConfidenceResult | AbstentionResult, folder: Path) -> Path:
+    """Write a result to its own file, and replace an earlier one of the same test and seed."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / file_name(found.name, found.seed)
-    kind = next(name for name, each in KINDS.items() if isinstance(found, each))
-    write_whole({path: (json.dumps({"kind": kind, **asdict(found)}) + "\n").encode()}, force=True)
+    path = folder / file_name(result.name, result.seed)
+    kind = next(name for name, each in RESULT_KINDS.items() if isinstance(result, each))
+    write_whole({path: (json.dumps({"kind": kind, **asdict(result)}) + "\n").encode()}, force=True)
     return path
 
 
-def read_kept(path: Path) -> Answers | Abstention:
-    """What `keep` wrote."""
+def load_result(path: Path) -> ConfidenceResult | AbstentionResult:
+    """Read a file of `save_result`."""
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
-        made = KINDS[fields.pop("kind")]
-        told: dict[str, Any] = {
+        kind = RESULT_KINDS[fields.pop("kind")]
+        values: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in fields.items()
         }
-        return made(**told)
+        return kind(**values)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        message = f"holds no answers ({error!r}); make it with benchmarks/calibration.py"
+        message = f"not a result ({error!r}); make it with benchmarks/calibration.py"
         raise FormatError(path, message) from None
 
 
-def by_test(found: Sequence[Answers]) -> dict[str, list[Answers]]:
-    """The answers of all seeds of each test."""
-    tests: dict[str, list[Answers]] = {}
-    for each in found:
-        tests.setdefault(each.name, []).append(each)
+def by_test(results: Sequence[ConfidenceResult]) -> dict[str, list[ConfidenceResult]]:
+    """Group results by the name of their test."""
+    tests: dict[str, list[ConfidenceResult]] = {}
+    for result in results:
+        tests.setdefault(result.name, []).append(result)
     return tests
 
 
-def tables(found: Sequence[Answers | Abstention]) -> str:
-    """All figures as Markdown."""
-    answers = [each for each in found if isinstance(each, Answers)]
-    abstentions = [each for each in found if isinstance(each, Abstention)]
-    parts = [confidence_table(answers)] if answers else []
-    parts += [acceptance_table(name, those) for name, those in by_test(answers).items()]
-    parts += [abstention_table(abstentions)] if abstentions else []
+def tables(results: Sequence[ConfidenceResult | AbstentionResult]) -> str:
+    """Return all tables in Markdown."""
+    confidence = [each for each in results if isinstance(each, ConfidenceResult)]
+    abstention = [each for each in results if isinstance(each, AbstentionResult)]
+    parts = [confidence_table(confidence)] if confidence else []
+    parts += [acceptance_table(name, group) for name, group in by_test(confidence).items()]
+    parts += [abstention_table(abstention)] if abstention else []
     return "\n\n".join(parts)
 
 
-def confidence_table(found: Sequence[Answers]) -> str:
-    """The expected calibration errors, a row a model."""
-    heads = ("test", "seed", "queries", "right", "calibration error", "chance", "bare softmax")
+def confidence_table(results: Sequence[ConfidenceResult]) -> str:
+    """Return the expected calibration errors, one row per model."""
+    columns = ("test", "seed", "queries", "right", "calibration error", "by chance", "bare softmax")
     rows = [
         (
             each.name,
             str(each.seed),
             f"{len(each.queries):,}",
-            short(float(np.mean(each.right))),
-            short(each.reliability.error, 3),
-            short(chance(each.confidence), 3),
-            short(each.bare.error, 3),
+            format_fraction(float(np.mean(each.right))),
+            format_fraction(each.reliability.error, 3),
+            format_fraction(error_by_chance(each.confidence), 3),
+            format_fraction(each.score_reliability.error, 3),
         )
-        for each in found
+        for each in results
     ]
-    return markdown(heads, rows)
+    return markdown_table(columns, rows)
 
 
-def acceptance_table(name: str, found: Sequence[Answers]) -> str:
-    """What each model's own thresholds accept of one test, and how much of it is right.
+def acceptance_table(name: str, results: Sequence[ConfidenceResult]) -> str:
+    """Return the coverage and precision of each model's own thresholds in one test.
 
-    The mean accepted counts a model that accepts nothing as 0; the mean right leaves it out.
+    For the mean coverage, a model that accepts nothing counts as 0; the mean precision omits it.
     """
     rows = []
-    for place, precision in enumerate(ASKED):
-        each = [answers.accepted(answers.thresholds[place]) for answers in found]
-        right = [share for _, share in each if share is not None]
-        mean = float(np.mean([share for share, _ in each])), _mean(right)
-        rows.append([f"{precision:.0%}", _taken(*mean), *(_taken(*those) for those in each)])
-    return markdown([f"{name}: asked", "mean", *(f"seed {each.seed}" for each in found)], rows)
+    for index, precision in enumerate(PRECISIONS):
+        each = [result.accepted(result.thresholds[index]) for result in results]
+        precisions = [value for _, value in each if value is not None]
+        mean = float(np.mean([coverage for coverage, _ in each]))
+        mean_precision = float(np.mean(precisions)) if precisions else None
+        cells = [_accepted_cell(mean, mean_precision), *(_accepted_cell(*both) for both in each)]
+        rows.append([f"{precision:.0%}", *cells])
+    columns = [f"{name}: wanted precision", "mean", *(f"seed {each.seed}" for each in results)]
+    return markdown_table(columns, rows)
 
 
-def abstention_table(found: Sequence[Abstention]) -> str:
-    """How well concepts of branches that were taken out are told from leaves of the rest."""
-    heads = ["branch taken out", "seed", "concepts", "asked", "no parent left"]
-    heads += ["area", "area, no parent left", "told", "mistaken"]
+def abstention_table(results: Sequence[AbstentionResult]) -> str:
+    """Return how well concepts of removed branches are separated from other leaves."""
+    columns = ["removed branch", "seed", "concepts", "queries", "no parent left"]
+    columns += ["ROC area", "ROC area, no parent left", "abstained", "wrongly abstained"]
     rows = [
         (
             each.name,
             str(each.seed),
             f"{each.size:,}",
             f"{len(each.outside):,} and {len(each.inside):,}",
-            f"{1 - np.mean(each.kept):.0%}",
-            short(each.area()),
-            short(each.area(lost=True)),
-            f"{each.told[0]:.0%}",
-            f"{each.told[1]:.0%}",
+            f"{1 - np.mean(each.has_parent):.0%}",
+            format_fraction(each.area()),
+            format_fraction(each.area(without_parent=True)),
+            *(f"{rate:.0%}" for rate in each.abstention_rates),
         )
-        for each in found
+        for each in results
     ]
-    return markdown(heads, rows)
+    return markdown_table(columns, rows)
 
 
-def short(figure: float | None, digits: int = 2) -> str:
-    """A share without its zero: .25."""
-    return "–" if figure is None else f"{figure:.{digits}f}".removeprefix("0")
+def format_fraction(value: float | None, digits: int = 2) -> str:
+    """Format a fraction without its leading zero: .25."""
+    return "–" if value is None else f"{value:.{digits}f}".removeprefix("0")
 
 
-def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table."""
-    lines = [heads, ["---"] * len(heads), *rows]
+def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def _mean(figures: Sequence[float]) -> float | None:
-    return float(np.mean(figures)) if figures else None
-
-
-def _taken(share: float, right: float | None) -> str:
-    return "none" if right is None else f"{share:.1%}, {short(right)}"
+def _accepted_cell(coverage: float, precision: float | None) -> str:
+    return "none" if precision is None else f"{coverage:.1%}, {format_fraction(precision)}"
