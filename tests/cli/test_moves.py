@@ -64,7 +64,7 @@ def test_a_child_moves_where_that_is_allowed(
     assert main(["apply", str(path), str(table), "-o", str(out), "--allow-moves"]) == 0
     told = capsys.readouterr().err
     assert "1 concept and 1 relation added, 1 relation moved below new concepts; expanded" in told
-    assert "'cuppa' is likely another name of" in told
+    assert "'cuppa' is probably (0.80) a synonym of" in told
     difference = Difference(old, Taxonomy.read(out))
     ids = {label: id for id, label in zip(old.ids, old.labels, strict=True)}
     (milk,) = difference.added
@@ -83,7 +83,7 @@ def test_a_merge_becomes_a_synonym_where_that_is_allowed(
     command = ["apply", str(path), str(table), "-o", str(out), "--allow-merges"]
     assert main(command) == 0
     told = capsys.readouterr().err
-    assert "added, 1 further name of known concepts added; expanded" in told
+    assert "added, 1 synonym added; expanded" in told
     assert "; not added" not in told
     grown = Taxonomy.read(out)
     assert set(grown.concept(BASE + "tea").synonyms) == {"chai", "cuppa"}
@@ -92,7 +92,7 @@ def test_a_merge_becomes_a_synonym_where_that_is_allowed(
     assert main([*again, "--allow-merges"]) == 0
     told = capsys.readouterr().err
     assert "'cuppa' is not added as another name: it is one of 'tea'" in told
-    assert "0 concepts and 0 relations added, 0 further names" in told
+    assert "0 concepts and 0 relations added, 0 synonyms" in told
     assert Taxonomy.read(tmp_path / f"2{out.suffix}") == grown
 
 
@@ -105,7 +105,7 @@ def test_without_the_options_every_old_byte_stays(
     assert main(["apply", str(path), str(table), "-o", str(out)]) == 0
     told = capsys.readouterr().err
     assert "1 concept and 1 relation added; expanded taxonomy" in told
-    assert "(0.80); not added" in told
+    assert "(0.80) a synonym of 'tea'; not added" in told
     difference = Difference(Taxonomy.read(path), Taxonomy.read(out))
     assert not difference.relations_removed
     assert not difference.changed
@@ -155,7 +155,7 @@ def test_placing_together_goes_with_neither(
     for option in ("--allow-moves", "--allow-merges"):
         assert main([*command, option]) == 2
         told = capsys.readouterr().err
-        assert "--together finds new concepts a place among each other, and proposes no mov" in told
+        assert "--together proposes no moves and no merges" in told
 
 
 def test_a_stale_table_is_refused_with_its_line_where_moves_are_allowed(
@@ -261,11 +261,11 @@ def test_a_merge_into_what_is_deprecated_is_told(
     out = tmp_path / "out.csv"
     assert main(["apply", str(path), str(table), "-o", str(out), "--allow-merges"]) == 0
     told = capsys.readouterr().err
-    assert "note: 'tea', of which 'cuppa' becomes another name, is deprecated" in told
-    assert "'cuppa' is likely another name of 'tea' (0.80)" in told
+    assert "note: 'tea', which gets the synonym 'cuppa', is deprecated" in told
+    assert "'cuppa' is probably (0.80) a synonym of 'tea'" in told
     own = written(tmp_path / "own.csv", "query,parent_id,kind\ncuppa,m,merge\n")
     assert (
         main(["apply", str(path), str(own), "-o", str(tmp_path / "o.csv"), "--allow-merges"]) == 0
     )
-    assert "'cuppa' is another name of 'milk'\n" in capsys.readouterr().err
+    assert "'cuppa' is a synonym of 'milk'\n" in capsys.readouterr().err
     assert Taxonomy.read(out).concept("t").synonyms == ("cuppa",)
