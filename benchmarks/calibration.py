@@ -40,7 +40,6 @@ from taxoexpan.errors import ModelError, TaxoExpanError, TaxonomyError
 from taxoexpan.experiments.growth.evaluation import growth_between
 from taxoexpan.experiments.paper.split import read_split
 from taxoexpan.files import write_whole
-from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.abstention import signs_of
 from taxoexpan.placement.suggestions import MERGE
 from taxoexpan.taxonomy import Concept
@@ -179,7 +178,7 @@ def find_concept(taxonomy: Taxonomy, text: str) -> str:
     if len(ids) > 1:
         several = ", ".join(map(repr, ids[:5]))
         raise TaxonomyError(
-            f"{pluralize(len(ids), 'concept')} have the label {text!r}; give one of the ids {several}"
+            f"{len(ids):,} concepts have the label {text!r}; give one of the ids {several}"
         )
     return ids[0]
 
