@@ -17,18 +17,18 @@ from calibration_results import (
 )
 
 from taxoexpan.phrasing import pluralize
-from taxoexpan.placement.confidence import BINS
+from taxoexpan.placement.confidence import BINS, Bin
 from taxoexpan.report.html import charts
-from taxoexpan.report.html.axes import BELOW, WIDTH, Axes, Point, units
-from taxoexpan.report.html.element import Element, as_html, element
+from taxoexpan.report.html.axes import WIDTH, X_AXIS_HEIGHT, Axes, Point, coordinate
+from taxoexpan.report.html.element import Element, element, to_html
 
 MARGIN, GAP, HEAD, FOOT = 24, 40, 52, 56
 MAX_POINTS = 400
 """The maximum number of points of a curve."""
 OWN_STYLE = """
 svg { font-family: var(--sans); }
-.paper { fill: var(--paper); }
-.chart .title { fill: var(--ink); font-size: 17px; font-weight: 600; }
+.paper { fill: var(--background); }
+.chart .title { fill: var(--text); font-size: 17px; font-weight: 600; }
 .chart .band { fill: var(--accent); opacity: 0.18; }
 .chart .curve.thin { stroke-width: 1.1; }
 """
@@ -41,7 +41,7 @@ class PooledBin:
     A query that several models answered counts once for the standard error.
     """
 
-    bin: charts.Bin
+    bin: Bin
     error: float
 
 
@@ -59,31 +59,33 @@ def pooled_bins(results: Sequence[ConfidenceResult]) -> list[PooledBin]:
         smoothed = (precision * distinct + 1) / (distinct + 2)
         error = math.sqrt(smoothed * (1 - smoothed) / (distinct + 2))
         mean = float(confidence[members].mean())
-        pooled.append(PooledBin(charts.Bin(mean, precision, int(members.sum())), error))
+        pooled.append(PooledBin(Bin(int(members.sum()), mean, precision), error))
     return pooled
 
 
 def reliability_parts(results: Sequence[ConfidenceResult]) -> list[Element]:
     """Plot precision against confidence, with a band of two standard errors."""
     axes, pooled = (
-        Axes(charts.SHARES, charts.SHARES, "confidence", "fraction right"),
+        Axes(charts.FRACTIONS, charts.FRACTIONS, "confidence", "fraction right"),
         pooled_bins(results),
     )
     low = [(p.bin.confidence, max(0.0, p.bin.right - 2 * p.error)) for p in pooled]
     high = [(p.bin.confidence, min(1.0, p.bin.right + 2 * p.error)) for p in pooled]
-    corners = " ".join(",".join(map(units, axes.at(point))) for point in [*low, *reversed(high)])
-    chart = charts.reliability([p.bin for p in pooled])
-    return [element("polygon", points=corners, class_="band"), *chart.parts]
+    corners = " ".join(
+        ",".join(map(coordinate, axes.position(point))) for point in [*low, *reversed(high)]
+    )
+    chart = charts.reliability_chart([p.bin for p in pooled], 0.0)
+    return [element("polygon", points=corners, class_="band"), *chart.elements]
 
 
 def coverage_parts(results: Sequence[ConfidenceResult]) -> list[Element]:
     """Plot precision against coverage, one line per seed, with the model's thresholds as dots."""
     names = ("fraction of concepts accepted", "fraction of these right")
-    axes = Axes(charts.SHARES, charts.SHARES, *names)
-    parts, dots = axes.drawn(), []
+    axes = Axes(charts.FRACTIONS, charts.FRACTIONS, *names)
+    parts, dots = axes.elements(), []
     for each in results:
         points = [(accepted, right) for _, accepted, right in each.reliability.coverage()]
-        parts.append(axes.path(thinned(points), "curve thin"))
+        parts.append(axes.polyline(thinned(points), "curve thin"))
         for precision, threshold in zip(PRECISIONS, each.thresholds, strict=True):
             coverage, right = each.accepted(threshold)
             if right is not None:
@@ -101,7 +103,7 @@ def thinned(points: Sequence[Point]) -> list[Point]:
 
 def plot_svg(results: Sequence[ConfidenceResult]) -> str:
     """Return the SVG of all tests, one below the other."""
-    tests, height = by_test(results), Axes((0, 1), (0, 1), "", "").bottom + BELOW
+    tests, height = by_test(results), Axes((0, 1), (0, 1), "", "").bottom + X_AXIS_HEIGHT
     rows = [
         _moved(_row(name, those), MARGIN, MARGIN + place * (HEAD + height + MARGIN))
         for place, (name, those) in enumerate(tests.items())
@@ -113,11 +115,11 @@ def plot_svg(results: Sequence[ConfidenceResult]) -> str:
         "Right: one line per seed; the dots are its own thresholds for 50 to 90 % precision.",
     )
     texts = [
-        element("text", note, x=MARGIN, y=units(high - FOOT + 24 + 18 * place))
+        element("text", note, x=MARGIN, y=coordinate(high - FOOT + 24 + 18 * place))
         for place, note in enumerate(notes)
     ]
     background = element("rect", width="100%", height="100%", fill="#fff", class_="paper")
-    return as_html(
+    return to_html(
         element(
             "svg",
             element("title", "Calibration of the confidence"),
@@ -126,9 +128,9 @@ def plot_svg(results: Sequence[ConfidenceResult]) -> str:
             *rows,
             *texts,
             xmlns="http://www.w3.org/2000/svg",
-            viewBox=f"0 0 {wide} {units(high)}",
+            viewBox=f"0 0 {wide} {coordinate(high)}",
             width=wide,
-            height=units(high),
+            height=coordinate(high),
             role="img",
             class_="chart",
         )
@@ -154,7 +156,7 @@ def _row(name: str, results: Sequence[ConfidenceResult]) -> list[Element]:
 
 
 def _moved(parts: Sequence[Element], x: float, y: float) -> Element:
-    return element("g", *parts, transform=f"translate({units(x)} {units(y)})")
+    return element("g", *parts, transform=f"translate({coordinate(x)} {coordinate(y)})")
 
 
 def _style() -> str:

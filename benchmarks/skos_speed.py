@@ -53,7 +53,9 @@ def measure_taxoexpan(path: Path, count: int) -> None:
     findings = check_taxonomy(document.taxonomy)
     print_line(f"taxoexpan check ({len(findings):,} findings)", began)
     new = [Concept(f"http://example.org/c/new{i}", f"new concept {i}") for i in range(1000)]
-    relations = [(f"http://example.org/c/c{i * 7}", concept.id) for i, concept in enumerate(new)]
+    relations = [
+        (f"http://example.org/c/c{i * 7 % count}", concept.id) for i, concept in enumerate(new)
+    ]
     began = time.monotonic()
     write_expanded(path, Additions(new, relations), path.with_stem("expanded"))
     print_line("taxoexpan write, 1,000 concepts added", began)
