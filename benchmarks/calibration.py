@@ -40,7 +40,7 @@ from taxoexpan.errors import ModelError, TaxoExpanError, TaxonomyError
 from taxoexpan.experiments.growth.evaluation import growth_between
 from taxoexpan.experiments.paper.split import read_split
 from taxoexpan.files import write_whole
-from taxoexpan.placement.abstention import signs_of
+from taxoexpan.placement.abstention import abstention_features
 from taxoexpan.placement.suggestions import MERGE
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.names import normalize_name
@@ -211,8 +211,8 @@ def measure_abstention(model: TaxoExpan, trial: Trial) -> AbstentionResult:
         raise ModelError("too few leaves to learn when to abstain; use a larger taxonomy")
 
     def odds(concepts: Sequence[Concept]) -> tuple[float, ...]:
-        vectors, mentions = model._embed(concepts), model._mentions_of(concepts)
-        return tuple(abstention.odds(signs_of(model.ranker, vectors, mentions)).tolist())
+        features = abstention_features(model.ranker, model._queries(concepts))
+        return tuple(abstention.log_odds(features).tolist())
 
     return AbstentionResult(
         name=trial.name,
@@ -221,7 +221,7 @@ def measure_abstention(model: TaxoExpan, trial: Trial) -> AbstentionResult:
         outside=odds(branch.concepts),
         has_parent=branch.has_parent,
         inside=odds(trial.test.concepts),
-        threshold=abstention.least,
+        threshold=abstention.threshold,
         training=record(model),
     )
 

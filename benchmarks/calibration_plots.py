@@ -17,7 +17,7 @@ from calibration_results import (
 )
 
 from taxoexpan.phrasing import pluralize
-from taxoexpan.placement.confidence import BINS, Bin
+from taxoexpan.placement.confidence import BIN_COUNT, Bin
 from taxoexpan.report.html import charts
 from taxoexpan.report.html.axes import WIDTH, X_AXIS_HEIGHT, Axes, Point, coordinate
 from taxoexpan.report.html.element import Element, element, to_html
@@ -50,7 +50,7 @@ def pooled_bins(results: Sequence[ConfidenceResult]) -> list[PooledBin]:
     confidence = np.concatenate([each.confidence for each in results])
     right = np.concatenate([each.right for each in results]).astype(float)
     queries = np.concatenate([np.array(each.queries, dtype=np.str_) for each in results])
-    bins = np.minimum((confidence * BINS).astype(int), BINS - 1)
+    bins = np.minimum((confidence * BIN_COUNT).astype(int), BIN_COUNT - 1)
     pooled = []
     for number in np.unique(bins):
         members = bins == number

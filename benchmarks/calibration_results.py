@@ -13,7 +13,7 @@ import numpy as np
 
 from taxoexpan.errors import FormatError
 from taxoexpan.files import write_whole
-from taxoexpan.placement.confidence import BINS, Reliability
+from taxoexpan.placement.confidence import BIN_COUNT, Reliability
 from taxoexpan.taxonomy.arrays import Floats
 
 PRECISIONS = (0.9, 0.8, 0.7, 0.6, 0.5)
@@ -111,7 +111,7 @@ def error_by_chance(confidence: Sequence[float], draws: int = DRAWS, seed: int =
     It is above zero because bins with few queries deviate by chance.
     """
     values = np.array(confidence, dtype=np.float64)
-    bins = np.eye(BINS)[np.minimum((values * BINS).astype(int), BINS - 1)]
+    bins = np.eye(BIN_COUNT)[np.minimum((values * BIN_COUNT).astype(int), BIN_COUNT - 1)]
     right = np.random.default_rng(seed).random((draws, len(values))) < values
     return float(np.abs((right - values) @ bins).sum(axis=1).mean() / len(values))
 
