@@ -447,7 +447,7 @@ def test_where_the_other_id_holds_the_separator_a_move_is_refused(tmp_path: Path
     path = written(tmp_path / "x.csv", text)
     new = Concept("m|k", "m|k")
     additions = Additions([new], [("drink", "m|k")], moves=[Move("oat milk", "drink", "m|k")])
-    with pytest.raises(FormatError, match=r"holds '\|', which stands between several parents"):
+    with pytest.raises(FormatError, match=r"contains '\|', which separates parents"):
         write_expanded(path, additions, tmp_path / "new.csv")
 
 

@@ -469,7 +469,7 @@ def test_a_missing_file_is_an_error_and_not_a_finding(tmp_path: Path) -> None:
 
 def test_what_was_noticed_in_the_file_comes_with_its_line(tmp_path: Path) -> None:
     path = written(tmp_path / "food.csv", "child,parent\na,b\na,b\n")
-    message = "'a' under 'b' is given more than once"
+    message = "'a' under 'b' occurs more than once"
     assert lint_file(path) == [Finding("file", "warning", "line 3", message)]
 
 
@@ -492,5 +492,5 @@ def test_a_named_format_is_used_for_linting(tmp_path: Path) -> None:
     path = written(tmp_path / "food.csv", "child,parent\na,b\n")
     (finding,) = lint_file(path, "rows")
     assert "the header must name id or label, and parents" in finding.message
-    with pytest.raises(ConfigurationError, match="no format is called 'xml'"):
+    with pytest.raises(ConfigurationError, match="there is no format 'xml'"):
         lint_file(path, "xml")

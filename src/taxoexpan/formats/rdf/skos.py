@@ -16,7 +16,7 @@ import pyoxigraph as ox
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
-from taxoexpan.formats.output import Copy, Insertions, Target, renamed
+from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
 from taxoexpan.formats.rdf import statements, vocabulary
 from taxoexpan.formats.rdf.languages import Languages, Text
 from taxoexpan.formats.rdf.skos_index import Thesaurus
@@ -104,7 +104,7 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     """A vocabulary with one scheme; ids that are no IRIs become some."""
     if not is_iri(target.base):
         raise ConfigurationError(f"the base {target.base!r} is no IRI; write http://…/ or urn:…:")
-    ids = renamed(taxonomy, lambda id: _as_iri(id, target.base))
+    ids = clean_ids(taxonomy, lambda id: _as_iri(id, target.base))
     taken = set(ids.values())
     scheme = next(iri for iri in numbered(target.base + "scheme") if iri not in taken)
     triples = [link(scheme, vocabulary.TYPE, vocabulary.SCHEME)]
