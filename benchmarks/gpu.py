@@ -15,7 +15,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -265,7 +265,8 @@ def growth(task: Task, out: Path) -> dict[str, Any]:
             "paper", negative_sampling="uniform", num_negatives=256, batch_size=256
         )
         for preset, settings in (("best", load_preset("best")), ("paper", paper_sizes)):
-            config = replace(settings, epochs=1 if len(taxonomy) > 100_000 else 3)
+            few = {"epochs": 1 if len(taxonomy) > 100_000 else 3}
+            config = settings.model_copy(update=few)
             network = new_network(config, vectors.dimension)
             sampler = TrainingSampler(taxonomy, config, 0)
             history = train(network, vectors, sampler, None, config)

@@ -19,7 +19,7 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -221,7 +221,7 @@ def abstention_of(model: TaxoExpan, trial: Trial) -> Abstention:
 def record(model: TaxoExpan) -> dict[str, Any]:
     """What made the answers, as far as it can be told apart."""
     wanted = ("concepts", "relations", "taxonomy_sha256", "epochs", "best_epoch", "versions")
-    settings = asdict(model.config)
+    settings = model.config.model_dump()
     settings["features"] = without_folder(settings["features"])
     made = {"settings": settings, "device": model.device.type}
     return made | {name: model.training[name] for name in wanted}

@@ -9,7 +9,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from taxoexpan.cli.main import build_parser
-from taxoexpan.config import PRESETS, Config, load_preset
+from taxoexpan.config import Config, load_preset
+from taxoexpan.presets import PRESETS
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

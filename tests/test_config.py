@@ -1,19 +1,28 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from taxoexpan import TaxoExpan
-from taxoexpan.config import CHOICES, SETTINGS, load_preset, parse_setting
+from taxoexpan.config import (
+    SETTINGS,
+    AuthorQuirks,
+    Config,
+    allowed_values,
+    load_preset,
+    parse_setting,
+)
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import MATCHES
 from taxoexpan.network.propagation import PROPAGATIONS
 from taxoexpan.network.readout import READOUTS
+from taxoexpan.presets import PRESETS, read_preset, setting_names
 
 
 @pytest.mark.parametrize(
@@ -38,7 +47,7 @@ def test_a_value_is_read_by_the_type_of_its_setting(text: str, setting: tuple[st
     ("text", "message"),
     [
         ("hidden_dim", "'hidden_dim' sets nothing; write NAME=VALUE, such as hidden_dim=64"),
-        ("hiden=64", "no setting is called 'hiden'; known: attention_dropout, batch_size,"),
+        ("hiden=64", "no setting is called 'hiden'; known: batch_size, definition_weight, "),
         ("hidden_dim=big", "hidden_dim is 'big'; it must be a whole number"),
         ("hidden_dim=2.5", "hidden_dim is '2.5'; it must be a whole number"),
         ("hidden_dim=", "hidden_dim is ''; it must be a whole number"),
@@ -58,26 +67,32 @@ def test_a_text_that_is_no_setting_is_refused(text: str, message: str) -> None:
         ({"hidden_dim": 2.5}, "hidden_dim is 2.5; it must be a whole number"),
         ({"hidden_dim": None}, "hidden_dim is None; it must be a whole number"),
         ({"epochs": True}, "epochs is True; it must be a whole number"),
-        ({"epochs": 2**63}, "it must be finite, and below 2^63"),
-        ({"epochs": 10**400}, "it must be finite, and below 2^63"),
+        ({"epochs": 2**63}, "it must be a whole number from 1 to 2^63 - 1"),
+        ({"epochs": 10**400}, "it must be a whole number from 1 to 2^63 - 1"),
         ({"dropout": "0.5"}, "dropout is '0.5'; it must be a number"),
         ({"dropout": True}, "dropout is True; it must be a number"),
-        ({"dropout": float("nan")}, "dropout is nan; it must be finite"),
+        (
+            {"dropout": float("nan")},
+            "dropout is nan; it must be a number of at least 0 and below 0.998",
+        ),
         ({"dropout": 10**400}, "it must be a number"),
-        ({"dropout": 0.999}, "dropout is 0.999; it must be below 0.998"),
-        ({"learning_rate": float("inf")}, "learning_rate is inf; it must be finite"),
-        ({"learning_rate": 0}, "learning_rate is 0.0; it must be above zero"),
-        ({"num_layers": -1}, "num_layers is -1; it must be 0 or more"),
+        ({"dropout": 0.999}, "dropout is 0.999; it must be a number of at least 0 and below 0.998"),
+        (
+            {"learning_rate": float("inf")},
+            "learning_rate is inf; it must be a number above 0 and below 2^63",
+        ),
+        ({"learning_rate": 0}, "learning_rate is 0; it must be a number above 0"),
+        ({"num_layers": -1}, "num_layers is -1; it must be a whole number from 0 to 2^63 - 1"),
         ({"use_mentions": "yes"}, "use_mentions is 'yes'; it must be true or false"),
         ({"use_mentions": 1}, "use_mentions is 1; it must be true or false"),
-        ({"features": 3}, "features is 3; it must be a word"),
-        ({"propagation": "foo"}, "propagation is 'foo'; choose one of gcn, gat, pgcn, pgat"),
-        ({"readout": "max"}, "readout is 'max'; choose one of mean, weighted, concat"),
-        ({"matching": "dot"}, "matching is 'dot'; choose one of bilinear, mlp"),
-        ({"loss": "mse"}, "loss is 'mse'; choose one of infonce, bce"),
+        ({"features": 3}, "features is 3; it must be a text"),
+        ({"propagation": "foo"}, "propagation is 'foo'; it must be one of gcn, gat, pgcn, pgat"),
+        ({"readout": "max"}, "readout is 'max'; it must be one of mean, weighted, concat"),
+        ({"matching": "dot"}, "matching is 'dot'; it must be one of bilinear, mlp"),
+        ({"loss": "mse"}, "loss is 'mse'; it must be one of infonce, bce"),
         (
             {"negative_sampling": "few"},
-            "negative_sampling is 'few'; choose one of sampled, uniform, shared, all",
+            "negative_sampling is 'few'; it must be one of sampled, uniform, shared, all",
         ),
     ],
 )
@@ -94,7 +109,9 @@ def test_a_number_is_one_setting_whatever_its_type() -> None:
         "best", hide_children_rate=0, hidden_dim=np.int64(8), dropout=np.float32(0.5)
     )
     assert plain == same
-    assert {name: type(value).__name__ for name, value in asdict(same).items()} == SETTINGS
+    assert [type(value) for value in same.model_dump().values()] == [
+        type(value) for value in plain.model_dump().values()
+    ]
 
 
 def test_the_largest_dropout_leaves_something(pantry: Path) -> None:
@@ -107,14 +124,63 @@ def test_the_largest_dropout_leaves_something(pantry: Path) -> None:
 
 
 def test_the_choices_are_those_that_the_network_has() -> None:
-    parts = {
-        "propagation": PROPAGATIONS,
-        "readout": READOUTS,
-        "matching": MATCHES,
-        "loss": LOSSES,
-    }
-    assert {name: set(CHOICES[name]) for name in parts} == {n: set(p) for n, p in parts.items()}
+    parts = {"propagation": PROPAGATIONS, "readout": READOUTS, "matching": MATCHES, "loss": LOSSES}
+    for name, choices in parts.items():
+        assert allowed_values(Config, name) == f"one of {', '.join(choices)}"
 
 
-def as_toml(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def test_every_preset_sets_every_setting() -> None:
+    for preset in PRESETS:
+        assert [name for name in read_preset(preset) if name != "quirks"] == list(SETTINGS)
+    assert setting_names() == list(SETTINGS)
+
+
+def test_the_quirks_of_the_authors_are_no_settings_of_a_user() -> None:
+    assert "quirks" not in SETTINGS
+    for name in ("quirks", *AuthorQuirks.model_fields):
+        with pytest.raises(ConfigurationError, match=f"no setting is called '{name}'; known: "):
+            parse_setting(f"{name}=1")
+
+
+def test_presets_and_experiments_can_set_the_quirks_of_the_authors() -> None:
+    assert load_preset("best").quirks == load_preset("paper").quirks == AuthorQuirks()
+    changed = load_preset("authors", quirks={"mlp_relu": True}).quirks
+    expected = {"attention_dropout": 0.1, "first_parents_only": True, "no_root_negatives": True}
+    assert changed == AuthorQuirks(**expected, mlp_relu=True)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("quirks", "message"),
+    [
+        (
+            {"attention_dropout": 1},
+            "quirks.attention_dropout is 1; it must be a number of at least 0",
+        ),
+        ({"mlp_relu": "yes"}, "quirks.mlp_relu is 'yes'; it must be true or false"),
+        ({"relu": True}, "no setting is called 'quirks.relu'; known: attention_dropout, first_"),
+        (3, "quirks is 3; it must be a table with attention_dropout, first_parents_only"),
+    ],
+)
+def test_wrong_quirks_are_refused(quirks: object, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
+        load_preset("best", quirks=quirks)
+
+
+def test_the_command_line_does_not_load_pydantic_before_it_needs_a_setting() -> None:
+    script = (
+        "import sys, taxoexpan.cli.main as m; m.build_parser(); print('pydantic' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
+
+
+def test_every_setting_has_a_description() -> None:
+    described = dict(Config.describe())
+    assert tuple(described) == SETTINGS
+    assert all(described.values())
+    for name, description in described.items():
+        allowed = allowed_values(Config, name)
+        if allowed.startswith("one of "):
+            assert all(choice in description for choice in allowed[7:].split(", "))

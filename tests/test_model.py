@@ -143,9 +143,9 @@ def test_a_model_that_learned_nothing_says_so() -> None:
     [
         ({"preset": "huge"}, "no preset is called 'huge'; choose one of best, paper"),
         ({"seed": -1}, "seed is -1; it must be a whole number from 0"),
-        ({"num_heads": 0}, "num_heads is 0; it must be above zero"),
-        ({"dropout": 1.0}, "dropout is 1.0; it must be below 0.998"),
-        ({"monitor": "f1"}, "choose one of mean_rank, reciprocal_rank"),
+        ({"num_heads": 0}, "num_heads is 0; it must be a whole number from 1"),
+        ({"dropout": 1.0}, "dropout is 1.0; it must be a number of at least 0 and below 0.998"),
+        ({"monitor": "f1"}, "it must be one of mean_rank, reciprocal_rank"),
         ({"colour": "red"}, "no setting is called 'colour'"),
         ({"features": "bert"}, "no features are called 'bert'"),
         ({"device": "abacus"}, "the device 'abacus' cannot be used here"),
@@ -161,8 +161,13 @@ def test_a_wrong_setting_is_named(arguments: dict[str, object], message: str) ->
     [
         {"propagation": "gcn", "readout": "mean", "matching": "mlp", "loss": "bce"},
         {"propagation": "pgcn", "readout": "concat", "matching": "mlp", "fusion_dim": 0},
-        {"propagation": "gat", "readout": "concat-egonet", "matching": "bilinear", "num_layers": 2},
-        {"matching": "mlp-relu", "num_output_heads": 2, "num_layers": 0},
+        {
+            "propagation": "gat",
+            "readout": "concat",
+            "quirks": {"egonet_concat": True},
+            "num_layers": 2,
+        },
+        {"matching": "mlp", "quirks": {"mlp_relu": True}, "num_output_heads": 2, "num_layers": 0},
     ],
 )
 def test_every_part_of_the_network_can_be_exchanged(

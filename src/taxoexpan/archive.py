@@ -7,7 +7,7 @@ import json
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -77,7 +77,7 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
             "preset": archive.preset,
             "seed": archive.seed,
             "dimension": archive.vectors.shape[2],
-            "settings": asdict(archive.config),
+            "settings": archive.config.model_dump(),
             "training": archive.training,
             "sha256": {part: _digest(directory / part) for part in CHECKED},
         }

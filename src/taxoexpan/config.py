@@ -1,229 +1,240 @@
-"""The settings of a model, and the presets that are kept as files beside this one."""
+"""The settings of a model: their types, allowed values and descriptions."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, fields
-from importlib import resources
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, Self, get_args, get_origin
+
+from annotated_types import Ge, Gt, Lt
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.presets import read_preset
 
-T = TypeVar("T")
-
-PRESETS = ("best", "paper", "authors")
+_LIMIT = 2**63
 
 
-@dataclass(frozen=True)
-class Config:
-    """Everything that decides what is learned, besides the taxonomy and the seed."""
+def _as_python_number(value: object) -> object:
+    """Convert a number of another library, such as a NumPy scalar, to Python's own type."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        return float(value)
+    return value
 
-    features: str
-    """Which encoder makes the concepts' vectors."""
-    oov: str
-    """What a word counts that a file of vectors lacks: skip, nothing; or zero, so that a name known
-    in part weighs less beside others."""
-    name_weight: float
-    """Weight of a concept's names beside its definition."""
-    definition_weight: float
-    """Weight of a concept's definition beside its names."""
-    join_definitions: bool
-    """Whether a name and its definition are encoded as one text, which transformers understand
-    better, instead of being added by these weights."""
-    propagation: str
-    """What passes messages in an egonet: gcn, gat, pgcn or pgat (with positions)."""
-    readout: str
-    """What makes one vector of an egonet: mean, weighted, concat, or concat-egonet."""
-    matching: str
-    """What scores a pair: bilinear, mlp; or mlp-relu, bilinear-exp as in the authors' code."""
-    loss: str
-    """What is minimised: infonce or bce."""
-    num_layers: int
-    """Layers before the last one."""
-    hidden_dim: int
-    """Size of each head of these layers, and of an MLP's hidden layer."""
-    num_heads: int
-    """Heads of these layers."""
-    embedding_dim: int
-    """Size of an anchor's embedding."""
-    num_output_heads: int
-    """Heads of the last layer, which are averaged."""
-    position_dim: int
-    """Size of a position embedding."""
-    position_norm: float
-    """About how long these begin; a concept's vector has length 1, and far longer ones drown it."""
-    fusion_dim: int
-    """Hidden units of the fusion head; 0 leaves it out."""
-    use_mentions: bool
-    """Whether it counts in the match which concepts a query's definition and name mention."""
-    dropout: float
-    """Share of every layer's input that is dropped while training."""
-    query_dropout: float
-    """Share of a query's vector that is dropped before it is matched while training."""
-    attention_dropout: float
-    """Share of the messages of gat and pgat that is dropped, as in the authors' code."""
-    max_siblings: int
-    """The most children of an anchor in one egonet."""
-    hide_children_rate: float
-    """Share of a batch's egonets that is shown without siblings, so that leaves can be parents."""
-    instances: str
-    """What is learned from: all relations, or as the authors' code the first-parents alone."""
-    batch_size: int
-    """Relations in a batch."""
-    negative_sampling: str
-    """Which anchors are negatives: sampled for each query; uniform, the same draws for a batch;
-    shared, these and the parents of the batch's queries; or all."""
-    root_negatives: str
-    """Whether roots may be negatives: yes, or no as in the authors' code."""
-    num_negatives: int
-    """How many are drawn: for each query if sampled, else for a batch."""
-    learning_rate: float
-    """Adam's first step size."""
-    epochs: int
-    """The most passes over the relations."""
-    patience: int
-    """Epochs without a better validation before training stops."""
-    monitor: str
-    """The validation figure that decides: mean_rank, or reciprocal_rank."""
-    validation: str
-    """What is masked for validation, to see when to stop and how sure to be: leaves, loose ones; or
-    growth, as taxonomies grow: half of them whole families, whose parents have no child left."""
-    validation_fraction: float
-    """Share of the leaves that is masked for validation."""
-    max_validation_leaves: int
-    """The most leaves that are masked for validation."""
 
-    def __post_init__(self) -> None:
-        for name, kind in SETTINGS.items():
-            value = _as_kind(name, kind, getattr(self, name))
-            object.__setattr__(self, name, value)
-            if isinstance(value, bool):
-                continue
-            if isinstance(value, str):
-                if name in CHOICES and value not in CHOICES[name]:
-                    raise _wrong_choice(name, value, CHOICES[name])
-            elif not -(2**63) < value < 2**63:  # nor is anything true of NaN
-                raise ConfigurationError(f"{name} is {value}; it must be finite, and below 2^63")
-            elif value < 0 or (value == 0 and name in _POSITIVE):
-                least = "above zero" if name in _POSITIVE else "0 or more"
-                raise ConfigurationError(f"{name} is {value}; it must be {least}")
+_Int = Annotated[int, Field(strict=True, lt=_LIMIT), BeforeValidator(_as_python_number)]
+_Float = Annotated[float, Field(strict=True), BeforeValidator(_as_python_number)]
+_PositiveInt = Annotated[_Int, Field(ge=1)]
+_Count = Annotated[_Int, Field(ge=0)]
+_PositiveFloat = Annotated[_Float, Field(gt=0, lt=_LIMIT)]
+_Weight = Annotated[_Float, Field(ge=0, lt=_LIMIT)]
+_Fraction = Annotated[_Float, Field(ge=0, lt=1)]
+# Dropout is drawn in steps of 1/256, and some values must be left.
+_Dropout = Annotated[_Float, Field(ge=0, lt=0.998)]
+_Bool = Annotated[bool, Field(strict=True)]
+_Text = Annotated[str, Field(strict=True)]
+
+
+class AuthorQuirks(BaseModel):
+    """Where the published code of the paper's authors differs from the paper.
+
+    These are for presets and experiments that compare with that code; `--set` does not offer them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    attention_dropout: _Dropout = Field(
+        default=0.0, description="dropout rate of gat's and pgat's messages"
+    )
+    first_parents_only: _Bool = Field(
+        default=False, description="learn from the first parent of each concept only"
+    )
+    no_root_negatives: _Bool = Field(default=False, description="never draw a root as a negative")
+    egonet_concat: _Bool = Field(
+        default=False, description="readout=concat divides by the size of the whole egonet"
+    )
+    mlp_relu: _Bool = Field(default=False, description="matching=mlp uses ReLU and no sigmoid")
+    double_exp: _Bool = Field(default=False, description="matching=bilinear takes the exp twice")
+
+
+class Config(BaseModel):
+    """All settings that decide what a model learns, apart from the taxonomy and the seed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    features: _Text = Field(description="the encoder that makes the vectors of concepts")
+    oov: Literal["skip", "zero"] = Field(
+        description="how a word counts that a vector file lacks: skip (ignored) or zero (as a zero "
+        "vector, so that the name gets less weight)"
+    )
+    name_weight: _Weight = Field(description="weight of a concept's names in its vector")
+    definition_weight: _Weight = Field(description="weight of a concept's definition in its vector")
+    join_definitions: _Bool = Field(
+        description="whether a name and its definition are encoded as one text, which suits "
+        "transformers, instead of as two vectors that are added"
+    )
+    propagation: Literal["gcn", "gat", "pgcn", "pgat"] = Field(
+        description="graph layers over an egonet: gcn, gat, or with position embeddings pgcn, pgat"
+    )
+    readout: Literal["mean", "weighted", "concat"] = Field(
+        description="how the nodes of an egonet become one vector: mean, weighted (a mean with a "
+        "learned weight per position) or concat (one mean per position)"
+    )
+    matching: Literal["bilinear", "mlp"] = Field(
+        description="how a query and an anchor are scored: bilinear or mlp"
+    )
+    loss: Literal["infonce", "bce"] = Field(
+        description="the loss: infonce or bce (binary cross-entropy)"
+    )
+    num_layers: _Count = Field(description="number of hidden graph layers")
+    hidden_dim: _PositiveInt = Field(
+        description="size of each head of a hidden graph layer, and of the hidden layer of mlp"
+    )
+    num_heads: _PositiveInt = Field(description="number of heads of each hidden graph layer")
+    embedding_dim: _PositiveInt = Field(description="size of an anchor's embedding")
+    num_output_heads: _PositiveInt = Field(
+        description="number of heads of the last graph layer, which are averaged"
+    )
+    position_dim: _PositiveInt = Field(description="size of a position embedding")
+    position_norm: _PositiveFloat = Field(
+        description="approximate initial norm of a position embedding; the vector of a concept has "
+        "norm 1"
+    )
+    fusion_dim: _Count = Field(description="hidden units of the fusion head; 0 removes it")
+    use_mentions: _Bool = Field(
+        description="whether an anchor gets a bonus if the query's definition or name mentions it"
+    )
+    dropout: _Dropout = Field(description="dropout rate of the input of every graph layer")
+    query_dropout: _Dropout = Field(description="dropout rate of a query's vector")
+    max_siblings: _PositiveInt = Field(description="maximum number of children in an egonet")
+    hide_children_rate: _Fraction = Field(
+        description="fraction of egonets shown without children during training, so that leaves "
+        "can become parents"
+    )
+    batch_size: _PositiveInt = Field(description="relations per batch")
+    negative_sampling: Literal["sampled", "uniform", "shared", "all"] = Field(
+        description="the negatives of a query: sampled (drawn per query), uniform (drawn per "
+        "batch), shared (uniform and the other parents of the batch) or all anchors"
+    )
+    num_negatives: _PositiveInt = Field(
+        description="negatives to draw, per query with sampled and per batch with uniform and "
+        "shared"
+    )
+    learning_rate: _PositiveFloat = Field(description="initial learning rate of Adam")
+    epochs: _PositiveInt = Field(description="maximum number of passes over the relations")
+    patience: _PositiveInt = Field(
+        description="epochs without a better validation result before training stops"
+    )
+    monitor: Literal["mean_rank", "reciprocal_rank"] = Field(
+        description="the validation metric that selects the best epoch: mean_rank or "
+        "reciprocal_rank (the mean of 1 / rank)"
+    )
+    validation: Literal["leaves", "growth"] = Field(
+        description="which leaves are held out for validation: leaves (at random) or growth (half "
+        "of them as whole families, as real taxonomies grow)"
+    )
+    validation_fraction: _Fraction = Field(
+        description="fraction of the leaves held out for validation"
+    )
+    max_validation_leaves: _Count = Field(
+        description="maximum number of leaves held out for validation"
+    )
+    quirks: AuthorQuirks = AuthorQuirks()
+
+    @classmethod
+    def describe(cls) -> Iterator[tuple[str, str]]:
+        """Yield the name and the description of every setting that a user can change."""
+        for name in SETTINGS:
+            yield name, cls.model_fields[name].description or ""
+
+    @model_validator(mode="after")
+    def _has_a_text(self) -> Self:
         if not self.name_weight + self.definition_weight:
-            message = "name_weight and definition_weight are both 0; one must be above it"
-            raise ConfigurationError(message)
-        for name in (
-            "dropout",
-            "query_dropout",
-            "attention_dropout",
-            "hide_children_rate",
-            "validation_fraction",
-        ):
-            # What is dropped is drawn in 256ths, and some must be left.
-            most = 0.998 if name.endswith("dropout") else 1
-            if getattr(self, name) >= most:
-                raise ConfigurationError(
-                    f"{name} is {getattr(self, name)}; it must be below {most}"
-                )
+            raise ValueError(
+                "name_weight and definition_weight are both 0; set one of them above 0"
+            )
+        return self
 
 
-SETTINGS: dict[str, str] = {field.name: str(field.type) for field in fields(Config)}
-"""Every setting, and its type: int, float, bool or str."""
+SETTINGS: tuple[str, ...] = tuple(name for name in Config.model_fields if name != "quirks")
+"""The settings that a user can change."""
 
-CHOICES = {
-    "oov": ("skip", "zero"),
-    "propagation": ("gcn", "gat", "pgcn", "pgat"),
-    "readout": ("mean", "weighted", "concat", "concat-egonet"),
-    "matching": ("bilinear", "mlp", "mlp-relu", "bilinear-exp"),
-    "loss": ("infonce", "bce"),
-    "negative_sampling": ("sampled", "uniform", "shared", "all"),
-    "instances": ("relations", "first-parents"),
-    "root_negatives": ("yes", "no"),
-    "monitor": ("mean_rank", "reciprocal_rank"),
-    "validation": ("leaves", "growth"),
-}
-"""What a setting that is a word may be; known here, so that no network is needed to refuse it."""
-
-_WANTED = {"int": "a whole number", "float": "a number", "str": "a word", "bool": "true or false"}
-
-_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-"""The texts that `--set` takes for a setting that is true or false."""
-
-_POSITIVE = {
-    "hidden_dim", "num_heads", "embedding_dim", "num_output_heads", "position_dim",
-    "position_norm", "max_siblings", "batch_size", "num_negatives", "learning_rate", "epochs",
-    "patience",
-}  # fmt: skip
-
-
-def pick(setting: str, name: str, choices: Mapping[str, T]) -> T:
-    """What a setting's value stands for; an unknown one is an error that lists the choices."""
-    if name not in choices:
-        raise _wrong_choice(setting, name, choices)
-    return choices[name]
+_BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 def load_preset(name: str, **changes: Any) -> Config:
-    """A preset by its name, with single settings changed."""
-    if name not in PRESETS:
-        raise ConfigurationError(
-            f"no preset is called {name!r}; choose one of {', '.join(PRESETS)}"
-        )
-    text = resources.files("taxoexpan").joinpath(f"presets/{name}.toml").read_text("utf-8")
-    return configure({**tomllib.loads(text), **changes})
+    """Return a preset by name, with single settings changed."""
+    settings = read_preset(name)
+    if isinstance(changes.get("quirks"), Mapping):
+        changes["quirks"] = {**settings.get("quirks", {}), **changes["quirks"]}
+    return configure({**settings, **changes})
 
 
-def configure(settings: dict[str, Any]) -> Config:
-    """A configuration from named settings; an unknown or missing one is an error."""
-    for name in settings:
-        _kind_of(name)
-    for name in SETTINGS.keys() - settings.keys():
-        raise ConfigurationError(f"the setting {name!r} is missing")
-    return Config(**settings)
+def configure(settings: Mapping[str, Any]) -> Config:
+    """Build a config from settings by name; an unknown, missing or wrong one is an error."""
+    try:
+        return Config.model_validate(dict(settings))
+    except ValidationError as error:
+        raise _translated(error) from None
 
 
 def parse_setting(text: str) -> tuple[str, str | int | float | bool]:
-    """The setting's name, and its value by the setting's type, of a text `NAME=VALUE`."""
+    """Split `NAME=VALUE` into a setting's name and its value, converted to the setting's type."""
     name, sign, value = (part.strip() for part in text.partition("="))
     if not sign:
         raise ConfigurationError(f"{text!r} sets nothing; write NAME=VALUE, such as hidden_dim=64")
-    kind = _kind_of(name)
-    try:
-        if kind == "int":
-            return name, int(value)
-        if kind == "bool":
-            return name, _TRUTH[value.lower()]
-        return name, float(value) if kind == "float" else value
-    except (ValueError, KeyError):
-        raise _wrong_kind(name, kind, value) from None
-
-
-def _kind_of(name: str) -> str:
     if name not in SETTINGS:
-        known = ", ".join(sorted(SETTINGS))
-        raise ConfigurationError(f"no setting is called {name!r}; known: {known}")
-    return SETTINGS[name]
+        raise _unknown(name)
+    kind = Config.model_fields[name].annotation
+    try:
+        if kind is bool:
+            return name, _BOOLEANS[value.lower()]
+        return name, kind(value) if kind in (int, float) else value
+    except (ValueError, KeyError):
+        raise _wrong(name, value, allowed_values(Config, name)) from None
 
 
-def _as_kind(name: str, kind: str, value: object) -> str | int | float | bool:
-    """The value as Python's own type, so that 0 and 0.0, or numpy's, are one setting."""
-    if kind == "str" and isinstance(value, str):
-        return value
-    if kind == "bool" and isinstance(value, bool):
-        return value
-    if not isinstance(value, bool):
-        if kind == "int" and isinstance(value, Integral):
-            return int(value)
-        if kind == "float" and isinstance(value, Real):
-            with suppress(OverflowError):  # a whole number may be too large for it
-                return float(value)
-    raise _wrong_kind(name, kind, value)
+def allowed_values(model: type[BaseModel], name: str) -> str:
+    """Describe the values that a setting may have, as in "it must be …"."""
+    field = model.model_fields[name]
+    bounds = {type(bound): bound for bound in field.metadata}
+    if get_origin(field.annotation) is Literal:
+        return f"one of {', '.join(get_args(field.annotation))}"
+    if field.annotation is bool:
+        return "true or false"
+    if field.annotation is int:
+        return f"a whole number from {bounds[Ge].ge} to 2^63 - 1"
+    if field.annotation is float:
+        least = "above 0" if Gt in bounds else "of at least 0"
+        return f"a number {least} and below {'2^63' if bounds[Lt].lt == _LIMIT else bounds[Lt].lt}"
+    return "a text"
 
 
-def _wrong_kind(name: str, kind: str, value: object) -> ConfigurationError:
-    return ConfigurationError(f"{name} is {value!r}; it must be {_WANTED[kind]}")
+def _translated(error: ValidationError) -> ConfigurationError:
+    """Turn pydantic's first complaint into an error that names the setting and the fix."""
+    first = error.errors()[0]
+    if first["type"] == "value_error":
+        return ConfigurationError(str(first["ctx"]["error"]))
+    path = [str(part) for part in first["loc"]]
+    name = ".".join(path)
+    if first["type"] == "missing":
+        return ConfigurationError(f"the setting {name!r} is missing")
+    if first["type"] == "extra_forbidden":
+        return _unknown(name)
+    if path == ["quirks"]:
+        return _wrong(name, first["input"], f"a table with {', '.join(AuthorQuirks.model_fields)}")
+    model = AuthorQuirks if path[0] == "quirks" else Config
+    return _wrong(name, first["input"], allowed_values(model, path[-1]))
 
 
-def _wrong_choice(name: str, value: str, choices: Iterable[str]) -> ConfigurationError:
-    return ConfigurationError(f"{name} is {value!r}; choose one of {', '.join(choices)}")
+def _unknown(name: str) -> ConfigurationError:
+    known: Iterable[str] = sorted(SETTINGS)
+    if name.startswith("quirks."):
+        known = AuthorQuirks.model_fields
+    return ConfigurationError(f"no setting is called {name!r}; known: {', '.join(known)}")
+
+
+def _wrong(name: str, value: object, allowed: str) -> ConfigurationError:
+    return ConfigurationError(f"{name} is {value!r}; it must be {allowed}")

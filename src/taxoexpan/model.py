@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -420,7 +420,7 @@ class TaxoExpan:
         """A file for this training; more epochs may be asked of it later."""
         if path is None:
             return None
-        settings = asdict(replace(self.config, epochs=1, patience=1))
+        settings = self.config.model_copy(update={"epochs": 1, "patience": 1}).model_dump()
         masked = [concept.id for concept in holdout.concepts]
         parts = (taxonomy_digest(taxonomy), settings, self.seed, masked, self.encoder.fingerprint())
         return Checkpoint(Path(path), identity_of(*parts))

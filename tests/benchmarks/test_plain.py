@@ -159,7 +159,7 @@ def test_steps_learn_a_star() -> None:
         {"propagation": "pgcn"},
         {"readout": "mean"},
         {"matching": "mlp"},
-        {"matching": "bilinear-exp"},
+        {"matching": "bilinear", "quirks": {"double_exp": True}},
         {"loss": "bce"},
         {"fusion_dim": 5},
     ],
@@ -173,7 +173,7 @@ def test_other_models_are_refused(variant: dict[str, object]) -> None:
 @pytest.mark.parametrize("negatives", ["shared", "all"])
 def test_other_negatives_are_refused(negatives: str) -> None:
     taxonomy = star(5)
-    with pytest.raises(ConfigurationError, match="knows only negatives = sampled"):
+    with pytest.raises(ConfigurationError, match="knows only negative_sampling = sampled"):
         plain_step_maker(
             taxonomy, configured(negative_sampling=negatives), unit_vectors(taxonomy, 0)
         )

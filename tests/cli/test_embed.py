@@ -97,11 +97,11 @@ def test_a_model_has_its_own_vectors(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "nothing is asked for; give -o FILE, or --nearest TERM"),
+        ([], "there is nothing to do; give -o FILE or --nearest TERM"),
         (["-o", "vectors.parquet"], "not written as .parquet; choose one of .npz"),
         (["-o", "vectors"], "a file without an ending"),
         (["--nearest", "x", "--features", "bert"], "no features are called 'bert'"),
-        (["--nearest", "x", "--set", "oov=maybe"], "choose one of skip, zero"),
+        (["--nearest", "x", "--set", "oov=maybe"], "it must be one of skip, zero"),
     ],
 )
 def test_what_cannot_be_done_is_refused(

@@ -30,12 +30,12 @@ from taxoexpan.taxonomy import Taxonomy
 
 QUERIES = 4
 VARIANTS = [
-    {"propagation": propagation, "fusion_dim": fusion, "readout": readout, "matching": matching}
-    for propagation, readout, matching in (
-        ("gcn", "mean", "bilinear"),
-        ("gat", "concat", "mlp"),
-        ("pgcn", "concat-egonet", "bilinear"),
-        ("pgat", "weighted", "bilinear"),
+    {"propagation": propagation, "fusion_dim": fusion, **variant}
+    for propagation, variant in (
+        ("gcn", {"readout": "mean"}),
+        ("gat", {"readout": "concat", "matching": "mlp"}),
+        ("pgcn", {"readout": "concat", "quirks": {"egonet_concat": True}}),
+        ("pgat", {"readout": "weighted"}),
     )
     for fusion in (0, 3)
 ]

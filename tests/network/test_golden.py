@@ -18,8 +18,8 @@ from taxoexpan.network.readout import WeightedMeanReadout
 
 GOLDEN = json.loads((Path(__file__).parent / "golden.json").read_text(encoding="utf-8"))
 DIMS = GOLDEN["dims"]
-READOUTS = {"MR": "mean", "WMR": "weighted", "CR": "concat-egonet"}
-MATCHES = {"BIM": "bilinear", "LBM": "bilinear", "MLP": "mlp-relu"}
+READOUTS = {"MR": "mean", "WMR": "weighted", "CR": "concat"}
+MATCHES = {"BIM": "bilinear", "LBM": "bilinear", "MLP": "mlp"}
 Weights = dict[str, torch.Tensor]
 
 
@@ -36,6 +36,7 @@ def their_network(name: str, weights: Weights) -> MatchingNetwork:
             num_heads=DIMS["heads"][0] if "GAT" in propagation else 1,
             embedding_dim=DIMS["out_dim"],
             position_dim=DIMS["pos_dim"],
+            quirks={"egonet_concat": True, "mlp_relu": True},
         ),
         DIMS["in_dim"],
     ).eval()

@@ -36,9 +36,9 @@ FAMILY = [
 ]
 BEST = {"propagation": "pgat", "readout": "weighted", "matching": "bilinear"}
 AS_THEIR_CODE = [
-    {**BEST, "readout": "concat-egonet"},
-    {**BEST, "matching": "mlp-relu"},
-    {**BEST, "matching": "bilinear-exp"},
+    {**BEST, "readout": "concat", "quirks": {"egonet_concat": True}},
+    {**BEST, "matching": "mlp", "quirks": {"mlp_relu": True}},
+    {**BEST, "quirks": {"double_exp": True}},
 ]
 DEPTHS = [{"num_layers": 0}, {"num_layers": 3}, {"num_output_heads": 3}]
 of_the_family = pytest.mark.parametrize(
@@ -219,7 +219,9 @@ def slow_loss(
 @pytest.mark.parametrize("name", ["propagation", "readout", "matching", "loss"])
 def test_an_unknown_name_is_answered_with_the_choices(name: str) -> None:
     known = {"propagation": "gcn", "readout": "mean", "matching": "mlp", "loss": "bce"}
-    with pytest.raises(ConfigurationError, match=f"{name} is 'gnn'; choose one of .*{known[name]}"):
+    with pytest.raises(
+        ConfigurationError, match=f"{name} is 'gnn'; it must be one of .*{known[name]}"
+    ):
         MatchingNetwork(load_preset("best", **{name: "gnn"}), SIZE)
 
 

@@ -118,7 +118,7 @@ def test_attention_dropout_changes_training_and_nothing_else() -> None:
     run, vectors = new_run(
         load_preset(
             "paper",
-            attention_dropout=0.5,
+            quirks={"attention_dropout": 0.5},
             dropout=0.0,
             hidden_dim=4,
             embedding_dim=4,

@@ -15,7 +15,7 @@ from taxoexpan.training.holdout import hold_out, hold_out_growth, hold_out_leave
 from taxoexpan.training.sampling import TrainingSampler
 
 
-def supervise(taxonomy: Taxonomy, seed: int, **settings: int | float | str) -> TrainingSampler:
+def supervise(taxonomy: Taxonomy, seed: int, **settings: object) -> TrainingSampler:
     return TrainingSampler(taxonomy, load_preset("best", **settings), seed)
 
 
@@ -210,7 +210,11 @@ def test_roots_are_no_negatives_where_the_authors_code_leaves_them_out(negatives
     roots = set(np.flatnonzero(taxonomy.parents_of.degrees == 0).tolist())
     assert roots
     sampler = supervise(
-        taxonomy, 0, negative_sampling=negatives, num_negatives=40, root_negatives="no"
+        taxonomy,
+        0,
+        negative_sampling=negatives,
+        num_negatives=40,
+        quirks={"no_root_negatives": True},
     )
     for batch in sampler.epoch():
         anchors = anchors_of(batch)
@@ -224,7 +228,9 @@ def test_roots_are_no_negatives_where_the_authors_code_leaves_them_out(negatives
 def test_first_parents_alone_are_positive_where_the_authors_code_has_no_others() -> None:
     taxonomy = random_taxonomy(1)
     assert (taxonomy.parents_of.degrees > 1).any()
-    sampler = supervise(taxonomy, 0, batch_size=7, num_negatives=4, instances="first-parents")
+    sampler = supervise(
+        taxonomy, 0, batch_size=7, num_negatives=4, quirks={"first_parents_only": True}
+    )
     seen = []
     for batch in sampler.epoch():
         parents = [anchors_of(batch)[i] for i in batch.positives.tolist()]

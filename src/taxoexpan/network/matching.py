@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from taxoexpan.config import Config
 from taxoexpan.features.mentions import MentionKind
 
 PAIRS = 8_000_000
@@ -172,9 +173,17 @@ class PlainPerceptronMatch(PerceptronMatch):
 MATCHES: dict[str, type[Match]] = {
     "bilinear": LogBilinearMatch,
     "mlp": PerceptronMatch,
-    "mlp-relu": PlainPerceptronMatch,
-    "bilinear-exp": ExponentialMatch,
 }
+
+
+def make_match(config: Config, blocks: int, query_dim: int) -> Match:
+    """Return the match that the settings choose."""
+    kind = MATCHES[config.matching]
+    if config.matching == "mlp" and config.quirks.mlp_relu:
+        kind = PlainPerceptronMatch
+    if config.matching == "bilinear" and config.quirks.double_exp:
+        kind = ExponentialMatch
+    return kind(blocks, config.embedding_dim, query_dim, config.hidden_dim)
 
 
 class MentionBonus(nn.Module):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from taxoexpan.config import Config, pick
+from taxoexpan.config import Config
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.dropout import drop
@@ -14,9 +14,9 @@ from taxoexpan.network.egonet_sums import Messages
 from taxoexpan.network.egonets import Egonets
 from taxoexpan.network.fusion import Cosines, FusionHead, compare_leaving_out
 from taxoexpan.network.losses import LOSSES
-from taxoexpan.network.matching import MATCHES, MentionBonus
+from taxoexpan.network.matching import MentionBonus, make_match
 from taxoexpan.network.propagation import PROPAGATIONS, Layer, Leave
-from taxoexpan.network.readout import READOUTS
+from taxoexpan.network.readout import make_readout
 
 
 class MatchingNetwork(nn.Module):
@@ -26,7 +26,7 @@ class MatchingNetwork(nn.Module):
         super().__init__()
         c = config
         self.dropout, self.query_dropout = c.dropout, c.query_dropout
-        kind, positions = pick("propagation", c.propagation, PROPAGATIONS)
+        kind, positions = PROPAGATIONS[c.propagation]
         position = c.position_dim if positions else 0
         inputs = [dimension] + [c.hidden_dim * c.num_heads] * c.num_layers
         self.hidden = nn.ModuleList(
@@ -34,14 +34,13 @@ class MatchingNetwork(nn.Module):
         )
         self.output = kind(inputs[-1], c.embedding_dim, c.num_output_heads, position)
         for layer in self._layers():
-            layer.message_dropout = c.attention_dropout
+            layer.message_dropout = c.quirks.attention_dropout
             layer.position_norm = c.position_norm
-        self.readout = pick("readout", c.readout, READOUTS)()
-        match = pick("matching", c.matching, MATCHES)
-        self.match = match(self.readout.blocks, c.embedding_dim, dimension, c.hidden_dim)
+        self.readout = make_readout(c)
+        self.match = make_match(c, self.readout.blocks, dimension)
         self.fusion = FusionHead(c.fusion_dim) if c.fusion_dim else None
         self.mentions = MentionBonus() if c.use_mentions else None
-        self.criterion = pick("loss", c.loss, LOSSES)
+        self.criterion = LOSSES[c.loss]
 
     def reset(self, generator: torch.Generator) -> None:
         """Draw all weights anew."""

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from taxoexpan.config import Config
 from taxoexpan.network.egonets import Position
 
 
@@ -90,5 +91,11 @@ READOUTS: dict[str, type[Readout]] = {
     "mean": MeanReadout,
     "weighted": WeightedMeanReadout,
     "concat": ConcatenationReadout,
-    "concat-egonet": EgonetConcatenationReadout,
 }
+
+
+def make_readout(config: Config) -> Readout:
+    """Return the readout that the settings choose."""
+    if config.readout == "concat" and config.quirks.egonet_concat:
+        return EgonetConcatenationReadout()
+    return READOUTS[config.readout]()

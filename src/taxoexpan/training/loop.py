@@ -251,8 +251,8 @@ def _one_epoch(run: _Run, features: ConceptVectors, progress: bool) -> float:
     mean = total.item() / sampler.batch_count
     if not math.isfinite(mean):
         mend = "train again with a lower learning rate or less dropout"
-        if run.config.matching == "bilinear-exp":
-            mend += ", or with matching=bilinear, which takes the exp once"
+        if run.config.quirks.double_exp:
+            mend += ", or without the quirk double_exp"
         raise ModelError(f"the loss became {mean} in epoch {number}; {mend}")
     return mean
 

@@ -65,10 +65,10 @@ class TrainingSampler:
         # In the order of `children_of`, so that relation k is place k among all children.
         self.parents, self.children = taxonomy.children_of.of_many(np.arange(len(taxonomy)))
         self.instances = np.arange(len(self.parents))
-        if config.instances == "first-parents":
+        if config.quirks.first_parents_only:
             self.instances = np.flatnonzero(self.parents == self._first_parents()[self.children])
         self.candidates = np.arange(len(taxonomy))
-        if config.root_negatives == "no":
+        if config.quirks.no_root_negatives:
             self.candidates = np.flatnonzero(taxonomy.parents_of.degrees > 0)
 
     @property

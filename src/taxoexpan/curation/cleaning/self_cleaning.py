@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 
 import torch
@@ -84,5 +83,5 @@ def clean(
 
 def _identity(model: TaxoExpan, taxonomy: Taxonomy, folds: int, inner: bool, explained: int) -> str:
     """A digest of everything that determines the result, including the vectors."""
-    own = (asdict(model.config), model.seed, model.encoder.fingerprint())
+    own = (model.config.model_dump(), model.seed, model.encoder.fingerprint())
     return identity_of("cleaning", taxonomy_digest(taxonomy), *own, folds, inner, explained)
