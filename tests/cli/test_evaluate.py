@@ -109,7 +109,7 @@ def test_all_available_methods_run(
     shown = capsys.readouterr()
     others = [name for name in EXPERIMENTS if name != "dist-xgboost"]
     assert [line.split()[0] for line in shown.out.splitlines()[3:]] == others
-    assert "note: skipping dist-xgboost: xgboost" in shown.err
+    assert "note: skipping dist-xgboost: dist-XGBoost needs xgboost" in shown.err
     assert [line for line in shown.err.splitlines() if "training on 89 concepts" in line] == [
         f"{name}: training on 89 concepts" for name in others
     ]

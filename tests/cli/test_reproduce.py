@@ -80,7 +80,7 @@ def test_experiments_run_once_and_are_shown(task: Path, capsys: pytest.CaptureFi
         (["figure", "cases"], "no runs of main/taxoexpan*"),
         (["figure", "loss", "-o", "nowhere"], "no run of loss/"),
         (["figure", "loss", "-o", "/dev/null"], "/dev/null: not a folder; give the name of one"),
-        (["figure", "loss", "-o", "/dev/null/x"], "the folder /dev/null is not there"),
+        (["figure", "loss", "-o", "/dev/null/x"], "the folder /dev/null does not exist"),
         (["figure", "loss", "--task", "x.npz", "--vectors", "static"], "give one of them"),
         (["table", "ablation"], "no runs of these experiments; run them first, with --task"),
         (["run", "tables", "--task", "x.npz"], "no experiment matches 'tables'"),
@@ -134,7 +134,7 @@ def test_without_xgboost_the_others_are_run(
         assert not (task.parent / "runs").exists()
     assert run(task, "run", "main/dist*", "main/popularity", "--seeds", "1") == 0
     messages = capsys.readouterr().err.splitlines()
-    assert messages[0].startswith("note: skipping main/dist-xgboost: xgboost")
+    assert messages[0].startswith("note: skipping main/dist-xgboost: dist-XGBoost needs xgboost")
     assert messages[-1].startswith("popularity, seed 0: MR")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
 
-from taxoexpan.cli.arguments import add_taxonomy, reading_of
+from taxoexpan.cli.arguments import add_taxonomy, read_options
 from taxoexpan.cli.messages import print_json
 from taxoexpan.curation.checks import CODES, SEVERITIES, Finding
 from taxoexpan.errors import ConfigurationError
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     _refuse_unknown([*(options.select or ()), *(options.ignore or ())])
     findings = [
         finding
-        for finding in check_file(options.taxonomy, options.format, reading_of(options))
+        for finding in check_file(options.taxonomy, options.format, read_options(options))
         if _is_wanted(finding, options.select, options.ignore)
     ]
     findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))

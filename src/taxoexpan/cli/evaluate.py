@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from taxoexpan.cli.arguments import (
     add_device,
     add_output,
-    add_reading,
+    add_read_options,
     positive,
     read_taxonomy,
     seed,
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="fraction",
         help="several true parents: average over them (default), use the best, or count each fully",
     )
-    add_reading(parser)
+    add_read_options(parser)
     add_device(parser)
     add_output(parser, "a CSV file with each method's rank of every true parent")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")

@@ -36,7 +36,7 @@ def new_network(kind: type[ParentNetwork], config: Config) -> ParentNetwork:
     network = kind(config, SIZE).double()
     generator = torch.Generator().manual_seed(0)
     network.reset(generator)
-    for parameter in network.parameters():  # biases too, which begin at zero
+    for parameter in network.parameters():  # biases too, which are initialized to zero
         torch.nn.init.normal_(parameter, generator=generator)
     return network
 
@@ -47,7 +47,7 @@ def new_vectors(count: int) -> ConceptVectors:
 
 
 def plain_score(network: ParentNetwork, query: Tensor, anchor: Tensor, children: Tensor) -> Tensor:
-    """The MLP on one concatenation of all that it is given."""
+    """The MLP on the concatenation of all inputs."""
     parts = [query, anchor]
     if isinstance(network, DeepSetNetwork):
         each = [F.relu(network.phi(child)) for child in children]
@@ -60,7 +60,7 @@ def plain_score(network: ParentNetwork, query: Tensor, anchor: Tensor, children:
 
 
 def shown_children(batch: TrainingBatch, anchor: int) -> list[int]:
-    """The children that stand in one egonet of a batch."""
+    """The children in one egonet of a batch."""
     e = batch.egonets
     rows = e.nodes[sum(e.sizes[:2]) :][e.sibling_of == anchor]
     return [int(child) for child in e.concepts[rows]]
@@ -152,7 +152,7 @@ def test_all_weights_have_finite_gradients(
     for name, parameter in network.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.isfinite().all(), name
-        # Under a softmax the last bias, which all scores have, counts for nothing.
+        # A softmax cancels the last bias, which is added to all scores.
         assert parameter.grad.any() or name == "match.bias", name
 
 
@@ -165,7 +165,7 @@ def test_a_batch_of_egonets_without_children_is_learned_from() -> None:
 
 
 def clustered(clusters: int = 12, leaves: int = 10) -> tuple[Problem, Queries]:
-    """Leaves that lie around their parents; of each parent's the last two are held out."""
+    """Leaves around their parents; the last two of each parent are held out."""
     generator = np.random.default_rng(0)
     centres = generator.normal(size=(clusters, SIZE * 2))
     around = centres[:, None] + 0.4 * generator.normal(size=(clusters, leaves + 2, SIZE * 2))
@@ -233,6 +233,6 @@ def test_placing_in_another_taxonomy_scores_as_the_plain_mlp(kind: type[NetworkM
             )
 
 
-def test_the_papers_settings_are_used_but_for_the_hidden_layer() -> None:
+def test_the_papers_settings_are_used_except_for_the_hidden_layer() -> None:
     assert ParentMLP().config == load_preset("paper", hidden_dim=500)
     assert DeepSetMLP("best", hidden_dim=8).config == load_preset("best", hidden_dim=8)

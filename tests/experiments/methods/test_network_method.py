@@ -27,7 +27,7 @@ def holdout(pantry: Path) -> Holdout:
 
 @pytest.fixture(scope="module")
 def problem(holdout: Holdout) -> Problem:
-    """The same as vectors, the held-out leaves for validation."""
+    """The holdout as vectors, with the held-out leaves as validation queries."""
     encoder = make_encoder("static", "skip", "cpu")
     queries, known = (
         torch.from_numpy(embed_concepts(encoder, concepts))
@@ -37,7 +37,7 @@ def problem(holdout: Holdout) -> Problem:
 
 
 @pytest.mark.parametrize(("preset", "negatives"), [("paper", "uniform"), ("best", "shared")])
-def test_it_learns_bit_for_bit_what_the_product_learns(
+def test_it_learns_bit_for_bit_the_same_as_the_product(
     preset: str, negatives: str, problem: Problem, holdout: Holdout, pantry: Path
 ) -> None:
     changes = {**QUICK, "negative_sampling": negatives}
@@ -51,7 +51,7 @@ def test_it_learns_bit_for_bit_what_the_product_learns(
 
 
 @pytest.mark.parametrize("preset", ["paper", "best"])
-def test_placing_in_the_whole_taxonomy_is_what_the_product_does(
+def test_scores_in_the_whole_taxonomy_are_those_of_the_product(
     preset: str, problem: Problem, holdout: Holdout, pantry: Path
 ) -> None:
     whole = Taxonomy.read(pantry)
@@ -66,13 +66,13 @@ def test_placing_in_the_whole_taxonomy_is_what_the_product_does(
 
 
 class Stopping(TrainingLog):
-    """As if the user pressed Ctrl-C after the first epoch."""
+    """Interrupts like Ctrl-C after the first epoch."""
 
     def tell(self, *_: object) -> None:
         raise KeyboardInterrupt
 
 
-def test_half_a_training_is_none(problem: Problem) -> None:
+def test_an_interrupted_training_is_an_error(problem: Problem) -> None:
     with pytest.raises(KeyboardInterrupt):
         TaxoExpanMethod(**QUICK).fit(problem, 0, Stopping())
 
@@ -85,7 +85,7 @@ def test_another_seed_learns_another_model(problem: Problem) -> None:
 
 
 @pytest.mark.parametrize("kind", [TaxoExpanMethod, ParentMLP, DeepSetMLP])
-def test_fitting_leaves_the_callers_random_numbers_alone(
+def test_fitting_does_not_change_the_callers_random_state(
     kind: type[NetworkMethod], problem: Problem
 ) -> None:
     torch.manual_seed(3)
@@ -103,7 +103,7 @@ def test_without_validation_queries_the_loss_decides(problem: Problem) -> None:
     assert history.best_epoch.loss == min(epoch.loss for epoch in history.epochs)
 
 
-def test_every_epoch_is_told(problem: Problem, tmp_path: Path) -> None:
+def test_every_epoch_is_logged(problem: Problem, tmp_path: Path) -> None:
     log = tmp_path / "epochs.jsonl"
     history = TaxoExpanMethod(**QUICK).fit(problem, 0, TrainingLog(log=log))
     assert len(log.read_text().splitlines()) == len(history.epochs) == 4
@@ -111,7 +111,9 @@ def test_every_epoch_is_told(problem: Problem, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 @pytest.mark.parametrize("kind", [TaxoExpanMethod, ParentMLP, DeepSetMLP])
-def test_it_learns_where_the_vectors_are(kind: type[NetworkMethod], problem: Problem) -> None:
+def test_it_learns_on_the_device_of_the_vectors(
+    kind: type[NetworkMethod], problem: Problem
+) -> None:
     queries = Queries(problem.validation.vectors.cuda(), problem.validation.parents)
     method = kind(**QUICK)
     method.fit(Problem(problem.taxonomy, problem.vectors.cuda(), queries), 0, SILENT)

@@ -1,4 +1,4 @@
-"""TaxoExpan itself among the compared methods, and how all of them that have a network learn."""
+"""TaxoExpan as one of the compared methods, and the training that all networks share."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from taxoexpan.training.sampling import TrainingSampler
 
 
 class NetworkMethod(Method):
-    """Trains a network by self-supervision (Section 4.3), stopping early on the validation queries.
+    """Trains a network by self-supervision (Section 4.3), and stops early by validation queries.
 
-    `preset` names the settings, and single ones can be changed by keyword.
+    `preset` names the settings; keywords change single ones.
     """
 
     def __init__(self, preset: str = "paper", **changes: Any) -> None:
         self.config = load_preset(preset, **changes)
 
     def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History:
-        """Train where the vectors are; the same seed gives what `TaxoExpan.fit` gives by it.
+        """Train on the device of the vectors; equal seeds give the same network as `TaxoExpan.fit`.
 
-        A training that the user stops is stopped for good, since half of one compares with nothing.
+        An interrupted training is an error, since an unfinished one cannot be compared.
         """
         c = self.config
         vectors = ConceptVectors.of(problem.vectors)
@@ -49,36 +49,36 @@ class NetworkMethod(Method):
             history = train(network, vectors, sampler, validate, c, report)
         if history.interrupted:
             raise KeyboardInterrupt
-        self.network, self.gain = network, 0.0
+        self.network, self.leaf_bonus = network, 0.0
         self.set_anchors(problem.taxonomy, problem.vectors)
         if problem.as_it_grows:
-            asked = problem.validation
-            self.gain = learn_leaf_bonus(self.ranker, asked.vectors, asked.parents, asked.mentions)
+            v = problem.validation
+            self.leaf_bonus = learn_leaf_bonus(self.ranker, v.vectors, v.parents, v.mentions)
         return history
 
     def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
-        """Encode every concept of this taxonomy by the trained network, where the vectors are."""
+        """Encode every concept of a taxonomy with the trained network, on the vectors' device."""
         self.network.to(vectors.device)
         known = ConceptVectors.of(vectors)
         anchors = Anchors(taxonomy, known, self.config.max_siblings)
         self.ranker = Ranker(self.network, anchors, anchors.encode(self.network))
 
     def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:
-        """The raw score of every pair: [2, Q, D] → [N, Q]."""
-        return self.ranker.scores(queries, mentions, self.gain)
+        """Return the raw score of every pair: [2, Q, D] → [N, Q]."""
+        return self.ranker.scores(queries, mentions, self.leaf_bonus)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All that decides what is learned, besides the problem and the seed."""
+        """All settings of the model."""
         return self.config.model_dump()
 
     @abstractmethod
     def _network(self, dimension: int) -> MatchingNetwork:
-        """A network for vectors of this size."""
+        """Make an untrained network for vectors of this size."""
 
 
 class TaxoExpanMethod(NetworkMethod):
-    """The paper's own model, or with another preset or other settings one of its variants."""
+    """The paper's model, or one of its variants with another preset or other settings."""
 
     name = "TaxoExpan"
 
@@ -87,7 +87,7 @@ class TaxoExpanMethod(NetworkMethod):
 
 
 def _validation(problem: Problem, anchors: Anchors) -> Validate | None:
-    """What the validation queries come to after an epoch, if there are any."""
+    """Return the function that scores the validation queries after an epoch, if there are any."""
     queries = problem.validation
     if not len(queries.parents):
         return None
