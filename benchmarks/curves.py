@@ -11,7 +11,7 @@ import numpy as np
 from answers import ASKED, Answers, by_test, chance, short
 
 from taxoexpan.phrasing import pluralize
-from taxoexpan.placement.confidence import BINS, Bin
+from taxoexpan.placement.confidence import BIN_COUNT, Bin
 from taxoexpan.report.html import charts
 from taxoexpan.report.html.axes import WIDTH, X_AXIS_HEIGHT, Axes, Point, coordinate
 from taxoexpan.report.html.element import Element, element, to_html
@@ -44,7 +44,7 @@ def pooled_bins(found: Sequence[Answers]) -> list[Pooled]:
     sure = np.concatenate([each.confidence for each in found])
     right = np.concatenate([each.right for each in found]).astype(float)
     queries = np.concatenate([np.array(each.queries, dtype=np.str_) for each in found])
-    numbers = np.minimum((sure * BINS).astype(int), BINS - 1)
+    numbers = np.minimum((sure * BIN_COUNT).astype(int), BIN_COUNT - 1)
     pooled = []
     for number in np.unique(numbers):
         those = numbers == number
