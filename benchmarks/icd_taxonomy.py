@@ -17,7 +17,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from taxoexpan.files import write_whole
-from taxoexpan.formats.tables.table_file import csv_of
+from taxoexpan.formats.tables.table_file import csv_text
 
 COLUMNS = ("id", "label", "parents")
 EXCLUDED_CHAPTERS = ("19", "20")
@@ -38,7 +38,7 @@ def main() -> None:
     except (OSError, ValueError, zipfile.BadZipFile):
         parser.error(f"{options.wheel} contains no release; --help says where to get one")
     rows = (dict(zip(COLUMNS, row, strict=True)) for row in concepts(root))
-    write_whole({options.output: csv_of(COLUMNS, rows).encode()}, force=True)
+    write_whole({options.output: csv_text(COLUMNS, rows).encode()}, force=True)
 
 
 def concepts(root: ElementTree.Element) -> Iterator[tuple[str, str, str]]:
