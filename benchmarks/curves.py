@@ -68,7 +68,7 @@ def reliability_parts(found: Sequence[Answers]) -> list[Element]:
     corners = " ".join(
         ",".join(map(coordinate, axes.position(point))) for point in [*low, *reversed(high)]
     )
-    chart = charts.reliability_chart([p.bin for p in pooled], 0.0)
+    chart = charts.reliability_chart([p.bin for p in pooled])
     return [element("polygon", points=corners, class_="band"), *chart.elements]
 
 
