@@ -29,7 +29,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.formats.tables.table_file import MANY, table_text
+from taxoexpan.formats.tables.table_file import VALUE_SEPARATOR, table_text
 from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
@@ -117,7 +117,7 @@ def discoveries_text(path: Path, discoveries: Sequence[Discovery]) -> str:
         (
             found.label,
             found.definition,
-            MANY.join(found.synonyms),
+            VALUE_SEPARATOR.join(found.synonyms),
             str(found.count),
             str(found.documents),
             f"{found.score:.4f}",
