@@ -25,7 +25,7 @@ from measuring import Products, made_up_taxonomy
 
 from taxoexpan import Taxonomy
 from taxoexpan.config import Config, load_preset
-from taxoexpan.device import quick_products
+from taxoexpan.device import fast_matmul
 from taxoexpan.network.concept_vectors import ConceptVectors, distinct_rows
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.ranking import Anchors, Ranker
@@ -186,7 +186,7 @@ def products(task: Task, out: Path) -> dict[str, Any]:
         ("best", load_preset("best")),
     ):
         step, bare = step_and_products(task, config)
-        with quick_products(torch.device("cuda")):
+        with fast_matmul(torch.device("cuda")):
             one, other = timed(step), timed(bare)
         found[name] = {"step_ms": one, "products_ms": other, "ratio": round(one / other, 2)}
     return found
@@ -224,7 +224,7 @@ def timed(function: Callable[[], None], rounds: int = 20) -> float:
 def profile(task: Task, out: Path) -> dict[str, Any]:
     """Which kernels a step spends its time in; and that nothing in it waits for the GPU."""
     step, _ = step_and_products(task, paper())
-    with quick_products(torch.device("cuda")):
+    with fast_matmul(torch.device("cuda")):
         return {"waits": 0, "gpu_ms": profiled(step, out / "profile.txt")}
 
 

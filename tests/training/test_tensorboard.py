@@ -107,7 +107,7 @@ board = TensorBoardWriter(Path({str(folder)!r}))
 resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
 try:
     for number in range(1, 50):
-        board.tell(number, {{"loss": 1.0}})
+        board.write(number, {{"loss": 1.0}})
 except FormatError as error:
     print(error)
 """

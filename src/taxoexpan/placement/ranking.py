@@ -13,12 +13,12 @@ from torch import Tensor
 
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.cosine_features import Cosines, cosine_features
 from taxoexpan.network.egonets import Egonets, build_egonets, spread_siblings
-from taxoexpan.network.fusion import Cosines, compare
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training.metrics import ranks_in
+from taxoexpan.training.metrics import rank_true_parents
 
 ENCODED = 8192
 """Anchors encoded at a time."""
@@ -130,14 +130,14 @@ class Ranker:
         `mentions` are those of the queries, for a network that heeds them; `leaf_bonus` is what
         anchors without children gain.
         """
-        scores = self.match.grid(self.keys, self.match.asked(queries[0]))
+        scores = self.match.score_all(self.keys, self.match.project_queries(queries[0]))
         if self.fusion is not None:
             vectors, first = self.anchors.vectors, 0
             names, heads = vectors.names @ queries[0].T, vectors.heads @ queries[1].T
             for family in self.anchors.families:
                 rows = family.concepts.index_select(0, family.nodes[family.sizes[0] :])
                 by_head = Cosines(heads, vectors.head_of.index_select(0, rows))
-                compared = compare(Cosines(names, rows), by_head, family)
+                compared = cosine_features(Cosines(names, rows), by_head, family)
                 scores[first : first + family.size] += self.fusion(compared)
                 first += family.size
         if self.mentions is not None and mentions is not None:
@@ -196,12 +196,12 @@ class Ranker:
     ) -> list[NDArray[np.floating]]:
         """The rank of each true parent of each query, its other true parents left out.
 
-        Of the anchors that score the same, the share `ties` counts as higher, as in `ranks_in`;
+        The fraction `ties` of the anchors with the same score counts as higher;
         with a half, a network that scores all alike ranks in the middle, and not first.
         """
         ranks: list[NDArray[np.floating]] = []
         for start, block in self.blocks(queries, mentions, leaf_bonus):
-            ranks += ranks_in(block, parents[start : start + block.shape[1]], ties)
+            ranks += rank_true_parents(block, parents[start : start + block.shape[1]], ties)
         return ranks
 
 

@@ -21,7 +21,7 @@ from taxoexpan.report.html import (
     training,
 )
 from taxoexpan.report.reliability import acceptance_table, gaps, trust_pictures
-from taxoexpan.training.loop import History
+from taxoexpan.training.history import History
 
 
 def training_page(model: TaxoExpan, title: str, made: datetime) -> Page:

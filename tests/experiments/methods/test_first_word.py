@@ -7,7 +7,7 @@ from builders import random_taxonomy
 from taxoexpan.experiments.methods.method import Problem, Queries, rank_queries, true_ranks_by
 from taxoexpan.experiments.methods.rules import FirstWord
 from taxoexpan.features.mentions import MentionKind, Mentions
-from taxoexpan.training.loop import SILENT
+from taxoexpan.training.training_log import SILENT
 
 
 def test_the_first_sense_comes_first_then_the_others() -> None:

@@ -9,7 +9,7 @@ from strategies import quickly, taxonomies
 from taxoexpan.experiments.methods.method import Method, Problem, Queries
 from taxoexpan.experiments.methods.rules import ClosestNeighbor, ClosestParent, Popularity
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.training.loop import SILENT
+from taxoexpan.training.training_log import SILENT
 
 
 def vectors_of(count: int, seed: int) -> torch.Tensor:

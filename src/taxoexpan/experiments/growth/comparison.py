@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from taxoexpan.experiments.growth.evaluation import Ranks
 from taxoexpan.experiments.growth.significance import DRAWS, Difference, difference, interval
 from taxoexpan.experiments.paper.result_tables import HEADS, number
-from taxoexpan.training.metrics import Averaging, Figure, per_query
+from taxoexpan.training.metrics import Averaging, MetricName, per_query
 
-SHOWN: dict[Figure, str] = {
+SHOWN: dict[MetricName, str] = {
     "mr": HEADS["mr"],
     "hit_at_1": HEADS["hit_at_1"],
     "hit_at_3": HEADS["hit_at_3"],
@@ -44,7 +44,7 @@ class MethodComparison:
     """A method's figures; `behind` is its Hit@1 less that of the best, which has none itself."""
 
     method: str
-    figures: dict[Figure, Estimate]
+    figures: dict[MetricName, Estimate]
     behind: Difference | None
 
     def as_dict(self) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def comparison_text(compared: list[MethodComparison]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _estimate(ranks: Ranks, figure: Figure, averaging: Averaging) -> Estimate:
+def _estimate(ranks: Ranks, figure: MetricName, averaging: Averaging) -> Estimate:
     values, weights = _of_queries(ranks, figure, averaging)
     mean = float(np.average(values, weights=weights))
     return Estimate(mean, *interval(values, weights=weights))
@@ -90,7 +90,7 @@ def _less(one: QueryValues, best: QueryValues) -> Difference:
     return difference(values, others, weights=weights)
 
 
-def _of_queries(ranks: Ranks, figure: Figure, averaging: Averaging) -> QueryValues:
+def _of_queries(ranks: Ranks, figure: MetricName, averaging: Averaging) -> QueryValues:
     """The figure of each query, and how much it counts: pooled, as often as it has parents."""
     if averaging == "pooled":
         counts = np.array([len(each) for each in ranks], dtype=np.float64)
@@ -98,7 +98,7 @@ def _of_queries(ranks: Ranks, figure: Figure, averaging: Averaging) -> QueryValu
     return per_query(ranks, figure, averaging), np.ones(len(ranks))
 
 
-def _spelled(figure: Figure, estimate: Estimate | Difference, sign: bool = False) -> str:
+def _spelled(figure: MetricName, estimate: Estimate | Difference, sign: bool = False) -> str:
     mean, low, high = (
         number(figure, value, sign) for value in (estimate.mean, estimate.low, estimate.high)
     )

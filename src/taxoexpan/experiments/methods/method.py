@@ -14,8 +14,9 @@ from torch import Tensor
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training.loop import History, TrainingLog
-from taxoexpan.training.metrics import ranks_in
+from taxoexpan.training.history import History
+from taxoexpan.training.metrics import rank_true_parents
+from taxoexpan.training.training_log import TrainingLog
 
 CELLS = 16_000_000
 """Scores held at a time, which decides how many queries are scored together."""
@@ -94,13 +95,13 @@ class Method(ABC):
 
 
 def true_ranks_by(
-    method: Method, queries: Queries, anchors: int, ties: float = 0.0, filtered: bool = True
+    method: Method, queries: Queries, anchors: int, ties: float = 0.0
 ) -> list[NDArray[np.floating]]:
     """The rank of each true parent of each query among the anchors, by a method's scores."""
     ranks: list[NDArray[np.floating]] = []
     for block in _blocks(queries, anchors):
         scores = method.score(block.vectors, block.mentions)
-        ranks += ranks_in(scores, block.parents, ties, filtered)
+        ranks += rank_true_parents(scores, block.parents, ties)
     return ranks
 
 
@@ -113,7 +114,7 @@ def rank_queries(method: Method, queries: Queries, anchors: int, count: int) -> 
         best = scored.topk(count, dim=0)
         indices.append(best.indices.T.cpu().numpy())
         scores.append(best.values.T.cpu().numpy())
-        ranks += ranks_in(scored, block.parents)
+        ranks += rank_true_parents(scored, block.parents)
     return Placed(ranks, np.concatenate(indices), np.concatenate(scores))
 
 

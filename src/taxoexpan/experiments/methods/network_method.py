@@ -16,9 +16,11 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.confidence import learn_leaf_bonus
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.loop import History, TrainingLog, Validate, train
+from taxoexpan.training.history import History
+from taxoexpan.training.loop import Validate, train
 from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.sampling import TrainingSampler
+from taxoexpan.training.training_log import TrainingLog
 
 
 class NetworkMethod(Method):

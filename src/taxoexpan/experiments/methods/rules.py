@@ -16,7 +16,8 @@ from torch.nn import functional as F
 from taxoexpan.experiments.methods.method import Method, Problem
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.loop import History, TrainingLog
+from taxoexpan.training.history import History
+from taxoexpan.training.training_log import TrainingLog
 
 
 class ClosestParent(Method):

@@ -31,8 +31,8 @@ from taxoexpan.experiments.paper.run_record import (
 )
 from taxoexpan.experiments.paper.task import Task
 from taxoexpan.files import whole_directory
-from taxoexpan.training.loop import TrainingLog
 from taxoexpan.training.metrics import compute_metrics
+from taxoexpan.training.training_log import TrainingLog
 
 SHOWN = 10
 """Of every query's anchors so many are kept by name."""
