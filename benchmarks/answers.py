@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from taxoexpan.errors import FormatError
 from taxoexpan.files import write_whole
-from taxoexpan.placement.confidence import BINS, Reliability
+from taxoexpan.placement.confidence import BIN_COUNT, Reliability
 
 Floats = NDArray[np.float64]
 
@@ -112,7 +112,7 @@ def chance(confidence: Sequence[float], draws: int = DRAWS, seed: int = 0) -> fl
     Even then a bin of few queries is off by luck.
     """
     sure = np.array(confidence, dtype=np.float64)
-    bins = np.eye(BINS)[np.minimum((sure * BINS).astype(int), BINS - 1)]
+    bins = np.eye(BIN_COUNT)[np.minimum((sure * BIN_COUNT).astype(int), BIN_COUNT - 1)]
     right = np.random.default_rng(seed).random((draws, len(sure))) < sure
     return float(np.abs((right - sure) @ bins).sum(axis=1).mean() / len(sure))
 

@@ -17,20 +17,22 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
+from recovery import recovery_of
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.config import parse_setting
 from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.placement.joint.joint_placement import NewConcepts, mentions_among, place_jointly
+from taxoexpan.network.queries import Queries
+from taxoexpan.placement.joint.joint_placement import mentions_among, place_jointly
 from taxoexpan.placement.joint.new_parent_prior import NewParentPrior
 from taxoexpan.placement.joint.prior_learning import (
-    LARGEST,
-    MIXED,
-    SMALLEST,
-    learn_new_parent_prior,
+    MAX_SIZE,
+    MERGED,
+    MIN_SIZE,
+    learn_new_parent_priors,
 )
-from taxoexpan.placement.joint.subtrees import by_parent, recovery_of, removed_subtrees, together
+from taxoexpan.placement.joint.subtrees import merge_batches, remove_subtrees, sort_by_parent
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Additions
 
@@ -56,7 +58,7 @@ def main() -> None:
     options = parser.parse_args()
     settings = dict(map(parse_setting, options.changes))
     taxonomy = Taxonomy.read(options.taxonomy).active
-    subtrees = removed_subtrees(taxonomy, options.subtrees, SMALLEST, LARGEST, options.seed)
+    subtrees = remove_subtrees(taxonomy, options.subtrees, MIN_SIZE, MAX_SIZE, options.seed)
     count = sum(len(batch.concepts) for batch in subtrees.batches)
     remaining, leaves = without_leaves(taxonomy, subtrees.taxonomy, count, options.seed)
     model = TaxoExpan("best", options.seed, options.device, features=options.features, **settings)
@@ -64,21 +66,21 @@ def main() -> None:
     taken = f"{len(subtrees.batches)} subtrees of {count} concepts, and {len(leaves)} leaves"
     print(f"seed {options.seed}: without {taken}")
     began = time.monotonic()
-    prior = learn_new_parent_prior(model._fitted().network, model.ranker, options.seed)
-    print(f"learned in {time.monotonic() - began:.1f} s: {prior}")
+    priors = learn_new_parent_priors(model.ranker, options.seed)
+    print(f"learned in {time.monotonic() - began:.1f} s: {priors}")
     ways: dict[str, Place] = {
         "one by one": lambda batch: singly(model, batch),
         "one after another": lambda batch: in_order(model, batch),
         "together, nothing gained": lambda batch: jointly(model, batch, ()),
-        "together": lambda batch: jointly(model, batch, prior),
+        "together": lambda batch: jointly(model, batch, priors),
     }
     if options.quick:
         del ways["one after another"]
     kinds = {
         "a subtree": subtrees.batches,
-        f"{MIXED} subtrees": together(subtrees.batches, MIXED, options.seed),
-        f"{MIXED} loose leaves": together(leaves, MIXED, options.seed),
-        f"{MIXED} leaves, siblings": together(by_parent(leaves), MIXED, options.seed),
+        f"{MERGED} subtrees": merge_batches(subtrees.batches, MERGED, options.seed),
+        f"{MERGED} loose leaves": merge_batches(leaves, MERGED, options.seed),
+        f"{MERGED} leaves, siblings": merge_batches(sort_by_parent(leaves), MERGED, options.seed),
     }
     print("| batch | placed | relations | from old | from new | ancestors F1 | seconds a batch |")
     print("|---|---|---|---|---|---|---|")
@@ -92,7 +94,7 @@ def without_leaves(
 ) -> tuple[Taxonomy, list[Additions]]:
     """What remains without some leaves of the whole taxonomy, and these, a batch each."""
     # Of what remains a subtree's parent may be a leaf, which must stay.
-    drawn = removed_subtrees(taxonomy, 2 * count, 1, 1, seed).batches
+    drawn = remove_subtrees(taxonomy, 2 * count, 1, 1, seed).batches
     leaves = [batch for batch in drawn if batch.concepts[0].id in remaining][:count]
     return remaining.without(batch.concepts[0].id for batch in leaves), leaves
 
@@ -104,7 +106,7 @@ def print_row(
     placed = [place(batch) for batch in batches]
     seconds = (time.monotonic() - began) / len(batches)
     found = recovery_of(taxonomy, batches, placed)
-    figures = [f"{figure:.3f}" for figure in (*found.shares, found.ancestor_f1)]
+    figures = [f"{figure:.3f}" for figure in (*found.fractions, found.ancestor_f1)]
     print(f"| {kind} | {way} | {' | '.join(figures)} | {seconds:.2f} |", flush=True)
 
 
@@ -123,24 +125,24 @@ def in_order(model: TaxoExpan, batch: Additions) -> Additions:
     for concept in batch.concepts:
         siblings = model.config.max_siblings
         anchors = Anchors(taxonomy, ConceptVectors.of(vectors), siblings)
-        ranker = Ranker(network, anchors, anchors.encode(network))
         mentions = None
         if model.config.use_mentions:
             mentions = Lexicon.from_taxonomy(taxonomy).mentions([concept])
         asked = model._embed([concept])
-        parent = taxonomy.ids[int(ranker.rank(asked, 1, mentions).anchors[0, 0])]
+        ranking = Ranker(network, anchors).rank(Queries(asked, mentions), 1)
+        parent = taxonomy.ids[int(ranking.anchors[0, 0])]
         relations.append((parent, concept.id))
         taxonomy = taxonomy.expanded(Additions((concept,), (relations[-1],)))
         vectors = torch.cat([vectors, asked], dim=1)
     return Additions(batch.concepts, tuple(relations))
 
 
-def jointly(model: TaxoExpan, batch: Additions, prior: Sequence[NewParentPrior]) -> Additions:
+def jointly(model: TaxoExpan, batch: Additions, priors: Sequence[NewParentPrior]) -> Additions:
     """All at once."""
     heeded = model.config.use_mentions
     mentions = mentions_among(model.taxonomy, batch.concepts) if heeded else None
-    new = NewConcepts(batch.concepts, model._embed(batch.concepts), mentions)
-    placed = place_jointly(model._fitted().network, model.ranker, new, prior)
+    queries = Queries(model._embed(batch.concepts), mentions, batch.concepts)
+    placed = place_jointly(model.ranker, queries, priors)
     return placed.additions(model.taxonomy, batch.concepts)
 
 

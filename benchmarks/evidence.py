@@ -23,6 +23,7 @@ from taxoexpan.explain.neighbourhood import QueryAnchorPairs, find_neighbourhood
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.cosine_features import Cosines, cosine_features
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.queries import Queries
 from taxoexpan.placement.ranking import Anchors, Ranker, Ranking, anchor_egonets
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.arrays import Indices
@@ -41,21 +42,21 @@ def main() -> None:
     anchors = Anchors(taxonomy, ConceptVectors.of(vectors), load_preset("best").max_siblings)
     # Each is somewhat like a concept of the taxonomy, as a real one would be.
     like = torch.randint(len(taxonomy), (QUERIES,), generator=drawn)
-    queries = unit(vectors[:, like] + 0.1 * torch.randn(2, QUERIES, DIMENSION, generator=drawn))
+    asked = unit(vectors[:, like] + 0.1 * torch.randn(2, QUERIES, DIMENSION, generator=drawn))
+    queries = Queries(asked, concepts=[Concept("", f"new concept {i}") for i in range(QUERIES)])
+    ranker = Ranker(network, anchors)
     print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; {taxonomy!r}")
-    print_whole(network, anchors, queries)
-    print_removals(network, anchors, queries)
+    print_whole(ranker, queries)
+    print_removals(ranker, queries)
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
 
 
-def print_whole(network: MatchingNetwork, anchors: Anchors, queries: torch.Tensor) -> None:
+def print_whole(ranker: Ranker, queries: Queries) -> None:
     """All that is said, beside the ranking of the same queries."""
-    ranker = Ranker(network, anchors, anchors.encode(network))
-    concepts = [Concept("", f"new concept {i}") for i in range(QUERIES)]
-    offered = some_parents(anchors.taxonomy, SUGGESTIONS)
+    offered = some_parents(ranker.anchors.taxonomy, SUGGESTIONS)
 
     def explained() -> None:
-        for evidence in explain(network, anchors, concepts, queries, offered):
+        for evidence in explain(ranker, queries, offered):
             describe(evidence)
 
     def ranked() -> None:
@@ -69,16 +70,17 @@ def print_whole(network: MatchingNetwork, anchors: Anchors, queries: torch.Tenso
     print(f"{ratio:.2f} × their ranking (steal {steal:.1%})", flush=True)
 
 
-def print_removals(network: MatchingNetwork, anchors: Anchors, queries: torch.Tensor) -> None:
+def print_removals(ranker: Ranker, queries: Queries) -> None:
     """Removals a second, ours of some queries and a plain loop over a sample of the same."""
-    best, some = some_parents(anchors.taxonomy, 2).anchors[:BLOCK], queries[:, :BLOCK]
+    network, anchors, block = ranker.network, ranker.anchors, queries[:BLOCK]
+    best, some = some_parents(anchors.taxonomy, 2).anchors[:BLOCK], block.vectors
     pairs = QueryAnchorPairs(np.tile(np.arange(BLOCK), 2), best.T.ravel())
     around = find_neighbourhood(anchors, pairs, some)
-    scores, removals = score_removals(network, anchors, around, some)
+    scores, removals = score_removals(ranker, around, block)
     rows = np.random.default_rng(0).choice(len(removals.query), PLAIN, replace=False)
 
     def ours() -> None:
-        score_removals(network, anchors, around, some)
+        score_removals(ranker, around, block)
 
     def plain() -> None:
         for row in rows:

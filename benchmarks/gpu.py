@@ -28,6 +28,7 @@ from taxoexpan.config import Config, load_preset
 from taxoexpan.device import fast_matmul
 from taxoexpan.network.concept_vectors import ConceptVectors, distinct_rows
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.training.loop import train
 from taxoexpan.training.metrics import Metrics, compute_metrics
@@ -133,8 +134,8 @@ def run(task: Task, config: Config) -> dict[str, Any]:
     def validate(network: MatchingNetwork) -> Metrics:
         torch.cuda.synchronize()
         began = time.perf_counter()
-        ranker = Ranker(network, anchors, anchors.encode(network))
-        figures = compute_metrics(ranker.true_ranks(task.queries, task.parents))
+        queries = LabeledQueries(task.queries, parents=task.parents)
+        figures = compute_metrics(Ranker(network, anchors).true_ranks(queries))
         validated.append(time.perf_counter() - began)
         return figures
 

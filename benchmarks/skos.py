@@ -41,7 +41,7 @@ def write_vocabulary(path: Path, count: int) -> None:
 
 
 def ours(path: Path, count: int) -> None:
-    from taxoexpan.curation.checks import lint
+    from taxoexpan.curation.checks.all_checks import check_taxonomy
     from taxoexpan.formats.taxonomy_file import read, write_expanded
     from taxoexpan.taxonomy import Additions, Concept
 
@@ -50,7 +50,7 @@ def ours(path: Path, count: int) -> None:
     report("taxoexpan read", began)
     assert len(document.taxonomy) == count
     began = time.monotonic()
-    findings = lint(document.taxonomy)
+    findings = check_taxonomy(document.taxonomy)
     report(f"taxoexpan check ({len(findings):,} findings)", began)
     new = [Concept(f"http://example.org/c/new{i}", f"new concept {i}") for i in range(1000)]
     relations = [(f"http://example.org/c/c{i * 7}", concept.id) for i, concept in enumerate(new)]

@@ -33,6 +33,7 @@ from taxoexpan.features.skipgram.skipgram_training import join_names
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.queries import Queries
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.training.sampling import TrainingSampler
 
@@ -154,11 +155,11 @@ def print_ranking(task: Task) -> None:
     everyone = Anchors(task.taxonomy, ConceptVectors.of(task.both), BEST.max_siblings)
     keys = everyone.encode(network)
     ranker = Ranker(network, everyone, keys)
-    queries = torch.from_numpy(embed_concepts(StaticEncoder(), named(task.names)))
-    one_product = torch.empty(len(keys), queries.shape[1])
+    queries = Queries(torch.from_numpy(embed_concepts(StaticEncoder(), named(task.names))))
+    one_product = torch.empty(len(keys), len(queries))
 
     def product() -> None:
-        torch.mm(keys, queries[0].T, out=one_product)
+        torch.mm(keys, queries.vectors[0].T, out=one_product)
 
     size = f"{len(task.names):,} queries over {len(task.taxonomy):,} anchors"
     report(f"ranking {size} / one product of that size", lambda: ranker.rank(queries, 5), product)

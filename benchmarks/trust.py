@@ -34,7 +34,7 @@ from taxoexpan.experiments.growth.evaluation import growth_between
 from taxoexpan.experiments.paper.split import read_split
 from taxoexpan.files import write_whole
 from taxoexpan.phrasing import pluralize
-from taxoexpan.placement.abstention import signs_of
+from taxoexpan.placement.abstention import abstention_features
 from taxoexpan.placement.suggestions import MERGE
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.names import normalize_name
@@ -203,8 +203,8 @@ def abstention_of(model: TaxoExpan, trial: Trial) -> Abstention:
         raise ModelError("too few leaves to learn from what has a place; take a larger taxonomy")
 
     def odds(concepts: Sequence[Concept]) -> tuple[float, ...]:
-        vectors, mentions = model._embed(concepts), model._mentions_of(concepts)
-        return tuple(abstention.odds(signs_of(model.ranker, vectors, mentions)).tolist())
+        features = abstention_features(model.ranker, model._queries(concepts))
+        return tuple(abstention.log_odds(features).tolist())
 
     return Abstention(
         name=trial.name,
@@ -213,7 +213,7 @@ def abstention_of(model: TaxoExpan, trial: Trial) -> Abstention:
         outside=odds(taken.concepts),
         kept=taken.kept,
         inside=odds(trial.asked.concepts),
-        least=abstention.least,
+        least=abstention.threshold,
         training=record(model),
     )
 

@@ -13,8 +13,8 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from taxoexpan.experiments.paper.experiment import FIGURES, find_experiments
-from taxoexpan.experiments.paper.result_tables import HEADS, format_mean
+from taxoexpan.experiments.paper.experiment import METRICS, find_experiments
+from taxoexpan.experiments.paper.result_tables import METRIC_NAMES, format_mean
 from taxoexpan.experiments.paper.run_record import Run, runs_of
 from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.corpus.phrases import PhraseMatcher, name_token, tokenize
@@ -39,12 +39,12 @@ def main() -> None:
     counts = count_names(options.corpus, labels)
     known = frozenset(label for label in labels if counts[name_token(label)] >= KNOWN)
     for which, wanted in (("all queries", labels), ("known to the corpus", known)):
-        print(f"\n{which}\n\n| method | vectors | {' | '.join(HEADS.values())} |")
-        print(f"|---|---|{'---|' * len(HEADS)}")
+        print(f"\n{which}\n\n| method | vectors | {' | '.join(METRIC_NAMES.values())} |")
+        print(f"|---|---|{'---|' * len(METRIC_NAMES)}")
         for title, those in rows:
             figures = [figures_of(run, wanted) for run in those]
-            experiments = [format_mean(key, [each[key] for each in figures]) for key in FIGURES]
-            features = those[0].record["task"]["features"]
+            experiments = [format_mean(key, [each[key] for each in figures]) for key in METRICS]
+            features = those[0].record.task.features
             print(f"| {title} | `{features}` | {' | '.join(experiments)} |")
 
 

@@ -40,6 +40,12 @@ def preflight(outputs: Sequence[Path], inputs: Sequence[Path], force: bool) -> N
         taken.append(output.resolve())
 
 
+def refuse_inside(path: Path, directory: Path, reason: str = "is written as a whole") -> None:
+    """Refuse an output inside a model directory or among the files of a taxonomy."""
+    if path.resolve().is_relative_to(directory.resolve()):
+        raise FormatError(path, f"is inside {directory}, which {reason}; choose another place")
+
+
 def write_whole(contents: Mapping[Path, bytes], force: bool = False) -> None:
     """Write every file under a temporary name next to its target, then rename all of them."""
     for path in contents:

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from growing import written
+from expanded_files import write_file
 
-from taxoexpan.cli.check import MOST_SHOWN
+from taxoexpan.cli.check import MAX_SHOWN
 from taxoexpan.cli.main import main
 from taxoexpan.curation.checks import CODES
 
@@ -16,13 +16,13 @@ MIXED = "id,label,parents\nr,food,\na,Fig,r\nb,fig,r\nc,date,r\nd,date,a\ne,ston
 
 @pytest.fixture
 def mixed(tmp_path: Path) -> str:
-    return str(written(tmp_path / "mixed.csv", MIXED))
+    return str(write_file(tmp_path / "mixed.csv", MIXED))
 
 
 @pytest.fixture
 def crowded(tmp_path: Path) -> str:
-    rows = "".join(f"s{i},stone no {i},\n" for i in range(MOST_SHOWN + 7))
-    return str(written(tmp_path / "crowded.csv", f"id,label,parents\nr,food,\na,fig,r\n{rows}"))
+    rows = "".join(f"s{i},stone no {i},\n" for i in range(MAX_SHOWN + 7))
+    return str(write_file(tmp_path / "crowded.csv", f"id,label,parents\nr,food,\na,fig,r\n{rows}"))
 
 
 def shown(capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -33,7 +33,7 @@ def shown_codes(capsys: pytest.CaptureFixture[str]) -> set[str]:
     return {line.split()[1] for line in shown(capsys)[:-1]}
 
 
-def test_findings_come_gravest_first_with_a_count(
+def test_findings_are_sorted_by_severity_and_counted(
     mixed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", mixed]) == 1
@@ -46,18 +46,20 @@ def test_findings_come_gravest_first_with_a_count(
     assert last == "3 findings: 0 errors, 2 warnings, 1 for information"
 
 
-def test_nothing_found_is_said_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = written(tmp_path / "clean.csv", "child,parent\nfig,food\n")
+def test_no_findings_are_reported_as_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_file(tmp_path / "clean.csv", "child,parent\nfig,food\n")
     assert main(["check", str(path), "--fail-on", "info"]) == 0
     assert shown(capsys) == ["0 findings"]
 
 
-def test_json_holds_every_finding_with_all_its_fields(
+def test_json_contains_every_finding_with_all_its_fields(
     crowded: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", crowded, "--json"]) == 1
     findings = json.loads(capsys.readouterr().out)
-    assert len(findings) == MOST_SHOWN + 7
+    assert len(findings) == MAX_SHOWN + 7
     assert findings[0] == {
         "code": "isolated-concept",
         "severity": "warning",
@@ -66,26 +68,24 @@ def test_json_holds_every_finding_with_all_its_fields(
     }
 
 
-def test_a_person_is_not_drowned_in_findings_of_one_code(
+def test_only_some_findings_of_each_code_are_printed(
     crowded: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["check", crowded])
     lines = shown(capsys)
-    assert len(lines) == MOST_SHOWN + 2
+    assert len(lines) == MAX_SHOWN + 2
     assert "… and 7 more (--select isolated-concept or --json shows all)" in lines[-2]
     assert lines[-1] == "57 findings: 0 errors, 57 warnings, 0 for information"
 
 
-def test_who_selects_a_code_sees_all_of_it(
+def test_all_findings_of_a_selected_code_are_printed(
     crowded: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["check", crowded, "--select", "isolated-concept"])
-    assert len(shown(capsys)) == MOST_SHOWN + 7 + 1
+    assert len(shown(capsys)) == MAX_SHOWN + 7 + 1
 
 
-def test_selecting_and_ignoring_leave_the_rest_out(
-    mixed: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_select_and_ignore_filter_findings(mixed: str, capsys: pytest.CaptureFixture[str]) -> None:
     main(["check", mixed, "--select", "repeated-label, similar-label"])
     assert shown_codes(capsys) == {"repeated-label", "similar-label"}
     main(["check", mixed, "--ignore", "repeated-label,similar-label"])
@@ -107,35 +107,35 @@ def test_selecting_and_ignoring_leave_the_rest_out(
         (("--ignore", "isolated-concept,similar-label"), 0),
     ],
 )
-def test_the_exit_status_depends_on_what_is_shown_and_how_grave_it_is(
+def test_the_exit_status_depends_on_the_worst_finding_shown(
     mixed: str, options: tuple[str, ...], status: int
 ) -> None:
     assert main(["check", mixed, *options]) == status
 
 
 @pytest.mark.parametrize("fail_on", ["error", "warning", "info"])
-def test_an_error_fails_at_every_threshold_but_never(tmp_path: Path, fail_on: str) -> None:
-    path = str(written(tmp_path / "cycle.csv", "child,parent\na,b\nb,a\n"))
+def test_an_error_fails_unless_fail_on_is_never(tmp_path: Path, fail_on: str) -> None:
+    path = str(write_file(tmp_path / "cycle.csv", "child,parent\na,b\nb,a\n"))
     assert main(["check", path, "--fail-on", fail_on]) == 1
     assert main(["check", path, "--fail-on", "never"]) == 0
 
 
 @pytest.mark.parametrize("text", ["child,parent\na,b\nb,a\n", "child,parent\na,a\n"])
-def test_that_nothing_could_be_checked_is_told_whatever_is_selected(
+def test_errors_that_prevent_checking_are_shown_whatever_is_selected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
-    path = str(written(tmp_path / "bad.csv", text))
+    path = str(write_file(tmp_path / "bad.csv", text))
     assert main(["check", path, "--select", "hub"]) == 1
     assert shown_codes(capsys) <= {"cycle", "unreadable"}
 
 
 @pytest.mark.parametrize("option", ["--select", "--ignore"])
-def test_an_unknown_code_is_refused_with_the_known_ones(
+def test_an_unknown_code_is_refused_with_a_list_of_codes(
     mixed: str, capsys: pytest.CaptureFixture[str], option: str
 ) -> None:
     assert main(["check", mixed, option, "hub,typo"]) == 2
     message = capsys.readouterr().err
-    assert "no code is called 'typo'; choose from unreadable, cycle, " in message
+    assert "unknown code 'typo'; choose from unreadable, cycle, " in message
     assert all(code in message for code in CODES)
 
 
@@ -155,16 +155,18 @@ def test_help_explains_every_code(capsys: pytest.CaptureFixture[str]) -> None:
         assert code.meaning in text
 
 
-def test_a_finding_is_one_line_whatever_its_id_holds(
+def test_a_finding_is_one_line_even_if_its_id_has_a_line_break(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = written(tmp_path / "broken.csv", 'id,label,parents\n"a\nb",stone,\nr,food,\nc,fig,r\n')
+    path = write_file(
+        tmp_path / "broken.csv", 'id,label,parents\n"a\nb",stone,\nr,food,\nc,fig,r\n'
+    )
     main(["check", str(path)])
     assert len(shown(capsys)) == 2
 
 
 @pytest.mark.parametrize("code", ["cycle", "unreadable"])
-def test_what_could_not_be_checked_cannot_be_ignored(tmp_path: Path, code: str) -> None:
+def test_errors_that_prevent_checking_cannot_be_ignored(tmp_path: Path, code: str) -> None:
     path = tmp_path / "bad.csv"
     path.write_text("child,parent\na,b\nb,a\n" if code == "cycle" else "nothing of a table\n")
     assert main(["check", str(path), "--ignore", code]) == 1

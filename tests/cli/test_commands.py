@@ -336,8 +336,8 @@ def test_single_settings_can_be_changed(
             ["--set", "propagation=foo"],
             "propagation is 'foo'; it must be one of gcn, gat, pgcn, pgat",
         ),
-        (["--set", "num_heads=2", "--set", "num_heads=3"], "num_heads is set twice; give it once"),
-        (["--epochs", "2", "--set", "epochs=3"], "epochs is set twice; give it once"),
+        (["--set", "num_heads=2", "--set", "num_heads=3"], "num_heads is set twice; set it once"),
+        (["--epochs", "2", "--set", "epochs=3"], "epochs is set twice; set it once"),
     ],
 )
 @pytest.mark.parametrize("command", ["train", "expand", "demo"])
@@ -360,7 +360,7 @@ def test_a_wrong_setting_is_refused_before_anything_is_read_or_lost(
 def test_help_names_the_settings_and_where_they_are_explained() -> None:
     text = " ".join(run_cli("train", "--help").stdout.split())
     assert "propagation, readout, matching" in text
-    assert "The documentation describes them" in text
+    assert "are in the documentation (reference/settings)" in text
     assert "{auto,cpu,cuda,mps}" in text
 
 
@@ -471,7 +471,7 @@ def test_new_concepts_may_be_parents_of_new_concepts(
     assert len(Taxonomy.read(larger)) == len(Taxonomy.read(pantry)) + 3
     capsys.readouterr()
     assert main([*given, "--force", "--evidence"]) == 2
-    assert "--together places all at once" in capsys.readouterr().err
+    assert "--together has no evidence per concept" in capsys.readouterr().err
     report = tmp_path / "report.html"
     assert main([*given, "--force", "--report", str(report)]) == 0
     told = report.read_text(encoding="utf-8")
@@ -484,8 +484,8 @@ def test_new_concepts_may_be_parents_of_new_concepts(
     ("options", "message"),
     [
         (["--accept-at-precision", "0.9", "--min-confidence", "0.5"], "give one of them"),
-        (["--together", "--min-confidence", "0.5"], "leave out one of the two"),
-        (["--together", "--accept-at-precision", "0.5"], "leave out one of the two"),
+        (["--together", "--min-confidence", "0.5"], "omit one of the two"),
+        (["--together", "--accept-at-precision", "0.5"], "omit one of the two"),
     ],
 )
 def test_options_that_contradict_are_refused_before_any_training(
@@ -512,13 +512,13 @@ def test_the_model_is_kept_where_no_confidence_is_known(
     more = ["--epochs", "1", "--device", "cpu", "--accept-at-precision", "1"]
     assert main([*given, *more]) == 2
     told = capsys.readouterr().err
-    assert "too few leaves to learn from how sure to be" in told
+    assert "too few leaves to learn a confidence" in told
     assert "training on" not in told
     suggestions = tmp_path / "s.csv"
     more += ["--set", "validation_fraction=0.9", "--suggestions", str(suggestions)]
     assert main([*given, *more]) == 2
     told = capsys.readouterr().err
-    assert f"taxoexpan apply with {suggestions} does that without a training" in told
+    assert f"taxoexpan apply with {suggestions} needs no further training" in told
     assert (model / "config.json").exists()
     assert suggestions.exists()
     assert not out.exists()
@@ -531,7 +531,7 @@ def test_nothing_is_written_into_the_model_that_is_read(
     new.write_text("nut milk\n", encoding="utf-8")
     inside = str(model_directory / "calibration.json")
     assert main(["suggest", str(model_directory), str(new), "-o", inside, "--force"]) == 2
-    assert "is written whole; choose another place" in capsys.readouterr().err
+    assert "is written as a whole; choose another place" in capsys.readouterr().err
 
 
 def test_plurals_of_known_names_are_told_and_placed(

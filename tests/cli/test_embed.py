@@ -97,7 +97,7 @@ def test_a_model_has_its_own_vectors(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "nothing is asked for; give -o FILE, or --nearest TERM"),
+        ([], "there is nothing to do; give -o FILE or --nearest TERM"),
         (["-o", "vectors.parquet"], "not written as .parquet; choose one of .npz"),
         (["-o", "vectors"], "a file without an ending"),
         (["--nearest", "x", "--features", "bert"], "no features are called 'bert'"),

@@ -38,10 +38,10 @@ def test_methods_are_compared_by_their_ranks(
     out = tmp_path / "ranks.csv"
     command = ["evaluate", str(pantry), str(new), *CHEAP, "-o", str(out)]
     assert main([*command, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["queries"], told["anchors"]) == (4, 89)
-    assert told["left_out"] == {"name_known": 1, "no_parent_known": 1, "deprecated": 0}
-    assert (told["features"], told["seed"], told["averaging"]) == ("static", 0, "fraction")
+    output = json.loads(capsys.readouterr().out)
+    assert (output["queries"], output["anchors"]) == (4, 89)
+    assert output["left_out"] == {"name_known": 1, "no_parent_known": 1, "deprecated": 0}
+    assert (output["features"], output["seed"], output["averaging"]) == ("static", 0, "fraction")
     with out.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(row["query"], row["parent_label"]) for row in rows] == [
@@ -51,30 +51,30 @@ def test_methods_are_compared_by_their_ranks(
         ("rice bread", "bread"),
         ("corn bread", "bread"),
     ]
-    for one in told["methods"]:
+    for one in output["methods"]:
         column = [float(row[one["method"]]) for row in rows]
         ranks = [np.array(some) for some in (column[:1], column[1:3], column[3:4], column[4:])]
         expected = compute_metrics(ranks).as_dict()
         for figure, estimate in one["figures"].items():
             assert estimate["mean"] == pytest.approx(expected[figure])
             assert estimate["low"] <= estimate["mean"] <= estimate["high"]
-    behind = [one["behind"] for one in told["methods"]]
+    behind = [one["behind"] for one in output["methods"]]
     assert behind.count(None) == 1
     assert all(one["mean"] <= 0 < one["p_value"] <= 1 for one in behind if one)
 
 
-def test_the_table_is_for_people(
+def test_the_table_is_printed_for_people(
     pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["evaluate", str(pantry), str(new), *CHEAP]) == 0
-    told = capsys.readouterr()
-    assert told.err == (
-        "note: 4 new concepts say little of a method; the intervals are too narrow for so few\n"
+    output = capsys.readouterr()
+    assert output.err == (
+        "note: only 4 new concepts to place; with fewer than 30, intervals are too narrow\n"
     )
-    first, blank, *table = told.out.splitlines()
+    first, blank, *table = output.out.splitlines()
     assert first == (
-        "4 new concepts placed among 89; left out 1 whose name OLD has, "
-        "1 none of whose parents it has, 0 deprecated"
+        "4 new concepts placed among 89 concepts; not placed: 1 with a label that OLD already has, "
+        "1 without a parent in OLD, 0 deprecated"
     )
     assert not blank
     assert [line.split()[0] for line in table] == ["METHOD", *CHEAP[1].split(",")]
@@ -82,20 +82,20 @@ def test_the_table_is_for_people(
     assert sum(line.endswith("  best") for line in table) == 1
 
 
-def test_averaging_decides_what_several_parents_count(
+def test_averaging_decides_how_several_parents_count(
     pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     means = []
     for averaging in ("fraction", "any", "pooled"):
         command = ["evaluate", str(pantry), str(new), *CHEAP, "--averaging", averaging, "--json"]
         assert main(command) == 0
-        told = json.loads(capsys.readouterr().out)
-        means.append(told["methods"][0]["figures"]["mr"]["mean"])
+        output = json.loads(capsys.readouterr().out)
+        means.append(output["methods"][0]["figures"]["mr"]["mean"])
     # The tea has the ranks 4.5 and 8 by the number of children, all others 4.5.
     assert means == pytest.approx([(3 * 4.5 + 6.25) / 4, 4.5, (4 * 4.5 + 8) / 5])
 
 
-def test_all_methods_run_that_can(
+def test_all_available_methods_run(
     pantry: Path,
     new: Path,
     tmp_path: Path,
@@ -109,9 +109,9 @@ def test_all_methods_run_that_can(
     shown = capsys.readouterr()
     others = [name for name in EXPERIMENTS if name != "dist-xgboost"]
     assert [line.split()[0] for line in shown.out.splitlines()[3:]] == others
-    assert "note: dist-xgboost is left out: xgboost" in shown.err
-    assert [line for line in shown.err.splitlines() if "learning from 89 concepts" in line] == [
-        f"{name}: learning from 89 concepts" for name in others
+    assert "note: skipping dist-xgboost: dist-XGBoost needs xgboost" in shown.err
+    assert [line for line in shown.err.splitlines() if "training on 89 concepts" in line] == [
+        f"{name}: training on 89 concepts" for name in others
     ]
     assert "epoch   1" in shown.err
     first = out.read_bytes()
@@ -134,14 +134,14 @@ def test_boosted_trees_run_where_xgboost_is(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--methods", "popularity,magic"], "no method is called 'magic'; choose from popularity"),
+        (["--methods", "popularity,magic"], "unknown method 'magic'; choose from popularity"),
         (["--features", "bert"], "no features are called 'bert'"),
         (["--device", "abacus"], "abacus"),
         (["-o", "/nowhere/ranks.csv"], "does not exist; create it first"),
         (["--format", "obo"], "pantry.csv"),
     ],
 )
-def test_what_cannot_be_done_is_refused(
+def test_impossible_requests_are_refused(
     pantry: Path,
     new: Path,
     arguments: list[str],
@@ -156,13 +156,13 @@ def test_versions_without_growth_are_refused(
     pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["evaluate", str(new), str(pantry), *CHEAP]) == 2
-    assert "give the old one first" in capsys.readouterr().err
+    assert "give the old release first" in capsys.readouterr().err
 
 
-def test_nothing_is_overwritten(
+def test_inputs_are_not_overwritten(
     pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = new.read_bytes()
     assert main(["evaluate", str(pantry), str(new), *CHEAP, "-o", str(new), "--force"]) == 2
-    assert "is an input" in capsys.readouterr().err
+    assert "would overwrite another output or an input" in capsys.readouterr().err
     assert new.read_bytes() == before

@@ -13,7 +13,7 @@ from builders import KINDS, SORTS
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
-from taxoexpan.cli.report_output import note_homeless, note_merges
+from taxoexpan.cli.messages import print_merges, print_no_parent
 from taxoexpan.explain import describe
 from taxoexpan.placement.suggestions import MERGE, NO_PLACE, Suggestion
 from taxoexpan.taxonomy import Concept
@@ -55,13 +55,13 @@ def test_suggest_writes_a_report_and_the_reasons(
     out, report = tmp_path / "out.csv", tmp_path / "report.html"
     command = ["suggest", str(model_directory), str(new), "-o", str(out), "--report", str(report)]
     assert main(command) == 0
-    assert f"report in {report}" in capsys.readouterr().err
+    assert f"report written to {report}" in capsys.readouterr().err
     text = report.read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>")
     assert text.endswith("</html>\n")
-    assert "Places for new.csv" in text
+    assert "Suggestions for new.csv" in text
     assert "white &lt;b&gt;tea" in text
-    assert "1 more was there already" in text
+    assert "1 more already in the taxonomy" in text
     first, second, *_ = rows_of(out)
     assert first["why"]
     assert first["why"] in text.replace("&amp;", "&")
@@ -119,15 +119,18 @@ def files_of(folder: Path) -> Iterator[tuple[Path, bytes]]:
             "new.csv: would overwrite another output",
         ),
         ("suggest model new.csv -o x --report x", "x: would overwrite another output"),
-        ("suggest model new.csv --report model/r.html", "lies in model, which is written whole"),
+        (
+            "suggest model new.csv --report model/r.html",
+            "is inside model, which is written as a whole",
+        ),
         (
             "suggest model new.csv --report no/r.html",
             "the folder no does not exist; create it first",
         ),
         ("train old.csv -o m --report old.html", "old.html: already exists"),
         ("train old.csv -o m --report old.csv --force", "old.csv: would overwrite another output"),
-        ("train old.csv -o m --report m/r.html", "lies in m, which is written whole"),
-        ("train old.csv -o m --report m", "m: lies in m, which is written whole"),
+        ("train old.csv -o m --report m/r.html", "is inside m, which is written as a whole"),
+        ("train old.csv -o m --report m", "m: is inside m, which is written as a whole"),
         (
             "train old.csv -o m --report m.checkpoint",
             "m.checkpoint: would overwrite another output",
@@ -135,8 +138,11 @@ def files_of(folder: Path) -> Iterator[tuple[Path, bytes]]:
         ("train old.csv -o m --log l --report l", "l: would overwrite another output"),
         ("expand old.csv new.csv -o o.csv --report old.html", "old.html: already exists"),
         ("expand old.csv new.csv -o o.csv --report o.csv", "o.csv: would overwrite another output"),
-        ("expand old.csv new.csv -o o.csv --report old.csv --force", "old.csv: would be overwri"),
-        ("expand old.csv new.csv -o o --model m --report m/r", "lies in m, which is written whole"),
+        ("expand old.csv new.csv -o o.csv --report old.csv --force", "old.csv: would overwrite"),
+        (
+            "expand old.csv new.csv -o o --model m --report m/r",
+            "is inside m, which is written as a whole",
+        ),
     ],
 )
 def test_a_report_never_replaces_what_is_not_its_own(
@@ -177,10 +183,10 @@ def test_train_reports_what_it_learned(
     report = tmp_path / "report.html"
     command = ["train", str(pantry), "-o", str(tmp_path / "model"), "--report", str(report)]
     assert main([*command, *QUICK]) == 0
-    assert f"report in {report}" in capsys.readouterr().err
+    assert f"report written to {report}" in capsys.readouterr().err
     text = report.read_text(encoding="utf-8")
     assert "A model of pantry.csv" in text
-    assert "Learned from 89 concepts and 88 relations" in text
+    assert "Trained on 89 concepts and 88 relations" in text
     assert "What could not be learned" in text
     assert TaxoExpan.load(tmp_path / "model", device="cpu").taxonomy == Taxonomy.read(pantry)
 
@@ -196,15 +202,15 @@ def test_expand_tells_of_other_names_and_leaves_them_out(
     messages = capsys.readouterr().err
     (merge,) = (row for row in rows_of(kept) if row["kind"] == MERGE)
     sure = float(merge["confidence"])
-    told = f"'red breads' is likely another name of 'red bread' ({sure:.2f}); not added"
+    told = f"'red breads' is probably ({sure:.2f}) a synonym of 'red bread'; not added"
     assert told in messages
     assert "left out" not in messages
     assert "1 concept and 1 relation added" in messages
     assert set(Taxonomy.read(out)) - set(Taxonomy.read(synonyms)) == {"cashew milk"}
     text = report.read_text(encoding="utf-8")
     assert "new.csv in pantry.csv" in text
-    assert "1 of them added; 1 more was there already" in text
-    assert "Likely another name of red bread" in text
+    assert "1 added; 1 more already in the taxonomy" in text
+    assert "It is likely a synonym of 'red bread'" in text
     assert main(["apply", str(synonyms), str(kept), "-o", str(tmp_path / "again.csv")]) == 0
     assert told in capsys.readouterr().err
 
@@ -217,7 +223,7 @@ def test_a_report_on_known_names_needs_no_training(
     command = ["expand", str(pantry), str(new), "-o", str(tmp_path / "out.csv")]
     assert main([*command, "--report", str(report)]) == 0
     assert "training" not in capsys.readouterr().err
-    assert "Already there" in report.read_text(encoding="utf-8")
+    assert "Already in the taxonomy" in report.read_text(encoding="utf-8")
 
 
 def suggestion(label: str, rank: int = 1, **more: str) -> Suggestion:
@@ -225,22 +231,24 @@ def suggestion(label: str, rank: int = 1, **more: str) -> Suggestion:
     return Suggestion(Concept(label, label), rank, milk, ("food", "milk"), 0.87, None, **more)
 
 
-def test_who_has_no_good_place_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_concepts_without_a_suitable_parent_are_reported(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     lost = [suggestion(f"thing {i}", place=NO_PLACE) for i in range(6)]
     same = suggestion("soy milk", kind=MERGE, place=NO_PLACE)
-    note_homeless([suggestion("oat milk"), lost[0], suggestion("thing 0", 2), same])
-    told = "note: 1 of 3 new concepts has no good place in the taxonomy: 'thing 0'\n"
+    print_no_parent([suggestion("oat milk"), lost[0], suggestion("thing 0", 2), same])
+    told = "note: 1 of 3 new concepts has no suitable parent in the taxonomy: 'thing 0'\n"
     assert capsys.readouterr().err == told
-    note_homeless(lost)
+    print_no_parent(lost)
     named = ", ".join(f"'thing {i}'" for i in range(5))
-    told = f"note: 6 of 6 new concepts have no good place in the taxonomy: {named}, …\n"
+    told = f"note: 6 of 6 new concepts have no suitable parent in the taxonomy: {named}, …\n"
     assert capsys.readouterr().err == told
-    note_homeless([suggestion("oat milk")])
+    print_no_parent([suggestion("oat milk")])
     assert capsys.readouterr().err == ""
 
 
-def test_of_many_other_names_ten_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    note_merges([suggestion(f"milk {i}", kind=MERGE) for i in range(12)], "; not added")
+def test_at_most_ten_synonyms_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    print_merges([suggestion(f"milk {i}", kind=MERGE) for i in range(12)], "; not added")
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "'milk 0' is likely another name of 'milk' (0.87); not added"
-    assert lines[10:] == ["… and 2 more are likely other names; not added"]
+    assert lines[0] == "'milk 0' is probably (0.87) a synonym of 'milk'; not added"
+    assert lines[10:] == ["note: … and 2 more are probably synonyms; not added"]

@@ -8,8 +8,8 @@ import pytest
 from splits import write_split
 
 from taxoexpan.cli.main import main
-from taxoexpan.experiments.paper.experiment import PICTURES, all_experiments
-from taxoexpan.experiments.paper.task import load_task
+from taxoexpan.experiments.paper.experiment import FIGURES, all_experiments
+from taxoexpan.experiments.paper.task_file import load_task
 
 CHEAP = ["main/popularity", "main/closest-*"]
 
@@ -43,7 +43,7 @@ def test_a_task_is_prepared(task: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert main(["reproduce", "prepare", str(terms), "-o", str(task)]) == 2
     assert "already exists" in capsys.readouterr().err
     assert main(["reproduce", "prepare", str(terms), "-o", str(task), "--force", "--half"]) == 0
-    assert f"73 concepts and 8 test queries in {task}" in capsys.readouterr().err
+    assert f"{task} written: 73 concepts and 8 test queries" in capsys.readouterr().err
     assert load_task(task).digest() != made.digest()
 
 
@@ -51,17 +51,17 @@ def test_experiments_run_once_and_are_shown(task: Path, capsys: pytest.CaptureFi
     assert run(task, "run", *CHEAP, "--seeds", "2") == 0
     lines = capsys.readouterr().err.splitlines()
     titles = ["popularity", "Closest-Parent", "Closest-Neighbor"]
-    began, told = lines[::2], lines[1::2]
+    began, messages = lines[::2], lines[1::2]
     seeded = [f"{title}, seed {seed}" for seed in (0, 1) for title in titles]
     assert began == [
-        f"{one}: begins, with {left} more to run after it"
+        f"{one}: started, {left} more to run"
         for one, left in zip(seeded, range(5, -1, -1), strict=True)
     ]
-    assert [line.split(": MR")[0] for line in told] == seeded
+    assert [line.split(": MR")[0] for line in messages] == seeded
     runs = task.parent / "runs"
     stamps = {path: path.stat().st_mtime_ns for path in runs.rglob("*")}
     assert run(task, "run", *CHEAP, "--seeds", "2") == 0
-    assert capsys.readouterr().err.splitlines() == told
+    assert capsys.readouterr().err.splitlines() == messages
     assert {path: path.stat().st_mtime_ns for path in runs.rglob("*")} == stamps
     assert main(["reproduce", "table", "main", "--runs", str(runs)]) == 0
     table = capsys.readouterr().out
@@ -76,22 +76,22 @@ def test_experiments_run_once_and_are_shown(task: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["figure", "loss"], "holds no run of loss/"),
-        (["figure", "cases"], "holds no run of main/taxoexpan*"),
-        (["figure", "loss", "-o", "nowhere"], "holds no run of loss/"),
-        (["figure", "loss", "-o", "/dev/null"], "/dev/null: is no folder; give the name of one"),
-        (["figure", "loss", "-o", "/dev/null/x"], "the folder /dev/null is not there"),
+        (["figure", "loss"], "no run of loss/"),
+        (["figure", "cases"], "no runs of main/taxoexpan*"),
+        (["figure", "loss", "-o", "nowhere"], "no run of loss/"),
+        (["figure", "loss", "-o", "/dev/null"], "/dev/null: not a folder; give the name of one"),
+        (["figure", "loss", "-o", "/dev/null/x"], "the folder /dev/null does not exist"),
         (["figure", "loss", "--task", "x.npz", "--vectors", "static"], "give one of them"),
-        (["table", "ablation"], "holds no run of these; run them first, with --task"),
-        (["run", "tables", "--task", "x.npz"], "no experiment is called 'tables'"),
-        (["run", "main", "--task", "x.npz"], "x.npz: there is no such file; make it with"),
-        (["report", "-o", "page.md"], "holds no runs; make some with reproduce run"),
+        (["table", "ablation"], "no runs of these experiments; run them first, with --task"),
+        (["run", "tables", "--task", "x.npz"], "no experiment matches 'tables'"),
+        (["run", "main", "--task", "x.npz"], "x.npz: the file does not exist; make it with"),
+        (["report", "-o", "page.md"], "no runs; make some with `taxoexpan reproduce run`"),
         (["report", "--remarks", "no.md", "-o", "page.md"], "no.md: cannot be read (No such file"),
         (["report", "--remarks", "no.md", "-o", "page.md"], "give --remarks a Markdown file"),
         (["prepare", "x.terms", "-o", "x.npz"], "x.terms"),
     ],
 )
-def test_what_cannot_be_done_is_refused(
+def test_impossible_steps_are_refused(
     arguments: list[str],
     message: str,
     tmp_path: Path,
@@ -104,20 +104,20 @@ def test_what_cannot_be_done_is_refused(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_run_goes_by_the_name_that_was_asked_for(
+def test_a_run_is_printed_with_the_requested_name(
     task: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(task, "run", "main/popularity", "--seeds", "1") == 0
     (file,) = task.parent.glob("runs/*/*/0/run.json")
     record = json.loads(file.read_text(encoding="utf-8"))
-    record["experiment"]["title"] = "what another table calls it"
+    record["experiment"]["title"] = "the title in another table"
     file.write_text(json.dumps(record), encoding="utf-8")
     capsys.readouterr()
     assert run(task, "run", "main/popularity", "--seeds", "1") == 0
     assert capsys.readouterr().err.startswith("popularity, seed 0: MR")
 
 
-def test_quiet_leaves_the_results(task: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_still_prints_the_results(task: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run(task, "run", "main/popularity", "--seeds", "1", "--quiet") == 0
     (line,) = capsys.readouterr().err.splitlines()
@@ -133,15 +133,15 @@ def test_without_xgboost_the_others_are_run(
         assert "pip install taxoexpan[boost]" in capsys.readouterr().err
         assert not (task.parent / "runs").exists()
     assert run(task, "run", "main/dist*", "main/popularity", "--seeds", "1") == 0
-    told = capsys.readouterr().err.splitlines()
-    assert told[0].startswith("note: main/dist-xgboost is left out: xgboost")
-    assert told[-1].startswith("popularity, seed 0: MR")
+    messages = capsys.readouterr().err.splitlines()
+    assert messages[0].startswith("note: skipping main/dist-xgboost: dist-XGBoost needs xgboost")
+    assert messages[-1].startswith("popularity, seed 0: MR")
 
 
 def test_without_matplotlib_nothing_is_run_for_a_figure(
     task: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(PICTURES, "cases", "main/closest-*")
+    monkeypatch.setitem(FIGURES, "cases", "main/closest-*")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert run(task, "figure", "cases", "-o", str(task.parent)) == 2
     assert "pip install taxoexpan[plots]" in capsys.readouterr().err
@@ -152,7 +152,7 @@ def test_a_figure_is_of_the_task_that_is_given(
     task: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("matplotlib")
-    monkeypatch.setitem(PICTURES, "cases", "main/closest-*")  # which is quick to run
+    monkeypatch.setitem(FIGURES, "cases", "main/closest-*")  # which is quick to run
     other, folder = task.parent / "runs" / "other", task.parent / "a" / "b"
     assert run(task, "run", "main/closest-*", "--seeds", "1") == 0
     (task.parent / "runs" / "pantry-static").rename(other)
@@ -163,8 +163,8 @@ def test_a_figure_is_of_the_task_that_is_given(
     assert main(drawn) == 2
     assert "cases.png: already exists" in capsys.readouterr().err
     assert main([*drawn, "--force"]) == 2
-    told = capsys.readouterr().err
-    assert "choose with --vectors one of other (static), pantry-static (static)" in told
+    messages = capsys.readouterr().err
+    assert "choose one with --vectors: other (static), pantry-static (static)" in messages
     assert main([*drawn, "--force", "--vectors", "other"]) == 0
 
 
@@ -172,7 +172,7 @@ def test_a_damaged_run_is_refused_by_every_step(
     task: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("matplotlib")
-    monkeypatch.setitem(PICTURES, "cases", "main/closest-*")
+    monkeypatch.setitem(FIGURES, "cases", "main/closest-*")
     assert run(task, "run", "main/closest-parent", "--seeds", "1") == 0
     (file,) = task.parent.glob("runs/*/*/0/run.json")
     file.write_text("{}", encoding="utf-8")
@@ -185,9 +185,9 @@ def test_a_damaged_run_is_refused_by_every_step(
     ):
         capsys.readouterr()
         assert main(["reproduce", *step, *runs]) == 2
-        told = capsys.readouterr().err
-        assert told.startswith(f"taxoexpan: {file.parent}: is no whole run (")
-        assert told.endswith("; delete it and run again\n")
+        messages = capsys.readouterr().err
+        assert messages.startswith(f"taxoexpan: {file.parent}: not a complete run (")
+        assert messages.endswith("; delete the folder and run again\n")
 
 
 def test_a_page_is_written_with_remarks(task: Path, capsys: pytest.CaptureFixture[str]) -> None:

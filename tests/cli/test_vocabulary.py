@@ -131,7 +131,7 @@ def test_a_known_name_in_another_language_is_not_placed_again(
     decisions.write_text(f"query,parent_id\nBratsche,{HERE.bowed}\nukulele,{HERE.fortepiano}\n")
     assert main(["apply", str(VOCABULARY), str(decisions), "-o", str(out)]) == 0
     told = capsys.readouterr().err
-    assert f"already present: 'Bratsche' is 'viola' ({HERE.viola}); not added again" in told
+    assert f"already present: 'Bratsche' is 'viola' ({HERE.viola}); not added" in told
     assert f"'fortepiano', the parent of {HERE.ukulele}, is deprecated" in told
     assert "1 concept and 1 relation added" in told
 
@@ -143,7 +143,7 @@ def test_an_output_that_would_be_read_otherwise_is_refused(
     decisions.write_text(f"query,parent_id\nukulele,{HERE.guitar}\n")
     for name in ("out.csv", "out.rdf", "out.json"):
         assert main(["apply", str(VOCABULARY), str(decisions), "-o", str(tmp_path / name)]) == 2
-        assert "let the name end in .ttl" in capsys.readouterr().err
+        assert "use a name that ends in .ttl" in capsys.readouterr().err
 
 
 def test_diff_tells_a_parent_lost_from_a_move_to_the_top(

@@ -92,9 +92,11 @@ def test_what_cannot_be_averaged_is_refused() -> None:
         compute_metrics([])
     with pytest.raises(TaxoExpanError, match=r"query 1 has no true parent.*leave it out"):
         compute_metrics([np.array([1]), np.array([])])
-    with pytest.raises(ConfigurationError, match=r"'mean' is not known.*fraction, any, pooled"):
+    with pytest.raises(ConfigurationError, match=r"'mean' is unknown.*fraction, any, pooled"):
         compute_metrics([np.array([1])], "mean")  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match=r"'hit_at_2' is not known.*choose mr, hit_at_1"):
+    with pytest.raises(
+        ConfigurationError, match=r"'hit_at_2' is unknown.*choose one of mr, hit_at_1"
+    ):
         per_query([np.array([1])], "hit_at_2")  # type: ignore[arg-type]
 
 

@@ -78,7 +78,7 @@ def test_the_command_writes_curves_too(pantry: Path, tmp_path: Path) -> None:
     [
         ("file", "file: is a file; give the name of a folder"),
         ("nowhere/curves", "does not exist; create it first"),
-        ("model", "model: lies in {model}, which is written whole; choose another place"),
+        ("model", "model: is inside {model}, which is written as a whole; choose another place"),
     ],
 )
 def test_a_folder_that_cannot_be_written_is_refused_before_the_training(

@@ -1,98 +1,92 @@
-"""What the commands share: options, messages, and reading with notes."""
+"""Command-line arguments that several commands share, and their conversion to typed options."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taxoexpan.cli.messages import FEW_QUERIES, MOST_NOTES, note, trust_lines
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.presets import PRESETS, setting_names
 
 if TYPE_CHECKING:
+    from taxoexpan.formats.taxonomy_file import TaxonomyFile
     from taxoexpan.formats.text_file import ReadOptions
     from taxoexpan.model import TaxoExpan
-    from taxoexpan.placement.calibrators import Calibrators
-    from taxoexpan.taxonomy import Concept, Taxonomy
-    from taxoexpan.taxonomy.known_names import FilteredConcepts
+    from taxoexpan.placement.acceptance import Acceptance
+    from taxoexpan.taxonomy import Taxonomy
 
 
 class Version(argparse.Action):
-    """Looks the version up only when it is asked for."""
+    """Prints the version, which is looked up only when requested."""
 
     def __init__(self, option_strings: list[str], dest: str) -> None:
-        super().__init__(option_strings, dest, nargs=0, help="show the version and stop")
+        super().__init__(option_strings, dest, nargs=0, help="show the version and exit")
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Print it and stop."""
+        """Print the version and exit."""
         from importlib.metadata import version
 
         print(f"taxoexpan {version('taxoexpan')}")
         parser.exit()
 
 
-def add_taxonomy(parser: argparse.ArgumentParser, help: str = "a file with a taxonomy") -> None:
-    """The taxonomy's file, and its format where sniffing would be wrong."""
+def add_taxonomy(parser: argparse.ArgumentParser, help: str = "a taxonomy file") -> None:
+    """Add the taxonomy file and the options for reading it."""
     parser.add_argument("taxonomy", type=Path, metavar="TAXONOMY", help=help)
-    add_reading(parser)
+    add_read_options(parser)
 
 
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """How a taxonomy's file is to be read."""
+def add_read_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options for reading a taxonomy file."""
     parser.add_argument(
         "--format",
         metavar="NAME",
-        help="skos, obo, json, wordnet, terms, paths, edges or rows; sniffed unless given",
+        help="format of the taxonomy: skos, obo, json, wordnet, terms, paths, edges or rows "
+        "(default: detected)",
     )
     parser.add_argument(
         "--language",
         metavar="TAG",
-        help="the language of the labels, such as en, where a file has several (default: the "
-        "one of most labels)",
+        help="language of the labels, such as en, if a file has several (default: the most "
+        "frequent one)",
     )
     parser.add_argument(
-        "--instances",
-        action="store_true",
-        help="take WordNet's instance hypernyms as relations too",
+        "--instances", action="store_true", help="read WordNet's instance hypernyms as relations"
     )
-
-
-def reading_of(options: argparse.Namespace) -> ReadOptions:
-    """What the user says of the file."""
-    from taxoexpan.formats.text_file import ReadOptions
-
-    return ReadOptions(options.language, options.instances)
 
 
 def add_new_concepts(parser: argparse.ArgumentParser) -> None:
-    """The list of new concepts."""
+    """Add the list of new concepts."""
     parser.add_argument(
         "new",
         type=Path,
         metavar="NEW",
-        help="new concepts: a name a line, or a table label,id,definition,synonyms",
+        help="new concepts: one label per line, or a table with the columns label, id, "
+        "definition, synonyms",
     )
 
 
 def add_training(parser: argparse.ArgumentParser) -> None:
-    """Everything about training that a user may want to set."""
-    parser.add_argument("--preset", default="best", help=f"{', '.join(PRESETS)} (default best)")
+    """Add the options for training."""
+    parser.add_argument(
+        "--preset", default="best", help=f"settings: {', '.join(PRESETS)} (default: best)"
+    )
     add_features(parser)
-    parser.add_argument("--seed", type=seed, default=0, help="the same seed, the same model")
-    parser.add_argument("--epochs", type=positive, help="the most passes over the taxonomy")
+    parser.add_argument("--seed", type=seed, default=0, help="random seed (default: 0)")
+    parser.add_argument("--epochs", type=positive, help="maximum number of epochs")
     add_device(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def add_features(parser: argparse.ArgumentParser) -> None:
-    """What makes the vectors, and single settings."""
+    """Add the options for the encoder and for single settings."""
     parser.add_argument(
         "--features",
-        metavar="SPEC",
-        help="what makes vectors of names: static (default), vectors:FILE, "
-        "transformer:NAME_OR_PATH, skipgram:CORPUS, or several as a+b",
+        metavar="ENCODER",
+        help="encoder for names and definitions: static (default), vectors:FILE, "
+        "transformer:NAME_OR_PATH, skipgram:CORPUS, or several joined with +",
     )
     parser.add_argument(
         "--set",
@@ -103,101 +97,86 @@ def add_features(parser: argparse.ArgumentParser) -> None:
         help="change one setting of the preset, such as hidden_dim=64; can be repeated",
     )
     parser.epilog = (
-        f"Settings for --set: {', '.join(setting_names())}. "
-        "The documentation describes them, and their values in the presets, under Settings."
+        f"Settings for --set: {', '.join(setting_names())}. Their descriptions and their values in "
+        "the presets are in the documentation (reference/settings)."
     )
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
-    """Where to compute."""
+    """Add the device option."""
     parser.add_argument(
         "--device",
         default="auto",
         metavar="{auto,cpu,cuda,mps}",
-        help="where to compute; auto (default) takes cuda, then mps, then cpu; cuda:1 is a second "
-        "GPU",
+        help="where to compute; auto (default) uses cuda, then mps, then cpu; cuda:1 is the "
+        "second GPU",
     )
 
 
 def add_output(parser: argparse.ArgumentParser, help: str, required: bool = False) -> None:
-    """Where a result goes, and whether it may replace what is there."""
+    """Add the output path and --force."""
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", required=required, help=help)
-    parser.add_argument("--force", action="store_true", help="replace what is there")
+    parser.add_argument("--force", action="store_true", help="overwrite existing outputs")
 
 
-def add_choice(parser: argparse.ArgumentParser) -> None:
-    """Which suggestions are applied."""
+def add_report(parser: argparse.ArgumentParser, help: str) -> None:
+    """Add the path of an HTML report."""
+    parser.add_argument("--report", type=Path, metavar="HTML", help=help)
+
+
+def add_acceptance(parser: argparse.ArgumentParser) -> None:
+    """Add the options that decide which suggestions are applied."""
     parser.add_argument(
-        "--top-k", type=positive, default=1, help="parents for each new concept (default 1)"
+        "--top-k", type=positive, default=1, help="parents per new concept (default: 1)"
     )
     parser.add_argument(
-        "--min-score", type=share, default=0.0, help="leave out parents below this score (0 to 1)"
+        "--min-score", type=fraction, default=0.0, help="ignore parents below this score (0 to 1)"
     )
     parser.add_argument(
         "--min-confidence",
-        type=share,
+        type=fraction,
         default=0.0,
-        help="leave out parents that are right with less than this probability (0 to 1)",
+        help="ignore parents below this confidence (0 to 1)",
     )
-
-
-def add_changes(parser: argparse.ArgumentParser) -> None:
-    """Whether what is there may change too."""
     parser.add_argument(
         "--allow-moves",
         action="store_true",
-        help="let children of a parent that are named after a new concept move below it, however "
-        "unsure that is, unless --min-confidence says how sure it must be",
+        help="move existing children below a new concept if their label ends in its label; "
+        "--min-confidence applies to moves too",
     )
     parser.add_argument(
         "--allow-merges",
         action="store_true",
-        help="write what is likely another name of a known concept as a synonym of it",
+        help="write a new concept that is probably a synonym of an existing one as its synonym",
     )
 
 
-def allowed_changes(options: argparse.Namespace) -> dict[str, str]:
-    """What may change of what is there, each with the option that allows it."""
-    allowed = {"moves": options.allow_moves, "synonyms": options.allow_merges}
-    names = {"moves": "--allow-moves", "synonyms": "--allow-merges"}
-    return {what: names[what] for what, given in allowed.items() if given}
-
-
-def refuse_unchangeable_file(options: argparse.Namespace) -> None:
-    """Say before any work that the taxonomy's file has no place for what is allowed."""
-    from taxoexpan.formats.taxonomy_file import refuse_unchangeable
-
-    wanted = allowed_changes(options)
-    if wanted:
-        refuse_unchangeable(options.taxonomy, wanted, options.format, reading_of(options))
-
-
 def add_together(parser: argparse.ArgumentParser) -> None:
-    """Whether new concepts may be parents of new concepts."""
+    """Add the option for joint placement."""
     parser.add_argument(
         "--together",
         action="store_true",
-        help="place all at once, so that new concepts may be parents of new concepts; for lists "
-        "that hang together, each concept under one parent and without a confidence",
+        help="place all new concepts jointly, so that new concepts can be parents of new concepts; "
+        "for lists that belong together. Gives one parent per concept and no confidence",
     )
 
 
 def positive(text: str) -> int:
-    """A whole number above zero."""
+    """Parse a whole number above zero."""
     if not (text.isascii() and text.isdigit()) or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
     return int(text)
 
 
 def seed(text: str) -> int:
-    """A whole number that can seed a generator."""
+    """Parse a random seed."""
     if not (text.isascii() and text.isdigit()) or int(text) >= 2**63:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^63 - 1")
     return int(text)
 
 
-def share(text: str) -> float:
-    """A number from 0 to 1."""
+def fraction(text: str) -> float:
+    """Parse a number from 0 to 1."""
     try:
         number = float(text)
     except ValueError:
@@ -207,128 +186,78 @@ def share(text: str) -> float:
     return number
 
 
+def read_options(options: argparse.Namespace) -> ReadOptions:
+    """Return how the taxonomy file is to be read."""
+    from taxoexpan.formats.text_file import ReadOptions
+
+    return ReadOptions(options.language, options.instances)
+
+
+def open_taxonomy(path: Path, options: argparse.Namespace) -> TaxonomyFile:
+    """Open a taxonomy file and print the notes of its reader."""
+    from taxoexpan.cli.messages import print_file_notes
+    from taxoexpan.formats.taxonomy_file import TaxonomyFile
+
+    file = TaxonomyFile.open(path, options.format, read_options(options))
+    print_file_notes(file)
+    return file
+
+
 def read_taxonomy(path: Path, options: argparse.Namespace) -> Taxonomy:
-    """Read a taxonomy as the options say, and pass on what was noticed about its file."""
-    from taxoexpan.formats.taxonomy_file import read
-
-    document = read(path, options.format, reading_of(options))
-    for found in document.notes[:MOST_NOTES]:
-        note(f"note: {path}, {found.place}: {found.message}")
-    if len(document.notes) > MOST_NOTES:
-        note(f"note: … and {len(document.notes) - MOST_NOTES} more; see taxoexpan check {path}")
-    return document.taxonomy
+    """Read a taxonomy and print the notes of its reader."""
+    return open_taxonomy(path, options).taxonomy
 
 
-def settings_of(options: argparse.Namespace) -> dict[str, Any]:
-    """What the options change in the preset; wrong ones are refused here, before any work."""
-    from taxoexpan.config import load_preset, parse_setting
+def acceptance(options: argparse.Namespace) -> Acceptance:
+    """Return which suggestions are to be applied."""
+    from taxoexpan.placement.acceptance import Acceptance
 
-    given = {"epochs": options.epochs, "features": options.features}
+    return Acceptance(
+        top_k=options.top_k,
+        min_score=options.min_score,
+        min_confidence=options.min_confidence,
+        allow_moves=options.allow_moves,
+        allow_merges=options.allow_merges,
+    )
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How to train: the preset with its changed settings, the seed, the device, and progress."""
+
+    preset: str
+    seed: int
+    device: str
+    settings: dict[str, Any]
+    quiet: bool
+
+    def new_model(self) -> TaxoExpan:
+        """Return an untrained model."""
+        from taxoexpan.model import TaxoExpan
+
+        return TaxoExpan(self.preset, self.seed, self.device, **self.settings)
+
+
+def training_options(options: argparse.Namespace) -> TrainingOptions:
+    """Return how to train; wrong settings are refused here, before any work."""
+    from taxoexpan.config import load_preset
+
+    settings = changed_settings(options.changes, options.features, options.epochs)
+    load_preset(options.preset, **settings)
+    return TrainingOptions(options.preset, options.seed, options.device, settings, options.quiet)
+
+
+def changed_settings(
+    changes: list[str], features: str | None, epochs: int | None = None
+) -> dict[str, Any]:
+    """Return the settings that differ from the preset."""
+    from taxoexpan.config import parse_setting
+
+    given = {"epochs": epochs, "features": features}
     settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    for text in options.changes:
+    for text in changes:
         name, value = parse_setting(text)
         if name in settings:
-            raise ConfigurationError(f"{name} is set twice; give it once")
+            raise ConfigurationError(f"{name} is set twice; set it once")
         settings[name] = value
-    load_preset(options.preset, **settings)
     return settings
-
-
-def make_model(options: argparse.Namespace) -> TaxoExpan:
-    """A model to train, as the options say."""
-    from taxoexpan.model import TaxoExpan
-
-    return TaxoExpan(options.preset, options.seed, options.device, **settings_of(options))
-
-
-def fit_model(
-    model: TaxoExpan,
-    options: argparse.Namespace,
-    taxonomy: Taxonomy,
-    log: Path | None = None,
-    checkpoint: Path | None = None,
-    tensorboard: Path | None = None,
-    expected: Sequence[Concept] = (),
-) -> None:
-    """Train as the options say, and report."""
-    model.encoder.prepare(["ready"])  # first, since its libraries may lose a Ctrl-C as they load
-    if not options.quiet:
-        note(f"training on {len(taxonomy):,} concepts, {taxonomy.relation_count:,} relations")
-    model.fit(
-        taxonomy,
-        progress=not options.quiet,
-        log=log,
-        checkpoint=checkpoint,
-        tensorboard=tensorboard,
-        expected=expected,
-    )
-    for line in trust_lines(model.calibrators):
-        if not options.quiet:
-            note(line)
-    figures = model.training["validation"]
-    if figures is None or figures["queries"] < FEW_QUERIES:
-        count = 0 if figures is None else figures["queries"]
-        note(f"note: {count} leaves to validate on are few; expect little of so small a taxonomy")
-    history = model.history
-    if history is not None and history.interrupted:
-        note(f"stopped by Ctrl-C; the best weights so far are kept (epoch {history.best})")
-
-
-def refuse_without_confidence(model: TaxoExpan, taxonomy: Taxonomy) -> None:
-    """Say before a training that it will teach no confidence."""
-    from taxoexpan.placement.confidence import FEWEST
-
-    taxonomy, c = taxonomy.active, model.config
-    leaves = (taxonomy.children_of.degrees == 0) & (taxonomy.parents_of.degrees > 0)
-    if min(int(leaves.sum() * c.validation_fraction), c.max_validation_leaves) < FEWEST:
-        raise _too_few_leaves()
-
-
-def _too_few_leaves() -> ConfigurationError:
-    message = "the taxonomy has too few leaves to learn from how sure to be"
-    return ConfigurationError(f"{message}; choose by --min-score")
-
-
-def least_confidence(options: argparse.Namespace, calibrators: Calibrators) -> float:
-    """The confidence from which on suggestions are accepted, as the options say it."""
-    precision: float | None = options.accept_at_precision
-    if precision is None:
-        return float(options.min_confidence)
-    if calibrators.calibration is None:
-        raise _too_few_leaves()
-    threshold = calibrators.calibration.reliability.threshold(precision)
-    if threshold is None:
-        message = f"no confidence is known from which on {precision:.0%} are right"
-        mend = "ask for less, or choose by --min-confidence"
-        if options.suggestions:
-            mend += f"; taxoexpan apply with {options.suggestions} does that without a training"
-        raise ConfigurationError(f"{message}: the held-out leaves do not show it; {mend}")
-    note(f"accepting from a confidence of {threshold:.3f} on, where {precision:.0%} are right")
-    return threshold
-
-
-def screen_concepts(taxonomy: Taxonomy, concepts: list[Concept]) -> FilteredConcepts:
-    """Sort out what is known already, and say so."""
-    from taxoexpan.taxonomy.known_names import filter_known_names
-
-    screening = filter_known_names(taxonomy, concepts)
-    for concept, known in screening.present:
-        retired = ", deprecated" if known.deprecated else ""
-        message = f"{concept.label!r} is {known.label!r} ({known.id}{retired}); not placed"
-        note(f"already present: {message}")
-    for concept in screening.repeated:
-        note(f"repeated: {concept.label!r} is in the list more than once; placed once")
-    _note_plurals(taxonomy, screening.new)
-    return screening
-
-
-def _note_plurals(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> None:
-    """Say which new names differ from known ones in singular and plural alone; all are placed."""
-    from taxoexpan.taxonomy.names import name_key
-
-    known = {name_key(name): name for c in taxonomy.concepts for name in (c.label, *c.synonyms)}
-    alike = [(c.label, known[key]) for c in concepts if (key := name_key(c.label)) in known]
-    for label, other in alike[:MOST_NOTES]:
-        note(f"note: {label!r} and {other!r} differ only in singular and plural; are they one?")
-    if len(alike) > MOST_NOTES:
-        note(f"note: … and {len(alike) - MOST_NOTES:,} more differ only so")

@@ -1,4 +1,4 @@
-"""Look for cycles, loose concepts, repeated and similar labels, needless relations and more."""
+"""Find cycles, isolated concepts, repeated and similar labels, redundant relations and more."""
 
 from __future__ import annotations
 
@@ -8,32 +8,38 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
 
-from taxoexpan.cli.arguments import add_taxonomy, reading_of
+from taxoexpan.cli.arguments import add_taxonomy, read_options
 from taxoexpan.cli.messages import print_json
 from taxoexpan.curation.checks import CODES, SEVERITIES, Finding
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.phrasing import pluralize
 
-MOST_SHOWN = 50
-"""How many findings of one code a person is shown who has not asked for that code."""
+MAX_SHOWN = 50
+"""Findings per code that are printed unless --select is given."""
 
-UNCHECKED = frozenset({"unreadable", "cycle"})
-"""What is told to those who select other codes or ignore these: nothing could be checked."""
+ALWAYS_SHOWN = frozenset({"unreadable", "cycle"})
+"""Codes that --select and --ignore do not hide, because nothing else could be checked."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
     add_taxonomy(parser)
     parser.add_argument(
-        "--select", type=_codes, metavar="CODE[,CODE…]", help="only these, and all of them"
+        "--select",
+        type=_codes,
+        metavar="CODE[,CODE…]",
+        help="print only findings with these codes, and all of them",
     )
-    parser.add_argument("--ignore", type=_codes, metavar="CODE[,CODE…]", help="all but these")
+    parser.add_argument(
+        "--ignore", type=_codes, metavar="CODE[,CODE…]", help="hide findings with these codes"
+    )
     parser.add_argument(
         "--fail-on",
         choices=(*SEVERITIES, "never"),
         default="warning",
-        help="from which severity on the exit status is 1 (default warning)",
+        help="exit with status 1 if a finding has this severity or a worse one (default warning)",
     )
-    parser.add_argument("--json", action="store_true", help="findings for a program to read")
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     width = max(map(len, CODES)) + 2
     table = (f"  {name:<{width}}{code.severity:<9}{code.meaning}" for name, code in CODES.items())
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -41,20 +47,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the findings, the gravest first; 1 when there is one that counts as failure."""
-    from taxoexpan.curation.checks import lint_file
+    """Print the findings, worst first; return 1 if one of them is a failure."""
+    from taxoexpan.curation.checks.all_checks import check_file
 
     _refuse_unknown([*(options.select or ()), *(options.ignore or ())])
     findings = [
         finding
-        for finding in lint_file(options.taxonomy, options.format, reading_of(options))
-        if _wanted(finding, options.select, options.ignore)
+        for finding in check_file(options.taxonomy, options.format, read_options(options))
+        if _is_wanted(finding, options.select, options.ignore)
     ]
     findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     if options.json:
         print_json([asdict(finding) for finding in findings])
     else:
-        for line in _lines(findings, most=None if options.select else MOST_SHOWN):
+        for line in _lines(findings, limit=None if options.select else MAX_SHOWN):
             print(line)
         print(_summary(findings))
     if options.fail_on == "never":
@@ -65,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _codes(text: str) -> list[str]:
     codes = [code.strip() for code in text.split(",") if code.strip()]
-    if not codes:  # an empty variable in a script must not switch every check off
+    if not codes:  # an empty variable in a script must not switch off every check
         raise argparse.ArgumentTypeError("no code is given")
     return codes
 
@@ -73,46 +79,42 @@ def _codes(text: str) -> list[str]:
 def _refuse_unknown(codes: Sequence[str]) -> None:
     for code in codes:
         if code not in CODES:
-            raise ConfigurationError(f"no code is called {code!r}; choose from {', '.join(CODES)}")
+            raise ConfigurationError(f"unknown code {code!r}; choose from {', '.join(CODES)}")
 
 
-def _wanted(finding: Finding, select: Sequence[str] | None, ignore: Sequence[str] | None) -> bool:
-    if finding.code in UNCHECKED:
+def _is_wanted(
+    finding: Finding, select: Sequence[str] | None, ignore: Sequence[str] | None
+) -> bool:
+    if finding.code in ALWAYS_SHOWN:
         return True
     selected = select is None or finding.code in select
     return selected and (ignore is None or finding.code not in ignore)
 
 
-def _lines(findings: Sequence[Finding], most: int | None) -> Iterator[str]:
-    """A line a finding, those of one severity and code together, and not too many of them."""
-    order = {code: place for place, code in enumerate(CODES)}
+def _lines(findings: Sequence[Finding], limit: int | None) -> Iterator[str]:
+    """One line per finding, grouped by severity and code, and at most `limit` per group."""
+    order = {code: number for number, code in enumerate(CODES)}
 
-    def kind(finding: Finding) -> tuple[int, int, str]:
-        place = order.get(finding.code, len(order))
-        return SEVERITIES.index(finding.severity), place, finding.code
+    def group_key(finding: Finding) -> tuple[int, int, str]:
+        number = order.get(finding.code, len(order))
+        return SEVERITIES.index(finding.severity), number, finding.code
 
-    for _, together in groupby(sorted(findings, key=kind), key=kind):
-        alike = list(together)
-        start = f"{alike[0].severity:<9}{alike[0].code:<20}"
-        for finding in alike[:most]:
+    for _, group in groupby(sorted(findings, key=group_key), key=group_key):
+        same = list(group)
+        start = f"{same[0].severity:<9}{same[0].code:<20}"
+        for finding in same[:limit]:
             yield start + " ".join(f"{finding.place}: {finding.message}".splitlines())
-        if most is not None and len(alike) > most:
-            hidden = f"… and {len(alike) - most:,} more"
-            yield f"{start}{hidden} (--select {alike[0].code} or --json shows all)"
+        if limit is not None and len(same) > limit:
+            hidden = f"… and {len(same) - limit:,} more"
+            yield f"{start}{hidden} (--select {same[0].code} or --json shows all)"
 
 
 def _summary(findings: Sequence[Finding]) -> str:
-    """How many findings there are of each severity."""
+    """The number of findings of each severity."""
     if not findings:
         return "0 findings"
     counts = Counter(finding.severity for finding in findings)
-    errors, warnings = counts["error"], counts["warning"]
     return (
-        f"{len(findings):,} {_plural('finding', len(findings))}: "
-        f"{errors:,} {_plural('error', errors)}, {warnings:,} {_plural('warning', warnings)}, "
-        f"{counts['info']:,} for information"
+        f"{pluralize(len(findings), 'finding')}: {pluralize(counts['error'], 'error')}, "
+        f"{pluralize(counts['warning'], 'warning')}, {counts['info']:,} for information"
     )
-
-
-def _plural(word: str, count: int) -> str:
-    return word if count == 1 else word + "s"

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import (
     add_output,
+    add_report,
     add_taxonomy,
     add_training,
     positive,
     read_taxonomy,
-    settings_of,
+    training_options,
 )
 from taxoexpan.cli.messages import as_json, note
-from taxoexpan.cli.report_output import add_report
 from taxoexpan.errors import FormatError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     _refuse_extension(options.output)
     outputs = list(filter(None, (options.output, options.report)))
     preflight(outputs, [options.taxonomy], options.force)
-    settings = settings_of(options)
+    training = training_options(options)
     taxonomy = read_taxonomy(options.taxonomy, options)
 
     from taxoexpan.curation.cleaning import ModelOptions, clean
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         relations = clean(
             taxonomy,
-            ModelOptions(options.preset, options.seed, options.device, settings),
+            ModelOptions(training.preset, training.seed, training.device, training.settings),
             options.folds,
             options.inner,
             options.jobs,
@@ -116,11 +116,11 @@ def _html_report(
     checked: int,
 ) -> str:
     """The relations as an HTML report; `checked` is the number of relations that were scored."""
-    from taxoexpan.report.doubts_page import doubts_page
-    from taxoexpan.report.html import html
+    from taxoexpan.report import suspicious_relations_page
+    from taxoexpan.report.html import render
 
     title = f"Suspicious relations of {options.taxonomy.name}"
-    return html(doubts_page(taxonomy, relations, checked, title, datetime.now(UTC)))
+    return render(suspicious_relations_page(taxonomy, relations, checked, title, datetime.now(UTC)))
 
 
 def _text(relations: Sequence[SuspiciousRelation], extension: str) -> str:

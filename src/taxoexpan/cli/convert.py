@@ -1,32 +1,29 @@
-"""Write a taxonomy in another format, and say what that one has no place for."""
+"""Write a taxonomy in another format, and list what that format cannot hold."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from taxoexpan.cli.arguments import add_taxonomy, reading_of
+from taxoexpan.cli.arguments import add_taxonomy, read_options
 from taxoexpan.cli.messages import note
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
+    """Declare the command's arguments."""
     add_taxonomy(parser)
-    parser.add_argument("output", type=Path, metavar="OUT", help="the file to make")
-    parser.add_argument(
-        "--to", metavar="NAME", help="the format of OUT, where its name does not say it"
-    )
+    parser.add_argument("output", type=Path, metavar="OUT", help="the file to write")
+    parser.add_argument("--to", metavar="NAME", help="format of OUT (default: by its name)")
     parser.add_argument(
         "--base",
         metavar="IRI",
-        help="in SKOS, what stands before ids that are no web addresses (default "
-        "http://example.org/)",
+        help="prefix for ids that are not IRIs, when writing SKOS (default: http://example.org/)",
     )
-    parser.add_argument("--force", action="store_true", help="replace what is there")
+    parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Convert, and list every loss."""
+    """Convert, and print every loss."""
     from taxoexpan.files import preflight
     from taxoexpan.formats.conversion import convert
     from taxoexpan.formats.output import BASE, Target
@@ -35,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     preflight([options.output], [options.taxonomy], options.force)
     target = Target(options.output, options.base or BASE, options.language or "")
     done = convert(
-        options.taxonomy, target, options.format, options.to, reading_of(options), options.force
+        options.taxonomy, target, options.format, options.to, read_options(options), options.force
     )
     for loss in done.losses:
         note(f"note: {loss}")

@@ -1,4 +1,4 @@
-"""Say what differs between two taxonomies: added, removed, relabelled, moved."""
+"""Compare two taxonomies: what was added, removed, relabeled or moved."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taxoexpan.cli.arguments import add_reading, read_taxonomy
+from taxoexpan.cli.arguments import add_read_options, read_taxonomy
 from taxoexpan.cli.messages import print_json
 
 if TYPE_CHECKING:
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
-    parser.add_argument("old", type=Path, metavar="OLD", help="a file with a taxonomy")
+    """Declare the command's arguments."""
+    parser.add_argument("old", type=Path, metavar="OLD", help="a taxonomy file")
     parser.add_argument("new", type=Path, metavar="NEW", help="a later version, in any format")
-    add_reading(parser)
-    parser.add_argument("--json", action="store_true", help="the differences for a program to read")
+    add_read_options(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print every difference; 1 when there is one, as `diff` does."""
+    """Print every difference; the exit status is 1 if there is one."""
     from taxoexpan.taxonomy.difference import Difference
 
     old, new = (read_taxonomy(path, options) for path in (options.old, options.new))
@@ -96,7 +96,7 @@ def _named(concept: Concept) -> str:
 
 
 def _place(taxonomy: Taxonomy, id: str) -> str:
-    """The paths of all parents."""
+    """Return the paths of all parents."""
     paths = (" > ".join(taxonomy.path(parent)) for parent in taxonomy.parents(id))
     return " and ".join(f"under {path}" for path in paths) or "at the top"
 

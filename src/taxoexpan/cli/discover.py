@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from taxoexpan.cli.arguments import add_output, add_reading, positive, read_taxonomy
+from taxoexpan.cli.arguments import add_output, add_read_options, positive, read_taxonomy
 from taxoexpan.cli.messages import as_json, note
 
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         help="the taxonomy that lacks the concepts",
     )
-    add_reading(parser)
+    add_read_options(parser)
     add_output(parser, "the CSV file to write (standard output unless given)")
     parser.add_argument(
         "--top", type=positive, default=500, help="the most concepts to list (default 500)"

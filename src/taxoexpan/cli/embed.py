@@ -1,4 +1,4 @@
-"""Write the vectors of concepts to a file, or show what is nearest to a term by them."""
+"""Write the vectors of concepts to a file, or show the concepts closest to a term."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from taxoexpan.cli.arguments import (
     add_features,
     add_output,
     add_taxonomy,
+    changed_settings,
     positive,
     read_taxonomy,
-    settings_of,
 )
 from taxoexpan.cli.messages import note, print_json
 from taxoexpan.errors import ConfigurationError
@@ -26,31 +26,30 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
-    add_taxonomy(parser, "a file with a taxonomy, or a model directory, which has its own vectors")
+    """Declare the command's arguments."""
+    add_taxonomy(parser, "a taxonomy file, or a model directory, which has its own vectors")
     parser.add_argument(
-        "new", type=Path, nargs="?", metavar="NEW", help="new concepts to embed beside the old"
+        "new", type=Path, nargs="?", metavar="NEW", help="new concepts to embed as well"
     )
-    add_output(parser, "the file to write: .npz, or .vec or .txt for word2vec's text")
+    add_output(parser, "the file to write: .npz, or .vec or .txt for word2vec text")
     parser.add_argument(
         "--nearest",
         action="append",
         default=[],
         metavar="TERM",
-        help="show the concepts nearest to this term; may be given again for another",
+        help="show the concepts closest to this term; can be repeated",
     )
     parser.add_argument(
-        "--top", type=positive, default=10, help="how many of them to show (default 10)"
+        "--top", type=positive, default=10, help="number of concepts to show per term (default: 10)"
     )
     add_features(parser)
     add_device(parser)
-    parser.set_defaults(preset="best", epochs=None)
-    parser.add_argument("--json", action="store_true", help="the nearest as JSON")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.add_argument("--json", action="store_true", help="print the closest concepts as JSON")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Embed, write and show."""
+    """Embed the concepts, write the vectors, and print the closest ones."""
     from taxoexpan.features.embedding import refuse_unknown, warn_of_unknown
     from taxoexpan.features.nearest import nearest_concepts, refuse_suffix, vectors_content
     from taxoexpan.files import preflight, write_whole
@@ -58,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.taxonomy import Concept
 
     if not options.output and not options.nearest:
-        raise ConfigurationError("nothing is asked for; give -o FILE, or --nearest TERM")
+        raise ConfigurationError("there is nothing to do; give -o FILE or --nearest TERM")
     if options.output:
         refuse_suffix(options.output)
         inputs = [path for path in (options.taxonomy, options.new) if path]
@@ -73,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output:
         content = vectors_content(options.output, concepts, both)
         write_whole({options.output: content}, options.force)
-        note(f"{both.shape[1]:,} vectors of {both.shape[2]} numbers in {options.output}")
+        note(f"{both.shape[1]:,} vectors with {both.shape[2]} dimensions in {options.output}")
     found = {
         term.label: nearest_concepts(concepts, both[0], query, options.top)
         for term, query in zip(terms, queries[0], strict=True)
@@ -88,19 +87,19 @@ def run(options: argparse.Namespace) -> int:
 def _opened(
     options: argparse.Namespace, others: list[Concept]
 ) -> tuple[Taxonomy, Callable[[list[Concept]], Vectors]]:
-    """The taxonomy, and what makes vectors of its concepts and of the others.
+    """Return the taxonomy, and a function that embeds concepts.
 
-    Terms that are only looked up are not learned: they are taken as `suggest` would take them.
+    Terms of --nearest are not added to the vocabulary: they are encoded as `suggest` encodes them.
     """
     from taxoexpan.archive import is_archive, load_archive
     from taxoexpan.config import load_preset
     from taxoexpan.features.embedding import embed_concepts, names_of
     from taxoexpan.features.encoder_registry import make_encoder
 
-    settings = settings_of(options)
+    settings = changed_settings(options.changes, options.features)
     if is_archive(options.taxonomy):
         if options.changes:
-            raise ConfigurationError("a model has its own settings; leave --set out")
+            raise ConfigurationError("a model has its own settings; omit --set")
         archive = load_archive(options.taxonomy, options.features, options.device)
         taxonomy, encoder, c = archive.taxonomy, archive.encoder, archive.config
         encoder.show_progress(not options.quiet)
@@ -118,7 +117,7 @@ def _opened(
 
 
 def _path(concept: Concept, taxonomy: Taxonomy) -> tuple[str, ...]:
-    """Where a concept is, if it is in the taxonomy."""
+    """Return the path of a concept, or its label if it is not in the taxonomy."""
     return taxonomy.path(concept.id) if concept.id in taxonomy else (concept.label,)
 
 

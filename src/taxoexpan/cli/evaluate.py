@@ -1,4 +1,4 @@
-"""Compare methods on a taxonomy's own growth: learn from OLD, place what NEW has added."""
+"""Compare methods on two releases of a taxonomy: learn from OLD, place what NEW adds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from taxoexpan.cli.arguments import (
     add_device,
     add_output,
-    add_reading,
+    add_read_options,
     positive,
     read_taxonomy,
     seed,
@@ -34,39 +34,47 @@ EXPERIMENTS = {
     "taxoexpan-paper": "main/taxoexpan",
     "taxoexpan": "main/taxoexpan-best",
 }
-"""The methods, and the experiments of the paper whose settings they have."""
+"""The methods, and the experiments with their settings."""
 
-FEW = 30
-"""With fewer queries a bootstrap over them says little."""
+MIN_QUERIES = 30
+"""With fewer queries, the bootstrap intervals are not reliable."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options."""
-    parser.add_argument("old", type=Path, metavar="OLD", help="a file with a taxonomy")
-    parser.add_argument("new", type=Path, metavar="NEW", help="a later version, in any format")
+    parser.add_argument("old", type=Path, metavar="OLD", help="the file of a taxonomy")
+    parser.add_argument(
+        "new", type=Path, metavar="NEW", help="the file of a later release, in any format"
+    )
     parser.add_argument(
         "--methods",
         metavar="NAMES",
-        help=f"some of {','.join(EXPERIMENTS)} (default: all that can run)",
+        help=f"a comma-separated list of {', '.join(EXPERIMENTS)} (default: all that can run)",
     )
-    parser.add_argument("--features", default="static", metavar="SPEC", help="see train")
-    parser.add_argument("--seed", type=seed, default=0, help="the same seed, the same figures")
-    parser.add_argument("--epochs", type=positive, help="the most passes of what has a network")
+    parser.add_argument(
+        "--features", default="static", metavar="SPEC", help="the encoder, as in train"
+    )
+    parser.add_argument(
+        "--seed", type=seed, default=0, help="the random seed; equal seeds give equal results"
+    )
+    parser.add_argument(
+        "--epochs", type=positive, help="the maximum number of epochs of the networks"
+    )
     parser.add_argument(
         "--averaging",
         choices=("fraction", "any", "pooled"),
         default="fraction",
-        help="of several true parents each counts in part (default), the best alone, or each whole",
+        help="several true parents: average over them (default), use the best, or count each fully",
     )
-    add_reading(parser)
+    add_read_options(parser)
     add_device(parser)
-    add_output(parser, "a CSV file for each method's rank of every true parent")
-    parser.add_argument("--json", action="store_true", help="the figures for a program to read")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+    add_output(parser, "a CSV file with each method's rank of every true parent")
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    parser.add_argument("--quiet", action="store_true", help="do not show progress")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Let each method learn from OLD and place what is new in NEW."""
+    """Train each method on OLD, and let it place the new concepts of NEW."""
     from taxoexpan.device import choose_device
     from taxoexpan.experiments.growth.evaluation import evaluate_growth, growth_between
     from taxoexpan.features.encoder_registry import make_encoder
@@ -82,25 +90,27 @@ def run(options: argparse.Namespace) -> int:
     encoder.show_progress(not options.quiet)
     old, new = (read_taxonomy(path, options) for path in (options.old, options.new))
     growth = growth_between(old, new)
-    if len(growth.queries.concepts) < FEW:
+    if len(growth.queries.concepts) < MIN_QUERIES:
         count = pluralize(len(growth.queries.concepts), "new concept")
-        note(f"note: {count} say little of a method; the intervals are too narrow for so few")
+        note(
+            f"note: only {count} to place; with fewer than {MIN_QUERIES}, intervals are too narrow"
+        )
 
     def begin(name: str) -> None:
         if not options.quiet:
-            note(f"{name}: learning from {len(growth.taxonomy):,} concepts")
+            note(f"{name}: training on {len(growth.taxonomy):,} concepts")
 
     report = TrainingLog(progress=not options.quiet)
     ranks = evaluate_growth(growth, methods, encoder, options.seed, device, report, begin)
     if options.output:
         write_whole({options.output: _ranks_csv(growth, ranks).encode()}, options.force)
-        note(f"all ranks in {options.output}")
+        note(f"{options.output} written: all ranks")
     _print(growth, ranks, options)
     return 0
 
 
 def _chosen(names: str | None) -> list[str]:
-    """The methods that are asked for, or all that can run here."""
+    """Return the names of the chosen methods, by default all that can run."""
     from taxoexpan.experiments.methods.dist_xgboost import refuse_without_xgboost
 
     chosen = list(
@@ -108,7 +118,7 @@ def _chosen(names: str | None) -> list[str]:
     )
     for name in chosen:
         if name not in EXPERIMENTS:
-            message = f"no method is called {name!r}"
+            message = f"unknown method {name!r}"
             raise ConfigurationError(f"{message}; choose from {', '.join(EXPERIMENTS)}")
     if "dist-xgboost" in chosen:
         try:
@@ -116,13 +126,13 @@ def _chosen(names: str | None) -> list[str]:
         except ConfigurationError as error:
             if names:
                 raise
-            note(f"note: dist-xgboost is left out: {error}")
+            note(f"note: skipping dist-xgboost: {error}")
             chosen.remove("dist-xgboost")
     return chosen
 
 
 def _methods(names: list[str], epochs: int | None) -> dict[str, Method]:
-    """The methods with the settings of their experiments."""
+    """Make the methods with the settings of their experiments."""
     from taxoexpan.experiments.methods.method_registry import make_method
     from taxoexpan.experiments.paper.experiment import find_experiments
 
@@ -138,7 +148,7 @@ def _methods(names: list[str], epochs: int | None) -> dict[str, Method]:
 
 
 def _print(growth: Growth, ranks: dict[str, Ranks], options: argparse.Namespace) -> None:
-    """The figures of all methods, and of how many queries they are."""
+    """Print the comparison of all methods, and the number of queries."""
     from taxoexpan.experiments.growth.comparison import compare, comparison_text
     from taxoexpan.phrasing import pluralize
 
@@ -154,21 +164,22 @@ def _print(growth: Growth, ranks: dict[str, Ranks], options: argparse.Namespace)
         print_json({**facts, **settings, "methods": [one.as_dict() for one in compared]})
         return
     print(
-        f"{pluralize(queries, 'new concept')} placed among {len(growth.taxonomy):,}; left out "
-        f"{growth.known:,} whose name OLD has, {growth.orphans:,} none of whose parents it has, "
-        f"{growth.deprecated:,} deprecated\n\n{comparison_text(compared)}",
+        f"{pluralize(queries, 'new concept')} placed among {len(growth.taxonomy):,} concepts; not "
+        f"placed: {growth.known:,} with a label that OLD already has, {growth.orphans:,} without a "
+        f"parent in OLD, {growth.deprecated:,} deprecated\n\n{comparison_text(compared)}",
         end="",
     )
 
 
 def _ranks_csv(growth: Growth, ranks: dict[str, Ranks]) -> str:
-    """A row for each true parent of each query, with each method's rank of it."""
+    """Return one row per true parent of each query, with the rank by each method."""
     text, queries, taxonomy = io.StringIO(), growth.queries, growth.taxonomy
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["query", "query_id", "parent_id", "parent_label", *ranks])
-    for place, (concept, parents) in enumerate(zip(queries.concepts, queries.parents, strict=True)):
+    pairs = zip(queries.concepts, queries.parents, strict=True)
+    for query, (concept, parents) in enumerate(pairs):
         for nth, parent in enumerate(parents.tolist()):
-            given = [f"{those[place][nth]:.15g}" for those in ranks.values()]
-            known = [taxonomy.ids[parent], taxonomy.labels[parent]]
-            writer.writerow([concept.label, concept.id, *known, *given])
+            columns = [f"{each[query][nth]:.15g}" for each in ranks.values()]
+            names = [taxonomy.ids[parent], taxonomy.labels[parent]]
+            writer.writerow([concept.label, concept.id, *names, *columns])
     return text.getvalue()

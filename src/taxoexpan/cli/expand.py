@@ -1,171 +1,136 @@
-"""Train, suggest and apply in one go: from a taxonomy and new concepts to a larger taxonomy."""
+"""Train, suggest and apply in one step: from a taxonomy and new concepts to a larger taxonomy."""
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.apply import write_choice
 from taxoexpan.cli.arguments import (
-    add_changes,
-    add_choice,
+    TrainingOptions,
+    acceptance,
+    add_acceptance,
     add_new_concepts,
     add_output,
+    add_report,
     add_taxonomy,
     add_together,
     add_training,
-    allowed_changes,
-    fit_model,
-    least_confidence,
-    make_model,
-    read_taxonomy,
-    reading_of,
-    refuse_unchangeable_file,
-    refuse_without_confidence,
-    screen_concepts,
-    settings_of,
-    share,
+    fraction,
+    read_options,
+    training_options,
 )
-from taxoexpan.cli.messages import note
-from taxoexpan.cli.report_output import add_report, note_homeless, refuse_inside, write_report
-from taxoexpan.errors import ConfigurationError
+from taxoexpan.cli.fitting import fit_model
+from taxoexpan.cli.messages import (
+    note,
+    print_applied,
+    print_file_notes,
+    print_filtered,
+    print_no_parent,
+    write_report,
+)
 
 if TYPE_CHECKING:
-    from taxoexpan.explain import Evidence
-    from taxoexpan.placement.calibrators import Calibrators
-    from taxoexpan.placement.suggestions import Suggestion
-    from taxoexpan.taxonomy import Additions, Taxonomy
-    from taxoexpan.taxonomy.known_names import FilteredConcepts
-
-
-RANKED = 5
+    from taxoexpan.expansion import AppliedSuggestions, Expansion, ExpansionRequest, PlacedConcepts
+    from taxoexpan.model import TaxoExpan
+    from taxoexpan.report.html import Page
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
+    """Declare the command's arguments."""
     add_taxonomy(parser)
     add_new_concepts(parser)
-    add_output(parser, "the file to write", required=True)
-    add_choice(parser)
-    add_changes(parser)
+    add_output(parser, "the taxonomy file to write", required=True)
+    add_acceptance(parser)
     parser.add_argument(
         "--accept-at-precision",
-        type=share,
-        metavar="SHARE",
-        help="accept parents from the confidence on at which this share of them is right",
+        type=fraction,
+        metavar="FRACTION",
+        help="accept parents at or above the confidence at which this fraction of the held-out "
+        "concepts was right",
     )
     add_training(parser)
-    parser.add_argument("--suggestions", type=Path, metavar="CSV", help="keep the ranked parents")
-    parser.add_argument("--model", type=Path, metavar="DIR", help="keep the model")
+    parser.add_argument(
+        "--suggestions", type=Path, metavar="CSV", help="also write the ranked parents"
+    )
+    parser.add_argument("--model", type=Path, metavar="DIR", help="also save the model")
     add_together(parser)
-    add_report(parser, "a report to read in a browser: each new concept, where it went and why")
+    add_report(parser, "also write a report to read in a browser")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do all three steps."""
-    from taxoexpan.files import write_whole
-    from taxoexpan.formats.concept_list import read_concepts
-    from taxoexpan.formats.taxonomy_file import rehearse
-    from taxoexpan.placement.calibrators import Calibrators
-    from taxoexpan.placement.suggestions import suggestions_csv
+    """Train, suggest and apply."""
+    from taxoexpan.expansion import ExpansionRequest
 
-    _refuse_contradictions(options)
-    _refuse_outputs(options)
-    settings_of(options)
-    taxonomy = read_taxonomy(options.taxonomy, options)
-    refuse_unchangeable_file(options)
-    screening = screen_concepts(taxonomy, read_concepts(options.new))
-    rehearse(
-        options.taxonomy,
-        screening.new,
-        options.top_k,
-        options.output,
-        options.format,
-        options.force,
-        reading_of(options),
-        allowed_changes(options),
+    request = ExpansionRequest(
+        taxonomy=options.taxonomy,
+        new=options.new,
+        output=options.output,
+        suggestions=options.suggestions,
+        model=options.model,
+        report=options.report,
+        force=options.force,
+        acceptance=acceptance(options),
+        accept_at_precision=options.accept_at_precision,
+        together=options.together,
+        format=options.format,
+        read_options=read_options(options),
     )
-    suggestions: list[Suggestion] = []
-    evidence: list[Evidence] = []
-    calibrators = Calibrators()
-    if screening.new or options.model:
-        model = make_model(options)
-        if options.accept_at_precision is not None:
-            refuse_without_confidence(model, taxonomy)
-        fit_model(model, options, taxonomy, expected=screening.new)
-        most = max(RANKED, options.top_k)
-        if options.together:
-            suggestions = model.rank_together(screening.new)
-        elif options.report:
-            suggestions, evidence = model.explain(screening.new, most)
-        else:
-            suggestions = model.rank(screening.new, most)
-        calibrators = model.calibrators
-    if options.model:
-        model.save(options.model, options.force)
-        note(f"model written to {options.model}")
-    if options.suggestions:
-        write_whole({options.suggestions: suggestions_csv(suggestions).encode()}, options.force)
-        note(f"suggestions in {options.suggestions}")
-    note_homeless(suggestions)
-    # After the model is safe: there may be no such confidence, and another can be asked for then.
-    options.min_confidence = least_confidence(options, calibrators) if suggestions else 0.0
-    added = write_choice(options, taxonomy, suggestions)
-    if options.report:
-        # Last, since it tells what was added.
-        _write_report(options, taxonomy, screening, suggestions, evidence, calibrators, added)
+    expand(request, training_options(options))
     return 0
 
 
-def _refuse_contradictions(options: argparse.Namespace) -> None:
-    """Say before any work which options do not go together."""
-    if options.accept_at_precision is not None and options.min_confidence:
-        message = "--min-confidence and --accept-at-precision both say from where on to accept"
-        raise ConfigurationError(f"{message}; give one of them")
-    if options.together and (options.allow_moves or options.allow_merges):
-        message = "--together finds new concepts a place among each other, and proposes no moves"
-        mend = "leave it out, or --allow-moves and --allow-merges"
-        raise ConfigurationError(f"{message} and no merges; {mend}")
-    thresholds = options.accept_at_precision is not None or options.min_confidence
-    if options.together and thresholds:
-        message = "--together places all at once, and has no confidence for each"
-        raise ConfigurationError(f"{message}; leave out one of the two")
+def expand(request: ExpansionRequest, training: TrainingOptions) -> PlacedConcepts:
+    """Expand a taxonomy file, and print every step."""
+    from taxoexpan.expansion import prepare_expansion
+
+    expansion = prepare_expansion(request)
+    print_file_notes(expansion.file)
+    print_filtered(expansion.taxonomy, expansion.concepts)
+    placed = expansion.place(_trained_model(expansion, training))
+    if request.model:
+        note(f"model written to {request.model}")
+    if request.suggestions:
+        note(f"suggestions written to {request.suggestions}")
+    print_no_parent(placed.suggestions)
+    # The model and the suggestions are saved by now: the requested threshold may not exist.
+    accept = replace(request.acceptance, min_confidence=expansion.min_confidence(placed))
+    if request.accept_at_precision is not None and placed.suggestions:
+        note(
+            f"accepting suggestions with a confidence of {accept.min_confidence:.3f} or more "
+            f"({request.accept_at_precision:.0%} precision on held-out concepts)"
+        )
+    applied = expansion.write(placed)
+    print_applied(expansion.taxonomy, applied, accept)
+    if request.report:
+        write_report(request.report, _page(expansion, placed, applied), request.force)
+    return placed
 
 
-def _refuse_outputs(options: argparse.Namespace) -> None:
-    """Say before any work that something would be lost."""
-    from taxoexpan.archive import OWN as MODEL_PARTS
-    from taxoexpan.files import preflight, refuse_replacing
+def _trained_model(expansion: Expansion, training: TrainingOptions) -> TaxoExpan | None:
+    """Return a trained model, if the expansion needs one."""
+    from taxoexpan.expansion import refuse_without_confidence
 
-    if options.report and options.model:
-        refuse_inside(options.report, options.model)
-    beside = list(filter(None, (options.suggestions, options.report, options.model)))
-    preflight([options.output, *beside], [options.new], options.force)
-    preflight(beside, [options.taxonomy], options.force)
-    if options.model:
-        refuse_replacing(options.model, MODEL_PARTS, options.force)
-    if options.report:
-        refuse_inside(options.report, options.taxonomy, "is an input")
+    if not expansion.needs_model:
+        return None
+    model = training.new_model()
+    if expansion.request.accept_at_precision is not None:
+        refuse_without_confidence(model, expansion.taxonomy)
+    fit_model(model, expansion.taxonomy, training.quiet, expected=expansion.concepts.new)
+    return model
 
 
-def _write_report(
-    options: argparse.Namespace,
-    taxonomy: Taxonomy,
-    screening: FilteredConcepts,
-    suggestions: list[Suggestion],
-    evidence: list[Evidence],
-    calibrators: Calibrators,
-    added: Additions,
-) -> None:
-    """The report on what was added, and on what was not."""
-    from taxoexpan.report import suggestions_page, together_page
+def _page(expansion: Expansion, placed: PlacedConcepts, applied: AppliedSuggestions) -> Page:
+    """Return the report: what was added, and what was not."""
+    from taxoexpan.report import joint_page, suggestions_page
 
-    title = f"{options.new.name} in {options.taxonomy.name}"
-    told = (title, datetime.now(UTC), screening.present, added)
-    if options.together:
-        page = together_page(taxonomy, suggestions, *told)
-    else:
-        page = suggestions_page(taxonomy, suggestions, evidence, calibrators, *told)
-    write_report(options, page)
+    request, taxonomy = expansion.request, expansion.taxonomy
+    title = f"{request.new.name} in {request.taxonomy.name}"
+    about = (title, datetime.now(UTC), expansion.concepts.present, applied.additions)
+    if request.together:
+        return joint_page(taxonomy, placed.suggestions, *about)
+    return suggestions_page(
+        taxonomy, placed.suggestions, placed.evidence, placed.calibrators, *about
+    )

@@ -1,4 +1,4 @@
-"""Say what a taxonomy, or a model directory, holds."""
+"""Print counts of a taxonomy or a model: concepts, relations, roots, leaves, depth."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from taxoexpan.cli.messages import print_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
+    """Declare the command's arguments."""
     add_taxonomy(parser)
-    parser.add_argument("--json", action="store_true", help="figures for a program to read")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the figures."""
+    """Print the counts."""
     model: dict[str, object] = {}
     if options.taxonomy.is_dir() and not _is_wordnet(options.taxonomy):
         from taxoexpan.archive import load_summary
@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _is_wordnet(directory: Path) -> bool:
-    """A model is a directory too."""
+    """Return whether a directory holds WordNet files, and not a model."""
     from taxoexpan.formats.taxonomy_file import open_source
     from taxoexpan.formats.wordnet import wordnet_format
 
@@ -63,5 +63,5 @@ def _print_model(model: dict[str, object]) -> None:
     if isinstance(validation, dict):
         print(
             f"validation            MR {validation['mr']:.1f}, Hit@1 {validation['hit_at_1']:.3f}, "
-            f"MRR {validation['mrr']:.3f} on {validation['queries']} masked leaves"
+            f"MRR {validation['mrr']:.3f} on {validation['queries']} held-out leaves"
         )

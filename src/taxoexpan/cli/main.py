@@ -1,4 +1,4 @@
-"""The entry point: finds the command, runs it, and turns errors into messages."""
+"""The entry point: parses the command line, runs the command, and prints errors as messages."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ COMMANDS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; 0 when it did what it should, 1 for findings, 2 for an error."""
+    """Run one command and return its exit status: 0 for success, 1 for findings, 2 for an error."""
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")  # data is UTF-8, whatever the terminal thinks
+        sys.stdout.reconfigure(encoding="utf-8")  # data is UTF-8, whatever the terminal uses
     options = build_parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _stop)
     try:
@@ -70,10 +70,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
-        note("taxoexpan: out of memory; --set a smaller network, or give less at a time")
+        note("taxoexpan: out of memory; use --set hidden_dim=16, or fewer concepts at a time")
         return 2
     except BrokenPipeError:
-        _discard_output()  # whoever read it has seen enough
+        _discard_output()  # the reader closed the pipe
         return 0
     except OSError as error:
         _discard_output()
@@ -82,26 +82,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Say a warning as any other message, without the place in the code."""
+    """Print a warning as a message, without its place in the code."""
     note(f"note: {message}")
 
 
 def _stop(number: int, _: object) -> None:
-    """End on SIGTERM as on an error, so that nothing half made is left behind."""
+    """Exit on SIGTERM like on an error, so that no partial output is left."""
     raise SystemExit(128 + number)
 
 
 def _discard_output() -> None:
-    """Send what is left to nowhere, so that Python does not complain at its end."""
+    """Discard the remaining output, so that Python does not report an error at exit."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """All commands and their options."""
+    """Return the parser with all commands and their options."""
     parser = argparse.ArgumentParser(
         prog="taxoexpan",
-        description="Grow a taxonomy: place new concepts in the taxonomy that you have.",
+        description="Place new concepts in an existing taxonomy.",
         epilog="Data goes to standard output or -o, messages to standard error.",
     )
     parser.add_argument("--version", action=Version)

@@ -1,53 +1,195 @@
-"""Messages to the user and JSON output."""
+"""Messages on standard error, and JSON on standard output."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from taxoexpan.phrasing import pluralize
+
 if TYPE_CHECKING:
+    from taxoexpan.expansion import AppliedSuggestions
+    from taxoexpan.formats.taxonomy_file import TaxonomyFile
+    from taxoexpan.placement.acceptance import Acceptance
     from taxoexpan.placement.calibrators import Calibrators
+    from taxoexpan.placement.suggestions import Suggestion
+    from taxoexpan.report.html import Page
+    from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+    from taxoexpan.taxonomy.known_names import FilteredConcepts
 
-
-MOST_NOTES = 10
-FEW_QUERIES = 20
+MAX_NOTES = 10
+MAX_NAMED = 5
 PRECISIONS = (0.95, 0.9, 0.8)
-"""How many of the accepted parents are to be right, for which a user is told what that covers."""
+"""Precisions for which `train` prints the confidence threshold and the coverage."""
 
 
 def note(message: str) -> None:
-    """Tell the user something, on standard error."""
+    """Print a message on standard error."""
     print(message, file=sys.stderr)
 
 
+def note_some(messages: Sequence[str], rest: str) -> None:
+    """Print the first messages, and how many more there are."""
+    for message in messages[:MAX_NOTES]:
+        note(message)
+    if len(messages) > MAX_NOTES:
+        note(f"note: … and {len(messages) - MAX_NOTES:,} more{rest}")
+
+
 def as_json(content: object) -> str:
-    """A result for a program to read."""
+    """Return a result as JSON text."""
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
 def print_json(content: object) -> None:
-    """Print a result for a program to read."""
+    """Print a result as JSON on standard output."""
     print(as_json(content), end="")
 
 
-def trust_lines(calibrators: Calibrators) -> list[str]:
-    """What held-out leaves tell of how far to trust the confidence, for a person to read."""
-    from taxoexpan.placement.confidence import FEWEST
+def write_report(path: Path, page: Page, force: bool) -> None:
+    """Write an HTML report."""
+    from taxoexpan.files import write_whole
+    from taxoexpan.report.html import render
+
+    write_whole({path: render(page).encode()}, force)
+    note(f"report written to {path}")
+
+
+def print_file_notes(file: TaxonomyFile) -> None:
+    """Print what the reader noticed about a taxonomy file."""
+    notes = [f"note: {file.path}, {found.place}: {found.message}" for found in file.notes]
+    note_some(notes, f"; see taxoexpan check {file.path}")
+
+
+def print_filtered(taxonomy: Taxonomy, concepts: FilteredConcepts) -> None:
+    """Print which concepts of a list are already present, repeated, or similar to existing ones."""
+    for concept, known in concepts.present:
+        deprecated = ", deprecated" if known.deprecated else ""
+        identity = f"{concept.label!r} is {known.label!r} ({known.id}{deprecated})"
+        note(f"already present: {identity}; not placed")
+    for concept in concepts.repeated:
+        note(f"repeated: {concept.label!r} is in the list more than once; placed once")
+    note_some(_plural_notes(taxonomy, concepts.new), " labels differ only in singular and plural")
+
+
+def _plural_notes(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> list[str]:
+    """Return one note per new label that differs from a known name only in number."""
+    from taxoexpan.taxonomy.names import name_key
+
+    known = {name_key(name): name for c in taxonomy.concepts for name in (c.label, *c.synonyms)}
+    return [
+        f"note: {concept.label!r} and {known[key]!r} differ only in singular and plural; "
+        "check whether they are the same concept"
+        for concept in concepts
+        if (key := name_key(concept.label)) in known
+    ]
+
+
+def print_confidence(calibrators: Calibrators) -> None:
+    """Print the calibration error and the confidence thresholds that a model has learned."""
+    from taxoexpan.placement.confidence import MIN_HELD_OUT
 
     if calibrators.calibration is None:
-        message = f"confidence: none, since that takes {FEWEST} leaves that are held out"
-        return [f"{message}; --set validation_fraction=0.3 would hold out more"]
-    told = calibrators.calibration.reliability
-    lines = [f"confidence: expected calibration error {told.error:.3f} on leaves it was not set by"]
-    for precision in PRECISIONS:
-        threshold = told.threshold(precision)
+        message = f"confidence: not available; it needs {MIN_HELD_OUT} held-out leaves"
+        note(f"{message} (--set validation_fraction=0.3 holds out more)")
+        return
+    reliability = calibrators.calibration.reliability
+    note(f"confidence: expected calibration error {reliability.error:.3f} (cross-validated)")
+    thresholds = {p: reliability.threshold(p) for p in PRECISIONS}
+    for precision, threshold in thresholds.items():
         if threshold is not None:
-            covered = sum(c >= threshold for c in told.confidence) / len(told.confidence)
-            lines.append(
-                f"confidence: {precision:.0%} of the parents are right from {threshold:.2f} on, "
-                f"which accepts {covered:.0%} of the leaves"
+            confidence = reliability.confidence
+            coverage = sum(c >= threshold for c in confidence) / len(confidence)
+            note(
+                f"confidence: at {threshold:.2f} or more, {precision:.0%} of the suggestions are "
+                f"right; this accepts {coverage:.0%} of the held-out concepts"
             )
-    if len(lines) == 1:
-        lines.append(f"confidence: there is none from which on {PRECISIONS[-1]:.0%} are right")
-    return lines
+    if not any(threshold is not None for threshold in thresholds.values()):
+        note(
+            f"confidence: no threshold reaches {PRECISIONS[-1]:.0%} precision on the held-out "
+            "concepts"
+        )
+
+
+def print_no_parent(suggestions: Sequence[Suggestion]) -> None:
+    """Print how many new concepts have no suitable parent, and name some."""
+    from taxoexpan.placement.selection import without_place
+
+    without_parent = without_place(suggestions)
+    if not without_parent:
+        return
+    count = len({suggestion.query.id for suggestion in suggestions})
+    names = ", ".join(repr(each.query.label) for each in without_parent[:MAX_NAMED])
+    rest = ", …" if len(without_parent) > MAX_NAMED else ""
+    verb = "has" if len(without_parent) == 1 else "have"
+    note(
+        f"note: {len(without_parent):,} of {count:,} new concepts {verb} no suitable parent in the "
+        f"taxonomy: {names}{rest}"
+    )
+
+
+def print_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
+    """Print which new concepts are synonyms of existing ones, and what happened to them."""
+    lines = []
+    for suggestion in merged:
+        known = suggestion.parent.label or suggestion.parent.id
+        probably = f"probably ({suggestion.confidence_or_score:.2f}) " if suggestion.rank else ""
+        lines.append(f"{suggestion.query.label!r} is {probably}a synonym of {known!r}{outcome}")
+    note_some(lines, f" are probably synonyms{outcome}")
+
+
+def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: Acceptance) -> None:
+    """Print what was added, what was not, and where it was written."""
+    accepted = applied.accepted
+    for concept, known in accepted.already_present:
+        note(f"already present: {concept.label!r} is {known.label!r} ({known.id}); not added")
+    for message in _deprecated_notes(taxonomy, applied.additions):
+        note(message)
+    print_merges(accepted.merged, "" if acceptance.allow_merges else "; not added")
+    rejected = [f"note: {reason}" for reason in accepted.rejected_changes]
+    note_some(rejected, " moves and synonyms were rejected")
+    if accepted.left_out:
+        note(f"{pluralize(accepted.left_out, 'concept')} left out{_reason(acceptance)}")
+    if applied.written.lost:
+        lost = " and ".join(applied.written.lost)
+        note(f"note: this format cannot hold {lost}; they were not written")
+    files = " and ".join(map(str, applied.written.files))
+    note(f"{_counts(applied.additions, acceptance)}; expanded taxonomy in {files}")
+
+
+def _deprecated_notes(taxonomy: Taxonomy, additions: Additions) -> list[str]:
+    """Return one note per deprecated concept that gets a child or a synonym."""
+    notes = []
+    for parent, child in additions.relations:
+        if parent in taxonomy and taxonomy.concept(parent).deprecated:
+            label = taxonomy.concept(parent).label
+            notes.append(f"note: {label!r}, the parent of {child}, is deprecated")
+    for id, name in additions.synonyms:
+        if taxonomy.concept(id).deprecated:
+            label = taxonomy.concept(id).label
+            notes.append(f"note: {label!r}, which gets the synonym {name!r}, is deprecated")
+    return notes
+
+
+def _reason(acceptance: Acceptance) -> str:
+    """Return why concepts were left out."""
+    thresholds = []
+    if acceptance.min_score:
+        thresholds.append(f"a score of {acceptance.min_score} or more")
+    if acceptance.min_confidence:
+        thresholds.append(f"a confidence of {acceptance.min_confidence:.3g} or more")
+    return f": no parent with {' and '.join(thresholds)}" if thresholds else ""
+
+
+def _counts(additions: Additions, acceptance: Acceptance) -> str:
+    """Return how much was added, moved and merged; the last two if they are allowed."""
+    concepts = pluralize(len(additions.concepts), "concept")
+    counts = [f"{concepts} and {pluralize(len(additions.relations), 'relation')} added"]
+    if acceptance.allow_moves:
+        counts.append(f"{pluralize(len(additions.moves), 'relation')} moved below new concepts")
+    if acceptance.allow_merges:
+        counts.append(f"{pluralize(len(additions.synonyms), 'synonym')} added")
+    return ", ".join(counts)

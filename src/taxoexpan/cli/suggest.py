@@ -12,106 +12,126 @@ from taxoexpan.cli.arguments import (
     add_device,
     add_new_concepts,
     add_output,
+    add_report,
     add_together,
     positive,
-    screen_concepts,
 )
-from taxoexpan.cli.messages import as_json, note
-from taxoexpan.cli.report_output import (
-    add_report,
-    note_homeless,
-    note_merges,
-    refuse_inside,
+from taxoexpan.cli.messages import (
+    as_json,
+    note,
+    print_filtered,
+    print_merges,
+    print_no_parent,
     write_report,
 )
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from taxoexpan.explain import Evidence
+    from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.suggestions import Suggestion
+    from taxoexpan.report.html import Page
     from taxoexpan.taxonomy.known_names import FilteredConcepts
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
+    """Declare the command's arguments."""
     parser.add_argument("model", type=Path, metavar="MODEL", help="a model directory, from train")
     add_new_concepts(parser)
-    add_output(parser, "the CSV file to write (standard output unless given)")
+    add_output(parser, "the CSV file to write (default: standard output)")
     parser.add_argument(
-        "--top-k", type=positive, default=5, help="parents for each new concept (default 5)"
+        "--top-k", type=positive, default=5, help="parents per new concept (default: 5)"
     )
     parser.add_argument(
         "--features",
-        metavar="SPEC",
-        help="where the model's vectors are now, if they have moved since the training",
+        metavar="ENCODER",
+        help="new location of the model's vectors, if they were moved after training",
     )
     add_device(parser)
     parser.add_argument(
         "--evidence",
         action="store_true",
-        help="say why each first parent was chosen; with --json also in figures",
+        help="explain each first suggestion in the column why; with --json also in numbers",
     )
     add_together(parser)
-    add_report(parser, "a report to read in a browser, with the evidence")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--json", action="store_true", help="JSON instead of CSV")
-    how.add_argument("--table", action="store_true", help="a table to read instead of CSV")
+    add_report(parser, "also write a report to read in a browser")
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--json", action="store_true", help="write JSON instead of CSV")
+    output.add_argument(
+        "--table", action="store_true", help="write a table for people instead of CSV"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the ranked parents."""
-    from taxoexpan.files import preflight, write_whole
+    from taxoexpan.files import preflight, refuse_inside, write_whole
     from taxoexpan.formats.concept_list import read_concepts
     from taxoexpan.placement.selection import merges
+    from taxoexpan.taxonomy.known_names import filter_known_names
 
     if options.together and options.evidence:
-        message = "--together places all at once, and has no evidence for each"
-        raise ConfigurationError(f"{message}; leave out one of the two")
+        message = "--together has no evidence per concept"
+        raise ConfigurationError(f"{message}; omit one of the two")
     outputs = list(filter(None, (options.output, options.report)))
     preflight(outputs, [options.new, options.model], options.force)
     for path in outputs:
         refuse_inside(path, options.model)
-    concepts = read_concepts(options.new)
+    new = read_concepts(options.new)
     from taxoexpan.model import TaxoExpan
 
     model = TaxoExpan.load(options.model, options.device, options.features)
-    screening = screen_concepts(model.taxonomy, concepts)
-    evidence: list[Evidence] | None = None
-    if options.together:
-        suggestions = model.rank_together(screening.new)
-    elif options.evidence or options.report:
-        suggestions, evidence = model.explain(screening.new, options.top_k)
-    else:
-        suggestions = model.rank(screening.new, options.top_k)
-    text = _as_text(options, suggestions, evidence, screening)
+    concepts = filter_known_names(model.taxonomy, new)
+    print_filtered(model.taxonomy, concepts)
+    suggestions, evidence = _suggest(options, model, concepts)
+    text = _as_text(options, suggestions, evidence, concepts)
     if options.output:
         write_whole({options.output: text.encode()}, options.force)
     if options.report:
-        from taxoexpan.report import suggestions_page, together_page
-
-        told = (f"Places for {options.new.name}", datetime.now(UTC), screening.present)
-        if options.together:
-            page = together_page(model.taxonomy, suggestions, *told)
-        else:
-            found = (model.taxonomy, suggestions, evidence or [], model.calibrators)
-            page = suggestions_page(*found, *told)
-        write_report(options, page)
-    note_merges(merges(suggestions))
-    note_homeless(suggestions)
+        page = _page(options, model, suggestions, evidence or [], concepts)
+        write_report(options.report, page, options.force)
+    print_merges(merges(suggestions))
+    print_no_parent(suggestions)
     if options.output:
-        note(f"{len(screening.new)} new concepts ranked; suggestions in {options.output}")
+        note(f"{len(concepts.new)} new concepts ranked; suggestions written to {options.output}")
     else:
         print(text, end="")
     return 0
+
+
+def _suggest(
+    options: argparse.Namespace, model: TaxoExpan, concepts: FilteredConcepts
+) -> tuple[list[Suggestion], list[Evidence] | None]:
+    """Return the suggestions, and their evidence if an option needs it."""
+    if options.together:
+        return model.rank_together(concepts.new), None
+    if options.evidence or options.report:
+        return model.explain(concepts.new, options.top_k)
+    return model.rank(concepts.new, options.top_k), None
+
+
+def _page(
+    options: argparse.Namespace,
+    model: TaxoExpan,
+    suggestions: Sequence[Suggestion],
+    evidence: Sequence[Evidence],
+    concepts: FilteredConcepts,
+) -> Page:
+    """Return the report on the suggestions."""
+    from taxoexpan.report import joint_page, suggestions_page
+
+    about = (f"Suggestions for {options.new.name}", datetime.now(UTC), concepts.present)
+    if options.together:
+        return joint_page(model.taxonomy, suggestions, *about)
+    return suggestions_page(model.taxonomy, suggestions, evidence, model.calibrators, *about)
 
 
 def _as_text(
     options: argparse.Namespace,
     suggestions: Sequence[Suggestion],
     evidence: Sequence[Evidence] | None,
-    screening: FilteredConcepts,
+    concepts: FilteredConcepts,
 ) -> str:
-    """The suggestions in the form that was asked for."""
+    """Return the suggestions in the requested form."""
     from taxoexpan.cli.text_table import placements_table
     from taxoexpan.placement.suggestions import suggestions_csv
 
@@ -119,11 +139,11 @@ def _as_text(
         return placements_table(suggestions) + "\n"
     if not options.json:
         return suggestions_csv(suggestions)
-    told: dict[str, object] = {"suggestions": [each.as_dict() for each in suggestions]}
+    content: dict[str, object] = {"suggestions": [each.as_dict() for each in suggestions]}
     if evidence is not None:
-        told["evidence"] = [each.to_dict() for each in evidence]
-    told["already_present"] = [
+        content["evidence"] = [each.to_dict() for each in evidence]
+    content["already_present"] = [
         {"query": concept.label, "id": known.id, "label": known.label}
-        for concept, known in screening.present
+        for concept, known in concepts.present
     ]
-    return as_json(told)
+    return as_json(content)

@@ -1,4 +1,4 @@
-"""Placements as a table for a person to read."""
+"""Suggestions as a text table for people."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ if TYPE_CHECKING:
 
 
 def placements_table(suggestions: Sequence[Suggestion], runners_up: int = 2) -> str:
-    """A line a term: its best parent, the path there, how sure that is, and the runners-up.
+    """Return one line per term: best parent, confidence (or score), path, and runners-up.
 
-    How sure is the confidence, or the score where there is none. A term that is likely another
-    name has = before what it is the same as; reasons, where there are any, follow below its line.
+    A probable synonym has = before the existing concept. An explanation follows below its line.
     """
-    sure = any(suggestion.confidence is not None for suggestion in suggestions)
-    head = "SURE" if sure else "SCORE"
+    calibrated = any(suggestion.confidence is not None for suggestion in suggestions)
+    head = "CONFIDENCE" if calibrated else "SCORE"
     rows: list[tuple[str, ...]] = [("TERM", "PARENT", head, "PATH", "RUNNERS-UP")]
     reasons = [""]
     for _, group in groupby(suggestions, key=lambda suggestion: suggestion.query.id):
@@ -49,7 +48,7 @@ def _named(suggestion: Suggestion) -> str:
 
 
 def _aligned(rows: list[tuple[str, ...]], width: int) -> list[str]:
-    """The rows in columns; the path gives way where the terminal is narrow."""
+    """Align the rows in columns; a narrow terminal shortens the path."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     widths[:2] = [min(size, 28) for size in widths[:2]]
     others = sum(widths) - widths[3] + 2 * (len(widths) - 1)

@@ -1,1 +1,1 @@
-"""Checking, cleaning and discovering."""
+"""Taxonomy maintenance: `checks`, `cleaning` (suspicious relations) and term `discovery`."""

@@ -11,13 +11,14 @@ from conftest import SMALL
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.errors import ModelError, TaxonomyError
-from taxoexpan.experiments.growth.comparison import SHOWN, Estimate, compare, comparison_text
+from taxoexpan.experiments.growth.comparison import COLUMNS, Estimate, compare, comparison_text
 from taxoexpan.experiments.growth.evaluation import Growth, evaluate_growth, growth_between
 from taxoexpan.experiments.growth.significance import difference, interval
 from taxoexpan.experiments.methods.method_registry import make_method
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.features.static import StaticEncoder
+from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.taxonomy import Concept
 from taxoexpan.training.metrics import Averaging, compute_metrics, per_query
 
@@ -43,7 +44,7 @@ def old(pantry: Path) -> Taxonomy:
 
 @pytest.fixture(scope="module")
 def new(old: Taxonomy) -> Taxonomy:
-    """The old one, grown: with what is to be placed, and what is not."""
+    """The old one with concepts to place, and others that are left out."""
     concepts = [Concept(name, name) for name, _ in ADDED]
     concepts += [Concept("m1", "Oat-Milk"), Concept("m2", "stale milk", deprecated=True)]
     relations = [(parent, name) for name, parents in ADDED for parent in parents]
@@ -71,7 +72,7 @@ def test_queries_are_new_concepts_under_old_ones(growth: Growth, old: Taxonomy) 
     assert set(growth.taxonomy) == set(old) - {"curd"}
 
 
-def test_what_is_left_out_is_counted(growth: Growth) -> None:
+def test_left_out_concepts_are_counted(growth: Growth) -> None:
     assert (growth.known, growth.orphans, growth.deprecated) == (1, 2, 1)
 
 
@@ -94,14 +95,14 @@ def test_moves_of_old_concepts_are_no_queries(old: Taxonomy) -> None:
 
 
 def test_two_versions_without_growth_are_refused(old: Taxonomy, new: Taxonomy) -> None:
-    with pytest.raises(TaxonomyError, match="that the old one lacks; give the old one first"):
+    with pytest.raises(TaxonomyError, match="that the old one lacks; give the old release first"):
         growth_between(new, old)
     unrelated = Taxonomy([Concept("x", "x"), Concept("y", "y")], [("x", "y")])
-    with pytest.raises(TaxonomyError, match=r"none of 2 new concepts .* the same ids"):
+    with pytest.raises(TaxonomyError, match=r"none of the 2 new concepts .* the same ids"):
         growth_between(old, unrelated)
 
 
-def test_every_concept_in_force_is_an_anchor(growth: Growth) -> None:
+def test_every_active_concept_is_an_anchor(growth: Growth) -> None:
     begun: list[str] = []
     methods = {"closest": make_method("closest-parent"), "popular": make_method("popularity")}
     ranks = evaluate_growth(growth, methods, StaticEncoder(), begin=begun.append)
@@ -129,31 +130,31 @@ def test_taxoexpan_ranks_as_the_product_does(
     model = TaxoExpan("best", 2, "cpu", **settings).fit(old.active)
     vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
     mentions = Lexicon.from_taxonomy(growth.taxonomy).mentions(growth.queries.concepts)
-    gain = model.calibrators.leaf_bonus
-    expected = model.ranker.true_ranks(vectors, growth.queries.parents, 0.5, mentions, gain)
+    queries = LabeledQueries(vectors, mentions, parents=growth.queries.parents)
+    expected = model.ranker.true_ranks(queries, 0.5)
     assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]
 
 
-def test_what_growth_taught_counts_as_it_does_in_the_product() -> None:
+def test_the_leaf_bonus_counts_as_it_does_in_the_product() -> None:
     new = Taxonomy.read(FOOD)
     leaves = [id for id in new if not new.children(id) and new.parents(id)][::40]
     growth = growth_between(new.without(leaves), new)
-    # A network that never saw an anchor without children thinks too little of them.
+    # A network that never saw leaf anchors in training scores them too low.
     settings = {**QUICK, "hide_children_rate": 0.0, "epochs": 4}
     method = make_method("taxoexpan", preset="best", **settings)
     (ranks,) = evaluate_growth(growth, {"taxoexpan": method}, StaticEncoder(), seed=2).values()
     model = TaxoExpan("best", 2, "cpu", **settings).fit(growth.taxonomy)
     assert model.calibrators.leaf_bonus != 0
     vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
-    parents, gain = growth.queries.parents, model.calibrators.leaf_bonus
-    expected = model.ranker.true_ranks(vectors, parents, 0.5, None, gain)
+    queries = LabeledQueries(vectors, parents=growth.queries.parents)
+    expected = model.ranker.true_ranks(queries, 0.5)
     assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]
 
 
 def test_too_little_to_learn_from_is_refused() -> None:
     old = Taxonomy([Concept("a", "a"), Concept("b", "b")], [("a", "b")])
     new = Taxonomy([*old.concepts, Concept("c", "c")], [("a", "b"), ("a", "c")])
-    with pytest.raises(ModelError, match="the old version has 1 relation in force; give one"):
+    with pytest.raises(ModelError, match="the old release has 1 active relation; give a release"):
         evaluate_growth(growth_between(old, new), {}, StaticEncoder())
 
 
@@ -169,7 +170,7 @@ def test_figures_come_with_their_intervals(averaging: Averaging) -> None:
     assert (bad.method, good.method) == ("bad", "good")
     for one in (bad, good):
         expected = compute_metrics(RANKS[one.method], averaging).as_dict()
-        for figure in SHOWN:
+        for figure in COLUMNS:
             estimate = one.figures[figure]
             assert estimate.mean == pytest.approx(expected[figure])
             bounds = (estimate.low, estimate.high)
@@ -180,13 +181,13 @@ def test_figures_come_with_their_intervals(averaging: Averaging) -> None:
                 assert bounds == interval(per_query(RANKS[one.method], figure, averaging))
 
 
-def test_no_pooled_share_is_above_one() -> None:
+def test_no_pooled_fraction_is_above_one() -> None:
     ranks = [np.ones(1 + place % 4) for place in range(40)]
     (only,) = compare({"perfect": ranks}, "pooled")
     assert only.figures["hit_at_1"] == Estimate(1, 1, 1)
 
 
-def test_the_best_by_hit_at_1_is_what_others_are_compared_with() -> None:
+def test_other_methods_are_compared_with_the_best_by_hit_at_1() -> None:
     bad, good = compare(RANKS)
     assert good.behind is None
     hits = [per_query(RANKS[name], "hit_at_1") for name in ("bad", "good")]

@@ -15,7 +15,7 @@ from taxoexpan.experiments.growth.significance import difference, interval
 VALUES = st.lists(st.integers(-9, 9).map(lambda n: n / 3), min_size=1, max_size=12)
 
 
-def slow_chance(apart: list[float]) -> float:
+def slow_p_value(apart: list[float]) -> float:
     """The p-value over all ways to flip the signs."""
     signs = list(product((-1, 1), repeat=len(apart)))
     sums = [abs(sum(s * a for s, a in zip(flips, apart, strict=True))) for flips in signs]
@@ -23,11 +23,11 @@ def slow_chance(apart: list[float]) -> float:
 
 
 def slow_means(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The means over all ways to draw as many queries anew."""
+    """The means over all resamples of the queries."""
     return np.array([np.mean(drawn) for drawn in product(values, repeat=len(values))])
 
 
-def test_an_interval_covers_the_true_mean_about_as_often_as_it_says() -> None:
+def test_an_interval_covers_the_true_mean_at_its_level() -> None:
     samples = np.random.default_rng(0).exponential(size=(400, 60))
     for level, least, most in ((0.95, 0.90, 0.98), (0.5, 0.42, 0.58)):
         bounds = [interval(s, level, draws=300, seed=i) for i, s in enumerate(samples)]
@@ -43,11 +43,11 @@ def test_weights_are_drawn_with_their_queries() -> None:
     assert interval(values, weights=np.full(3, 7)) == pytest.approx(interval(values))
     apart = difference(values, np.zeros(3), weights=weights)
     assert apart.mean == pytest.approx(6 / 4)
-    with pytest.raises(TaxoExpanError, match="there are 2 weights for 3 values; give one for each"):
+    with pytest.raises(TaxoExpanError, match="there are 2 weights for 3 values; give one positive"):
         interval(values, weights=np.ones(2))
 
 
-def test_an_interval_is_that_of_all_ways_to_draw() -> None:
+def test_an_interval_is_close_to_that_of_all_resamples() -> None:
     values = np.array([0.0, 1.0, 2.5, 7.0, 4.0])
     low, high = interval(values, 0.8, draws=50_000)
     assert [low, high] == pytest.approx(np.quantile(slow_means(values), [0.1, 0.9]), abs=0.1)
@@ -63,7 +63,7 @@ def test_an_interval_is_ordered_and_inside_the_values(values: list[float]) -> No
     assert least <= low <= inner_low <= inner_high <= high <= most
 
 
-def test_a_mean_that_cannot_move_has_no_width() -> None:
+def test_the_interval_of_equal_values_has_no_width() -> None:
     assert interval(np.full(9, 0.25)) == (0.25, 0.25)
 
 
@@ -75,10 +75,10 @@ def test_equal_values_differ_by_nothing() -> None:
 
 @given(VALUES)
 @settings(max_examples=25, deadline=None)
-def test_a_p_value_is_that_of_all_ways_to_flip(apart: list[float]) -> None:
+def test_a_p_value_is_close_to_that_of_all_sign_flips(apart: list[float]) -> None:
     draws = 4000
     found = difference(np.array(apart), np.zeros(len(apart)), draws=draws).p_value
-    assert found == pytest.approx(slow_chance(apart), abs=0.04)
+    assert found == pytest.approx(slow_p_value(apart), abs=0.04)
     assert 1 / (1 + draws) <= found <= 1
 
 
@@ -90,7 +90,7 @@ def test_p_values_are_spread_evenly_where_methods_do_not_differ() -> None:
         assert np.mean(found <= share) == pytest.approx(share, abs=0.07)
 
 
-def test_a_plain_difference_is_found() -> None:
+def test_a_clear_difference_is_found() -> None:
     generator = np.random.default_rng(2)
     other = generator.normal(size=200)
     one = other + 0.5 + 0.1 * generator.normal(size=200)
@@ -125,7 +125,7 @@ def test_the_same_seed_draws_the_same_however_many_at_a_time(
     whole = difference(one, other, draws=500, seed=7)
     assert difference(one, other, draws=500, seed=7) == whole
     assert difference(one, other, draws=500, seed=8) != whole
-    monkeypatch.setattr(significance, "CELLS", 100)
+    monkeypatch.setattr(significance, "BATCH_SIZE", 100)
     assert difference(one, other, draws=500, seed=7) == whole
 
 
@@ -135,22 +135,22 @@ def test_the_interval_of_a_difference_is_that_of_the_differences() -> None:
     assert (found.low, found.high) == interval(one - other, draws=300, seed=3)
 
 
-def test_whole_numbers_and_truths_are_values_too() -> None:
+def test_integers_and_booleans_are_values_too() -> None:
     assert interval(np.array([1, 1, 1])) == (1, 1)
     assert difference(np.array([True, True]), np.array([False, True])).mean == 0.5
 
 
-def test_what_cannot_be_compared_is_refused() -> None:
+def test_values_that_cannot_be_compared_are_refused() -> None:
     values = np.array([0.0, 1.0])
     with pytest.raises(TaxoExpanError, match="2 queries, the other for 1; give both for the same"):
         difference(values, values[:1])
     with pytest.raises(TaxoExpanError, match="no values; give those of at least one query"):
         interval(np.zeros(0))
-    with pytest.raises(TaxoExpanError, match="query 1 is nan; give a number for every query"):
+    with pytest.raises(TaxoExpanError, match="query 1 is nan; give a finite number"):
         difference(values, np.array([0.0, np.nan]))
     with pytest.raises(TaxoExpanError, match="query 0 is inf"):
         interval(np.array([np.inf, 1.0]))
-    with pytest.raises(TaxoExpanError, match=r"the shape \[1, 2\]; give one for each query"):
+    with pytest.raises(TaxoExpanError, match=r"the shape \[1, 2\]; give a one-dimensional array"):
         interval(values[None])
 
 

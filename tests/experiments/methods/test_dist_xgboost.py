@@ -19,9 +19,11 @@ from taxoexpan.experiments.methods.dist_xgboost import (
     _from_queries,
     _from_relations,
 )
-from taxoexpan.experiments.methods.distance_features import FEATURES, EgonetDistances, Floats, Pairs
-from taxoexpan.experiments.methods.method import Problem, Queries, true_ranks_by
+from taxoexpan.experiments.methods.distance_features import FEATURES, EgonetDistances, Pairs
+from taxoexpan.experiments.methods.method import Problem, true_ranks_by
+from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.training.holdout import hold_out_leaves
 from taxoexpan.training.metrics import compute_metrics
 from taxoexpan.training.training_log import SILENT, TrainingLog
@@ -51,14 +53,14 @@ def graphs(draw: st.DrawFn) -> Taxonomy:
     return draw(taxonomies() | st.integers(0, 10_000).map(lambda seed: random_taxonomy(seed, 40)))
 
 
-def plainly(
+def slow_features(
     taxonomy: Taxonomy, vectors: torch.Tensor, queries: torch.Tensor, pairs: Pairs
 ) -> Floats:
     """The features of pairs one by one, in double precision."""
-    known, asked = vectors.double().numpy(), queries.double().numpy()
+    known, query_vectors = vectors.double().numpy(), queries.double().numpy()
     rows = [
-        plain_features(taxonomy, known, asked[place], anchor, out)
-        for place, anchor, out in zip(pairs.places, pairs.anchors, pairs.left_out, strict=True)
+        plain_features(taxonomy, known, query_vectors[row], anchor, out)
+        for row, anchor, out in zip(pairs.rows, pairs.anchors, pairs.left_out, strict=True)
     ]
     return np.array(rows, dtype=np.float32)
 
@@ -73,20 +75,22 @@ def every_pair(queries: int, anchors: int, own: list[int] | None = None) -> Pair
 
 @given(st.data(), st.sampled_from([1, 60, 100_000]))
 @quickly
-def test_features_with_all_anchors_equal_the_plain_ones(data: st.DataObject, cells: int) -> None:
+def test_features_with_all_anchors_equal_those_of_a_plain_loop(
+    data: st.DataObject, cells: int
+) -> None:
     taxonomy = data.draw(graphs())
     both = data.draw(unit_vectors(len(taxonomy) + 3))
     vectors, queries = both[:-3], both[-3:]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(distance_features, "CELLS", cells)
+        patched.setattr(distance_features, "BLOCK_SIZE", cells)
         found = np.concatenate(list(EgonetDistances(taxonomy, vectors).of_all(queries)))
     pairs = every_pair(3, len(taxonomy))
-    np.testing.assert_allclose(found, plainly(taxonomy, vectors, queries, pairs), atol=1e-5)
+    np.testing.assert_allclose(found, slow_features(taxonomy, vectors, queries, pairs), atol=1e-5)
 
 
 @given(st.data(), st.sampled_from([1, 60, 100_000]))
 @quickly
-def test_features_of_pairs_equal_the_plain_ones_without_the_query(
+def test_features_of_pairs_equal_those_of_a_plain_loop_without_the_query(
     data: st.DataObject, cells: int
 ) -> None:
     taxonomy = data.draw(graphs())
@@ -94,9 +98,9 @@ def test_features_of_pairs_equal_the_plain_ones_without_the_query(
     own = data.draw(st.lists(st.integers(0, len(taxonomy) - 1), min_size=1, max_size=4))
     queries, pairs = vectors[own], every_pair(len(own), len(taxonomy), own)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(distance_features, "CELLS", cells)
+        patched.setattr(distance_features, "BLOCK_SIZE", cells)
         found = np.concatenate(list(EgonetDistances(taxonomy, vectors).of_pairs(queries, pairs)))
-    np.testing.assert_allclose(found, plainly(taxonomy, vectors, queries, pairs), atol=1e-5)
+    np.testing.assert_allclose(found, slow_features(taxonomy, vectors, queries, pairs), atol=1e-5)
 
 
 def test_features_are_in_the_order_of_the_paper() -> None:
@@ -132,7 +136,9 @@ def test_a_hub_counts_all_its_children() -> None:
     pairs = Pairs(np.array([0]), np.array([0]), np.array([7]))
     (found,) = EgonetDistances(taxonomy, vectors).of_pairs(vectors[7:8], pairs)
     assert found[0, 9] == 2_999
-    np.testing.assert_allclose(found, plainly(taxonomy, vectors, vectors[7:8], pairs), atol=1e-5)
+    np.testing.assert_allclose(
+        found, slow_features(taxonomy, vectors, vectors[7:8], pairs), atol=1e-5
+    )
 
 
 @given(st.integers(0, 10_000), st.integers(1, 5))
@@ -142,8 +148,8 @@ def test_every_relation_is_a_positive_with_negatives_of_its_query(seed: int, eac
     vectors = torch.arange(12.0)[:, None]
     instances = _from_relations(taxonomy, vectors, each, False, np.random.default_rng(seed))
     p, relations = instances.pairs, list(zip(*taxonomy.relation_indices, strict=True))
-    assert (np.diff(p.places) >= 0).all()
-    queries = instances.queries[:, 0].numpy().astype(np.int64)[p.places]
+    assert (np.diff(p.rows) >= 0).all()
+    queries = instances.queries[:, 0].numpy().astype(np.int64)[p.rows]
     positives = instances.labels == 1
     assert sorted(zip(p.anchors[positives], queries[positives], strict=True)) == sorted(relations)
     assert (p.left_out == np.where(positives, queries, -1)).all()
@@ -179,7 +185,9 @@ def test_negatives_are_drawn_uniformly() -> None:
 
 
 def test_every_anchor_but_its_parents_may_be_a_negative_of_a_new_query() -> None:
-    queries = Queries(torch.zeros(2, 3, 1), [np.array([5, place]) for place in range(3)])
+    queries = LabeledQueries(
+        torch.zeros(2, 3, 1), parents=[np.array([5, place]) for place in range(3)]
+    )
     drawn = _from_queries(queries, 12, 5_000, np.random.default_rng(0))
     assert (drawn.pairs.left_out == -1).all()
     for place in range(3):
@@ -187,14 +195,14 @@ def test_every_anchor_but_its_parents_may_be_a_negative_of_a_new_query() -> None
 
 
 def assert_uniform(instances: Instances, place: int, allowed: set[int]) -> None:
-    there = (instances.pairs.places == place) & (instances.labels == 0)
+    there = (instances.pairs.rows == place) & (instances.labels == 0)
     counts = np.bincount(instances.pairs.anchors[there], minlength=12)
     expected = [1 / len(allowed) if anchor in allowed else 0.0 for anchor in range(12)]
     np.testing.assert_allclose(counts / max(1, counts.sum()), expected, atol=0.02)
 
 
-def clusters(seed: int, kinds: int = 12, each: int = 20) -> tuple[Problem, Queries]:
-    """A root, kinds below it, and concepts close to their kind; some of them are held out."""
+def clusters(seed: int, kinds: int = 12, each: int = 20) -> tuple[Problem, LabeledQueries]:
+    """A root, its kinds, and concepts close to their kind, some of which are held out."""
     names = ["all", *(f"k{i}" for i in range(kinds))]
     parents = [0] * kinds + [1 + i % kinds for i in range(kinds * each)]
     names += [f"c{i}" for i in range(kinds * each)]
@@ -208,17 +216,17 @@ def clusters(seed: int, kinds: int = 12, each: int = 20) -> tuple[Problem, Queri
     held_out = hold_out_leaves(test.taxonomy, 0.2, 100, seed)
     remaining = held_out.taxonomy
 
-    def asked(concepts: tuple[Concept, ...]) -> Queries:
+    def asked(concepts: tuple[Concept, ...]) -> LabeledQueries:
         rows = [taxonomy.index(concept.id) for concept in concepts]
         above = [remaining.index(taxonomy.parents(c.id)[0]) for c in concepts]
-        return Queries(both[:, rows], [np.array([parent]) for parent in above])
+        return LabeledQueries(both[:, rows], parents=[np.array([parent]) for parent in above])
 
     known = [taxonomy.index(id) for id in remaining.ids]
     return Problem(remaining, both[:, known], asked(held_out.concepts)), asked(test.concepts)
 
 
 @pytest.fixture(scope="module")
-def fitted() -> tuple[DistXGBoost, Problem, Queries]:
+def fitted() -> tuple[DistXGBoost, Problem, LabeledQueries]:
     pytest.importorskip("xgboost")
     problem, queries = clusters(0)
     method = DistXGBoost(rounds=60)
@@ -227,7 +235,7 @@ def fitted() -> tuple[DistXGBoost, Problem, Queries]:
 
 
 def test_parents_are_ranked_far_better_than_by_chance(
-    fitted: tuple[DistXGBoost, Problem, Queries],
+    fitted: tuple[DistXGBoost, Problem, LabeledQueries],
 ) -> None:
     method, problem, queries = fitted
     anchors = len(problem.taxonomy)
@@ -236,28 +244,28 @@ def test_parents_are_ranked_far_better_than_by_chance(
     assert figures.hit_at_1 > 0.4
 
 
-def test_scores_are_the_trees_on_the_plain_features(
-    fitted: tuple[DistXGBoost, Problem, Queries], monkeypatch: pytest.MonkeyPatch
+def test_scores_are_those_of_the_trees_on_slow_features(
+    fitted: tuple[DistXGBoost, Problem, LabeledQueries], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from xgboost import DMatrix
 
     method, problem, queries = fitted
     asked = queries.vectors[:, :3]
     pairs = every_pair(3, len(problem.taxonomy))
-    table = plainly(problem.taxonomy, problem.vectors[0], asked[0], pairs)
+    table = slow_features(problem.taxonomy, problem.vectors[0], asked[0], pairs)
     assert method._booster is not None
     margins = method._booster.predict(DMatrix(table), output_margin=True)
     for cells in (1, 100_000):
-        monkeypatch.setattr(distance_features, "CELLS", cells)
-        scores = method.score(asked)
+        monkeypatch.setattr(distance_features, "BLOCK_SIZE", cells)
+        scores = method.score(Queries(asked))
         assert scores.shape == (len(problem.taxonomy), 3)
-        # A tree may divide two features that differ in their last digit, so not quite all agree.
+        # A tree may split two features that differ in the last digit, so not all scores agree.
         close = np.isclose(scores.T.numpy().ravel(), margins, atol=1e-4)
         assert close.mean() > 0.95
 
 
-def test_placing_in_another_taxonomy_takes_its_egonets(
-    fitted: tuple[DistXGBoost, Problem, Queries],
+def test_other_anchors_bring_their_own_egonets(
+    fitted: tuple[DistXGBoost, Problem, LabeledQueries],
 ) -> None:
     from xgboost import DMatrix
 
@@ -266,44 +274,44 @@ def test_placing_in_another_taxonomy_takes_its_egonets(
     vectors = torch.randn(2, 50, asked.shape[2], generator=torch.Generator().manual_seed(0))
     vectors = torch.nn.functional.normalize(vectors, dim=2)
     method.set_anchors(taxonomy, vectors)
-    scores = method.score(asked)
+    scores = method.score(Queries(asked))
     method.set_anchors(problem.taxonomy, problem.vectors)
-    table = plainly(taxonomy, vectors[0], asked[0], every_pair(3, 50))
+    table = slow_features(taxonomy, vectors[0], asked[0], every_pair(3, 50))
     assert method._booster is not None
     margins = method._booster.predict(DMatrix(table), output_margin=True)
     assert np.isclose(scores.T.numpy().ravel(), margins, atol=1e-4).mean() > 0.98
 
 
-def test_the_table_to_learn_from_is_the_plain_one(
-    fitted: tuple[DistXGBoost, Problem, Queries], monkeypatch: pytest.MonkeyPatch
+def test_the_training_table_equals_the_slow_one(
+    fitted: tuple[DistXGBoost, Problem, LabeledQueries], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     method, problem, _ = fitted
     taxonomy, vectors = problem.taxonomy, problem.vectors[0]
     instances = _from_relations(taxonomy, vectors, 2, True, np.random.default_rng(0))
-    monkeypatch.setattr(distance_features, "CELLS", 500)
+    monkeypatch.setattr(distance_features, "BLOCK_SIZE", 500)
     found = method._table(instances, SILENT)
-    expected = plainly(taxonomy, vectors, instances.queries, instances.pairs)
+    expected = slow_features(taxonomy, vectors, instances.queries, instances.pairs)
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-def test_no_query_has_no_scores(fitted: tuple[DistXGBoost, Problem, Queries]) -> None:
+def test_zero_queries_have_no_scores(fitted: tuple[DistXGBoost, Problem, LabeledQueries]) -> None:
     method, problem, queries = fitted
-    assert method.score(queries.vectors[:, :0]).shape == (len(problem.taxonomy), 0)
+    assert method.score(Queries(queries.vectors[:, :0])).shape == (len(problem.taxonomy), 0)
 
 
 def test_the_same_seed_gives_the_same_scores(
-    fitted: tuple[DistXGBoost, Problem, Queries],
+    fitted: tuple[DistXGBoost, Problem, LabeledQueries],
 ) -> None:
     method, problem, queries = fitted
     again, other = DistXGBoost(rounds=60), DistXGBoost(rounds=60)
     again.fit(problem, 0, SILENT)
     other.fit(problem, 1, SILENT)
-    expected = method.score(queries.vectors)
-    assert torch.equal(again.score(queries.vectors), expected)
-    assert not torch.equal(other.score(queries.vectors), expected)
+    expected = method.score(queries)
+    assert torch.equal(again.score(queries), expected)
+    assert not torch.equal(other.score(queries), expected)
 
 
-def test_boosting_stops_when_the_validation_pairs_become_no_likelier(tmp_path: Path) -> None:
+def test_boosting_stops_when_the_validation_loss_stops_improving(tmp_path: Path) -> None:
     pytest.importorskip("xgboost")
     problem, _ = clusters(1)
     method = DistXGBoost(patience=3, learning_rate=0.5, thinned=True)
@@ -315,32 +323,34 @@ def test_boosting_stops_when_the_validation_pairs_become_no_likelier(tmp_path: P
     assert len((tmp_path / "log.jsonl").read_text().splitlines()) == len(history.epochs)
 
 
-def test_without_validation_queries_all_rounds_are_made() -> None:
+def test_without_validation_query_vectorsall_rounds_are_made() -> None:
     pytest.importorskip("xgboost")
     problem, _ = clusters(2)
-    nobody = Queries(problem.validation.vectors[:, :0], [])
+    no_queries = LabeledQueries(problem.validation.vectors[:, :0], parents=[])
     history = DistXGBoost(rounds=25).fit(
-        Problem(problem.taxonomy, problem.vectors, nobody), 0, SILENT
+        Problem(problem.taxonomy, problem.vectors, no_queries), 0, SILENT
     )
     assert len(history.epochs) == history.best == 25
 
 
-def test_without_xgboost_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_xgboost_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xgboost", None)
     with pytest.raises(ConfigurationError, match=r"pip install taxoexpan\[boost\]"):
         DistXGBoost().fit(clusters(0)[0], 0, SILENT)
 
 
-def test_nothing_can_be_scored_before_fitting() -> None:
+def test_scoring_before_fitting_is_refused() -> None:
     with pytest.raises(ModelError, match="call fit first"):
-        DistXGBoost().score(torch.zeros(2, 1, 4))
+        DistXGBoost().score(Queries(torch.zeros(2, 1, 4)))
 
 
 def test_a_taxonomy_without_relations_is_refused() -> None:
     pytest.importorskip("xgboost")
     taxonomy = Taxonomy([Concept("a", "a")])
-    problem = Problem(taxonomy, torch.ones(2, 1, 4), Queries(torch.ones(2, 0, 4), []))
-    with pytest.raises(ModelError, match="without relations"):
+    problem = Problem(
+        taxonomy, torch.ones(2, 1, 4), LabeledQueries(torch.ones(2, 0, 4), parents=[])
+    )
+    with pytest.raises(ModelError, match="has no relations"):
         DistXGBoost().fit(problem, 0, SILENT)
 
 

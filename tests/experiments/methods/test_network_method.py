@@ -7,11 +7,12 @@ import torch
 from conftest import SMALL
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.experiments.methods.method import Problem, Queries, true_ranks_by
+from taxoexpan.experiments.methods.method import Problem, true_ranks_by
 from taxoexpan.experiments.methods.mlp import DeepSetMLP, ParentMLP
 from taxoexpan.experiments.methods.network_method import NetworkMethod, TaxoExpanMethod
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
+from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.training.holdout import Holdout, hold_out_leaves
 from taxoexpan.training.metrics import compute_metrics
 from taxoexpan.training.training_log import SILENT, TrainingLog
@@ -27,17 +28,17 @@ def holdout(pantry: Path) -> Holdout:
 
 @pytest.fixture(scope="module")
 def problem(holdout: Holdout) -> Problem:
-    """The same as vectors, the held-out leaves for validation."""
+    """The holdout as vectors, with the held-out leaves as validation queries."""
     encoder = make_encoder("static", "skip", "cpu")
     queries, known = (
         torch.from_numpy(embed_concepts(encoder, concepts))
         for concepts in (holdout.concepts, holdout.taxonomy.concepts)
     )
-    return Problem(holdout.taxonomy, known, Queries(queries, holdout.parents))
+    return Problem(holdout.taxonomy, known, LabeledQueries(queries, parents=holdout.parents))
 
 
 @pytest.mark.parametrize(("preset", "negatives"), [("paper", "uniform"), ("best", "shared")])
-def test_it_learns_bit_for_bit_what_the_product_learns(
+def test_it_learns_bit_for_bit_the_same_as_the_product(
     preset: str, negatives: str, problem: Problem, holdout: Holdout, pantry: Path
 ) -> None:
     changes = {**QUICK, "negative_sampling": negatives}
@@ -51,7 +52,7 @@ def test_it_learns_bit_for_bit_what_the_product_learns(
 
 
 @pytest.mark.parametrize("preset", ["paper", "best"])
-def test_placing_in_the_whole_taxonomy_is_what_the_product_does(
+def test_scores_in_the_whole_taxonomy_are_those_of_the_product(
     preset: str, problem: Problem, holdout: Holdout, pantry: Path
 ) -> None:
     whole = Taxonomy.read(pantry)
@@ -60,19 +61,19 @@ def test_placing_in_the_whole_taxonomy_is_what_the_product_does(
     method.fit(problem, 3, SILENT)
     vectors = torch.from_numpy(embed_concepts(model.encoder, whole.concepts))
     method.set_anchors(whole, vectors)
-    queries = problem.validation.vectors
+    queries = problem.validation
     assert torch.equal(method.score(queries), model.ranker.scores(queries))
     assert method.score(queries).shape[0] == len(whole) > len(problem.taxonomy)
 
 
 class Stopping(TrainingLog):
-    """As if the user pressed Ctrl-C after the first epoch."""
+    """Interrupts like Ctrl-C after the first epoch."""
 
     def write(self, *_: object) -> None:
         raise KeyboardInterrupt
 
 
-def test_half_a_training_is_none(problem: Problem) -> None:
+def test_an_interrupted_training_is_an_error(problem: Problem) -> None:
     with pytest.raises(KeyboardInterrupt):
         TaxoExpanMethod(**QUICK).fit(problem, 0, Stopping())
 
@@ -85,7 +86,7 @@ def test_another_seed_learns_another_model(problem: Problem) -> None:
 
 
 @pytest.mark.parametrize("kind", [TaxoExpanMethod, ParentMLP, DeepSetMLP])
-def test_fitting_leaves_the_callers_random_numbers_alone(
+def test_fitting_does_not_change_the_callers_random_state(
     kind: type[NetworkMethod], problem: Problem
 ) -> None:
     torch.manual_seed(3)
@@ -96,14 +97,14 @@ def test_fitting_leaves_the_callers_random_numbers_alone(
 
 
 def test_without_validation_queries_the_loss_decides(problem: Problem) -> None:
-    nothing = Queries(problem.validation.vectors[:, :0], [])
+    nothing = LabeledQueries(problem.validation.vectors[:, :0], parents=[])
     alone = Problem(problem.taxonomy, problem.vectors, nothing)
     history = TaxoExpanMethod(**QUICK).fit(alone, 0, SILENT)
     assert history.best_epoch.validation is None
     assert history.best_epoch.loss == min(epoch.loss for epoch in history.epochs)
 
 
-def test_every_epoch_is_told(problem: Problem, tmp_path: Path) -> None:
+def test_every_epoch_is_logged(problem: Problem, tmp_path: Path) -> None:
     log = tmp_path / "epochs.jsonl"
     history = TaxoExpanMethod(**QUICK).fit(problem, 0, TrainingLog(path=log))
     assert len(log.read_text().splitlines()) == len(history.epochs) == 4
@@ -111,10 +112,12 @@ def test_every_epoch_is_told(problem: Problem, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 @pytest.mark.parametrize("kind", [TaxoExpanMethod, ParentMLP, DeepSetMLP])
-def test_it_learns_where_the_vectors_are(kind: type[NetworkMethod], problem: Problem) -> None:
-    queries = Queries(problem.validation.vectors.cuda(), problem.validation.parents)
+def test_it_learns_on_the_device_of_the_vectors(
+    kind: type[NetworkMethod], problem: Problem
+) -> None:
+    queries = LabeledQueries(problem.validation.vectors.cuda(), parents=problem.validation.parents)
     method = kind(**QUICK)
     method.fit(Problem(problem.taxonomy, problem.vectors.cuda(), queries), 0, SILENT)
-    scores = method.score(queries.vectors)
+    scores = method.score(queries)
     assert scores.is_cuda
     assert scores.isfinite().all()

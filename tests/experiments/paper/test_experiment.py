@@ -8,7 +8,7 @@ from taxoexpan.errors import ConfigurationError
 from taxoexpan.experiments.methods.method_registry import make_method
 from taxoexpan.experiments.paper.experiment import (
     FIGURES,
-    PICTURES,
+    METRICS,
     SEMEVAL,
     TABLES,
     Experiment,
@@ -24,11 +24,11 @@ def test_every_experiment_makes_a_method(experiment: Experiment) -> None:
     else:
         assert experiment.published
     assert 0 <= experiment.noise < 1
-    assert 0 < experiment.share <= 1
+    assert 0 < experiment.leaf_fraction <= 1
     assert experiment.title
 
 
-def test_no_two_experiments_are_alike_in_a_table() -> None:
+def test_no_two_experiments_of_a_table_are_equal() -> None:
     experiments = all_experiments()
     assert len({experiment.name for experiment in experiments}) == len(experiments)
     assert len({(experiment.group, experiment.title) for experiment in experiments}) == len(
@@ -41,7 +41,7 @@ def test_no_two_experiments_are_alike_in_a_table() -> None:
 
 
 def test_tables_have_their_published_figures() -> None:
-    """Table 2 but for what the paper has not, and Table 3."""
+    """Table 2 except for our own rows, and Table 3."""
     own = {"main/popularity", "main/taxoexpan-best", "main/taxoexpan-best-leaves"}
     published = [
         experiment
@@ -50,15 +50,15 @@ def test_tables_have_their_published_figures() -> None:
     ]
     assert len(published) == 6 + 12
     for experiment in published:
-        assert set(FIGURES) <= set(experiment.published), experiment.name
+        assert set(METRICS) <= set(experiment.published), experiment.name
         assert 0 < experiment.published["hit_at_1"] < experiment.published["hit_at_3"] < 1
         assert 0 < experiment.published["mrr"] < 1 < experiment.published["mr"]
     assert not any(experiment.published for experiment in find_experiments(sorted(own)))
 
 
-def test_every_experiment_is_in_a_table_and_every_picture_has_experiments() -> None:
+def test_every_experiment_is_in_a_table_and_every_figure_has_experiments() -> None:
     assert {experiment.group for experiment in all_experiments()} == {*TABLES, SEMEVAL}
-    assert all(find_experiments([pattern]) for pattern in PICTURES.values())
+    assert all(find_experiments([pattern]) for pattern in FIGURES.values())
 
 
 def test_the_ablation_has_the_papers_twelve_rows_in_order() -> None:
@@ -87,8 +87,8 @@ def test_experiments_are_found_by_name_group_and_pattern() -> None:
     assert both[0].name == "main/taxoexpan"
 
 
-def test_an_unknown_experiment_is_refused_with_the_groups_that_there_are() -> None:
+def test_an_unknown_experiment_is_refused_with_the_known_groups() -> None:
     with pytest.raises(
-        ConfigurationError, match=r"'tabel'; there are ablation, loss, main, .*list"
+        ConfigurationError, match=r"'tabel'; the groups are ablation, loss, main, .*list"
     ):
         find_experiments(["main", "tabel"])

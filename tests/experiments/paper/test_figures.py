@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.experiments.paper.experiment import PICTURES, find_experiments
-from taxoexpan.experiments.paper.figures import DRAWN, draw, picture
+from taxoexpan.experiments.paper.experiment import FIGURES, find_experiments
+from taxoexpan.experiments.paper.figures import DRAW, draw, image_bytes
 from taxoexpan.experiments.paper.results_page import report_text
-from taxoexpan.experiments.paper.run_record import run_folder
+from taxoexpan.experiments.paper.run_record import RunRecord, TaskInfo, run_folder
 from taxoexpan.training.metrics import compute_metrics
 
 pytest.importorskip("matplotlib")
@@ -26,7 +26,7 @@ def make_runs(
     name: str = "made up",
     seeds: Sequence[int] = (0, 1),
 ) -> None:
-    """Folders as if the experiments had been run, where they were not."""
+    """Make the folders of runs that do not exist yet."""
     task = cast(Any, SimpleNamespace(name=name, features=features))
     for place, experiment in enumerate(find_experiments([pattern])):
         for seed in seeds:
@@ -35,18 +35,22 @@ def make_runs(
                 continue
             folder.mkdir(parents=True)
             ranks = [np.array([1.0 + place + seed]), np.array([2.0, 40.0]), np.array([500.0])]
-            record = {
-                "experiment": {"name": experiment.name, "title": experiment.title},
-                "seed": seed,
-                "task": {"name": name, "features": features, "sha256": f"{name}-{features}"},
-                "test": compute_metrics(ranks).as_dict(),
-                "relations": 1000 * (place + 1),
-                "seconds_to_fit": 2.0 * place + 1,
-                "seconds_to_place": {"a machine": 0.5, "another": 4.0},
-                "device": "a machine",
-                "versions": {"python": "3"},
-            }
-            (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
+            record = RunRecord(
+                experiment=experiment,
+                seed=seed,
+                task=TaskInfo(name, features, f"{name}-{features}"),
+                concepts=3,
+                relations=1000 * (place + 1),
+                test=compute_metrics(ranks),
+                validation=compute_metrics(ranks),
+                best_epoch=None,
+                epochs=None,
+                seconds_to_fit=2.0 * place + 1,
+                seconds_to_place={"a machine": 0.5, "another": 4.0},
+                device="a machine",
+                versions={"python": "3"},
+            )
+            (folder / "run.json").write_text(record.as_json(), encoding="utf-8")
             counts = np.array([1, 2, 1])
             np.savez(folder / "ranks.npz", test=np.concatenate(ranks), test_counts=counts)
 
@@ -60,15 +64,15 @@ def change_figure(runs: Path, experiment: str, figure: str, value: float) -> Non
             file.write_text(json.dumps(record), encoding="utf-8")
 
 
-def test_all_pictures_can_be_drawn() -> None:
-    assert list(DRAWN) == list(PICTURES)
+def test_all_figures_can_be_drawn() -> None:
+    assert list(DRAW) == list(FIGURES)
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_the_same_runs_give_the_same_pictures(name: str, tmp_path: Path) -> None:
-    make_runs(tmp_path, PICTURES[name])
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_same_runs_give_the_same_images(name: str, tmp_path: Path) -> None:
+    make_runs(tmp_path, FIGURES[name])
     for suffix, beginning in (("png", b"\x89PNG"), ("svg", b"<?xml")):
-        one, other = (picture(draw(name, tmp_path), Path(f"{name}.{suffix}")) for _ in range(2))
+        one, other = (image_bytes(draw(name, tmp_path), Path(f"{name}.{suffix}")) for _ in range(2))
         assert one == other
         assert one.startswith(beginning)
 
@@ -123,12 +127,14 @@ def test_vectors_choose_among_runs(tmp_path: Path) -> None:
     assert len(draw("cases", tmp_path, "static").axes[0].containers) == 3
     assert len(draw("cases", tmp_path, "made-up-static").axes[0].containers) == 3
     several = (
-        r"several tasks for cases; choose with --vectors one of "
+        r"several tasks for cases; choose one with --vectors: "
         r"made-up-static \(static\), made-up-transformer-x \(transformer:x\)$"
     )
     with pytest.raises(ConfigurationError, match=several):
         draw("cases", tmp_path)
-    unknown = r"the vectors 'word2vec'; there are made-up-static \(static\), made-up-transformer-x"
+    unknown = (
+        r"the vectors 'word2vec'; choose one of made-up-static \(static\), made-up-transformer-x"
+    )
     with pytest.raises(ConfigurationError, match=unknown):
         draw("cases", tmp_path, "word2vec")
 
@@ -141,8 +147,8 @@ def test_tasks_with_the_same_vectors_are_told_apart_by_folder(tmp_path: Path) ->
     assert "two, static" in drawn_title(tmp_path, "scalability", "two-static")
 
 
-def test_a_picture_is_of_one_task(tmp_path: Path) -> None:
-    # This run stands among those of the sensitivity and the losses too.
+def test_a_figure_is_of_one_task(tmp_path: Path) -> None:
+    # The sensitivity and the loss figures share this run.
     make_runs(tmp_path, "main/taxoexpan", "a", seeds=[0])
     for name in ("sensitivity", "loss"):
         make_runs(tmp_path, name, "b")
@@ -150,11 +156,11 @@ def test_a_picture_is_of_one_task(tmp_path: Path) -> None:
     change_figure(tmp_path, "main/taxoexpan", "hit_at_1", 9.0)
     heads = draw("sensitivity", tmp_path).axes[1].containers[0][0]
     assert max(heads.get_ydata()) < 1
-    with pytest.raises(FormatError, match=r"holds no run of loss/.* for made-up-a; run it first"):
+    with pytest.raises(FormatError, match=r"no run of loss/.* for made-up-a; run it first"):
         draw("loss", tmp_path, "a")
 
 
-def test_a_picture_that_is_not_whole_is_refused(tmp_path: Path) -> None:
+def test_an_incomplete_figure_is_refused(tmp_path: Path) -> None:
     make_runs(tmp_path, "scalability/share-0*")
     make_runs(tmp_path, "scalability/share-100", "other")
     with pytest.raises(
@@ -163,13 +169,13 @@ def test_a_picture_that_is_not_whole_is_refused(tmp_path: Path) -> None:
         draw("scalability", tmp_path)
 
 
-def test_a_run_without_its_time_is_no_picture(tmp_path: Path) -> None:
+def test_a_run_without_its_time_is_refused(tmp_path: Path) -> None:
     make_runs(tmp_path, "scalability")
     for file in tmp_path.glob("*/*/*/run.json"):
         record = json.loads(file.read_text(encoding="utf-8"))
         del record["seconds_to_place"]
         file.write_text(json.dumps(record), encoding="utf-8")
-    with pytest.raises(FormatError, match=r"is no whole run \(.*seconds_to_place\); delete it"):
+    with pytest.raises(FormatError, match=r"not a complete run \(.*seconds_to_place: .*\); delete"):
         draw("scalability", tmp_path)
 
 
@@ -178,9 +184,9 @@ def drawn_title(runs: Path, name: str, vectors: str | None = None) -> str:
     return cast(str, figure.get_suptitle())
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", FIGURES)
 def test_without_runs_there_is_no_figure(name: str, tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"holds no run of .*; run (it|them) first, with --task"):
+    with pytest.raises(FormatError, match=r"no runs? of .*; run (it|them) first, with --task"):
         draw(name, tmp_path)
 
 
@@ -189,7 +195,7 @@ def test_an_unknown_figure_is_refused(tmp_path: Path) -> None:
         draw("heat", tmp_path)
 
 
-def test_without_matplotlib_it_is_said_how_to_get_it(
+def test_without_matplotlib_the_error_says_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
@@ -201,13 +207,13 @@ def test_the_page_names_every_task(tmp_path: Path) -> None:
     for name, features in (("one", "static"), ("two", "static"), ("two", "other")):
         make_runs(tmp_path, "main/closest-*", features, name)
     page = report_text(tmp_path, ".", "")
-    assert "12 runs were kept." in page
+    assert "based on 12 runs." in page
     assert "- `one` with `static`: sha256 one-static…" in page
     assert "- `two` with `static`: sha256 two-static…" in page
     assert "- `two` with `other`: sha256 two-other…" in page
 
 
-def test_the_page_shows_pictures_of_what_was_run(tmp_path: Path) -> None:
+def test_the_page_shows_figures_with_all_their_runs(tmp_path: Path) -> None:
     make_runs(tmp_path, "main/closest-*")
     make_runs(tmp_path, "sensitivity/heads-[12]")
     page = report_text(tmp_path, "there", "")
@@ -239,11 +245,11 @@ def test_equal_figures_are_equal_in_the_order(tmp_path: Path) -> None:
     ):
         change_figure(tmp_path, f"main/{experiment}", "mrr", value)
     # Of three pairs two are as in the paper, and one is undecided.
-    told = "ParentMLP > Closest-Parent = Closest-Neighbor (83% of the pairs as in the paper)"
-    assert f"- made-up-static: {told}" in report_text(tmp_path, ".", "")
+    order = "ParentMLP > Closest-Parent = Closest-Neighbor (83% of the pairs as in the paper)"
+    assert f"- made-up-static: {order}" in report_text(tmp_path, ".", "")
     change_figure(tmp_path, "main/parent-mlp", "mrr", 0.1)
-    told = "Closest-Parent = Closest-Neighbor > ParentMLP (17% of the pairs as in the paper)"
-    assert f"- made-up-static: {told}" in report_text(tmp_path, ".", "")
+    order = "Closest-Parent = Closest-Neighbor > ParentMLP (17% of the pairs as in the paper)"
+    assert f"- made-up-static: {order}" in report_text(tmp_path, ".", "")
 
 
 def test_the_page_says_how_it_was_made(tmp_path: Path) -> None:
@@ -251,7 +257,7 @@ def test_the_page_says_how_it_was_made(tmp_path: Path) -> None:
     page = report_text(tmp_path, ".", "What we think of it.\n")
     assert "\n\nWhat we think of it.\n\n" in page
     assert "reproduce figure loss --vectors SPEC" in page
-    assert "popularity has mean rank 1,554 instead of 826 on MAG-CS" in page
+    assert "popularity would have mean rank 1,554 instead of 826 on\nMAG-CS" in page
     networks = [
         experiment
         for experiment in find_experiments(["*"])

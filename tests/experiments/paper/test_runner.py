@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from taxoexpan.experiments.methods.method_registry import make_method
 from taxoexpan.experiments.methods.rules import ClosestNeighbor
 from taxoexpan.experiments.paper import runner
 from taxoexpan.experiments.paper.experiment import Experiment
-from taxoexpan.experiments.paper.result_tables import format_mean, number, table_text
+from taxoexpan.experiments.paper.result_tables import format_mean, format_value, table_text
 from taxoexpan.experiments.paper.run_record import read_run, run_folder, runs_of
 from taxoexpan.experiments.paper.runner import run_experiment, run_experiments
 from taxoexpan.experiments.paper.task import Task
@@ -33,51 +33,54 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
     return pantry_task(tmp_path_factory.mktemp("split"))
 
 
-def test_a_run_keeps_everything_in_its_folder(task: Task, tmp_path: Path) -> None:
+def test_a_run_stores_everything_in_its_folder(task: Task, tmp_path: Path) -> None:
     run = run_experiment(NETWORK, task, 5, tmp_path / "experiment" / "5")
     assert sorted(path.name for path in run.folder.iterdir()) == [
         "log.jsonl",
         "ranks.npz",
         "run.json",
     ]
-    record = json.loads((run.folder / "run.json").read_text(encoding="utf-8"))
-    assert record == run.record == read_run(run.folder).record
-    assert record["experiment"]["settings"] == SMALL
-    assert (record["seed"], record["task"]["sha256"]) == (5, task.digest())
-    assert (record["concepts"], record["relations"]) == (73, 72)
+    record = run.record
+    assert read_run(run.folder) == run
+    assert json.loads((run.folder / "run.json").read_text(encoding="utf-8")) == asdict(record)
+    assert record.experiment == NETWORK
+    assert record.experiment.settings == SMALL
+    assert (record.seed, record.task.sha256) == (5, task.digest())
+    assert (record.concepts, record.relations) == (73, 72)
     lines = (run.folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
     log = [json.loads(line) for line in lines]
     assert [epoch["number"] for epoch in log] == [1, 2, 3]
-    assert record["epochs"] == 3
-    ((device, seconds),) = record["seconds_to_place"].items()
-    assert device == record["device"]
+    assert record.epochs == 3
+    ((device, seconds),) = record.seconds_to_place.items()
+    assert device == record.device
     assert seconds > 0
-    assert log[record["best_epoch"] - 1]["better"]
+    assert record.best_epoch is not None
+    assert log[record.best_epoch - 1]["better"]
 
 
-def test_kept_ranks_are_those_of_the_method(task: Task, tmp_path: Path) -> None:
+def test_stored_ranks_are_those_of_the_method(task: Task, tmp_path: Path) -> None:
     run = run_experiment(CLOSEST, task, 0, tmp_path / "0")
     method = make_method("closest-parent")
     method.fit(task.problem, 0, SILENT)
-    for which, queries in (("test", task.test), ("validation", task.problem.validation)):
+    for part, queries in (("test", task.test), ("validation", task.problem.validation)):
         expected = true_ranks_by(method, queries, len(task.problem.taxonomy))
-        for one, other in zip(run.ranks(which), expected, strict=True):
+        for one, other in zip(run.ranks(part), expected, strict=True):
             np.testing.assert_array_equal(one, other)
-        assert run.record[which] == compute_metrics(expected).as_dict()
+        assert getattr(run.record, part) == compute_metrics(expected)
     assert run.metrics == compute_metrics(run.ranks())
 
 
 def test_changed_taxonomies_are_learned_from(task: Task, tmp_path: Path) -> None:
     noisy = run_experiment(replace(CLOSEST, noise=0.5), task, 0, tmp_path / "noisy")
-    fewer = run_experiment(replace(CLOSEST, share=0.5), task, 0, tmp_path / "fewer")
-    assert (noisy.record["concepts"], fewer.record["concepts"]) == (73, 41)
-    assert noisy.record["task"] == fewer.record["task"]
+    fewer = run_experiment(replace(CLOSEST, leaf_fraction=0.5), task, 0, tmp_path / "fewer")
+    assert (noisy.record.concepts, fewer.record.concepts) == (73, 41)
+    assert noisy.record.task == fewer.record.task
 
 
 def test_nothing_runs_twice(task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     experiments = [CLOSEST, Experiment("test/popularity", 1, "popularity", "popularity")]
     done = list(run_experiments(experiments, task, 2, tmp_path))
-    order = [(run.record["experiment"]["method"], run.record["seed"]) for _, run in done]
+    order = [(run.record.experiment.method, run.record.seed) for _, run in done]
     assert order == [
         ("closest-parent", 0),
         ("popularity", 0),
@@ -94,7 +97,7 @@ def test_nothing_runs_twice(task: Task, tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_run_of_another_task_is_not_taken_for_this_ones(task: Task, tmp_path: Path) -> None:
     list(run_experiments([CLOSEST], task, 1, tmp_path))
     other = replace(task, problem=replace(task.problem, vectors=-task.problem.vectors))
-    with pytest.raises(FormatError, match=r"is of another task of the same name.*--runs"):
+    with pytest.raises(FormatError, match=r"of another task with the same name.*--runs"):
         list(run_experiments([CLOSEST], other, 1, tmp_path))
 
 
@@ -115,7 +118,7 @@ def test_an_interrupted_run_leaves_nothing(
     assert not list((tmp_path / "runs").iterdir())
 
 
-def test_it_is_told_what_begins_and_how_many_are_left(task: Task, tmp_path: Path) -> None:
+def test_begin_is_called_with_the_number_of_runs_left(task: Task, tmp_path: Path) -> None:
     namesake = replace(CLOSEST, name="other/name", title="again")
     other = Experiment("test/popularity", 1, "popularity", "popularity")
     told: list[tuple[str, int, int]] = []
@@ -126,7 +129,7 @@ def test_it_is_told_what_begins_and_how_many_are_left(task: Task, tmp_path: Path
     list(run_experiments([other], task, 1, tmp_path))
     done = list(run_experiments([CLOSEST, namesake, other], task, 2, tmp_path, begin))
     assert told == [("Closest-Parent", 0, 2), ("Closest-Parent", 1, 1), ("popularity", 1, 0)]
-    # A run that is shared goes by the name that was asked for.
+    # A shared run has the name of the requested experiment.
     assert [experiment.title for experiment, _ in done] == [
         "Closest-Parent",
         "again",
@@ -156,7 +159,7 @@ def test_a_task_is_digested_once(
     monkeypatch.setattr(Task, "digest", digest)
     ((_, first), _) = run_experiments([CLOSEST], task, 2, tmp_path)
     assert calls == ["pantry"]
-    assert first.record["task"]["sha256"] == real(task)
+    assert first.record.task.sha256 == real(task)
 
 
 def spoil_record(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], object]:
@@ -211,7 +214,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 def test_a_damaged_run_is_refused_everywhere(damage: str, task: Task, tmp_path: Path) -> None:
     ((_, run),) = run_experiments([CLOSEST], task, 1, tmp_path)
     DAMAGES[damage](run.folder)
-    refused = r"closest-parent-\w+/0: is no whole run \(.+\); delete it and run again"
+    refused = r"closest-parent-\w+/0: not a complete run \(.+\); delete the folder and run again"
     for use in (
         lambda: read_run(run.folder),
         lambda: list(run_experiments([CLOSEST], task, 1, tmp_path)),
@@ -226,7 +229,7 @@ def test_a_file_in_the_place_of_a_run_is_refused(task: Task, tmp_path: Path) -> 
     place = run_folder(tmp_path, task, CLOSEST, 0)
     place.parent.mkdir(parents=True)
     place.touch()
-    with pytest.raises(FormatError, match="is no whole run"):
+    with pytest.raises(FormatError, match="not a complete run"):
         list(run_experiments([CLOSEST], task, 1, tmp_path))
 
 
@@ -235,11 +238,11 @@ def test_experiments_with_equal_settings_share_their_runs(task: Task, tmp_path: 
     namesake = replace(CLOSEST, name="other/name", order=9, title="again", published={"mr": 1})
     found = runs_of(tmp_path, namesake)
     assert list(found) == ["pantry-static"]
-    assert [run.record["seed"] for run in found["pantry-static"]] == [0, 1]
+    assert [run.record.seed for run in found["pantry-static"]] == [0, 1]
     assert not runs_of(tmp_path, replace(CLOSEST, noise=0.1))
 
 
-def test_settings_are_equal_when_what_they_come_to_is(task: Task, tmp_path: Path) -> None:
+def test_settings_are_equal_when_all_resulting_settings_are(task: Task, tmp_path: Path) -> None:
     def place(**settings: object) -> Path:
         return run_folder(tmp_path, task, replace(NETWORK, settings=settings), 0)
 
@@ -278,23 +281,23 @@ def test_only_numbers_are_seeds(task: Task, tmp_path: Path) -> None:
 def test_runs_are_in_the_order_of_their_seeds(task: Task, tmp_path: Path) -> None:
     list(run_experiments([CLOSEST], task, 11, tmp_path))
     runs = runs_of(tmp_path, CLOSEST)["pantry-static"]
-    assert [run.record["seed"] for run in runs] == list(range(11))
+    assert [run.record.seed for run in runs] == list(range(11))
 
 
 def test_the_table_shows_published_ours_and_the_difference(task: Task, tmp_path: Path) -> None:
     published = {"mr": 1.5, "hit_at_1": 0.25, "hit_at_3": 0.5, "mrr": 0.75}
     experiments = [replace(CLOSEST, published=published), replace(NETWORK, title="never run")]
     ((_, run),) = run_experiments(experiments[:1], task, 1, tmp_path)
-    ours = run.record["test"]
+    ours = run.record.test
     text = table_text(experiments, tmp_path)
     assert "**pantry**, vectors `static`, 8 test queries" in text
     (row,) = [line for line in text.splitlines() if "Closest-Parent" in line]
     mine = [part.strip() for part in row.split("|")[2:-1]]
-    assert mine[:3] == [f"{ours['mr']:.1f}", "1.5", f"{ours['mr'] - 1.5:+.1f}"]
+    assert mine[:3] == [f"{ours.mr:.1f}", "1.5", f"{ours.mr - 1.5:+.1f}"]
     assert mine[3:6] == [
-        number("hit_at_1", ours["hit_at_1"]),
+        format_value("hit_at_1", ours.hit_at_1),
         ".250",
-        number("hit_at_1", ours["hit_at_1"] - 0.25, sign=True),
+        format_value("hit_at_1", ours.hit_at_1 - 0.25, sign=True),
     ]
     assert mine[-1] == "1"
     assert "| never run | – |" in text
@@ -315,7 +318,7 @@ def test_runs_of_other_tables_alone_make_no_table(task: Task, tmp_path: Path) ->
     own = [CLOSEST, Experiment("test/popularity", 1, "popularity", "popularity")]
     one, two, three = (replace(task, name=name) for name in ("one", "two", "three"))
     list(run_experiments([shared], one, 1, tmp_path))
-    # Where there is nothing else, it is what there is to show.
+    # Without other runs, they are shown nevertheless.
     assert "**one**" in table_text(own, tmp_path)
     list(run_experiments(own, two, 1, tmp_path))
     list(run_experiments(own[1:], three, 1, tmp_path))
@@ -331,9 +334,11 @@ def test_several_seeds_have_a_deviation() -> None:
     assert format_mean("mr", [10.0, 12.0]) == "11.0 ± 1.4"
     assert format_mean("hit_at_1", [0.2, 0.2]) == ".200"
     assert format_mean("mrr", []) == "–"
-    assert number("mrr", -0.04, sign=True) == "-.040"
+    assert format_value("mrr", -0.04, sign=True) == "-.040"
 
 
 def test_without_runs_there_is_no_table(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="holds no run of these; run them first, with --task"):
+    with pytest.raises(
+        FormatError, match="no runs of these experiments; run them first, with --task"
+    ):
         table_text([CLOSEST], tmp_path)

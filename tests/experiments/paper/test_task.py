@@ -10,19 +10,18 @@ from splits import pantry_task, same_parents, write_split
 
 from taxoexpan.cli.main import main
 from taxoexpan.errors import FormatError, ModelError
-from taxoexpan.experiments.methods.method import Problem, Queries
+from taxoexpan.experiments.methods.method import Problem
 from taxoexpan.experiments.paper.perturb import rewire_relations, sample_leaves
 from taxoexpan.experiments.paper.split import read_split
 from taxoexpan.experiments.paper.task import (
     Task,
-    load_task,
     make_task,
-    task_bytes,
-    with_half_precision,
 )
+from taxoexpan.experiments.paper.task_file import load_task, task_bytes
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.static import StaticEncoder
+from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.duplicates import DuplicateCandidates
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -58,7 +57,7 @@ def changed(task: Task, **parts: object) -> Task:
     return replace(task, problem=replace(task.problem, **parts))
 
 
-def test_the_split_holds_out_what_its_files_name(tmp_path: Path) -> None:
+def test_the_split_holds_out_the_listed_concepts(tmp_path: Path) -> None:
     validation, test = read_split(write_split(tmp_path))
     assert validation.taxonomy is test.taxonomy
     assert len(test.taxonomy) == 89 - 16
@@ -77,16 +76,16 @@ def test_vectors_are_those_of_the_names(task: Task) -> None:
     assert task.problem.vectors.shape == (2, len(task.problem.taxonomy), expected.shape[2])
 
 
-def test_a_task_keeps_what_may_be_another_name_of_what(task: Task, tmp_path: Path) -> None:
-    assert task.doubles == {}
-    assert load_task(kept(task, tmp_path)).doubles == {}
-    doubles = {
+def test_a_task_file_keeps_duplicate_candidates(task: Task, tmp_path: Path) -> None:
+    assert task.duplicates == {}
+    assert load_task(kept(task, tmp_path)).duplicates == {}
+    duplicates = {
         part: DuplicateCandidates(np.arange(8), np.linspace(-1, 1, 8))
         for part in ("validation", "test")
     }
-    again = load_task(kept(replace(task, doubles=doubles), tmp_path)).doubles
-    assert again.keys() == doubles.keys()
-    for part, those in doubles.items():
+    again = load_task(kept(replace(task, duplicates=duplicates), tmp_path)).duplicates
+    assert again.keys() == duplicates.keys()
+    for part, those in duplicates.items():
         np.testing.assert_array_equal(again[part].indices, those.indices)
         np.testing.assert_array_equal(again[part].log_odds, those.log_odds)
 
@@ -94,18 +93,18 @@ def test_a_task_keeps_what_may_be_another_name_of_what(task: Task, tmp_path: Pat
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("test_doubles", np.array([0, 1])),
-        ("test_doubles", np.full(8, 10**6)),
+        ("test_duplicates", np.array([0, 1])),
+        ("test_duplicates", np.full(8, 10**6)),
         ("validation_mentioned", None),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused_at_once(
     task: Task, name: str, value: np.ndarray | None, tmp_path: Path
 ) -> None:
-    doubles = {
+    duplicates = {
         part: DuplicateCandidates(np.arange(8), np.zeros(8)) for part in ("validation", "test")
     }
-    path = kept(replace(task, doubles=doubles), tmp_path)
+    path = kept(replace(task, duplicates=duplicates), tmp_path)
     with np.load(path) as arrays:
         changed = dict(arrays)
     changed[name] = changed[name] + 10**6 if value is None else value
@@ -116,7 +115,7 @@ def test_arrays_that_do_not_fit_are_refused_at_once(
 
 @pytest.mark.parametrize("half", [False, True])
 def test_a_task_is_read_as_it_was_kept(task: Task, half: bool, tmp_path: Path) -> None:
-    given = with_half_precision(task) if half else task
+    given = task.with_half_precision() if half else task
     again = load_task(kept(given, tmp_path))
     assert (again.name, again.features, again.labels) == (given.name, given.features, given.labels)
     assert again.problem.taxonomy.ids == given.problem.taxonomy.ids
@@ -135,11 +134,11 @@ def test_a_task_is_read_as_it_was_kept(task: Task, half: bool, tmp_path: Path) -
 
 
 def test_half_precision_is_near_and_half_as_large(task: Task) -> None:
-    small = with_half_precision(task)
+    small = task.with_half_precision()
     assert not torch.equal(small.test.vectors, task.test.vectors)
     torch.testing.assert_close(small.test.vectors, task.test.vectors, atol=1e-3, rtol=1e-3)
     assert len(task_bytes(small)) < 0.7 * len(task_bytes(task))
-    assert torch.equal(with_half_precision(small).problem.vectors, small.problem.vectors)
+    assert torch.equal(small.with_half_precision().problem.vectors, small.problem.vectors)
 
 
 def test_the_digest_tells_every_change(task: Task, tmp_path: Path) -> None:
@@ -159,10 +158,12 @@ def test_the_digest_tells_every_change(task: Task, tmp_path: Path) -> None:
         changed(task, taxonomy=renamed),
         changed(task, taxonomy=relabelled),
         changed(task, vectors=p.vectors + 1e-6),
-        changed(task, validation=Queries(p.validation.vectors, elsewhere)),
-        changed(task, validation=Queries(-p.validation.vectors, p.validation.parents)),
-        replace(task, test=Queries(test.vectors.flip(1), test.parents)),
-        replace(task, test=Queries(test.vectors, moved)),
+        changed(task, validation=LabeledQueries(p.validation.vectors, parents=elsewhere)),
+        changed(
+            task, validation=LabeledQueries(-p.validation.vectors, parents=p.validation.parents)
+        ),
+        replace(task, test=LabeledQueries(test.vectors.flip(1), parents=test.parents)),
+        replace(task, test=LabeledQueries(test.vectors, parents=moved)),
         replace(task, labels=("other", *task.labels[1:])),
         replace(task, name="a b", features="c"),
         replace(task, name="a", features="b c"),
@@ -187,27 +188,31 @@ def test_a_damaged_file_is_refused(task: Task, damage: str, tmp_path: Path) -> N
         bits = content[:middle] + bytes(64) + content[middle + 64 :]
         changes = {"": b"", "words": b"id\tname\n", "half": content[:middle], "bits": bits}
         path.write_bytes(changes[damage])
-    with pytest.raises(FormatError, match=r"task\.npz: is no task .*; make it with reproduce"):
+    with pytest.raises(
+        FormatError, match=r"task\.npz: not a task file .*; make it with `taxoexpan reproduce"
+    ):
         load_task(path)
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="no such file; make it with reproduce prepare"):
+    with pytest.raises(
+        FormatError, match="the file does not exist; make it with `taxoexpan reproduce prepare"
+    ):
         load_task(tmp_path / "task.npz")
     terms = write_split(tmp_path)
     terms.with_name("pantry.terms.test").unlink()
-    with pytest.raises(FormatError, match=r"terms\.test: there is no such file; the split lies"):
+    with pytest.raises(FormatError, match=r"terms\.test: the file does not exist; a split needs"):
         read_split(terms)
 
 
 def test_a_split_that_holds_nothing_out_is_refused(tmp_path: Path) -> None:
     terms = write_split(tmp_path)
     terms.with_name("pantry.terms.validation").write_text("0\n", encoding="utf-8")
-    with pytest.raises(FormatError, match=r"validation: names no concept whose parent"):
+    with pytest.raises(FormatError, match=r"validation: no listed concept has a parent"):
         read_split(terms)
 
 
-def test_vectors_that_know_nothing_are_refused_and_few_are_told(tmp_path: Path) -> None:
+def test_encoders_without_known_names_are_refused_and_others_warn(tmp_path: Path) -> None:
     split = read_split(write_split(tmp_path))
     with pytest.raises(ModelError, match="no vector for any name of the taxonomy"):
         make_task("pantry", make_encoder(knowing(["quasar"], tmp_path)), *split)
@@ -220,11 +225,11 @@ def test_vectors_that_know_nothing_are_refused_and_few_are_told(tmp_path: Path) 
         "6 of 8 validation queries have no vector",
         "6 of 8 test queries have no vector",
     ]
-    assert all("another one beside it" in message for message in messages)
+    assert all("encoder" in message for message in messages)
     assert {each.filename for each in told} == {__file__}
 
 
-def test_queries_without_a_vector_are_told_though_they_are_few(tmp_path: Path) -> None:
+def test_a_single_query_without_a_vector_causes_a_warning(tmp_path: Path) -> None:
     terms = write_split(tmp_path)
     names = terms.read_text(encoding="utf-8").replace("green milk", "zzgreen zzmilk")
     terms.write_text(names, encoding="utf-8")
@@ -235,13 +240,13 @@ def test_queries_without_a_vector_are_told_though_they_are_few(tmp_path: Path) -
     assert len(told) == 1
 
 
-def test_what_is_validated_on_is_not_tested(tmp_path: Path) -> None:
+def test_no_query_is_in_both_lists(tmp_path: Path) -> None:
     terms = write_split(tmp_path)
     validation, test = (listed(terms, part) for part in ("validation", "test"))
     known, tested = (path.read_text(encoding="utf-8").split() for path in (validation, test))
     test.write_text("\n".join([*tested, known[3], known[1], known[3]]), encoding="utf-8")
-    place = rf"terms\.test, line {len(tested) + 1}: shares 2 ids with the validation list"
-    with pytest.raises(FormatError, match=rf"{place}, such as '{known[3]}'; leave each in one"):
+    place = rf"terms\.test, line {len(tested) + 1}: 2 ids also in the validation list"
+    with pytest.raises(FormatError, match=rf"{place}, such as '{known[3]}'; keep each id in one"):
         read_split(terms)
 
 
@@ -253,11 +258,11 @@ def test_an_id_that_is_listed_twice_counts_once(tmp_path: Path) -> None:
     assert read_split(terms)[1].concepts == once.concepts
 
 
-def test_ids_that_make_no_query_are_told(tmp_path: Path) -> None:
+def test_unusable_ids_cause_a_warning(tmp_path: Path) -> None:
     terms = write_split(tmp_path)
     with listed(terms, "test").open("a", encoding="utf-8") as file:
         file.write("0\n")
-    message = r"terms\.test: no query is made of 1 id, such as '0': .* without a parent in what"
+    message = r"terms\.test: 1 id left out, such as '0': .* without a parent in the"
     with pytest.warns(UserWarning, match=message) as told:
         validation, test = read_split(terms)
     assert [each.filename for each in told] == [__file__]
@@ -265,7 +270,7 @@ def test_ids_that_make_no_query_are_told(tmp_path: Path) -> None:
     assert "0" not in test.taxonomy
 
 
-def test_lists_may_lie_elsewhere_and_the_taxonomy_be_of_any_format(tmp_path: Path) -> None:
+def test_explicit_lists_allow_any_format(tmp_path: Path) -> None:
     terms = write_split(tmp_path)
     table = tmp_path / "table.csv"
     assert main(["convert", str(terms), str(table)]) == 0
@@ -280,21 +285,21 @@ def test_lists_may_lie_elsewhere_and_the_taxonomy_be_of_any_format(tmp_path: Pat
         ]
 
 
-def test_nothing_deprecated_is_asked_for_or_learned_from(tmp_path: Path) -> None:
+def test_deprecated_concepts_are_left_out(tmp_path: Path) -> None:
     rows = ("1,tea,,", "2,herb tea,,true", "3,green tea,1,", "4,mint tea,1|2,", "5,sage tea,2,")
     table = "\n".join(["id,label,parents,deprecated", *rows, "6,old tea,1,true", ""])
     taxonomy, validation, test = (tmp_path / name for name in ("t.csv", "validation", "test"))
     taxonomy.write_text(table, encoding="utf-8")
     validation.write_text("3\n", encoding="utf-8")
     test.write_text("4\n5\n6\n", encoding="utf-8")
-    with pytest.warns(UserWarning, match="no query is made of 2 ids, such as '5': deprecated, or"):
+    with pytest.warns(UserWarning, match="2 ids left out, such as '5': deprecated, or"):
         _, held = read_split(taxonomy, validation, test)
     assert [concept.id for concept in held.concepts] == ["4"]
     assert [held.taxonomy.ids[i] for i in held.parents[0]] == ["1"]
     assert held.taxonomy.ids == ("1",)
 
 
-def test_a_list_has_an_id_a_line_however_it_is_saved(tmp_path: Path) -> None:
+def test_a_list_has_one_id_per_line_in_any_encoding_variant(tmp_path: Path) -> None:
     terms = write_split(tmp_path)
     once = read_split(terms)[1]
     spaced = listed(terms, "test").read_text(encoding="utf-8").split()
@@ -312,14 +317,14 @@ def test_a_list_has_an_id_a_line_however_it_is_saved(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"10\n\n99999\n", r", line 3: no concept .* has the id '99999'; correct it, or take it"),
+        (b"10\n\n99999\n", r", line 3: no concept .* has the id '99999'; correct or remove"),
         (b"10 11\n", r", line 1: no concept .* has the id '10 11'"),
         (b"10\n\xe9\n", r", line 2: byte 0xe9 is not UTF-8; save the file as UTF-8"),
         ("10\n".encode("utf-16"), r": the file is UTF-16; save it as UTF-8"),
     ],
 )
 @pytest.mark.parametrize("part", ["validation", "test"])
-def test_a_wrong_list_is_refused_with_the_place(
+def test_a_wrong_list_is_refused_with_its_line(
     part: str, content: bytes, message: str, tmp_path: Path
 ) -> None:
     terms = write_split(tmp_path)
@@ -332,15 +337,19 @@ def test_a_split_without_relations_is_refused_with_their_file(tmp_path: Path) ->
     terms = write_split(tmp_path)
     taxo = terms.with_suffix(".taxo")
     taxo.write_text("\n", encoding="utf-8")
-    with pytest.raises(FormatError, match=r"pantry\.taxo: holds no relation; the relations of"):
+    with pytest.raises(
+        FormatError, match=r"pantry\.taxo: the file has no relations; it must hold the relations of"
+    ):
         read_split(terms)
     taxo.unlink()
-    with pytest.raises(FormatError, match=r"pantry\.taxo: there is no such file; the relations of"):
+    with pytest.raises(
+        FormatError, match=r"pantry\.taxo: the file does not exist; it must hold the relations of"
+    ):
         read_split(terms)
 
 
 @pytest.mark.parametrize("name", ["pantry.csv", "pantry.taxo"])
-def test_only_terms_have_a_split(
+def test_only_terms_files_have_default_lists(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     terms, other = write_split(tmp_path), tmp_path / name
@@ -350,7 +359,10 @@ def test_only_terms_have_a_split(
         listed(terms, part).rename(listed(other, part))
     assert prepare(other, tmp_path / "task.npz") == 2
     told = capsys.readouterr().err
-    assert f"{name}: a split lies beside a .terms file, and this is none; give NAME.terms" in told
+    assert (
+        f"{name}: the lists of a split are only found next to a .terms file; give NAME.terms"
+        in told
+    )
     assert not (tmp_path / "task.npz").exists()
 
 
@@ -364,16 +376,16 @@ def test_a_task_is_written_as_npz_only(
             "taxoexpan.experiments.paper.split.read_split", lambda _: pytest.fail("too late")
         )
         assert prepare(terms, tmp_path / name) == 2
-    assert f"{name}: a task is written as .npz" in capsys.readouterr().err
+    assert f"{name}: a task file must end in .npz" in capsys.readouterr().err
     assert not (tmp_path / name).exists()
 
 
-def test_one_query_is_told_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_note_uses_the_singular(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     terms = write_split(tmp_path)
     ids = listed(terms, "test").read_text(encoding="utf-8").split()
     listed(terms, "test").write_text(ids[0], encoding="utf-8")
     assert prepare(terms, tmp_path / "TASK.NPZ") == 0
-    assert "80 concepts and 1 test query in " in capsys.readouterr().err
+    assert "80 concepts and 1 test query\n" in capsys.readouterr().err
 
 
 def chains(count: int = 2000) -> Task:
@@ -384,37 +396,38 @@ def chains(count: int = 2000) -> Task:
     taxonomy = Taxonomy.from_columns(names, names, parents, np.arange(1, count))
     vectors = torch.arange(count, dtype=torch.float32).expand(2, 1, count).transpose(1, 2)
     validation, test = (
-        Queries(torch.zeros(2, 1, 1), [np.array(some)]) for some in ([3, count - 1], [7])
+        LabeledQueries(torch.zeros(2, 1, 1), parents=[np.array(some)])
+        for some in ([3, count - 1], [7])
     )
     return Task("chains", "none", Problem(taxonomy, vectors, validation), test, ("query",))
 
 
-@pytest.mark.parametrize("share", [0.1, 0.3])
-def test_about_the_share_of_relations_is_rewired_and_nothing_else(share: float) -> None:
+@pytest.mark.parametrize("fraction", [0.1, 0.3])
+def test_the_fraction_of_relations_is_rewired_and_nothing_else(fraction: float) -> None:
     task = chains()
-    other = rewire_relations(task, share, 1)
+    other = rewire_relations(task, fraction, 1)
     old, new = task.problem.taxonomy, other.problem.taxonomy
     assert new.ids == old.ids  # it could not be made if there were a cycle
     lost = set(old.relations) - set(new.relations)
-    assert len(lost) / old.relation_count == pytest.approx(share, abs=0.03)
+    assert len(lost) / old.relation_count == pytest.approx(fraction, abs=0.03)
     assert len(set(new.relations) - set(old.relations)) == len(lost)
     assert new.relation_count == old.relation_count
     assert new.roots[0] == old.roots[0]
     assert other.test is task.test
     assert other.problem.validation is task.problem.validation
     assert other.problem.vectors is task.problem.vectors
-    assert set(rewire_relations(task, share, 1).problem.taxonomy.relations) == set(new.relations)
-    assert set(rewire_relations(task, share, 2).problem.taxonomy.relations) != set(new.relations)
+    assert set(rewire_relations(task, fraction, 1).problem.taxonomy.relations) == set(new.relations)
+    assert set(rewire_relations(task, fraction, 2).problem.taxonomy.relations) != set(new.relations)
 
 
-@pytest.mark.parametrize("share", [0.2, 0.6])
-def test_a_share_of_the_leaves_stays_and_all_true_parents(share: float) -> None:
+@pytest.mark.parametrize("fraction", [0.2, 0.6])
+def test_a_fraction_of_the_leaves_and_all_true_parents_stay(fraction: float) -> None:
     task = chains()
-    other = sample_leaves(task, share, 1)
+    other = sample_leaves(task, fraction, 1)
     old, new = task.problem.taxonomy, other.problem.taxonomy
     gone = set(old) - set(new)
     assert gone <= set(old.leaves)
-    assert len(gone) == pytest.approx((1 - share) * len(old.leaves), abs=2)
+    assert len(gone) == pytest.approx((1 - fraction) * len(old.leaves), abs=2)
     assert set(new.relations) == {(p, c) for p, c in old.relations if c not in gone}
     kept = [old.index(id) for id in new.ids]
     assert torch.equal(other.problem.vectors, task.problem.vectors[:, kept])

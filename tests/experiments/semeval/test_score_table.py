@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tinywordnet import write_task, write_wordnet
+from tiny_wordnet import write_task, write_wordnet
 
 from taxoexpan.cli.main import main
 from taxoexpan.errors import FormatError
 from taxoexpan.experiments.paper.experiment import find_experiments
-from taxoexpan.experiments.paper.task import load_task
+from taxoexpan.experiments.paper.task_file import load_task
 from taxoexpan.experiments.semeval.score_table import SemEvalResults
-from taxoexpan.experiments.semeval.semeval_task import Placed
+from taxoexpan.experiments.semeval.semeval_task import KeyEntry
 from taxoexpan.experiments.semeval.wu_palmer import WuPalmer
 from taxoexpan.features.mentions import MentionKind
 
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_task_keeps_what_definitions_name(folder: Path) -> None:
+def test_a_task_keeps_the_mentions_of_definitions(folder: Path) -> None:
     task = load_task(folder / "noun.npz")
     labels = task.problem.taxonomy.labels
     assert (task.name, task.features, task.labels) == (
@@ -52,7 +52,7 @@ def test_a_task_keeps_what_definitions_name(folder: Path) -> None:
     assert asked.kinds.tolist() == [MentionKind.FIRST_IN_DEFINITION]
 
 
-def test_the_table_has_both_parts_of_speech_and_what_others_published(
+def test_the_table_has_both_parts_of_speech_and_published_scores(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     where = ["--runs", str(folder / "runs"), "--semeval", str(folder), "--wordnet", str(folder)]
@@ -60,8 +60,8 @@ def test_the_table_has_both_parts_of_speech_and_what_others_published(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "vectors `static joined`, 3 test concepts"
     rows = {line.split(" | ")[0].strip("| "): line for line in lines[4:]}
-    # Bush is put under tree, where it belongs, and sprint under run, which is its own synset; the
-    # third concept has the wrong part of speech and no place.
+    # Bush is attached to tree, which is right, and sprint to run, which is its own synset. The
+    # third concept has the wrong part of speech and is not placed.
     assert rows["FWFS"] == "| FWFS | 1.000 | .514 | .667 | 1.000 | .800 | .679 | 1 |"
     assert rows["ETF-FWFS"] == "| ETF-FWFS | – | .562 | – | 1.000 | – | .720 | quoted |"
     assert len(rows) == len(find_experiments(["semeval"]))
@@ -82,16 +82,16 @@ def test_keys_need_both_parts(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="no run on both semeval-nouns and semeval-verbs with"):
         SemEvalResults([experiment], runs, folder, folder)
     (runs / "copy").symlink_to(folder / "runs" / nouns)
-    with pytest.raises(FormatError, match="is the same run as"):
+    with pytest.raises(FormatError, match="the same run as"):
         SemEvalResults([experiment], runs, folder, folder)
-    with pytest.raises(FormatError, match="holds no run on semeval-nouns and semeval-verbs"):
+    with pytest.raises(FormatError, match="no run on semeval-nouns or semeval-verbs"):
         SemEvalResults([experiment], tmp_path / "nothing", folder, folder)
 
 
-def test_the_expected_similarity_decides_where_it_is_asked_to(folder: Path) -> None:
+def test_the_expected_similarity_decides_if_configured(folder: Path) -> None:
     (experiment,) = find_experiments([FIRST_WORD])
     both = SemEvalResults([experiment], folder / "runs", folder, folder)
-    expected = replace(experiment, decided="expected")
+    expected = replace(experiment, decision="expected")
     (key,) = both.keys("static joined", expected).values()
     nouns = both.wordnets[0].taxonomy
     run = both.by_features["static joined"][experiment.name][0]["semeval-nouns"]
@@ -107,21 +107,21 @@ def test_the_expected_similarity_decides_where_it_is_asked_to(folder: Path) -> N
     assert worth[key["test.1"].synset] == pytest.approx(max(worth.values()))
 
 
-def test_what_is_likely_another_name_is_merged(folder: Path) -> None:
-    """A run that knows of doubles: both halves have the concepts bush and sprint."""
+def test_likely_duplicates_are_merged(folder: Path) -> None:
+    """A run with duplicate candidates: both halves have the concepts bush and sprint."""
     (experiment,) = find_experiments([FIRST_WORD])
     runs = folder / "merged"
     shutil.copytree(folder / "runs", runs)
-    for part, doubles in {"nouns": "cherry#n#1", "verbs": "run#v#1"}.items():
+    for part, duplicates in {"nouns": "cherry#n#1", "verbs": "run#v#1"}.items():
         (path,) = runs.glob(f"semeval-{part}*/*/0/ranks.npz")
         with np.load(path) as kept:
             arrays = dict(kept)
         for half in ("validation", "test"):
-            arrays[f"{half}_doubles"] = np.array([doubles])
-            arrays[f"{half}_double_odds"] = np.array([1.0 if part == "nouns" else 2.0])
+            arrays[f"{half}_duplicates"] = np.array([duplicates])
+            arrays[f"{half}_duplicate_odds"] = np.array([1.0 if part == "nouns" else 2.0])
         np.savez_compressed(path, **arrays)
-    merged = replace(experiment, decided="merged")
-    # The other runs do not know, and so they come to no key.
+    merged = replace(experiment, decision="merged")
+    # The other runs have no duplicate candidates, and therefore no key.
     assert (
         SemEvalResults([merged], folder / "runs", folder, folder).keys("static joined", merged)
         == {}
@@ -129,7 +129,7 @@ def test_what_is_likely_another_name_is_merged(folder: Path) -> None:
     both = SemEvalResults([merged], runs, folder, folder)
     (key,) = both.keys("static joined", merged).values()
     # Sprint is merged with run in the training half too, and bush with nothing.
-    assert key["test.2"] == Placed("run#v#1", "merge")
+    assert key["test.2"] == KeyEntry("run#v#1", "merge")
     assert key["test.1"].operation == "attach"
     assert "| FWFS | 1 | 1 of 1 | 0 of 2 | 1.000 | 1.000 |" in both.text()
 
@@ -140,7 +140,7 @@ def test_keys_are_written_in_the_tasks_format(
     where = ["--runs", str(folder / "runs"), "--semeval", str(folder), "--wordnet", str(folder)]
     given = ["reproduce", "table", "semeval", *where, "-o", str(tmp_path / "keys")]
     assert main(given) == 0
-    assert "1 key in" in capsys.readouterr().err
+    assert "1 key written to" in capsys.readouterr().err
     (path,) = (tmp_path / "keys").iterdir()
     assert path.name == "static-joined-02-first-word-0.tsv"
     assert path.read_text() == "test.1\ttree#n#1\tattach\ntest.2\trun#v#1\tattach\n"
@@ -154,4 +154,4 @@ def test_keys_are_written_in_the_tasks_format(
 
 def test_the_table_needs_the_keys(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["reproduce", "table", "semeval", "--runs", str(folder / "runs")]) == 2
-    assert "give the task's folder with --semeval" in capsys.readouterr().err
+    assert "give the folder of the task with --semeval" in capsys.readouterr().err

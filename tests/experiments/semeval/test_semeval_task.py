@@ -3,12 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tinywordnet import write_task, write_wordnet
+from tiny_wordnet import write_task, write_wordnet
 
 from taxoexpan.errors import FormatError
 from taxoexpan.experiments.semeval.semeval_task import (
     FILES,
-    Placed,
+    KeyEntry,
     Score,
     WordNet,
     key_content,
@@ -40,37 +40,39 @@ def test_a_sense_is_found_by_its_place_in_the_index(wordnets: list[WordNet]) -> 
 
 def test_a_key_is_scored_by_similarity_and_recall(wordnets: list[WordNet]) -> None:
     gold = {
-        "a": Placed("tree#n#1", "attach"),
-        "b": Placed("run#v#1", "merge"),
-        "c": Placed("cherry#n#1", "attach"),
-        "d": Placed("be#v#1", "attach"),
+        "a": KeyEntry("tree#n#1", "attach"),
+        "b": KeyEntry("run#v#1", "merge"),
+        "c": KeyEntry("cherry#n#1", "attach"),
+        "d": KeyEntry("be#v#1", "attach"),
     }
     assert score_key(gold, gold, wordnets) == Score(1, 1)
-    key = {"a": Placed("cherry#n#1", "attach"), "b": Placed("be#v#1", "attach")}
+    key = {"a": KeyEntry("cherry#n#1", "attach"), "b": KeyEntry("be#v#1", "attach")}
     # Cherry is a step below tree, whose depth is two; be and run meet above all verbs.
     score = score_key(key, gold, wordnets)
     assert score.wu_palmer == pytest.approx((4 / 5 + 2 / 5) / 2)
     assert (score.recall, score.f1) == (0.5, pytest.approx(2 * 0.6 * 0.5 / 1.1))
-    other = {"a": Placed("run#v#1", "attach"), "c": Placed("bush#n#1", "attach")}
+    other = {"a": KeyEntry("run#v#1", "attach"), "c": KeyEntry("bush#n#1", "attach")}
     assert score_key(other, gold, wordnets) == Score(0, 0.5)
     assert score_key({}, gold, wordnets).f1 == 0
 
 
-def test_keys_come_back_as_they_went(tmp_path: Path) -> None:
-    key = {"t.1": Placed("tree#n#1", "attach"), "t.2": Placed("New_York#n#1", "merge")}
+def test_keys_are_read_as_they_were_written(tmp_path: Path) -> None:
+    key = {"t.1": KeyEntry("tree#n#1", "attach"), "t.2": KeyEntry("New_York#n#1", "merge")}
     (tmp_path / "key").write_bytes(key_content(key))
     assert read_key(tmp_path / "key") == key
 
 
-def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "data.tsv"
-    with pytest.raises(FormatError, match=r"no such file; give the folder of SemEval"):
+    with pytest.raises(FormatError, match=r"the file does not exist; give the folder of SemEval"):
         read_concepts(path)
     path.write_text("tree\tnoun\tt.1\ta plant\thttp://\n\ngo\tverb\n", encoding="utf-8")
-    with pytest.raises(FormatError, match=r"data\.tsv, line 3: has 2 cells where 4 are wanted"):
+    with pytest.raises(
+        FormatError, match=r"data\.tsv, line 3: expected 4 tab-separated cells, found 2"
+    ):
         read_concepts(path)
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(FormatError, match="is not UTF-8"):
+    with pytest.raises(FormatError, match="the file is not UTF-8"):
         read_key(path)
 
 
@@ -87,8 +89,8 @@ def test_a_merged_concept_belongs_where_its_synset_does(
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("test.2\trun#v#1\tattach\n", "has no line for 'test.1' of test.data.tsv; add it"),
-        ("test.1\tbush#n#1\tattach\n", "'bush#n#1' is no synset of this WordNet"),
+        ("test.2\trun#v#1\tattach\n", "no line for 'test.1' of test.data.tsv; add it"),
+        ("test.1\tbush#n#1\tattach\n", "'bush#n#1' is not a synset of this WordNet"),
     ],
 )
 def test_a_key_that_does_not_fit_is_refused(
@@ -101,7 +103,7 @@ def test_a_key_that_does_not_fit_is_refused(
 @pytest.mark.skipif(not WORDNET.is_dir(), reason="no WordNet 3.0 in /usr/share/wordnet")
 @pytest.mark.skipif(not TASK.is_dir(), reason="no files of SemEval-2016 Task 14")
 def test_the_organisers_baselines_have_the_known_scores() -> None:
-    """The task's paper has .514 and .227 by a scorer that is not to be had."""
+    """The task's paper has .514 and .227 by a scorer that is not published."""
     wordnets = WordNet.read(WORDNET, instances=True)
     assert [len(wordnet.taxonomy) for wordnet in wordnets] == [82_115, 13_767]
     gold = read_key(TASK / FILES["test"][1])
@@ -125,5 +127,5 @@ def test_a_half_without_concepts_is_refused(tmp_path: Path) -> None:
     wordnet = WordNet.read(write_wordnet(tmp_path))[0]
     data = write_task(tmp_path) / FILES["test"][0]
     data.write_text("", encoding="utf-8")
-    with pytest.raises(FormatError, match="has no concept that is a noun; restore"):
+    with pytest.raises(FormatError, match="no concept of the file is a noun; restore"):
         read_half(tmp_path, "test", wordnet)

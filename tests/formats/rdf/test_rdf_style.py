@@ -1,4 +1,4 @@
-"""New statements look like those that are there, in whichever style these are written."""
+"""New statements follow the style of the existing ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 import rdflib
-from growing import refusal, written
+from expanded_files import refusal, write_file
 from hypothesis import given
 from hypothesis import strategies as st
 from rdflib.compare import isomorphic
@@ -17,7 +17,8 @@ from strategies import names, quickly
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.output import Target
-from taxoexpan.formats.rdf import jsonld, skos
+from taxoexpan.formats.rdf import jsonld
+from taxoexpan.formats.rdf.vocabulary import is_iri
 from taxoexpan.formats.taxonomy_file import read, write_expanded
 from taxoexpan.taxonomy import Additions, Concept
 
@@ -26,7 +27,7 @@ FRUIT, APPLE, KIWI, FIG = (f"http://e.org/{name}" for name in ("fruit", "apple",
 ONE_KIWI = Additions([Concept(KIWI, "kiwi", ("Actinidia é",))], [(FRUIT, KIWI)])
 
 
-def grown_text(path: Path, additions: Additions = ONE_KIWI) -> str:
+def expanded_text(path: Path, additions: Additions = ONE_KIWI) -> str:
     output = path.with_stem("expanded")
     write_expanded(path, additions, output, force=True)
     assert read(output).taxonomy == read(path).taxonomy.expanded(additions)
@@ -34,8 +35,8 @@ def grown_text(path: Path, additions: Additions = ONE_KIWI) -> str:
 
 
 def added(path: Path, additions: Additions = ONE_KIWI) -> str:
-    """The text that is put in; it must be in one piece."""
-    old, new = path.read_bytes().decode(), grown_text(path, additions)
+    """Return the inserted text, which must be in one piece."""
+    old, new = path.read_bytes().decode(), expanded_text(path, additions)
     start = next((i for i, pair in enumerate(zip(old, new, strict=False)) if len(set(pair)) > 1), 0)
     start = start or len(old)
     end = len(new) - (len(old) - start)
@@ -192,27 +193,27 @@ BRACES = f"""\
     ],
     ids=["aliases", "crlf", "maps", "one-line", "expanded", "braces"],
 )
-def test_json_ld_is_written_in_the_words_and_the_layout_of_the_file(
+def test_json_ld_follows_the_terms_and_the_layout_of_the_file(
     tmp_path: Path, text: str, wanted: str
 ) -> None:
-    assert added(written(tmp_path / "x.jsonld", text)) == wanted
+    assert added(write_file(tmp_path / "x.jsonld", text)) == wanted
 
 
 def test_a_graph_of_one_node_becomes_a_list_under_the_same_context(tmp_path: Path) -> None:
     text = '{"@context": {"s": "%s"}, "@graph": {"@id": "%s", "@type": "s:Concept"}}'
-    path = written(tmp_path / "x.jsonld", text % (SKOS, FRUIT))
-    grown = json.loads(grown_text(path, Additions([Concept(KIWI, "kiwi")], [])))
+    path = write_file(tmp_path / "x.jsonld", text % (SKOS, FRUIT))
+    expanded = json.loads(expanded_text(path, Additions([Concept(KIWI, "kiwi")], [])))
     kiwi = {"@id": KIWI, "@type": "s:Concept", "s:prefLabel": "kiwi"}
-    assert grown["@graph"] == [{"@id": FRUIT, "@type": "s:Concept"}, kiwi]
+    assert expanded["@graph"] == [{"@id": FRUIT, "@type": "s:Concept"}, kiwi]
 
 
-def test_all_that_is_new_about_an_old_concept_is_in_one_object(tmp_path: Path) -> None:
-    path = written(tmp_path / "x.jsonld", MAPS)
+def test_new_statements_about_an_existing_concept_are_one_object(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.jsonld", MAPS)
     fig = Concept(FIG, "fig")
     additions = Additions(
         [*ONE_KIWI.concepts, fig], [(FRUIT, KIWI), (APPLE, KIWI), (FRUIT, FIG), (APPLE, FIG)]
     )
-    nodes = json.loads(grown_text(path, additions))["@graph"]
+    nodes = json.loads(expanded_text(path, additions))["@graph"]
     assert nodes[-2:] == [
         {"id": "e:fruit", "narrower": ["e:kiwi", "e:fig"]},
         {"id": "e:apple", "narrower": ["e:kiwi", "e:fig"]},
@@ -234,11 +235,11 @@ def test_all_that_is_new_about_an_old_concept_is_in_one_object(tmp_path: Path) -
         f'{{"s": "{SKOS}", "i": {{"@id": "s:altLabel", "@container": "@index"}}}}',
     ],
 )
-def test_a_context_that_bends_meanings_bends_none_of_ours(tmp_path: Path, context: str) -> None:
+def test_an_unusual_context_does_not_change_the_meaning(tmp_path: Path, context: str) -> None:
     node = f'{{"@id": "{FRUIT}", "@type": "s:Concept"}}'
-    path = written(tmp_path / "x.jsonld", f'{{"@context": {context}, "@graph": [{node}]}}')
+    path = write_file(tmp_path / "x.jsonld", f'{{"@context": {context}, "@graph": [{node}]}}')
     assert '"@type": ' in added(path)
-    assert_grown_as_plain_triples(path, ONE_KIWI)
+    assert_expanded_like_n_triples(path, ONE_KIWI)
 
 
 XML = f"""\
@@ -314,14 +315,14 @@ xmlns:owl="http://www.w3.org/2002/07/owl#">
     ],
     ids=["tabs", "default-namespace", "nothing-declared"],
 )
-def test_rdf_xml_is_written_with_the_prefixes_and_the_margins_of_the_file(
+def test_rdf_xml_follows_the_prefixes_and_the_indentation_of_the_file(
     tmp_path: Path, text: str, wanted: str
 ) -> None:
-    path = written(tmp_path / "x.rdf", text)
+    path = write_file(tmp_path / "x.rdf", text)
     new = [Concept(KIWI, "kiwi", deprecated=True), Concept(FIG, "fig")]
     additions = Additions(new, [(FRUIT, KIWI), (FRUIT, FIG)])
     assert added(path, additions) == wanted
-    assert_grown_as_plain_triples(path, additions)
+    assert_expanded_like_n_triples(path, additions)
 
 
 def entities(doctype: str, text: str) -> str:
@@ -329,11 +330,11 @@ def entities(doctype: str, text: str) -> str:
     return root.replace(">fruit<", f">{text}<")
 
 
-def test_an_entity_may_hold_those_before_it(tmp_path: Path) -> None:
+def test_an_entity_may_contain_earlier_entities(tmp_path: Path) -> None:
     doctype = '<!ENTITY w "http://e.org/"><!ENTITY v "&w;a&amp;b/"><!ENTITY x "&v;c">'
-    path = written(tmp_path / "x.rdf", entities(doctype, "&x;"))
+    path = write_file(tmp_path / "x.rdf", entities(doctype, "&x;"))
     assert read(path).taxonomy.concept(FRUIT).label == "http://e.org/a&b/c"
-    assert_grown_as_plain_triples(path, ONE_KIWI)
+    assert_expanded_like_n_triples(path, ONE_KIWI)
 
 
 LAUGHS = '<!ENTITY l0 "ha">' + "".join(
@@ -344,18 +345,19 @@ LAUGHS = '<!ENTITY l0 "ha">' + "".join(
 @pytest.mark.parametrize(
     ("doctype", "message"),
     [
-        (LAUGHS, "line 1: the entity l3 is long; write it out"),
-        (f"<!-- {LAUGHS} -->", "the entity l3 is long; write it out"),
-        (LAUGHS.replace("&l", "&#38;l"), "the entity l3 is long; write it out"),
-        ('<!ENTITY l9 "&b;">\n<!ENTITY b "x">', "holds b, which is not declared before it"),
-        ('<!ENTITY l9 "x">\n<!ENTITY l9 "y">', "line 2: the entity l9 is declared twice; keep one"),
+        (LAUGHS, "line 1: the entity l3 is too long; write it out"),
+        (f"<!-- {LAUGHS} -->", "the entity l3 is too long; write it out"),
+        (LAUGHS.replace("&l", "&#38;l"), "the entity l3 is too long; write it out"),
+        ('<!ENTITY l9 "&b;">\n<!ENTITY b "x">', "contains b, which is not declared before it"),
+        (
+            '<!ENTITY l9 "x">\n<!ENTITY l9 "y">',
+            "line 2: the entity l9 is declared twice; keep one declaration",
+        ),
         (f'<!ENTITY b "{"x" * 100}"><!ENTITY l9 "{"&b;" * 9}">', "makes the file too large"),
     ],
 )
-def test_entities_that_hold_too_much_are_refused(
-    tmp_path: Path, doctype: str, message: str
-) -> None:
-    path = written(tmp_path / "x.rdf", entities(doctype, "&l9;" * 1000))
+def test_unsafe_entities_are_refused(tmp_path: Path, doctype: str, message: str) -> None:
+    path = write_file(tmp_path / "x.rdf", entities(doctype, "&l9;" * 1000))
     assert message in refusal(path)
 
 
@@ -386,10 +388,10 @@ pome\"\"\"@en .
     ],
     ids=["blank-lines", "tabs", "one-stanza"],
 )
-def test_turtle_is_indented_and_parted_like_the_file(
+def test_turtle_follows_the_indentation_and_blank_lines_of_the_file(
     tmp_path: Path, text: str, indent: str, gap: str
 ) -> None:
-    path = written(tmp_path / "x.ttl", text)
+    path = write_file(tmp_path / "x.ttl", text)
     new = [Concept(KIWI, "kiwi"), Concept(FIG, "fig")]
     additions = Additions(new, [(FRUIT, KIWI), (FRUIT, FIG)])
     said = ("a s:Concept ;", '{indent}s:prefLabel "{name}"@en ;', "{indent}s:broader :fruit .\n")
@@ -398,23 +400,23 @@ def test_turtle_is_indented_and_parted_like_the_file(
     assert added(path, additions) == "".join(stanzas) + f"{gap}:fruit s:narrower :kiwi , :fig .\n"
 
 
-def test_a_file_that_ends_in_a_blank_line_gets_no_second(tmp_path: Path) -> None:
-    path = written(tmp_path / "x.ttl", STANZAS + "\n")
+def test_a_final_blank_line_is_not_repeated(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.ttl", STANZAS + "\n")
     assert added(path, Additions([Concept(KIWI, "kiwi")], [])).startswith(":kiwi a")
 
 
 def test_n_triples_have_no_blank_lines(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "x.nt", f"<{FRUIT}> a <{SKOS}Concept> .\n".replace(" a ", f" <{RDF}type> ")
     )
-    assert all(line.endswith(" .") for line in grown_text(path).splitlines())
+    assert all(line.endswith(" .") for line in expanded_text(path).splitlines())
 
 
-def test_a_copy_in_json_ld_is_indented_and_has_short_names(tmp_path: Path) -> None:
+def test_a_json_ld_copy_is_indented_and_uses_prefixes(tmp_path: Path) -> None:
     text = f"""@prefix s: <{SKOS}> . @prefix e: <http://e.org/> . @prefix urn: <http://u.org/> .
         e:fruit a s:Concept ; s:prefLabel "Obst"@de ; s:notation 1 , true ; s:note "x" .
         <http://other.org/x> s:broader e:fruit . <http://e.org///y> s:broader <urn:x> ."""
-    path = written(tmp_path / "x.ttl", text)
+    path = write_file(tmp_path / "x.ttl", text)
     convert(path, Target(tmp_path / "y.jsonld"))
     assert (
         (tmp_path / "y.jsonld").read_text(encoding="utf-8")
@@ -463,26 +465,26 @@ def test_a_copy_in_json_ld_is_indented_and_has_short_names(tmp_path: Path) -> No
 
 def test_statements_about_statements_cannot_be_copied_to_json_ld(tmp_path: Path) -> None:
     said = f"<{FRUIT}> a <{SKOS}Concept> ; <{SKOS}note> <<( <x:a> <x:b> <x:c> )>> ."
-    path = written(tmp_path / "x.ttl", said)
+    path = write_file(tmp_path / "x.ttl", said)
     with pytest.raises(FormatError, match=r"convert to \.ttl, \.nt or \.rdf instead"):
         convert(path, Target(tmp_path / "y.jsonld"))
 
 
-def test_the_vocabulary_has_a_short_name_where_the_file_has_none_for_it(tmp_path: Path) -> None:
-    path = written(tmp_path / "x.ttl", f"@prefix : <{SKOS}> . <{FRUIT}> a :Concept .")
+def test_a_missing_skos_prefix_is_declared(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.ttl", f"@prefix : <{SKOS}> . <{FRUIT}> a :Concept .")
     convert(path, Target(tmp_path / "y.jsonld"))
     assert '"@type": "skos:Concept"' in (tmp_path / "y.jsonld").read_text(encoding="utf-8")
 
 
-def test_a_copy_in_turtle_is_laid_out_for_reading(tmp_path: Path) -> None:
-    convert(written(tmp_path / "x.ttl", STANZAS), Target(tmp_path / "x.nt"))
+def test_a_turtle_copy_has_blank_lines_and_indentation(tmp_path: Path) -> None:
+    convert(write_file(tmp_path / "x.ttl", STANZAS), Target(tmp_path / "x.nt"))
     convert(tmp_path / "x.nt", Target(tmp_path / "y.ttl"))
     copy = (tmp_path / "y.ttl").read_text(encoding="utf-8")
     assert "\n\n<http://e.org/apple> a skos:Concept ;\n    skos:prefLabel" in copy
 
 
-def test_a_line_end_in_a_text_survives_in_rdf_xml(tmp_path: Path) -> None:
-    path = written(
+def test_a_carriage_return_survives_in_rdf_xml(tmp_path: Path) -> None:
+    path = write_file(
         tmp_path / "x.ttl", f'<{FRUIT}> <{SKOS}prefLabel> "a\\r\\nb" ; a <{SKOS}Concept> .'
     )
     convert(path, Target(tmp_path / "y.rdf"))
@@ -492,7 +494,7 @@ def test_a_line_end_in_a_text_survives_in_rdf_xml(tmp_path: Path) -> None:
 PARTS = st.sampled_from(["a", "b:c", "//d", "", "é", "x/y", "a#b"])
 IRIS = st.builds(
     "{}{}".format, st.sampled_from(["http://e.org/", "urn:", "e:", "http://e.org/x#", SKOS]), PARTS
-).filter(skos.is_iri)
+).filter(is_iri)
 RESOURCES = IRIS.map(ox.NamedNode) | st.sampled_from("abc").map(ox.BlankNode)
 WORDS = names(breaks=True)
 LITERALS = (
@@ -521,11 +523,11 @@ PREFIXES = st.dictionaries(
 
 @given(st.lists(TRIPLES, min_size=1, max_size=12), PREFIXES)
 @quickly
-def test_any_statements_mean_the_same_in_json_ld(
+def test_random_statements_mean_the_same_in_json_ld(
     triples: list[ox.Triple], prefixes: dict[str, str]
 ) -> None:
     plain = ox.serialize(triples, format=ox.RdfFormat.N_TRIPLES)
-    copy = jsonld.document(triples, prefixes)
+    copy = jsonld.write_document(triples, prefixes)
     again = {quad.triple for quad in ox.parse(copy, format=ox.RdfFormat.JSON_LD)}
     wanted = rdflib.Graph().parse(data=plain, format="nt")
     assert isomorphic(wanted, rdflib.Graph().parse(data=copy, format="json-ld"))
@@ -550,7 +552,7 @@ NEW = st.lists(
         names(without=" \"'|&")
         # rdflib cannot read a full stop at the end of a name in Turtle, which the standard allows.
         .map(lambda name: "http://e.org/new/" + name.replace("\u00a0", "").rstrip("."))
-        .filter(skos.is_iri),
+        .filter(is_iri),
         WORDS,
         st.lists(st.sampled_from(["x", "é水", "<&>"]), max_size=2, unique=True).map(tuple),
         st.just("") | WORDS,
@@ -564,26 +566,26 @@ NEW = st.lists(
 
 @given(st.sampled_from(sorted(STYLES)), NEW, st.data())
 @quickly
-def test_in_every_style_the_file_says_what_it_said_and_what_is_new(
+def test_expanding_works_in_every_style(
     tmp_path_factory: pytest.TempPathFactory, name: str, new: list[Concept], data: st.DataObject
 ) -> None:
-    path = written(tmp_path_factory.mktemp("style") / name, STYLES[name])
+    path = write_file(tmp_path_factory.mktemp("style") / name, STYLES[name])
     above = [FRUIT, *(concept.id for concept in new)]
     relations = [
         (above[parent], concept.id)
         for place, concept in enumerate(new, 1)
         for parent in data.draw(st.sets(st.integers(0, place - 1), max_size=2))
     ]
-    assert_grown_as_plain_triples(path, Additions(new, relations))
+    assert_expanded_like_n_triples(path, Additions(new, relations))
 
 
-def assert_grown_as_plain_triples(path: Path, additions: Additions) -> None:
-    """Growing the same statements, one a line, gives the same graph."""
+def assert_expanded_like_n_triples(path: Path, additions: Additions) -> None:
+    """Check that expanding the same statements as N-Triples gives the same graph."""
     plain = path.with_suffix(".nt")
     plain.write_text(rdflib.Graph().parse(path).serialize(format="nt"), encoding="utf-8")
     graphs = []
     for file in (path, plain):
-        output = file.with_stem("grown")
+        output = file.with_stem("expanded")
         write_expanded(file, additions, output, force=True)
         graphs.append(rdflib.Graph().parse(output))
     assert isomorphic(*graphs)

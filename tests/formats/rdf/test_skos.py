@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import pyoxigraph as ox
 import pytest
 import rdflib
-from growing import refusal, written
+from expanded_files import refusal, write_file
 from hypothesis import given
 from hypothesis import strategies as st
 from rdflib.compare import isomorphic
@@ -16,7 +17,8 @@ from strategies import Growth, growths, names, quickly
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.rdf import skos
-from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.formats.rdf.vocabulary import is_iri
+from taxoexpan.formats.taxonomy_file import TaxonomyFile, read, write_expanded
 from taxoexpan.formats.text_file import ReadOptions, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
@@ -37,7 +39,7 @@ FRUIT, APPLE, KIWI = (f"http://food.org/{name}" for name in ("fruit", "apple", "
 
 
 def turtle(folder: Path, body: str) -> Path:
-    return written(folder / "food.ttl", PREFIXES + body)
+    return write_file(folder / "food.ttl", PREFIXES + body)
 
 
 def concepts_of(path: Path, language: str | None = None) -> dict[str, Concept]:
@@ -50,32 +52,32 @@ def notes_of(path: Path, language: str | None = None) -> list[tuple[str, str, st
 
 
 def in_syntax(path: Path, suffix: str) -> Path:
-    """The same statements in another syntax, as rdflib writes them."""
+    """Write the same statements in another syntax with rdflib."""
     kinds = {".ttl": "turtle", ".nt": "nt", ".rdf": "pretty-xml", ".jsonld": "json-ld"}
     text = rdflib.Graph().parse(path).serialize(format=kinds[suffix])
-    return written(path.with_name(f"copy{suffix}"), text)
+    return write_file(path.with_name(f"copy{suffix}"), text)
 
 
 def graph_of(path: Path) -> rdflib.Graph:
     return rdflib.Graph().parse(path)
 
 
-def grown_by(path: Path, additions: Additions, language: str | None = None) -> Path:
+def expand(path: Path, additions: Additions, language: str | None = None) -> Path:
     output = path.with_stem("expanded")
     write_expanded(path, additions, output, force=True, options=ReadOptions(language))
     return output
 
 
 def added_triples(path: Path, additions: Additions, language: str | None = None) -> rdflib.Graph:
-    """What the expanded file says beyond the old one, of which nothing may be gone."""
-    old, new = graph_of(path), graph_of(grown_by(path, additions, language))
+    """Return the new statements of the expanded file, after checking that it has all old ones."""
+    old, new = graph_of(path), graph_of(expand(path, additions, language))
     assert all(triple in new for triple in old)
     return new - old
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_every_syntax_is_read_alike(tmp_path: Path, suffix: str) -> None:
-    path = in_syntax(written(tmp_path / "food.ttl", FOOD), suffix)
+def test_all_syntaxes_are_read_alike(tmp_path: Path, suffix: str) -> None:
+    path = in_syntax(write_file(tmp_path / "food.ttl", FOOD), suffix)
     document = read(path)
     food = Taxonomy(
         [Concept(FRUIT, "fruit"), Concept(APPLE, "apple", ("malus", "aple"), "a pome")],
@@ -86,12 +88,12 @@ def test_every_syntax_is_read_alike(tmp_path: Path, suffix: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_file_is_known_by_its_content_under_any_name(tmp_path: Path, suffix: str) -> None:
-    path = in_syntax(written(tmp_path / "food.ttl", FOOD), suffix)
+def test_the_syntax_is_detected_from_the_content(tmp_path: Path, suffix: str) -> None:
+    path = in_syntax(write_file(tmp_path / "food.ttl", FOOD), suffix)
     assert set(read(path.rename(tmp_path / "food")).taxonomy) == {FRUIT, APPLE}
 
 
-def test_the_language_of_most_labels_is_taken_unless_one_is_named(tmp_path: Path) -> None:
+def test_the_most_frequent_language_is_the_default(tmp_path: Path) -> None:
     path = turtle(
         tmp_path,
         """ex:a skos:prefLabel "Apfel"@de , "apple"@en ; skos:altLabel "Äpfel"@de , "apples"@en ;
@@ -101,7 +103,7 @@ def test_the_language_of_most_labels_is_taken_unless_one_is_named(tmp_path: Path
     english = concepts_of(path, "en")
     assert english["a"] == Concept("http://food.org/a", "apple", ("apples",))
     assert english["b"].label == "Obst"
-    message = "no label in 'en'; 'Obst' in 'de' is taken"
+    message = "no label in 'en'; 'Obst' in 'de' is used"
     assert notes_of(path, "en") == [("missing-label", "http://food.org/b", message)]
 
 
@@ -117,7 +119,7 @@ def test_the_language_of_most_labels_is_taken_unless_one_is_named(tmp_path: Path
         ('"b"@en , "a"@fr', "de", "a"),
     ],
 )
-def test_the_nearest_language_stands_in(
+def test_the_closest_language_is_used(
     tmp_path: Path, labels: str, language: str, chosen: str
 ) -> None:
     path = turtle(
@@ -128,13 +130,15 @@ def test_the_nearest_language_stands_in(
     assert concepts_of(path, language)["x"].label == chosen
 
 
-def test_a_language_that_no_label_has_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.ttl", FOOD)
-    with pytest.raises(FormatError, match="no label is in the language 'fr'; there are: de, en"):
+def test_a_language_without_labels_is_refused(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "food.ttl", FOOD)
+    with pytest.raises(
+        FormatError, match="no label is in the language 'fr'; choose one of: de, en"
+    ):
         read(path, options=ReadOptions("fr"))
 
 
-def test_either_direction_is_enough_and_both_are_one(tmp_path: Path) -> None:
+def test_broader_and_narrower_are_one_relation(tmp_path: Path) -> None:
     body = "ex:fruit skos:narrower ex:apple , ex:fig . ex:apple skos:broader ex:fruit ."
     document = read(turtle(tmp_path, body))
     assert set(document.taxonomy.relations) == {(FRUIT, APPLE), (FRUIT, "http://food.org/fig")}
@@ -151,7 +155,7 @@ def test_top_concepts_are_concepts_and_collections_and_schemes_are_not(tmp_path:
     assert set(concepts_of(path)) == {"a", "b"}
 
 
-def test_extended_labels_and_definitions_with_a_history_are_read(tmp_path: Path) -> None:
+def test_skos_xl_labels_and_structured_definitions_are_read(tmp_path: Path) -> None:
     path = turtle(
         tmp_path,
         """@prefix xl: <http://www.w3.org/2008/05/skos-xl#> .
@@ -163,7 +167,7 @@ def test_extended_labels_and_definitions_with_a_history_are_read(tmp_path: Path)
     assert concepts_of(path)["a"] == Concept("http://food.org/a", "apple", ("pomme",), "a pome")
 
 
-def test_a_scope_note_stands_in_for_a_definition(tmp_path: Path) -> None:
+def test_a_scope_note_replaces_a_missing_definition(tmp_path: Path) -> None:
     path = turtle(
         tmp_path,
         """ex:a a skos:Concept ; skos:prefLabel "a" ; skos:scopeNote "only this" .
@@ -181,7 +185,7 @@ def test_deprecated_concepts_are_marked(tmp_path: Path) -> None:
     assert {name: c.deprecated for name, c in concepts_of(path).items()} == {"a": True, "b": False}
 
 
-def test_a_concept_without_a_label_has_another_name_and_a_note(tmp_path: Path) -> None:
+def test_a_concept_without_a_label_gets_a_substitute_and_a_note(tmp_path: Path) -> None:
     path = turtle(
         tmp_path,
         """@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -189,12 +193,12 @@ def test_a_concept_without_a_label_has_another_name_and_a_note(tmp_path: Path) -
     )
     assert {c.label for c in concepts_of(path).values()} == {"apple", "b"}
     assert [(code, message) for code, _, message in notes_of(path)] == [
-        ("missing-label", "no preferred label; 'apple' is taken"),
-        ("missing-label", "no preferred label; 'b' is taken"),
+        ("missing-label", "no preferred label; 'apple' is used"),
+        ("missing-label", "no preferred label; 'b' is used"),
     ]
 
 
-def test_a_concept_without_an_iri_is_passed_over_with_a_note(tmp_path: Path) -> None:
+def test_a_concept_without_an_iri_is_skipped_with_a_note(tmp_path: Path) -> None:
     path = turtle(tmp_path, '[] a skos:Concept ; skos:broader ex:a . ex:a skos:prefLabel "a" .')
     assert set(concepts_of(path)) == {"a"}
     assert [code for code, _, _ in notes_of(path)] == ["blank-node"]
@@ -206,22 +210,22 @@ def test_several_preferred_labels_are_noted(tmp_path: Path) -> None:
     assert concepts_of(path)["a"].synonyms == ("b",)
 
 
-def test_the_markup_of_a_literal_is_left_out(tmp_path: Path) -> None:
+def test_markup_is_removed_from_literals(tmp_path: Path) -> None:
     text = rdf_xml("", "a").replace(
         "</skos:Concept>",
         '<skos:definition rdf:parseType="Literal">a <b xmlns="http://x">toothed</b> tool &amp; so'
         "</skos:definition></skos:Concept>",
     )
-    taxonomy = read(written(tmp_path / "x.rdf", text)).taxonomy
+    taxonomy = read(write_file(tmp_path / "x.rdf", text)).taxonomy
     assert taxonomy.definitions[0] == "a toothed tool & so"
 
 
-def test_names_in_other_languages_are_kept_to_be_known_by(tmp_path: Path) -> None:
-    taxonomy = read(written(tmp_path / "food.ttl", FOOD)).taxonomy
+def test_names_in_other_languages_are_kept_as_foreign_names(tmp_path: Path) -> None:
+    taxonomy = read(write_file(tmp_path / "food.ttl", FOOD)).taxonomy
     assert taxonomy.foreign_names[taxonomy.index(APPLE)] == ("Apfel",)
 
 
-def test_what_the_file_uses_otherwise_is_no_id_for_a_concept(tmp_path: Path) -> None:
+def test_iris_of_other_resources_are_reserved(tmp_path: Path) -> None:
     path = turtle(
         tmp_path,
         """@prefix dct: <http://purl.org/dc/terms/> .
@@ -234,7 +238,7 @@ def test_what_the_file_uses_otherwise_is_no_id_for_a_concept(tmp_path: Path) -> 
     }
 
 
-def test_owl_classes_are_said_not_to_be_read(tmp_path: Path) -> None:
+def test_owl_classes_are_refused(tmp_path: Path) -> None:
     path = turtle(tmp_path, "ex:a a <http://www.w3.org/2002/07/owl#Class> .")
     assert "OWL classes are not read" in refusal(path)
 
@@ -265,24 +269,22 @@ def test_a_cycle_is_spelled_out(tmp_path: Path) -> None:
         ("x.jsonld", '{"@context": {}, "@graph": [}', "not well-formed"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(
-    tmp_path: Path, name: str, text: str, message: str
-) -> None:
-    assert message in refusal(written(tmp_path / name, text))
+def test_errors_name_their_line(tmp_path: Path, name: str, text: str, message: str) -> None:
+    assert message in refusal(write_file(tmp_path / name, text))
 
 
 class TestNothingIsFetched:
-    """A server that would notice, and files that ask for it."""
+    """Files that refer to a server, which must not receive a request."""
 
     @pytest.fixture
-    def asked(self) -> list[str]:
+    def requests(self) -> list[str]:
         return []
 
     @pytest.fixture
-    def server(self, asked: list[str]) -> object:
+    def server(self, requests: list[str]) -> object:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                asked.append(self.path)
+                requests.append(self.path)
                 self.send_response(404)
                 self.end_headers()
 
@@ -299,28 +301,36 @@ class TestNothingIsFetched:
     @pytest.mark.parametrize(
         ("name", "text", "message"),
         [
-            ("x.jsonld", '{"@context": "URL", "@id": "http://a/b"}', "nothing is ever fetched"),
-            ("x.jsonld", '{"@context": {"@import": "URL"}}', "nothing is ever fetched"),
-            ("x.jsonld", '[{"@context": ["URL"], "@id": "http://a/b"}]', "nothing is ever fetched"),
+            (
+                "x.jsonld",
+                '{"@context": "URL", "@id": "http://a/b"}',
+                "taxoexpan never fetches anything",
+            ),
+            ("x.jsonld", '{"@context": {"@import": "URL"}}', "taxoexpan never fetches anything"),
+            (
+                "x.jsonld",
+                '[{"@context": ["URL"], "@id": "http://a/b"}]',
+                "taxoexpan never fetches anything",
+            ),
             (
                 "x.rdf",
                 '<!DOCTYPE x [<!ENTITY e SYSTEM "URL">]><rdf:RDF>&e;</rdf:RDF>',
-                "nothing is ever fetched",
+                "taxoexpan never fetches anything",
             ),
             (
                 "x.rdf",
                 '<!DOCTYPE x [<!ENTITY % e SYSTEM "URL"> %e;]><rdf:RDF/>',
-                "nothing is ever fetched",
+                "taxoexpan never fetches anything",
             ),
             ("x.rdf", '<!DOCTYPE x SYSTEM "URL"><rdf:RDF>&e;</rdf:RDF>', ""),
             ("x.ttl", "@prefix ex: <URL> . ex:a ex:b ex:c .", "no concept"),
         ],
     )
-    def test_from_no_address(
-        self, tmp_path: Path, server: str, asked: list[str], name: str, text: str, message: str
+    def test_no_request_is_sent(
+        self, tmp_path: Path, server: str, requests: list[str], name: str, text: str, message: str
     ) -> None:
-        assert message in refusal(written(tmp_path / name, text.replace("URL", server)))
-        assert asked == []
+        assert message in refusal(write_file(tmp_path / name, text.replace("URL", server)))
+        assert requests == []
 
 
 def rdf_xml(doctype: str, text: str = "&a;") -> str:
@@ -333,8 +343,8 @@ def rdf_xml(doctype: str, text: str = "&a;") -> str:
     )
 
 
-def test_entities_that_stand_for_a_name_are_read(tmp_path: Path) -> None:
-    path = written(tmp_path / "x.rdf", rdf_xml('<!ENTITY a "apple">'))
+def test_entities_are_expanded(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.rdf", rdf_xml('<!ENTITY a "apple">'))
     assert read(path).taxonomy.labels == ("apple",)
 
 
@@ -351,8 +361,8 @@ def test_entities_that_stand_for_a_name_are_read(tmp_path: Path) -> None:
         (f'<!ENTITY a "{"x" * 1000}">', "&a;" * 10_000),
     ],
 )
-def test_entities_that_grow_are_refused(tmp_path: Path, doctype: str, text: str) -> None:
-    assert "write it out" in refusal(written(tmp_path / "x.rdf", rdf_xml(doctype, text)))
+def test_growing_entities_are_refused(tmp_path: Path, doctype: str, text: str) -> None:
+    assert "write it out" in refusal(write_file(tmp_path / "x.rdf", rdf_xml(doctype, text)))
 
 
 @pytest.mark.parametrize(
@@ -365,13 +375,15 @@ def test_entities_that_grow_are_refused(tmp_path: Path, doctype: str, text: str)
         ("x.ttl", "<http://a/b> <http://a/c> " + "[ <http://a/c> " * 100_000),
     ],
 )
-def test_what_nests_without_end_is_refused_at_once(tmp_path: Path, name: str, text: str) -> None:
-    assert refusal(written(tmp_path / name, text))
+def test_deep_nesting_is_refused_at_once(tmp_path: Path, name: str, text: str) -> None:
+    assert refusal(write_file(tmp_path / name, text))
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_new_concept_is_written_in_the_way_of_the_others(tmp_path: Path, suffix: str) -> None:
-    path = in_syntax(written(tmp_path / "food.ttl", FOOD), suffix)
+def test_a_new_concept_has_the_statements_of_the_other_concepts(
+    tmp_path: Path, suffix: str
+) -> None:
+    path = in_syntax(write_file(tmp_path / "food.ttl", FOOD), suffix)
     kiwi = Concept(KIWI, 'kiwi "gold"', ("actinidia",), "a berry\nfrom China")
     when = datetime(2026, 3, 1, tzinfo=UTC)
     provenance = Provenance("taxoexpan 0.1", when, {(FRUIT, KIWI): 0.876})
@@ -386,7 +398,7 @@ def test_a_new_concept_is_written_in_the_way_of_the_others(tmp_path: Path, suffi
     assert isomorphic(added, wanted)
 
 
-def test_narrower_is_written_where_the_file_uses_it(tmp_path: Path) -> None:
+def test_narrower_is_written_if_the_file_uses_it(tmp_path: Path) -> None:
     path = turtle(tmp_path, 'ex:fruit skos:narrower ex:apple ; skos:prefLabel "fruit" .')
     gold = Concept("http://food.org/gold", "gold kiwi")
     relations = [(FRUIT, KIWI), (KIWI, gold.id)]
@@ -398,7 +410,7 @@ def test_narrower_is_written_where_the_file_uses_it(tmp_path: Path) -> None:
     assert broader == {(child, parent) for parent, child in pairs}
 
 
-def test_a_new_root_is_a_top_concept_where_the_file_has_them(tmp_path: Path) -> None:
+def test_a_new_root_is_a_top_concept_if_the_file_has_top_concepts(tmp_path: Path) -> None:
     path = turtle(tmp_path, "ex:s skos:hasTopConcept ex:a . ex:a skos:topConceptOf ex:s .")
     added = added_triples(path, Additions([Concept(KIWI, "kiwi")], []))
     scheme, kiwi = rdflib.URIRef("http://food.org/s"), rdflib.URIRef(KIWI)
@@ -416,26 +428,26 @@ def test_a_new_concept_is_in_the_schemes_of_its_parents(tmp_path: Path) -> None:
     assert [str(s) for s in added.objects(predicate=rdflib.SKOS.inScheme)] == ["http://food.org/s1"]
 
 
-def test_the_label_is_in_the_language_that_was_named(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.ttl", FOOD)
+def test_new_labels_are_in_the_requested_language(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "food.ttl", FOOD)
     added = added_triples(path, Additions([Concept(KIWI, "Kiwi")], [(FRUIT, KIWI)]), "de")
     assert (rdflib.URIRef(KIWI), rdflib.SKOS.prefLabel, rdflib.Literal("Kiwi", "de")) in added
 
 
-def test_a_choice_of_a_person_is_noted_as_such(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.ttl", FOOD)
+def test_a_parent_chosen_by_a_person_is_noted_as_such(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "food.ttl", FOOD)
     by_hand = Provenance("taxoexpan", datetime(2026, 3, 1, tzinfo=UTC), {})
-    grown = grown_by(path, Additions([Concept(KIWI, "kiwi")], [(FRUIT, KIWI)], by_hand))
+    expanded = expand(path, Additions([Concept(KIWI, "kiwi")], [(FRUIT, KIWI)], by_hand))
     assert "Placed under 'fruit' (chosen by a person) by taxoexpan on 2026-03-01." in (
-        grown.read_text(encoding="utf-8")
+        expanded.read_text(encoding="utf-8")
     )
 
 
-def test_turtle_is_appended_with_the_file_s_own_prefixes(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.ttl", FOOD.replace("\n", "\r\n") + "# the end")
-    grown = grown_by(path, Additions([Concept(KIWI, "kiwi")], [(FRUIT, KIWI)])).read_bytes()
-    assert grown.startswith(path.read_bytes())
-    assert grown[len(path.read_bytes()) :].decode().split("\r\n") == [
+def test_turtle_is_appended_with_the_prefixes_of_the_file(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "food.ttl", FOOD.replace("\n", "\r\n") + "# the end")
+    expanded = expand(path, Additions([Concept(KIWI, "kiwi")], [(FRUIT, KIWI)])).read_bytes()
+    assert expanded.startswith(path.read_bytes())
+    assert expanded[len(path.read_bytes()) :].decode().split("\r\n") == [
         "",
         "ex:kiwi a skos:Concept ;",
         "    skos:inScheme ex:food ;",
@@ -445,14 +457,14 @@ def test_turtle_is_appended_with_the_file_s_own_prefixes(tmp_path: Path) -> None
     ]
 
 
-def test_a_prefix_that_means_something_else_is_not_used(tmp_path: Path) -> None:
-    path = written(
+def test_a_prefix_with_another_meaning_is_not_used(tmp_path: Path) -> None:
+    path = write_file(
         tmp_path / "x.ttl",
         "@prefix skos: <http://food.org/> . skos:a a <http://www.w3.org/2004/02/skos/core#Concept>"
         " .\n@prefix skos: <http://other.org/> .\n",
     )
     additions = Additions([Concept(KIWI, "kiwi")], [("http://food.org/a", KIWI)])
-    assert read(grown_by(path, additions)).taxonomy == read(path).taxonomy.expanded(additions)
+    assert read(expand(path, additions)).taxonomy == read(path).taxonomy.expanded(additions)
 
 
 @pytest.mark.parametrize(
@@ -468,10 +480,10 @@ def test_a_prefix_that_means_something_else_is_not_used(tmp_path: Path) -> None:
         ' "@id": "http://food.org/fruit", "@type": "Concept", "prefLabel": "Obst"}',
     ],
 )
-def test_json_ld_grows_whatever_its_shape(tmp_path: Path, text: str) -> None:
-    path = written(tmp_path / "x.jsonld", text)
+def test_json_ld_of_any_structure_is_extended(tmp_path: Path, text: str) -> None:
+    path = write_file(tmp_path / "x.jsonld", text)
     additions = Additions([Concept(KIWI, "kiwi")], [(FRUIT, KIWI)])
-    assert read(grown_by(path, additions)).taxonomy == read(path).taxonomy.expanded(additions)
+    assert read(expand(path, additions)).taxonomy == read(path).taxonomy.expanded(additions)
 
 
 @pytest.mark.parametrize(
@@ -485,62 +497,62 @@ def test_json_ld_grows_whatever_its_shape(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     "end", ["\n</rdf:RDF>", "</rdf:RDF>\n<!-- </rdf:RDF> -->", "\r\n  </rdf:RDF >"]
 )
-def test_rdf_xml_grows_whatever_its_prefixes(tmp_path: Path, root: str, end: str) -> None:
+def test_rdf_xml_with_any_prefixes_is_extended(tmp_path: Path, root: str, end: str) -> None:
     declared = root.format(rdf=rdflib.RDF, skos=rdflib.SKOS)
     name = "s" if "xmlns:s=" in root else "skos"
     text = f'<rdf:RDF {declared}>\n<{name}:Concept rdf:about="{FRUIT}"/>{end}'
-    path = written(tmp_path / "x.rdf", text)
+    path = write_file(tmp_path / "x.rdf", text)
     additions = Additions([Concept(KIWI, "kiwi & <co>\r\n")], [(FRUIT, KIWI)])
-    grown = grown_by(path, additions)
-    kiwi = read(grown).taxonomy.concept(KIWI)
+    expanded = expand(path, additions)
+    kiwi = read(expanded).taxonomy.concept(KIWI)
     assert kiwi.label == "kiwi & <co>"
-    assert len(graph_of(grown)) == len(graph_of(path)) + 3
+    assert len(graph_of(expanded)) == len(graph_of(path)) + 3
 
 
 @pytest.mark.parametrize(
     ("concept", "message"),
     [
-        (Concept("kiwi", "kiwi"), "the id 'kiwi' of 'kiwi' is no IRI"),
+        (Concept("kiwi", "kiwi"), "the id 'kiwi' of 'kiwi' is not an IRI"),
         (
             Concept("http://food.org/food", "food"),
             "is already used in this file",
         ),
     ],
 )
-def test_an_id_that_cannot_be_used_is_refused(
+def test_an_invalid_or_reserved_id_is_refused(
     tmp_path: Path, concept: Concept, message: str
 ) -> None:
-    path = written(tmp_path / "food.ttl", FOOD)
+    path = write_file(tmp_path / "food.ttl", FOOD)
     with pytest.raises(FormatError, match=message):
-        grown_by(path, Additions([concept], [(FRUIT, concept.id)]))
+        expand(path, Additions([concept], [(FRUIT, concept.id)]))
 
 
 IRIS = (
     names(without=" \"'|&")
     .map(lambda name: "http://a.org/" + name.replace("\u00a0", ""))
-    .filter(skos.is_iri)
+    .filter(is_iri)
 )
 WORDS = names(breaks=True)
 
 
 @given(growths(ids=IRIS, labels=WORDS, details=True), st.sampled_from(SUFFIXES))
 @quickly
-def test_what_is_written_is_read_back(
+def test_a_new_file_reads_back(
     tmp_path_factory: pytest.TempPathFactory, growth: Growth, suffix: str
 ) -> None:
     path = tmp_path_factory.mktemp("copy") / f"x{suffix}"
     copy = skos.write(growth.old, Target(path, language="en"))
     source = TextFile(path, copy.files[path])
     assert skos.read(source).taxonomy == unrepeated(growth.old)
-    assert len(graph_of(written(path, copy.files[path]))) > len(growth.old)
+    assert len(graph_of(write_file(path, copy.files[path]))) > len(growth.old)
 
 
 @given(growths(ids=IRIS, labels=WORDS, details=True), st.sampled_from(SUFFIXES))
 @quickly
-def test_a_grown_file_says_all_that_it_said_and_the_additions(
+def test_an_expanded_file_has_all_old_statements_and_the_additions(
     tmp_path_factory: pytest.TempPathFactory, growth: Growth, suffix: str
 ) -> None:
-    path = tmp_path_factory.mktemp("grown") / f"x{suffix}"
+    path = tmp_path_factory.mktemp("expanded") / f"x{suffix}"
     path.write_bytes(skos.write(growth.old, Target(path)).files[path].encode())
     output = path.with_stem("expanded")
     write_expanded(path, growth.additions, output)
@@ -551,8 +563,30 @@ def test_a_grown_file_says_all_that_it_said_and_the_additions(
     assert {subject for subject, _, _ in new - old} == subjects
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_is_parsed_once_to_read_check_and_expand_it(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taxonomy = Taxonomy([Concept(FRUIT, "fruit"), Concept(APPLE, "apple")], [(FRUIT, APPLE)])
+    path = tmp_path / f"x{suffix}"
+    old = write_file(path, skos.write(taxonomy, Target(path)).files[path]).read_text()
+    texts: list[str] = []
+    parse = ox.parse
+
+    def record(text: str, **options: object) -> object:
+        texts.append(text)
+        return parse(text, **options)
+
+    monkeypatch.setattr(ox, "parse", record)
+    kiwi = Concept(KIWI, "kiwi")
+    file = TaxonomyFile.open(path)
+    file.can_hold([kiwi], 1, tmp_path / f"y{suffix}")
+    file.write(Additions([kiwi], [(FRUIT, KIWI)]), tmp_path / f"y{suffix}")
+    assert texts.count(old) == 1
+
+
 def unrepeated(taxonomy: Taxonomy) -> Taxonomy:
-    """The taxonomy as SKOS can say it: no synonym twice, none that is the label."""
+    """Return the taxonomy without repeated synonyms and synonyms that equal the label."""
     return Taxonomy(
         [
             Concept(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategies import quickly
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.rdf.turtle_links import Turtle
+from taxoexpan.formats.rdf.turtle_links import TurtleLinks
 from taxoexpan.formats.text_file import TextFile
 
 HARD = """\
@@ -32,7 +32,7 @@ e:%41 e:b e:1-2 .
 
 def links(text: str) -> set[tuple[str, str, str]]:
     source = TextFile(Path("x.ttl"), text)
-    return {(link.subject, link.predicate, link.object) for link in Turtle(source).links()}
+    return {(link.subject, link.predicate, link.object) for link in TurtleLinks(source).links()}
 
 
 def triples(text: str) -> set[tuple[str, str, str]]:
@@ -44,7 +44,7 @@ def triples(text: str) -> set[tuple[str, str, str]]:
     return found
 
 
-def test_links_are_those_that_the_parser_knows() -> None:
+def test_links_are_those_that_the_parser_finds() -> None:
     assert links(HARD) == triples(HARD)
     assert len(links(HARD)) == 14
 
@@ -57,37 +57,39 @@ STATEMENTS = st.builds(ox.Triple, NODES, st.sampled_from(IRIS[:3]).map(ox.NamedN
 
 
 @given(
-    told=st.lists(STATEMENTS, max_size=12),
+    statements=st.lists(STATEMENTS, max_size=12),
     syntax=st.sampled_from([ox.RdfFormat.TURTLE, ox.RdfFormat.N_TRIPLES]),
     prefixes=st.sampled_from([{}, {"x": "http://x.org/"}, {"": "http://x.org/b", "y": "http://"}]),
 )
 @quickly
-def test_links_of_any_statements_are_found_and_stand_where_they_are_said_to(
-    told: list[ox.Triple], syntax: ox.RdfFormat, prefixes: dict[str, str]
+def test_links_of_random_statements_are_found_at_their_positions(
+    statements: list[ox.Triple], syntax: ox.RdfFormat, prefixes: dict[str, str]
 ) -> None:
-    text = ox.serialize(told, format=syntax, prefixes=prefixes).decode()
+    text = ox.serialize(statements, format=syntax, prefixes=prefixes).decode()
     assert links(text) == triples(text)
-    turtle = Turtle(TextFile(Path("x.ttl"), text))
+    turtle = TurtleLinks(TextFile(Path("x.ttl"), text))
     for link in turtle.links():
         token = text[link.start : link.end]
-        changed = text[: link.start] + turtle.spelled("http://x.org/new", token)
+        changed = text[: link.start] + turtle.format_iri("http://x.org/new", token)
         changed += text[link.end :]
         new = (link.subject, link.predicate, "http://x.org/new")
         assert new in triples(changed)
         assert triples(changed) - {new} <= triples(text)
 
 
-def test_a_name_is_short_where_the_other_was_and_whole_where_it_must_be() -> None:
-    turtle = Turtle(TextFile(Path("x.ttl"), "@prefix e: <http://x.org/> ."))
+def test_an_iri_is_short_if_the_replaced_one_was_and_a_prefix_fits() -> None:
+    turtle = TurtleLinks(TextFile(Path("x.ttl"), "@prefix e: <http://x.org/> ."))
     assert list(turtle.links()) == []
-    assert turtle.spelled("http://x.org/a-1", "e:b") == "e:a-1"
-    assert turtle.spelled("http://x.org/a.", "e:b") == "<http://x.org/a.>"
-    assert turtle.spelled("http://x.org/a/b", "e:b") == "<http://x.org/a/b>"
-    assert turtle.spelled("http://x.org/a", "<b>") == "<http://x.org/a>"
-    assert turtle.spelled("http://y.org/a", "e:b") == "<http://y.org/a>"
+    assert turtle.format_iri("http://x.org/a-1", "e:b") == "e:a-1"
+    assert turtle.format_iri("http://x.org/a.", "e:b") == "<http://x.org/a.>"
+    assert turtle.format_iri("http://x.org/a/b", "e:b") == "<http://x.org/a/b>"
+    assert turtle.format_iri("http://x.org/a", "<b>") == "<http://x.org/a>"
+    assert turtle.format_iri("http://y.org/a", "e:b") == "<http://y.org/a>"
 
 
-def test_what_cannot_be_followed_is_refused_with_its_line() -> None:
+def test_unsupported_syntax_is_refused_with_its_line() -> None:
     text = "@prefix e: <http://x.org/> .\ne:a e:b e:c {| e:d e:e |} .\n"
-    with pytest.raises(FormatError, match=r"line 2: '\{\| e:d .* cannot be followed here"):
+    with pytest.raises(
+        FormatError, match=r"line 2: '\{\| e:d .* is not supported when links are moved"
+    ):
         links(text)

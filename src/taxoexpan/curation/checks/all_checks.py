@@ -1,12 +1,12 @@
-"""All checks, of a taxonomy and of a file that should hold one."""
+"""All checks, for a taxonomy and for a file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from taxoexpan.curation.checks.findings import CODES, Finding, found
-from taxoexpan.curation.checks.label_index import Names
+from taxoexpan.curation.checks.findings import CODES, Finding, make_finding
+from taxoexpan.curation.checks.label_index import LabelIndex
 from taxoexpan.curation.checks.redundant_relations import redundant_relations
 from taxoexpan.curation.checks.repeated_labels import labels_as_synonyms, repeated_labels
 from taxoexpan.curation.checks.similar_labels import similar_labels
@@ -32,49 +32,50 @@ STRUCTURE_CHECKS: tuple[Callable[[Taxonomy], Iterator[Finding]], ...] = (
     hubs,
 )
 
-NAME_CHECKS: tuple[Callable[[Names], Iterator[Finding]], ...] = (
+LABEL_CHECKS: tuple[Callable[[LabelIndex], Iterator[Finding]], ...] = (
     repeated_labels,
     similar_labels,
     labels_as_synonyms,
 )
 
 
-def lint_file(
-    path: Path, format: str | None = None, reading: ReadOptions = DEFAULT_OPTIONS
+def check_file(
+    path: Path, format: str | None = None, options: ReadOptions = DEFAULT_OPTIONS
 ) -> list[Finding]:
-    """Everything that looks wrong in a file; of one that cannot be read, only why."""
+    """All findings in a file; if the file cannot be read, only the reason why."""
     try:
-        document = read(path, format, reading)
+        parsed = read(path, format, options)
     except FileCycleError as error:
         return list(_cycles(error))
     except FormatError as error:
         if not (path.is_file() or error.path.is_file()):
             raise
         place = f"line {error.line}" if error.line else str(path)
-        return [found("unreadable", place, error.message)]
-    notes = [_noted(note, path) for note in document.notes]
-    # What the file itself puts at the top is no orphan there.
-    meant = {("orphan-concept", id) for id in document.tops}
-    return notes + [f for f in lint(document.taxonomy) if (f.code, f.place) not in meant]
+        return [make_finding("unreadable", place, error.message)]
+    notes = [_note_finding(note, path) for note in parsed.notes]
+    # A concept that the file itself declares as a top concept is not an orphan.
+    declared = {("orphan-concept", id) for id in parsed.tops}
+    findings = check_taxonomy(parsed.taxonomy)
+    return notes + [each for each in findings if (each.code, each.place) not in declared]
 
 
-def lint(taxonomy: Taxonomy) -> list[Finding]:
-    """Everything that looks wrong in a taxonomy that could be read."""
+def check_taxonomy(taxonomy: Taxonomy) -> list[Finding]:
+    """All findings in a taxonomy."""
     findings = [finding for check in STRUCTURE_CHECKS for finding in check(taxonomy)]
-    # A deprecated concept may well bear the name of the one that took its place.
-    names = Names.of(taxonomy.active)
-    return findings + [finding for check in NAME_CHECKS for finding in check(names)]
+    # A deprecated concept may have the same label as its replacement.
+    labels = LabelIndex.of(taxonomy.active)
+    return findings + [finding for check in LABEL_CHECKS for finding in check(labels)]
 
 
 def _cycles(error: FileCycleError) -> Iterator[Finding]:
-    """One finding a cycle; of the first, the reader knows a line."""
+    """One finding per cycle; the line is known only for the first."""
     for number, cycle in enumerate(error.cycles):
         where = f" (one is on line {error.line})" if error.line and number == 0 else ""
         message = f"a cycle: {spell_cycle(cycle)}; remove one of these relations{where}"
-        yield found("cycle", cycle[0], message)
+        yield make_finding("cycle", cycle[0], message)
 
 
-def _noted(note: Note, path: Path) -> Finding:
-    """What the reader noticed, as a finding."""
+def _note_finding(note: Note, path: Path) -> Finding:
+    """A note of the file reader as a finding."""
     severity = CODES[note.code].severity if note.code in CODES else "warning"
     return Finding(note.code, severity, note.place or str(path), note.message)

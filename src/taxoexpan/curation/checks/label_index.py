@@ -1,4 +1,4 @@
-"""Labels prepared once for all checks of names, and who bears them."""
+"""The distinct labels of a taxonomy and their concepts, prepared once for all label checks."""
 
 from __future__ import annotations
 
@@ -8,29 +8,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from taxoexpan.curation.checks.findings import spelled
+from taxoexpan.curation.checks.findings import label_and_id
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.names import normalize_name
 
 
 @dataclass(frozen=True)
-class Names:
-    """The distinct labels of a taxonomy, without blank ones, each with the concepts it names."""
+class LabelIndex:
+    """The distinct labels, their normalized forms, and the concepts of each label.
+
+    Concepts without a label are left out.
+    """
 
     taxonomy: Taxonomy
     labels: Sequence[str]
-    folded: Sequence[str]
-    bearers: Adjacency
+    normalized: Sequence[str]
+    concepts: Adjacency
 
     @property
-    def worded(self) -> list[int]:
-        """The labels in which something is left to compare when they are folded."""
-        return [number for number, name in enumerate(self.folded) if name]
+    def comparable(self) -> list[int]:
+        """The numbers of the labels whose normalized form is not empty."""
+        return [number for number, name in enumerate(self.normalized) if name]
 
     @classmethod
-    def of(cls, taxonomy: Taxonomy) -> Names:
-        """Strip and fold every label once."""
+    def of(cls, taxonomy: Taxonomy) -> LabelIndex:
+        """Strip and normalize every label once."""
         numbers: dict[str, int] = {}
         stripped = map(str.strip, taxonomy.labels)
         number_of = np.fromiter(
@@ -38,48 +41,52 @@ class Names:
             np.int64,
             count=len(taxonomy),
         )
-        named = np.flatnonzero(number_of != numbers.get("", -1))
+        labeled = np.flatnonzero(number_of != numbers.get("", -1))
         return cls(
             taxonomy,
             list(numbers),
             list(map(normalize_name, numbers)),
-            Adjacency.from_pairs(number_of[named], named, len(numbers)),
+            Adjacency.from_pairs(number_of[labeled], labeled, len(numbers)),
         )
 
 
-class Near(NamedTuple):
-    """Two concepts that stand next to each other, and how."""
+class Neighbors(NamedTuple):
+    """Two related concepts, and their relation in words."""
 
     first: int
     second: int
-    how: str
+    relation: str
 
 
-def siblings_among(taxonomy: Taxonomy, some: Sequence[int], others: Sequence[int]) -> Near | None:
-    """One of each side that have a parent in common, if there are such."""
-    child_under = {parent: one for one in some for parent in parents_at(taxonomy, one)}
+def find_siblings(
+    taxonomy: Taxonomy, some: Sequence[int], others: Sequence[int]
+) -> Neighbors | None:
+    """The first pair, one concept from each list, that has a parent in common."""
+    child_under = {parent: one for one in some for parent in parent_indices(taxonomy, one)}
     for other in others:
-        for parent in parents_at(taxonomy, other):
+        for parent in parent_indices(taxonomy, other):
             if parent in child_under:
-                how = f"and both are under {spelled(taxonomy, parent)}"
-                return Near(child_under[parent], other, how)
+                relation = f"and both are children of {label_and_id(taxonomy, parent)}"
+                return Neighbors(child_under[parent], other, relation)
     return None
 
 
-def neighbours_among(taxonomy: Taxonomy, some: Sequence[int], others: Sequence[int]) -> Near | None:
-    """One of each side that are siblings, or parent and child, if there are such."""
-    child_under = {parent: one for one in some for parent in parents_at(taxonomy, one)}
+def find_neighbors(
+    taxonomy: Taxonomy, some: Sequence[int], others: Sequence[int]
+) -> Neighbors | None:
+    """The first pair, one concept from each list, of parent and child, or of siblings."""
+    child_under = {parent: one for one in some for parent in parent_indices(taxonomy, one)}
     own = set(some)
     for other in others:
         if other in child_under:
-            return Near(child_under[other], other, "which is its parent")
-        for parent in parents_at(taxonomy, other):
+            return Neighbors(child_under[other], other, "which is its parent")
+        for parent in parent_indices(taxonomy, other):
             if parent in own:
-                return Near(parent, other, "which is its child")
-    return siblings_among(taxonomy, some, others)
+                return Neighbors(parent, other, "which is its child")
+    return find_siblings(taxonomy, some, others)
 
 
-def parents_at(taxonomy: Taxonomy, index: int) -> list[int]:
+def parent_indices(taxonomy: Taxonomy, index: int) -> list[int]:
     """The indices of a concept's parents."""
     parents: list[int] = taxonomy.parents_of.of(index).tolist()
     return parents

@@ -1,4 +1,4 @@
-"""The check for labels that are nearly the same: two forms of one name, or a slip of the pen."""
+"""The check for labels that are nearly the same: two forms of one name, or a misspelling."""
 
 from __future__ import annotations
 
@@ -8,113 +8,124 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from taxoexpan.curation.checks.findings import Finding, found, spelled
-from taxoexpan.curation.checks.label_index import Names, siblings_among
+from taxoexpan.curation.checks.findings import Finding, label_and_id, make_finding
+from taxoexpan.curation.checks.label_index import LabelIndex, find_siblings
 from taxoexpan.curation.checks.one_edit_apart import one_edit_apart
-from taxoexpan.taxonomy.english import MIN_PLURAL_LENGTH, singular
+from taxoexpan.taxonomy.english import MIN_PLURAL_LENGTH
+from taxoexpan.taxonomy.names import words_key
 
-SHORTEST_VARIANT = 6
-SHORTEST_SLIP = 8
-"""Shorter words differ by a letter all the time: shirts, shorts, skirts."""
+MIN_LENGTH = 6
+MIN_LENGTH_OF_MISSPELLINGS = 8
+"""Shorter names often differ in one letter: shirts, shorts, skirts."""
+
 SPELLINGS = ({"s", "z"}, {"c", "k"}, {"i", "y"})
-"""Letters that change places between spellings of one word: disc and disk, tyre and tire."""
+"""Letters that differ between spellings of the same word: disc and disk, tyre and tire."""
 
 VOWELS = "aeiou"
 
 
-class Likeness(NamedTuple):
-    """Two labels by their numbers, how they differ, and whether they are one name for sure."""
+class SimilarPair(NamedTuple):
+    """The numbers of two labels, how they differ, and whether they are surely the same name."""
 
     first: int
     second: int
-    how: str
-    sure: bool
+    difference: str
+    same_name: bool
 
 
-def similar_labels(names: Names) -> Iterator[Finding]:
-    """Labels that differ so little that one may be a double of the other."""
-    taxonomy = names.taxonomy
-    likenesses = [*_forms_of_one_name(names), *_one_edit_apart(names)]
-    for first, second, how, sure in sorted(likenesses):
-        some, others = names.bearers.of(first).tolist(), names.bearers.of(second).tolist()
-        near = siblings_among(taxonomy, some, others)
-        one, other = (near.first, near.second) if near else (some[0], others[0])
-        message = f"{names.labels[first]!r} and {spelled(taxonomy, other)} {how}"
-        message += f", {near.how}" if near else ""
-        message += "; if they are one, merge them" if sure else "; is one of them misspelt?"
-        grave = sure and near is not None
-        yield found("similar-label", taxonomy.ids[one], message, grave)
+def similar_labels(index: LabelIndex) -> Iterator[Finding]:
+    """Labels that differ so little that they may name the same concept."""
+    taxonomy = index.taxonomy
+    pairs = [*_forms_of_one_name(index), *_one_edit_apart(index)]
+    for first, second, difference, same_name in sorted(pairs):
+        some, others = index.concepts.of(first).tolist(), index.concepts.of(second).tolist()
+        siblings = find_siblings(taxonomy, some, others)
+        concept, other = siblings[:2] if siblings else (some[0], others[0])
+        message = f"{index.labels[first]!r} and {label_and_id(taxonomy, other)} {difference}"
+        message += f", {siblings.relation}" if siblings else ""
+        if same_name:
+            message += "; merge them if they are the same concept"
+        else:
+            message += "; check whether one of them is misspelled"
+        severe = same_name and siblings is not None
+        yield make_finding("similar-label", taxonomy.ids[concept], message, severe)
 
 
-def _key(folded: str) -> str:
-    """What is left of a name without spaces and without the plural of its last word."""
-    start, _, last = folded.rpartition(" ")
-    return start.replace(" ", "") + singular(last)
+def _key(normalized: str) -> str:
+    """A normalized name without spaces, with its last word in the singular."""
+    return words_key(normalized.split(" ")).replace(" ", "")
 
 
-def _forms_of_one_name(names: Names) -> Iterator[Likeness]:
-    """Labels that differ in case, spaces and hyphens, or in the plural."""
+def _forms_of_one_name(index: LabelIndex) -> Iterator[SimilarPair]:
+    """Labels that differ in case, spaces and hyphens, or in singular and plural."""
     forms: dict[str, list[int]] = defaultdict(list)
-    for number in names.worded:
-        forms[_key(names.folded[number])].append(number)
+    for number in index.comparable:
+        forms[_key(index.normalized[number])].append(number)
     for numbers in forms.values():
         for first, second in pairwise(numbers):
-            spaced = names.folded[first].replace(" ", "") == names.folded[second].replace(" ", "")
-            what = "case, spaces or hyphens" if spaced else "singular and plural"
-            yield Likeness(first, second, f"differ only in {what}", sure=True)
+            one, other = index.normalized[first], index.normalized[second]
+            same_letters = one.replace(" ", "") == other.replace(" ", "")
+            what = "case, spaces or hyphens" if same_letters else "singular and plural"
+            yield SimilarPair(first, second, f"differ only in {what}", same_name=True)
 
 
-def _one_edit_apart(names: Names) -> Iterator[Likeness]:
-    """Labels that differ in one character, where that says something."""
+def _one_edit_apart(index: LabelIndex) -> Iterator[SimilarPair]:
+    """Labels that differ in one character, if that is likely to be a mistake."""
     numbers: dict[str, int] = {}
-    for number in names.worded:
-        numbers.setdefault(names.folded[number], number)
-    folded = [name for name in numbers if len(name) >= SHORTEST_VARIANT]
-    uses = Counter(word for name in numbers for word in set(name.split()))
-    edits = one_edit_apart(folded)
-    for a, b, place in zip(
-        edits.longer.tolist(), edits.shorter.tolist(), edits.places.tolist(), strict=True
+    for number in index.comparable:
+        numbers.setdefault(index.normalized[number], number)
+    names = [name for name in numbers if len(name) >= MIN_LENGTH]
+    word_counts = Counter(word for name in numbers for word in set(name.split()))
+    edits = one_edit_apart(names)
+    for a, b, position in zip(
+        edits.longer.tolist(), edits.shorter.tolist(), edits.positions.tolist(), strict=True
     ):
-        longer, shorter = folded[a], folded[b]
-        how = _telling(longer, shorter, place, uses)
-        if how and _key(longer) != _key(shorter):
+        longer, shorter = names[a], names[b]
+        difference = _difference(longer, shorter, position, word_counts)
+        if difference and _key(longer) != _key(shorter):
             first, second = sorted((numbers[longer], numbers[shorter]))
-            yield Likeness(first, second, *how)
+            yield SimilarPair(first, second, *difference)
 
 
-def _telling(longer: str, shorter: str, place: int, uses: Counter[str]) -> tuple[str, bool] | None:
-    """How two names differ that are one edit apart, and whether for sure; nothing if by nature."""
-    words = _word_at(longer, place), _word_at(shorter, place)
+def _difference(
+    longer: str, shorter: str, position: int, word_counts: Counter[str]
+) -> tuple[str, bool] | None:
+    """How two names one edit apart differ, and whether they are surely the same name.
+
+    None if the two are likely to be different names.
+    """
+    words = _word_at(longer, position), _word_at(shorter, position)
     if min(map(len, words)) < MIN_PLURAL_LENGTH or any(map(_has_digit, words)):
         return None
-    if _respelt(longer, shorter, place):
-        return "look like two spellings of one name", True
-    # Nobody errs in a word's first letter, and a misspelt word is a rare one: where the taxonomy
-    # uses both words elsewhere, as in memory bank and memory rank, both are meant.
-    at_start = place == 0 or longer[place - 1] == " "
-    if at_start or len(shorter) < SHORTEST_SLIP or min(uses[word] for word in words) > 1:
+    if _is_spelling_variant(longer, shorter, position):
+        return "look like two spellings of the same name", True
+    # Misspellings rarely affect the first letter of a word, and a misspelled word is rare: if the
+    # taxonomy uses both words elsewhere, as in memory bank and memory rank, both are intended.
+    at_start = position == 0 or longer[position - 1] == " "
+    both_used = min(word_counts[word] for word in words) > 1
+    if at_start or len(shorter) < MIN_LENGTH_OF_MISSPELLINGS or both_used:
         return None
     return "differ in one letter", False
 
 
-def _respelt(longer: str, shorter: str, place: int) -> bool:
-    """Whether an edit is of those between spellings: colour, generalised, travelling, men's."""
-    letter, before = longer[place], longer[place - 1 : place]
+def _is_spelling_variant(longer: str, shorter: str, position: int) -> bool:
+    """Whether an edit is typical of spelling variants: colour, generalised, travelling, men's."""
+    letter, before = longer[position], longer[position - 1 : position]
     if len(longer) == len(shorter):
-        pair = {letter, shorter[place]}
+        pair = {letter, shorter[position]}
         return pair in SPELLINGS or all(map(_is_sign, pair))
     doubled = letter == before and letter not in VOWELS
     return doubled or (before, letter) == ("o", "u") or _is_sign(letter)
 
 
-def _word_at(name: str, place: int) -> str:
-    """The word of a name in which a place lies, or at whose end."""
-    end = name.find(" ", place)
-    return name[name.rfind(" ", 0, place) + 1 : end if end >= 0 else None]
+def _word_at(name: str, position: int) -> str:
+    """The word of a name that contains a position, or ends there."""
+    end = name.find(" ", position)
+    return name[name.rfind(" ", 0, position) + 1 : end if end >= 0 else None]
 
 
 def _is_sign(character: str) -> bool:
-    """Neither letter nor digit, nor a mark on one, which in Hindi makes another word."""
+    """Neither a letter or digit nor a combining mark, which in Hindi makes another word."""
     return unicodedata.category(character)[0] not in "LMN"
 
 

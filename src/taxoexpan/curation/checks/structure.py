@@ -1,4 +1,4 @@
-"""Checks of the relations."""
+"""Checks of the structure: isolated, orphaned and very deep or wide parts of a taxonomy."""
 
 from __future__ import annotations
 
@@ -7,123 +7,123 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.curation.checks.findings import Finding, found, spelled
+from taxoexpan.curation.checks.findings import Finding, label_and_id, make_finding
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
-LONGEST_CHAIN = 20
-MOST_CHILDREN = 200
-MOST_WALKED = 3
-MOST_NAMED = 3
-"""How many concepts a message names where it could name them all."""
+MAX_CHAIN_LENGTH = 20
+MAX_CHILDREN = 200
+MAX_ROOTS_COMPARED = 3
+MAX_LISTED = 3
+"""Parents that a message lists."""
 
 
 def isolated_concepts(taxonomy: Taxonomy) -> Iterator[Finding]:
-    """Concepts without any relation: nothing can be learned from them."""
+    """Concepts without any relation, from which a model cannot learn."""
     degrees = taxonomy.parents_of.degrees + taxonomy.children_of.degrees
     for index in np.flatnonzero((degrees == 0) & ~_deprecated(taxonomy)).tolist():
         message = f"{taxonomy.labels[index]!r} has neither parent nor child"
-        yield found("isolated-concept", taxonomy.ids[index], message)
+        yield make_finding("isolated-concept", taxonomy.ids[index], message)
 
 
 def deprecated_parents(taxonomy: Taxonomy) -> Iterator[Finding]:
-    """Concepts in force that were left behind when all above them was deprecated."""
+    """Active concepts whose parents are all deprecated."""
     deprecated = _deprecated(taxonomy)
     parents, children = taxonomy.relation_indices
-    in_force = np.bincount(children[~deprecated[parents]], minlength=len(taxonomy))
-    left = (taxonomy.parents_of.degrees > 0) & (in_force == 0) & ~deprecated
-    for index in np.flatnonzero(left).tolist():
-        above = taxonomy.parents_of.of(index).tolist()
-        named = ", ".join(spelled(taxonomy, parent) for parent in above[:MOST_NAMED])
-        which = f"its parent {named} is" if len(above) == 1 else f"its parents {named} are all"
-        if len(above) > MOST_NAMED:
-            which = f"all its {len(above)} parents ({named}, …) are"
+    active_parents = np.bincount(children[~deprecated[parents]], minlength=len(taxonomy))
+    affected = (taxonomy.parents_of.degrees > 0) & (active_parents == 0) & ~deprecated
+    for index in np.flatnonzero(affected).tolist():
+        own = taxonomy.parents_of.of(index).tolist()
+        listed = ", ".join(label_and_id(taxonomy, parent) for parent in own[:MAX_LISTED])
+        which = f"its parent {listed} is" if len(own) == 1 else f"its parents {listed} are all"
+        if len(own) > MAX_LISTED:
+            which = f"all its {len(own)} parents ({listed}, …) are"
         message = (
-            f"{taxonomy.labels[index]!r} is in force, but {which} deprecated; "
-            "give it a parent in force, or deprecate it too"
+            f"{taxonomy.labels[index]!r} is not deprecated, but {which} deprecated; "
+            "give it a parent that is not deprecated, or deprecate it too"
         )
-        yield found("deprecated-parent", taxonomy.ids[index], message)
+        yield make_finding("deprecated-parent", taxonomy.ids[index], message)
 
 
 def orphan_concepts(taxonomy: Taxonomy) -> Iterator[Finding]:
-    """Branches that hang on no parent, where one root holds most of the taxonomy."""
+    """Branches without a parent, if one root covers more than half of the taxonomy."""
     is_root = (taxonomy.parents_of.degrees == 0) & (taxonomy.children_of.degrees > 0)
     is_root &= ~_deprecated(taxonomy)
     roots = np.flatnonzero(is_root).tolist()
     if len(roots) < 2:
         return
-    main, reached = _main_root(taxonomy, roots)
-    if 2 * reached <= len(taxonomy):
+    main, covered = _main_root(taxonomy, roots)
+    if 2 * covered <= len(taxonomy):
         return
     roots.remove(main)
     for index in roots:
         message = (
-            f"{taxonomy.labels[index]!r} has children but no parent, while the root "
-            f"{spelled(taxonomy, main)} reaches {reached:,} of {len(taxonomy):,} concepts; "
-            "is a relation missing?"
+            f"{taxonomy.labels[index]!r} has children but no parent, and the root "
+            f"{label_and_id(taxonomy, main)} covers {covered:,} of {len(taxonomy):,} concepts; "
+            "check whether a relation is missing"
         )
-        yield found("orphan-concept", taxonomy.ids[index], message)
+        yield make_finding("orphan-concept", taxonomy.ids[index], message)
 
 
 def long_chains(taxonomy: Taxonomy) -> Iterator[Finding]:
-    """Concepts at which a chain from a root becomes too long to follow."""
-    first_beyond = np.flatnonzero(taxonomy.levels == LONGEST_CHAIN)
-    if not len(first_beyond):
+    """Concepts at which a chain from a root becomes too long."""
+    too_deep = np.flatnonzero(taxonomy.levels == MAX_CHAIN_LENGTH)
+    if not len(too_deep):
         return
-    below = _longest_below(taxonomy, LONGEST_CHAIN)
-    for index in first_beyond.tolist():
-        more = f", and goes on for {below[index]:,} more" if below[index] else ""
+    below = _longest_below(taxonomy, MAX_CHAIN_LENGTH)
+    for index in too_deep.tolist():
+        more = f" and continues for {below[index]:,} more" if below[index] else ""
         message = (
-            f"the longest chain from a root down to {taxonomy.labels[index]!r} holds "
-            f"{LONGEST_CHAIN + 1} concepts{more}; look for a relation that should not be there"
+            f"the longest chain from a root to {taxonomy.labels[index]!r} has "
+            f"{MAX_CHAIN_LENGTH + 1} concepts{more}; look for a wrong relation"
         )
-        yield found("long-chain", taxonomy.ids[index], message)
+        yield make_finding("long-chain", taxonomy.ids[index], message)
 
 
 def hubs(taxonomy: Taxonomy) -> Iterator[Finding]:
-    """Concepts with more children than anyone can look through."""
+    """Concepts with too many children to look through."""
     counts = taxonomy.children_of.degrees
-    for index in np.flatnonzero(counts > MOST_CHILDREN).tolist():
+    for index in np.flatnonzero(counts > MAX_CHILDREN).tolist():
         message = (
             f"{taxonomy.labels[index]!r} has {counts[index]:,} children; "
-            "concepts between it and them would make them easier to find"
+            "intermediate concepts would make them easier to find"
         )
-        yield found("hub", taxonomy.ids[index], message)
+        yield make_finding("hub", taxonomy.ids[index], message)
 
 
 def _deprecated(taxonomy: Taxonomy) -> NDArray[np.bool_]:
-    """Which concepts are no longer in force."""
+    """A mask of the deprecated concepts."""
     mask = np.zeros(len(taxonomy), dtype=np.bool_)
     mask[list(taxonomy.deprecated)] = True
     return mask
 
 
 def _main_root(taxonomy: Taxonomy, roots: Sequence[int]) -> tuple[int, int]:
-    """The root that reaches most concepts, and how many."""
+    """The root with the most descendants, and the number of concepts that it covers."""
     sizes = np.bincount(_tops(taxonomy), minlength=len(taxonomy))
-    # First parents alone tell trees apart; where they do not, the largest few are worth a walk.
-    reach = {
+    # First parents are enough for trees; otherwise the largest few roots are counted exactly.
+    covered = {
         root: 1 + sum(map(len, taxonomy.children_of.levels_down(np.array([root]))))
-        for root in sorted(roots, key=lambda root: -sizes[root])[:MOST_WALKED]
+        for root in sorted(roots, key=lambda root: -sizes[root])[:MAX_ROOTS_COMPARED]
     }
-    main = max(reach, key=reach.__getitem__)
-    return main, reach[main]
+    main = max(covered, key=covered.__getitem__)
+    return main, covered[main]
 
 
 def _tops(taxonomy: Taxonomy) -> Indices:
-    """The root at which each concept ends when it is followed up along first parents."""
+    """The root of each concept along first parents."""
     parents_of = taxonomy.parents_of
     above = np.arange(len(taxonomy))
     placed = np.flatnonzero(parents_of.degrees)
     above[placed] = parents_of.targets[parents_of.offsets[placed]]
-    # Every round doubles the distance, so even a very long chain takes few of them.
+    # Every round doubles the distance, so even a very long chain takes few rounds.
     while not np.array_equal(above, higher := above[above]):
         above = higher
     return above
 
 
 def _longest_below(taxonomy: Taxonomy, level: int) -> Indices:
-    """How many concepts the longest chain below each concept holds, from a level downwards."""
+    """The number of concepts on the longest chain below each concept at or below a level."""
     parents, children = taxonomy.relation_indices
     deep = taxonomy.levels[parents] >= level
     parents, children = parents[deep], children[deep]
@@ -131,7 +131,7 @@ def _longest_below(taxonomy: Taxonomy, level: int) -> Indices:
     parents, children = parents[order], children[order]
     changes = np.flatnonzero(np.diff(taxonomy.levels[children])) + 1
     below = np.zeros(len(taxonomy), dtype=np.int64)
-    # From the bottom up: what is below a child is settled before its parents ask for it.
+    # From the bottom up, so that the value of a child is known before its parents need it.
     for some, theirs in zip(np.split(parents, changes), np.split(children, changes), strict=True):
         np.maximum.at(below, some, below[theirs] + 1)
     return below

@@ -1,4 +1,4 @@
-"""Methods side by side: their figures, how sure these are, and how far each is behind the best."""
+"""A comparison of methods: their metrics with intervals, and their difference from the best."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.experiments.growth.evaluation import Ranks
-from taxoexpan.experiments.growth.significance import DRAWS, Difference, difference, interval
-from taxoexpan.experiments.paper.result_tables import HEADS, number
+from taxoexpan.experiments.growth.significance import DRAWS, PairedDifference, difference, interval
+from taxoexpan.experiments.paper.result_tables import METRIC_NAMES, format_value
 from taxoexpan.training.metrics import Averaging, MetricName, per_query
 
-SHOWN: dict[MetricName, str] = {
-    "mr": HEADS["mr"],
-    "hit_at_1": HEADS["hit_at_1"],
-    "hit_at_3": HEADS["hit_at_3"],
+COLUMNS: dict[MetricName, str] = {
+    "mr": METRIC_NAMES["mr"],
+    "hit_at_1": METRIC_NAMES["hit_at_1"],
+    "hit_at_3": METRIC_NAMES["hit_at_3"],
     "hit_at_10": "Hit@10",
     "mrr": "scaled MRR",
 }
-"""The figures that are shown, and their names."""
+"""The metrics that are shown, and their names."""
 
 QueryValues = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""A figure of each query [Q], and how much the query counts [Q]."""
+"""The value of a metric for each query [Q], and the weight of the query [Q]."""
 
-LEAST = 1 / (1 + DRAWS)
-"""The smallest p-value that so many draws can show."""
+MIN_P_VALUE = 1 / (1 + DRAWS)
+"""The smallest p-value that the number of draws can show."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure, and the bounds of 95 of 100 such samples of queries."""
+    """The mean of a metric, and its 95 % interval over samples of queries."""
 
     mean: float
     low: float
@@ -41,72 +41,73 @@ class Estimate:
 
 @dataclass(frozen=True)
 class MethodComparison:
-    """A method's figures; `behind` is its Hit@1 less that of the best, which has none itself."""
+    """A method's metrics; `behind` is its Hit@1 minus that of the best method."""
 
     method: str
     figures: dict[MetricName, Estimate]
-    behind: Difference | None
+    behind: PairedDifference | None
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it for a program to read."""
+        """Return all values for JSON."""
         return asdict(self)
 
 
 def compare(
     ranks: Mapping[str, Ranks], averaging: Averaging = "fraction"
 ) -> list[MethodComparison]:
-    """Compare the methods by their ranks for the same queries; the best has the highest Hit@1."""
-    hits = {name: _of_queries(those, "hit_at_1", averaging) for name, those in ranks.items()}
+    """Compare methods by their ranks for the same queries; the best has the highest Hit@1."""
+    hits = {name: _query_values(each, "hit_at_1", averaging) for name, each in ranks.items()}
     best = max(hits, key=lambda name: float(np.average(hits[name][0], weights=hits[name][1])))
     return [
         MethodComparison(
             name,
-            {figure: _estimate(those, figure, averaging) for figure in SHOWN},
-            None if name == best else _less(hits[name], hits[best]),
+            {metric: _estimate(each, metric, averaging) for metric in COLUMNS},
+            None
+            if name == best
+            else difference(hits[name][0], hits[best][0], weights=hits[name][1]),
         )
-        for name, those in ranks.items()
+        for name, each in ranks.items()
     ]
 
 
 def comparison_text(compared: list[MethodComparison]) -> str:
-    """A line a method, each figure with its interval."""
-    rows = [["METHOD", *SHOWN.values(), "Hit@1 LESS THE BEST"]]
+    """Return a text table with one line per method; each metric has its interval."""
+    rows = [["METHOD", *COLUMNS.values(), "Hit@1 MINUS BEST"]]
     for one in compared:
-        figures = [_spelled(figure, estimate) for figure, estimate in one.figures.items()]
-        rows.append([one.method, *figures, _behind(one.behind)])
+        metrics = [_format_estimate(metric, value) for metric, value in one.figures.items()]
+        rows.append([one.method, *metrics, _format_behind(one.behind)])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     return "\n".join(lines) + "\n"
 
 
-def _estimate(ranks: Ranks, figure: MetricName, averaging: Averaging) -> Estimate:
-    values, weights = _of_queries(ranks, figure, averaging)
+def _estimate(ranks: Ranks, metric: MetricName, averaging: Averaging) -> Estimate:
+    values, weights = _query_values(ranks, metric, averaging)
     mean = float(np.average(values, weights=weights))
     return Estimate(mean, *interval(values, weights=weights))
 
 
-def _less(one: QueryValues, best: QueryValues) -> Difference:
-    (values, weights), (others, _) = one, best
-    return difference(values, others, weights=weights)
-
-
-def _of_queries(ranks: Ranks, figure: MetricName, averaging: Averaging) -> QueryValues:
-    """The figure of each query, and how much it counts: pooled, as often as it has parents."""
+def _query_values(ranks: Ranks, metric: MetricName, averaging: Averaging) -> QueryValues:
+    """Return the metric and the weight of each query; pooled, the weight is its parent count."""
     if averaging == "pooled":
-        counts = np.array([len(each) for each in ranks], dtype=np.float64)
-        return per_query(ranks, figure, "fraction"), counts
-    return per_query(ranks, figure, averaging), np.ones(len(ranks))
+        counts = np.array([len(parents) for parents in ranks], dtype=np.float64)
+        return per_query(ranks, metric, "fraction"), counts
+    return per_query(ranks, metric, averaging), np.ones(len(ranks))
 
 
-def _spelled(figure: MetricName, estimate: Estimate | Difference, sign: bool = False) -> str:
+def _format_estimate(
+    metric: MetricName, estimate: Estimate | PairedDifference, sign: bool = False
+) -> str:
     mean, low, high = (
-        number(figure, value, sign) for value in (estimate.mean, estimate.low, estimate.high)
+        format_value(metric, value, sign) for value in (estimate.mean, estimate.low, estimate.high)
     )
     return f"{mean} [{low}, {high}]"
 
 
-def _behind(behind: Difference | None) -> str:
+def _format_behind(behind: PairedDifference | None) -> str:
     if behind is None:
         return "best"
-    chance = f"p = {behind.p_value:.2g}" if behind.p_value > LEAST else f"p ≤ {LEAST:.2g}"
-    return f"{_spelled('hit_at_1', behind, sign=True)}, {chance}"
+    p_value = f"p = {behind.p_value:.2g}"
+    if behind.p_value <= MIN_P_VALUE:
+        p_value = f"p ≤ {MIN_P_VALUE:.2g}"
+    return f"{_format_estimate('hit_at_1', behind, sign=True)}, {p_value}"

@@ -1,30 +1,28 @@
-"""How far a figure would move with other queries, and whether two methods really differ."""
+"""Confidence intervals of a mean over queries, and a test whether two methods differ."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from taxoexpan.errors import ConfigurationError, TaxoExpanError
 
 DRAWS = 2000
-"""How often queries are drawn anew, unless said otherwise."""
-CELLS = 1_000_000
-"""Draws times queries held at a time."""
-ROUNDING = 1e-12
-"""Of all that is summed, so much may be lost; sums that differ by less are the same."""
+"""The default number of resamples."""
+BATCH_SIZE = 1_000_000
+"""The number of values that are resampled together, which bounds the memory."""
 
 
 @dataclass(frozen=True)
-class Difference:
-    """By how much the first of two methods is above the other, on the same queries.
+class PairedDifference:
+    """The mean difference of two methods on the same queries, with its 95 % interval.
 
-    `low` and `high` bound the mean of 95 of 100 such samples of queries; `p_value` is the chance of
-    a mean difference at least as large, either way, where the methods do not differ.
+    `p_value` is the probability of a mean difference at least as large, in either direction, if
+    the methods do not differ.
     """
 
     mean: float
@@ -40,20 +38,25 @@ def interval(
     seed: int = 0,
     weights: NDArray[Any] | None = None,
 ) -> tuple[float, float]:
-    """The bounds of the mean of the queries' values [Q], by drawing queries anew (bootstrap).
+    """Return the bootstrap interval of the mean of the queries' values [Q] (percentile method).
 
-    With `weights` [Q] it is the weighted mean, whose weights are drawn with the queries.
+    With `weights` [Q] it is that of the weighted mean; weights are drawn with their queries.
     """
-    known, heavy = _numbers(values), _weights(values, weights)
+    known, weight = _check_values(values), _check_weights(values, weights)
     if not 0 < level < 1:
         raise ConfigurationError(f"level is {level!r}; it must be between 0 and 1, such as 0.95")
-    generator = np.random.default_rng(seed)
-    size = len(known)
-    means = []
-    for rows in _blocks(draws, size):
-        drawn = generator.integers(0, size, (rows, size))
-        means.append((known * heavy)[drawn].sum(1) / heavy[drawn].sum(1))
-    low, high = np.quantile(np.concatenate(means), [(1 - level) / 2, (1 + level) / 2])
+    if len(known) == 1:
+        return float(known[0]), float(known[0])
+    result = stats.bootstrap(
+        (known, weight),
+        lambda v, w, axis: (v * w).sum(axis) / w.sum(axis),
+        paired=True,
+        vectorized=True,
+        method="percentile",
+        **_resampling(draws, seed, len(known)),
+    )
+    # Unlike the interval of scipy, those of np.quantile are nested without rounding errors.
+    low, high = np.quantile(result.bootstrap_distribution, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 
 
@@ -63,65 +66,68 @@ def difference(
     draws: int = DRAWS,
     seed: int = 0,
     weights: NDArray[Any] | None = None,
-) -> Difference:
+) -> PairedDifference:
     """Compare two methods by their values for the same queries, [Q] each, in the same order.
 
-    The interval is the bootstrap's, and the p-value that of a permutation test: where the methods
-    do not differ, each query's two values could as well stand the other way round. `weights` [Q]
-    say how much each query counts.
+    The p-value is that of a permutation test: if the methods do not differ, the two values of each
+    query can be exchanged. `weights` [Q] are the weights of the queries.
     """
-    first, second = _numbers(one), _numbers(other)
+    first, second = _check_values(one), _check_values(other)
     if len(first) != len(second):
         message = f"one method has values for {len(first)} queries, the other for {len(second)}"
         raise TaxoExpanError(f"{message}; give both for the same queries, in the same order")
-    apart, heavy = first - second, _weights(one, weights)
-    low, high = interval(apart, draws=draws, seed=seed, weights=heavy)
-    mean = float((apart * heavy).sum() / heavy.sum())
-    return Difference(mean, low, high, _chance(apart * heavy, draws, seed))
+    differences, weight = first - second, _check_weights(one, weights)
+    low, high = interval(differences, draws=draws, seed=seed, weights=weight)
+    mean = float((differences * weight).sum() / weight.sum())
+    return PairedDifference(mean, low, high, _p_value(differences * weight, draws, seed))
 
 
-def _chance(apart: NDArray[np.float64], draws: int, seed: int) -> float:
-    """The two-sided p-value of the mean of differences [Q] whose signs are flipped at random."""
-    generator = np.random.default_rng(seed)
-    total = apart.sum()
-    least = abs(total) - ROUNDING * np.abs(apart).sum()
-    hits = 0
-    for rows in _blocks(draws, len(apart)):
-        flipped = (generator.random((rows, len(apart))) < 0.5).astype(np.float64) @ apart
-        hits += int(np.count_nonzero(np.abs(total - 2 * flipped) >= least))
-    return (1 + hits) / (1 + draws)
+def _p_value(differences: NDArray[np.float64], draws: int, seed: int) -> float:
+    """Return the two-sided p-value of the sum of differences [Q] with randomly flipped signs."""
+    scale = np.abs(differences).sum()
+    if scale == 0 or len(differences) == 1:
+        return 1.0
+    result = stats.permutation_test(
+        (differences / scale,),
+        # Rounded, so that sums that are equal in exact arithmetic stay equal.
+        lambda values, axis: np.abs(values.sum(axis)).round(12),
+        permutation_type="samples",
+        vectorized=True,
+        alternative="greater",
+        **_resampling(draws, seed, len(differences)),
+    )
+    return float(result.pvalue)
 
 
-def _blocks(draws: int, size: int) -> Iterator[int]:
-    """How many of the draws to make at a time."""
+def _resampling(draws: int, seed: int, size: int) -> dict[str, Any]:
+    """Return the arguments that scipy's resampling functions share."""
     if draws < 1:
         raise ConfigurationError(f"draws is {draws!r}; it must be at least 1")
-    most = max(1, CELLS // size)
-    for start in range(0, draws, most):
-        yield min(most, draws - start)
+    batch, rng = max(1, BATCH_SIZE // size), np.random.default_rng(seed)
+    return {"n_resamples": draws, "batch": batch, "random_state": rng}
 
 
-def _weights(values: NDArray[Any], weights: NDArray[Any] | None) -> NDArray[np.float64]:
-    """How much each query counts [Q]; all alike where nothing is said."""
+def _check_weights(values: NDArray[Any], weights: NDArray[Any] | None) -> NDArray[np.float64]:
+    """Return the weight of each query [Q]; 1 by default."""
     if weights is None:
         return np.ones(len(values))
-    heavy = _numbers(weights)
-    if len(heavy) != len(values) or (heavy <= 0).any():
-        message = f"there are {len(heavy)} weights for {len(values)} values"
-        raise TaxoExpanError(f"{message}; give one for each query, above zero")
-    return heavy
+    known = _check_values(weights)
+    if len(known) != len(values) or (known <= 0).any():
+        message = f"there are {len(known)} weights for {len(values)} values"
+        raise TaxoExpanError(f"{message}; give one positive weight for each query")
+    return known
 
 
-def _numbers(values: NDArray[Any]) -> NDArray[np.float64]:
-    """The values of all queries [Q], or the reason why they cannot be compared."""
+def _check_values(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the values of all queries [Q] as floats, or refuse them."""
     known = np.asarray(values, dtype=np.float64)
     if known.ndim != 1:
         message = f"the values have the shape {list(known.shape)}"
-        raise TaxoExpanError(f"{message}; give one for each query, in one row")
+        raise TaxoExpanError(f"{message}; give a one-dimensional array, one value per query")
     if not len(known):
         raise TaxoExpanError("there are no values; give those of at least one query")
     if not np.isfinite(known).all():
-        place = int(np.argmin(np.isfinite(known)))
-        message = f"the value of query {place} is {known[place]}"
-        raise TaxoExpanError(f"{message}; give a number for every query, or leave it out for all")
+        index = int(np.argmin(np.isfinite(known)))
+        message = f"the value of query {index} is {known[index]}"
+        raise TaxoExpanError(f"{message}; give a finite number, or leave the query out everywhere")
     return known

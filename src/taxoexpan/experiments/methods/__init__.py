@@ -1,1 +1,4 @@
-"""Every method that the paper compares with, behind the same two calls: fit and score."""
+"""All compared methods behind one interface (`method.Method`): fit, set_anchors and score.
+
+`method_registry.make_method` returns a method by its name.
+"""

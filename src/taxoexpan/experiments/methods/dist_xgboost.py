@@ -1,4 +1,4 @@
-"""dist-XGBoost (Section 5.1.3): boosted trees over the distances of a query to an egonet."""
+"""dist-XGBoost (Section 5.1.3): boosted trees over the distances between a query and an egonet."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from torch import Tensor
 from tqdm import tqdm
 
 from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.experiments.methods.distance_features import FEATURES, EgonetDistances, Floats, Pairs
-from taxoexpan.experiments.methods.method import Method, Problem, Queries
-from taxoexpan.features.mentions import Mentions
+from taxoexpan.experiments.methods.distance_features import FEATURES, EgonetDistances, Pairs
+from taxoexpan.experiments.methods.method import Method, Problem
+from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
-from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.training.history import Epoch, History
 from taxoexpan.training.training_log import TrainingLog
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Instances:
-    """Pairs of queries with vectors [Q, D], and which of them are positives: labels [P], 1 or 0."""
+    """Pairs of queries with vectors [Q, D] and anchors; labels [P] are 1 for positives, else 0."""
 
     queries: Tensor
     pairs: Pairs
@@ -35,15 +35,15 @@ class Instances:
 
 
 class DistXGBoost(Method):
-    """Scores a pair by trees of a `depth` over its 39 distances, one tree a round.
+    """Scores a pair by trees of the given `depth` over its 39 distances.
 
     Every relation is a positive, each with `negatives` of its query. The paper does not say how
-    many rounds there are: here boosting stops when the pairs of the validation queries have not
-    become likelier for `patience` rounds, after `rounds` at the latest, and the best are kept.
+    many rounds there are. Here boosting stops when the loss of the validation pairs has not
+    improved for `patience` rounds, after at most `rounds`, and the best rounds are kept.
 
-    A query is never among the children of its parent, so that a positive can be told by a child
-    that is missing from a group that is whole in every negative. With `thinned`, which is not in
-    the paper, a negative's anchor is without one of its children too, so that this tells nothing.
+    A query is never among the children of its parent. A positive can therefore be recognized by a
+    child that is missing from a group that is complete in every negative. With `thinned`, which is
+    not in the paper, the anchor of a negative also lacks one of its children, which hides this.
     """
 
     name = "dist-XGBoost"
@@ -67,47 +67,47 @@ class DistXGBoost(Method):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """How many negatives and trees there are, and how these grow."""
+        """All settings of the training."""
         names = ("negatives", "depth", "learning_rate", "rounds", "patience", "thinned")
         return {name: getattr(self, name) for name in names}
 
     def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History:
-        """Boost; a round is an epoch, and its loss that of the validation pairs, if there are any.
+        """Train; an epoch is one round, and its loss is that of the validation pairs, if any.
 
-        The seed draws the negatives, and nothing else is left to chance.
+        The seed decides which negatives are drawn; everything else is deterministic.
         """
         refuse_without_xgboost()
         from xgboost import DMatrix, QuantileDMatrix
 
-        dice, taxonomy, vectors = np.random.default_rng(seed), problem.taxonomy, problem.vectors[0]
+        rng, taxonomy, vectors = np.random.default_rng(seed), problem.taxonomy, problem.vectors[0]
         self.set_anchors(taxonomy, problem.vectors)
-        training = _from_relations(taxonomy, vectors, self.negatives, self.thinned, dice)
-        # Of each feature only the bin is kept, which is all that the histograms ask for.
-        seen = QuantileDMatrix(self._table(training, report), training.labels)
-        watched: DMatrix = seen
+        training = _from_relations(taxonomy, vectors, self.negatives, self.thinned, rng)
+        # A QuantileDMatrix stores only the bin of each feature, which is all that `hist` needs.
+        training_data = QuantileDMatrix(self._table(training, report), training.labels)
+        validation_data: DMatrix = training_data
         if len(problem.validation.parents):
-            held_out = _from_queries(problem.validation, len(taxonomy), self.negatives, dice)
-            watched = DMatrix(self._table(held_out, report), held_out.labels)
-        return self._boost(seen, watched, report)
+            held_out = _from_queries(problem.validation, len(taxonomy), self.negatives, rng)
+            validation_data = DMatrix(self._table(held_out, report), held_out.labels)
+        return self._boost(training_data, validation_data, report)
 
     def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
-        """Keep what makes the distances to the egonets of this taxonomy."""
+        """Prepare the distances to the egonets of a taxonomy."""
         self._distances = EgonetDistances(taxonomy, vectors[0])
 
-    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:  # noqa: ARG002
-        """The margin of every pair, which is the logit of a match: [2, Q, D] → [N, Q]."""
+    def score(self, queries: Queries) -> Tensor:
+        """Return the margin of every pair, the logit of a match: [N, Q]."""
         if self._booster is None:
-            raise ModelError(f"{self.name} has learned nothing yet; call fit first")
-        scores = np.empty((queries.shape[1], self._distances.size), dtype=np.float32)
+            raise ModelError(f"{self.name} is not trained; call fit first")
+        scores = np.empty((len(queries), self._distances.size), dtype=np.float32)
         flat, done = scores.reshape(-1), 0
-        for features in self._distances.of_all(queries[0]):
+        for features in self._distances.of_all(queries.vectors[0]):
             margins = self._booster.inplace_predict(features, predict_type="margin")
             flat[done : done + len(margins)] = margins
             done += len(margins)
-        return torch.from_numpy(scores).T.to(queries.device)
+        return torch.from_numpy(scores).T.to(queries.vectors.device)
 
     def _table(self, instances: Instances, report: TrainingLog) -> Floats:
-        """The features of all instances: [P, 39]."""
+        """Return the features of all instances: [P, 39]."""
         table = np.empty((len(instances.labels), FEATURES), dtype=np.float32)
         done, hidden = 0, None if report.progress else True
         with tqdm(total=len(table), desc="distances", unit="pair", disable=hidden) as bar:
@@ -117,8 +117,10 @@ class DistXGBoost(Method):
                 bar.update(len(features))
         return table
 
-    def _boost(self, seen: DMatrix, watched: DMatrix, report: TrainingLog) -> History:
-        """Add a tree a round, and keep those up to the best round."""
+    def _boost(
+        self, training_data: DMatrix, validation_data: DMatrix, report: TrainingLog
+    ) -> History:
+        """Add one tree per round, and keep those up to the best round."""
         from xgboost import Booster
 
         parameters = {
@@ -127,12 +129,12 @@ class DistXGBoost(Method):
             "max_depth": self.depth,
             "learning_rate": self.learning_rate,
         }
-        booster, history = Booster(parameters, [seen, watched]), History()
+        booster, history = Booster(parameters, [training_data, validation_data]), History()
         lowest = float("inf")
         while len(history.epochs) < min(self.rounds, history.best + self.patience):
             began, number = time.monotonic(), len(history.epochs) + 1
-            booster.update(seen, number - 1)
-            loss = float(booster.eval(watched).rpartition(":")[2])
+            booster.update(training_data, number - 1)
+            loss = float(booster.eval(validation_data).rpartition(":")[2])
             seconds = round(time.monotonic() - began, 3)
             history.epochs.append(Epoch(number, loss, self.learning_rate, None, seconds))
             if loss < lowest:
@@ -143,87 +145,89 @@ class DistXGBoost(Method):
 
 
 def refuse_without_xgboost() -> None:
-    """Refuse, before any work is done, to boost without xgboost."""
+    """Refuse to train without xgboost, before any work is done."""
     try:
         import xgboost  # noqa: F401
     except ImportError as error:
-        message = f"xgboost, which dist-XGBoost learns with, cannot be used here ({error})"
+        message = f"dist-XGBoost needs xgboost, which cannot be imported ({error})"
         raise ConfigurationError(f"{message}; pip install taxoexpan[boost]") from None
 
 
 def _from_relations(
-    taxonomy: Taxonomy, vectors: Tensor, negatives: int, thinned: bool, dice: np.random.Generator
+    taxonomy: Taxonomy, vectors: Tensor, negatives: int, thinned: bool, rng: np.random.Generator
 ) -> Instances:
-    """Every relation as a positive; no negatives are a query's parents, its descendants, itself."""
+    """Make every relation a positive; negatives are never the query, its parents or descendants."""
     parents, children = taxonomy.relation_indices
     if not len(parents):
-        raise ModelError("nothing to learn from: a taxonomy without relations; give one with some")
-    own, places = np.unique(children, return_inverse=True)
+        raise ModelError("the taxonomy has no relations to learn from; give one that has")
+    own, rows = np.unique(children, return_inverse=True)
     below, descendants = taxonomy.children_of.reach_of_many(own)
-    refused = _ascending(
-        np.concatenate([places, below, np.arange(len(own))]),
+    excluded = _distinct(
+        np.concatenate([rows, below, np.arange(len(own))]),
         np.concatenate([parents, descendants, own]),
         (len(own), len(taxonomy)),
     )
-    drawn = _draw(refused, np.repeat(places, negatives), len(taxonomy), dice)
+    drawn = _draw(excluded, np.repeat(rows, negatives), len(taxonomy), rng)
     if thinned:
-        drawn = replace(drawn, left_out=_draw_children(taxonomy, drawn.anchors, dice))
-    positives = Pairs(places, parents, children)
+        drawn = replace(drawn, left_out=_draw_children(taxonomy, drawn.anchors, rng))
+    positives = Pairs(rows, parents, children)
     return _instances(vectors[torch.from_numpy(own)], positives, drawn)
 
 
 def _from_queries(
-    queries: Queries, size: int, negatives: int, dice: np.random.Generator
+    queries: LabeledQueries, size: int, negatives: int, rng: np.random.Generator
 ) -> Instances:
-    """Every true parent of new queries as a positive; all other anchors may be negatives."""
+    """Make every true parent of new queries a positive; all other anchors may be negatives."""
     count = len(queries.parents)
-    places = np.repeat(np.arange(count), [len(parents) for parents in queries.parents])
+    rows = np.repeat(np.arange(count), [len(parents) for parents in queries.parents])
     parents = np.concatenate(queries.parents)
-    refused = _ascending(places, parents, (count, size))
-    drawn = _draw(refused, np.repeat(places, negatives), size, dice)
-    return _instances(queries.vectors[0], Pairs(places, parents, np.full(len(places), -1)), drawn)
+    excluded = _distinct(rows, parents, (count, size))
+    drawn = _draw(excluded, np.repeat(rows, negatives), size, rng)
+    positives = Pairs(rows, parents, np.full(len(rows), -1))
+    return _instances(queries.vectors[0], positives, drawn)
 
 
 def _instances(queries: Tensor, positives: Pairs, negatives: Pairs) -> Instances:
-    """Both sorts of pairs together, ordered by query."""
-    order = np.argsort(np.concatenate([positives.places, negatives.places]), kind="stable")
+    """Join positives and negatives, ordered by query."""
+    order = np.argsort(np.concatenate([positives.rows, negatives.rows]), kind="stable")
     pairs = Pairs(
-        np.concatenate([positives.places, negatives.places])[order],
+        np.concatenate([positives.rows, negatives.rows])[order],
         np.concatenate([positives.anchors, negatives.anchors])[order],
         np.concatenate([positives.left_out, negatives.left_out])[order],
     )
-    return Instances(queries, pairs, (order < len(positives.places)).astype(np.int64))
+    return Instances(queries, pairs, (order < len(positives.rows)).astype(np.int64))
 
 
-def _ascending(places: Indices, concepts: Indices, shape: tuple[int, int]) -> Adjacency:
-    """The concepts at each place, each once and ascending, given how many of both there are."""
-    rows, size = shape
-    keys = np.unique(places * size + concepts)
-    return Adjacency.from_pairs(keys // size, keys % size, rows)
+def _distinct(rows: Indices, concepts: Indices, shape: tuple[int, int]) -> Adjacency:
+    """Return the distinct concepts of each query, ascending; `shape` is (queries, concepts)."""
+    count, size = shape
+    keys = np.unique(rows * size + concepts)
+    return Adjacency.from_pairs(keys // size, keys % size, count)
 
 
-def _draw(refused: Adjacency, places: Indices, size: int, dice: np.random.Generator) -> Pairs:
-    """An anchor for each place, uniformly from what is not refused there; none where all is.
+def _draw(excluded: Adjacency, rows: Indices, size: int, rng: np.random.Generator) -> Pairs:
+    """Draw one anchor for each row (a query's index), uniformly from those not excluded.
 
-    What is drawn is the number u of an anchor among those that are not refused. A refused one r
-    moves it up by one where r less the number of those refused before r is not above u.
+    The number u that is drawn counts only the allowed anchors. An excluded anchor r moves it up by
+    one if r minus the number of excluded anchors before r is at most u. Queries without any allowed
+    anchor get none.
     """
-    free = size - refused.degrees
-    places = places[free[places] > 0]
-    numbers = dice.integers(0, free[places])
-    rows = np.repeat(np.arange(len(refused)), refused.degrees)
-    before = np.arange(len(rows)) - refused.offsets[rows]
-    steps = rows * (size + 1) + refused.targets - before
-    passed = np.searchsorted(steps, places * (size + 1) + numbers, side="right")
-    anchors = numbers + passed - refused.offsets[places]
-    return Pairs(places, anchors, np.full(len(places), -1))
+    free = size - excluded.degrees
+    rows = rows[free[rows] > 0]
+    numbers = rng.integers(0, free[rows])
+    owners = np.repeat(np.arange(len(excluded)), excluded.degrees)
+    before = np.arange(len(owners)) - excluded.offsets[owners]
+    steps = owners * (size + 1) + excluded.targets - before
+    passed = np.searchsorted(steps, rows * (size + 1) + numbers, side="right")
+    anchors = numbers + passed - excluded.offsets[rows]
+    return Pairs(rows, anchors, np.full(len(rows), -1))
 
 
-def _draw_children(taxonomy: Taxonomy, anchors: Indices, dice: np.random.Generator) -> Indices:
-    """One child of each anchor, or -1 where it has none."""
+def _draw_children(taxonomy: Taxonomy, anchors: Indices, rng: np.random.Generator) -> Indices:
+    """Draw one child of each anchor, or -1 for leaves."""
     offsets, degrees = taxonomy.children_of.offsets, taxonomy.children_of.degrees
     children = np.full(len(anchors), -1)
     inner = np.flatnonzero(degrees[anchors])
-    chosen = offsets[anchors[inner]] + dice.integers(0, degrees[anchors[inner]])
+    chosen = offsets[anchors[inner]] + rng.integers(0, degrees[anchors[inner]])
     children[inner] = taxonomy.children_of.targets[chosen]
     return children

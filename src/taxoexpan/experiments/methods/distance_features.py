@@ -1,10 +1,10 @@
-"""The 39 distances between a query and an anchor's egonet, from which dist-XGBoost learns.
+"""The 39 distances between a query and an anchor's egonet, the features of dist-XGBoost.
 
-First the distance of query and anchor. Then eight figures for each of four groups, which are the
-distances of the query to the anchor's parents, of the query to its children, of the anchor to its
-parents, and of the anchor to its children: how many there are, the least, the greatest, median,
-mean, standard deviation, range, and the share of them that is less than that of query and anchor.
-Last, the least to the range of the query's distances to the whole egonet. All are cosine distances.
+The first feature is the distance of query and anchor. Then follow eight statistics for each of four
+groups of distances: query to the anchor's parents, query to its children, anchor to its parents,
+and anchor to its children. The statistics are count, minimum, maximum, median, mean, standard
+deviation, range, and the fraction below the distance of query and anchor. The last six features are
+the minimum to the range of the query's distances to the whole egonet. All are cosine distances.
 """
 
 from __future__ import annotations
@@ -22,32 +22,30 @@ from torch.nn import functional as F
 
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency, ranges
-from taxoexpan.taxonomy.arrays import Indices
-
-Floats = NDArray[np.float32]
+from taxoexpan.taxonomy.arrays import Floats, Indices
 
 FEATURES = 39
 EMPTY = -999.0
-"""What stands for the figures of a group that is empty; its count is 0."""
-CELLS = 500_000
-"""Distances looked at together, which bounds the memory; one query takes what it needs."""
+"""The statistics of an empty group, except for its count, which is 0."""
+BLOCK_SIZE = 500_000
+"""The number of distances per block, which bounds the memory; one query is never split."""
 
 
 @dataclass(frozen=True)
 class Pairs:
     """P pairs of Q queries and their anchors.
 
-    `places` [P] are those of the queries among the Q, ascending, and `anchors` [P] indices in the
-    taxonomy. `left_out` [P] is a concept that is taken out of the anchor's egonet, or -1 for none.
+    `rows` [P] are the indices of the queries, ascending, and `anchors` [P] those of the anchors in
+    the taxonomy. `left_out` [P] is a concept to remove from the anchor's egonet, or -1.
     """
 
-    places: Indices
+    rows: Indices
     anchors: Indices
     left_out: Indices
 
 
 class EgonetDistances:
-    """Makes the features of queries and anchors, given a taxonomy and its vectors [N, D]."""
+    """Computes the features of queries and anchors, given a taxonomy and its vectors [N, D]."""
 
     def __init__(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         self._vectors = _unit(vectors)
@@ -56,47 +54,47 @@ class EgonetDistances:
 
     @property
     def size(self) -> int:
-        """How many anchors there are: N."""
+        """The number of anchors N."""
         return len(self._vectors)
 
     def of_all(self, queries: Tensor) -> Iterator[Floats]:
-        """All anchors for each query, in blocks of some queries: [Q, D] → [q * N, 39] each."""
-        asked = _unit(queries)
+        """Yield the features of each query with all anchors, in blocks: [Q, D] → [q * N, 39]."""
+        unit_queries = _unit(queries)
         size = self.size + sum(len(side) for side in self._sides)
-        together = max(1, CELLS // size)
-        for start in range(0, len(asked), together):
-            far = self._far(asked[start : start + together])
-            yield _features(far.ravel(), [side.of_all(far) for side in self._sides])
+        block = max(1, BLOCK_SIZE // size)
+        for start in range(0, len(unit_queries), block):
+            distances = self._query_distances(unit_queries[start : start + block])
+            yield _features(distances.ravel(), [side.of_all(distances) for side in self._sides])
 
     def of_pairs(self, queries: Tensor, pairs: Pairs) -> Iterator[Floats]:
-        """Some pairs with queries [Q, D], in blocks: [p, 39] each, in the order of the pairs."""
-        asked = _unit(queries)
+        """Yield the features of pairs with queries [Q, D], in order and in blocks: [p, 39]."""
+        unit_queries = _unit(queries)
         for block in self._blocks(pairs):
-            places, anchors = pairs.places[block], pairs.anchors[block]
-            far = self._far(asked[places[0] : places[-1] + 1])
-            places, out = places - places[0], pairs.left_out[block]
-            sides = [side.of_pairs(far, places, anchors, out) for side in self._sides]
-            yield _features(far[places, anchors], sides)
+            rows, anchors = pairs.rows[block], pairs.anchors[block]
+            distances = self._query_distances(unit_queries[rows[0] : rows[-1] + 1])
+            rows, left_out = rows - rows[0], pairs.left_out[block]
+            sides = [side.of_pairs(distances, rows, anchors, left_out) for side in self._sides]
+            yield _features(distances[rows, anchors], sides)
 
-    def _far(self, queries: Tensor) -> Floats:
-        """The distance of every query to every concept: [q, D] → [q, N]."""
+    def _query_distances(self, queries: Tensor) -> Floats:
+        """Return the distance of every query to every concept: [q, D] → [q, N]."""
         return _distances(queries @ self._vectors.T)
 
     def _blocks(self, pairs: Pairs) -> Iterator[slice]:
-        """Cut the pairs so that no block takes much more than so many cells."""
+        """Cut the pairs into blocks of about BLOCK_SIZE distances."""
         costs = np.ones(len(pairs.anchors), dtype=np.int64)
         for side in self._sides:
             costs += side.adjacency.degrees[pairs.anchors]
-        # In a group a distance has a key, an owner and more beside it; in the product it has not.
-        costs[np.diff(pairs.places, prepend=-1) > 0] += self.size // 8
-        cuts = np.flatnonzero(np.diff(np.cumsum(costs) // CELLS)) + 1
+        # A distance in a group also has a key and an owner, so one in the product costs less.
+        costs[np.diff(pairs.rows, prepend=-1) > 0] += self.size // 8
+        cuts = np.flatnonzero(np.diff(np.cumsum(costs) // BLOCK_SIZE)) + 1
         for start, end in pairwise([0, *cuts.tolist(), len(costs)]):
             if start < end:
                 yield slice(start, end)
 
 
 class _Side:
-    """The parents of every anchor, or the children, with their distances to the anchor."""
+    """The parents or the children of every anchor, with their distances to the anchor."""
 
     def __init__(self, adjacency: Adjacency, vectors: Tensor) -> None:
         self.adjacency = adjacency
@@ -108,37 +106,39 @@ class _Side:
     def __len__(self) -> int:
         return len(self.owners)
 
-    def of_all(self, far: Floats) -> tuple[_Groups, Floats]:
-        """Each query's distances [q, N] to all anchors' neighbours, and the anchors' own figures.
+    def of_all(self, distances: Floats) -> tuple[_Groups, Floats]:
+        """Return the groups of the queries' distances [q, N], and the anchors' own statistics.
 
-        The latter [8, q * N] are the same for every query, but for the share that is nearer.
+        The latter [8, q * N] are the same for every query, except for the fraction below.
         """
-        times, size = far.shape
+        times, size = distances.shape
         owners = np.arange(times)[:, None] * size + self.owners
-        groups = _Groups.of(far.take(self.neighbors, 1).ravel(), owners.ravel(), far.size)
-        nearer = self.groups.repeated(times).nearer(far.ravel())
-        return groups, np.concatenate([np.tile(self.summary, times), nearer])
+        groups = _Groups.of(
+            distances.take(self.neighbors, 1).ravel(), owners.ravel(), distances.size
+        )
+        below = self.groups.repeated(times).fraction_below(distances.ravel())
+        return groups, np.concatenate([np.tile(self.summary, times), below])
 
     def of_pairs(
-        self, far: Floats, places: Indices, anchors: Indices, left_out: Indices
+        self, distances: Floats, rows: Indices, anchors: Indices, left_out: Indices
     ) -> tuple[_Groups, Floats]:
-        """The same for some pairs [P], each without what is left out of it."""
+        """Return the same for pairs [P], each without the concept that is left out."""
         counts = self.adjacency.degrees[anchors]
         edges = ranges(self.adjacency.offsets[anchors], counts)
         owners = np.repeat(np.arange(len(anchors)), counts)
         kept = self.neighbors[edges] != left_out[owners]
         edges, owners = edges[kept], owners[kept]
-        to_query = far[places[owners], self.neighbors[edges]]
-        anchored = _Groups.of(self.distances[edges], owners, len(anchors))
-        figures = anchored.figures(far[places, anchors])
-        return _Groups.of(to_query, owners, len(anchors)), figures
+        to_query = distances[rows[owners], self.neighbors[edges]]
+        to_anchor = _Groups.of(self.distances[edges], owners, len(anchors))
+        statistics = to_anchor.statistics(distances[rows, anchors])
+        return _Groups.of(to_query, owners, len(anchors)), statistics
 
 
 @dataclass(frozen=True)
 class _Groups:
-    """M distances in G groups, as ascending keys [M]: the group, and below it the distance's bits.
+    """M distances in G groups, as ascending keys [M]: the group and then the bits of the distance.
 
-    A distance is never negative, so that its bits have the order of its values.
+    Distances are never negative, so the order of their bits is that of their values.
     """
 
     keys: Indices
@@ -146,20 +146,20 @@ class _Groups:
 
     @classmethod
     def of(cls, distances: Floats, owners: Indices, size: int) -> _Groups:
-        """Put each distance into the group that owns it."""
+        """Put each distance into the group of its owner."""
         return cls._ordered((owners << 32) | distances.view(np.int32), size)
 
     @classmethod
     def _ordered(cls, keys: Indices, size: int) -> _Groups:
-        # The stable sort makes use of what is in order already, and most of it is.
+        # The stable sort is fast on input that is mostly sorted already.
         return cls(np.sort(keys, kind="stable"), size)
 
     def joined(self, others: list[_Groups]) -> _Groups:
-        """Each group together with those of the same number."""
+        """Join each group with those of the same number."""
         return self._ordered(np.concatenate([g.keys for g in (self, *others)]), self.size)
 
     def repeated(self, times: int) -> _Groups:
-        """All groups so many times, one after the other."""
+        """Repeat all groups."""
         shifts = np.arange(times)[:, None] * self.size << 32
         return _Groups((self.keys + shifts).ravel(), self.size * times)
 
@@ -175,65 +175,65 @@ class _Groups:
 
     @cached_property
     def counts(self) -> Indices:
-        """How many distances each group has [G]."""
+        """The number of distances in each group [G]."""
         return np.bincount(self.owners, minlength=self.size)
 
-    def figures(self, bounds: Floats) -> Floats:
-        """The summary and the share that is nearer than a bound [G]: [8, G]."""
-        return np.concatenate([self.summary(), self.nearer(bounds)])
+    def statistics(self, bounds: Floats) -> Floats:
+        """Return the summary and the fraction below the bounds [G]: [8, G]."""
+        return np.concatenate([self.summary(), self.fraction_below(bounds)])
 
     def summary(self) -> Floats:
-        """Count, minimum, maximum, median, mean, standard deviation and range: [7, G]."""
-        distances, full = self.distances, np.flatnonzero(self.counts)
-        sizes = self.counts[full]
+        """Return count, minimum, maximum, median, mean, standard deviation and range: [7, G]."""
+        distances, nonempty = self.distances, np.flatnonzero(self.counts)
+        sizes = self.counts[nonempty]
         ends = np.cumsum(sizes)
         low, high = distances[ends - sizes], distances[ends - 1]
         middle = distances[ends - sizes // 2 - 1] + distances[ends - (sizes + 1) // 2]
-        mean, deviation = (moment[full] for moment in self._moments())
-        found = np.full((7, self.size), EMPTY, dtype=np.float32)
-        found[0] = self.counts
-        for row, figure in enumerate((low, high, middle / 2, mean, deviation, high - low), 1):
-            found[row, full] = figure
-        return found
+        mean, deviation = (moment[nonempty] for moment in self._moments())
+        summary = np.full((7, self.size), EMPTY, dtype=np.float32)
+        summary[0] = self.counts
+        for row, value in enumerate((low, high, middle / 2, mean, deviation, high - low), 1):
+            summary[row, nonempty] = value
+        return summary
 
     def _moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The mean and the standard deviation [G], of no meaning where a group is empty."""
-        # In double precision, or else too little would be left of the difference of two squares.
+        """Return the mean and the standard deviation [G]; they are meaningless for empty groups."""
+        # In double precision, because the difference of two squares loses digits.
         exact, sizes = self.distances.astype(np.float64), np.maximum(self.counts, 1)
         mean = np.bincount(self.owners, exact, self.size) / sizes
         square = np.bincount(self.owners, exact * exact, self.size) / sizes
         return mean, np.sqrt(np.maximum(square - mean * mean, 0))
 
-    def nearer(self, bounds: Floats) -> Floats:
-        """The share of each group that is less than its bound [G]: [1, G]."""
+    def fraction_below(self, bounds: Floats) -> Floats:
+        """Return the fraction of each group below its bound [G]: [1, G]."""
         below = self.owners[self.distances < bounds[self.owners]]
-        share = np.bincount(below, minlength=self.size) / np.maximum(self.counts, 1)
-        return np.where(self.counts > 0, share, EMPTY).astype(np.float32)[None]
+        fraction = np.bincount(below, minlength=self.size) / np.maximum(self.counts, 1)
+        return np.where(self.counts > 0, fraction, EMPTY).astype(np.float32)[None]
 
 
-def _features(far: Floats, sides: list[tuple[_Groups, Floats]]) -> Floats:
-    """All features of P pairs, given the distance of each [P] and what both sides have: [P, 39]."""
-    anchors = _Groups.of(far, np.arange(len(far)), len(far))
-    groups = [side for side, _ in sides]
+def _features(distances: Floats, sides: list[tuple[_Groups, Floats]]) -> Floats:
+    """Return all features of P pairs, given their distances [P] and both sides: [P, 39]."""
+    anchors = _Groups.of(distances, np.arange(len(distances)), len(distances))
+    groups = [group for group, _ in sides]
     egonets = anchors.joined(groups).summary()[1:]
-    to_query = [group.figures(far) for group in groups]
-    from_anchor = [figures for _, figures in sides]
-    return np.concatenate([far[None], *to_query, *from_anchor, egonets]).T
+    to_query = [group.statistics(distances) for group in groups]
+    from_anchor = [statistics for _, statistics in sides]
+    return np.concatenate([distances[None], *to_query, *from_anchor, egonets]).T
 
 
 def _unit(vectors: Tensor) -> Tensor:
-    """The same vectors at unit length."""
+    """Return the vectors at unit length."""
     return F.normalize(vectors.float(), dim=1)
 
 
 def _distances(cosines: Tensor) -> Floats:
-    """One minus the cosine, which rounding must not take below zero."""
+    """Return one minus the cosine; rounding must not make it negative."""
     distances: Floats = (1 - cosines).clamp_(min=0).cpu().numpy()
     return distances
 
 
 def _along(owners: Indices, targets: Indices, vectors: Tensor) -> Floats:
-    """The distances along E relations, some at a time for the sake of memory: [E]."""
-    ends = (torch.from_numpy(some).to(vectors.device) for some in (owners, targets))
-    parts = zip(*(end.split(max(1, CELLS // vectors.shape[1])) for end in ends), strict=True)
+    """Return the distances along E relations, in blocks to save memory: [E]."""
+    ends = (torch.from_numpy(indices).to(vectors.device) for indices in (owners, targets))
+    parts = zip(*(end.split(max(1, BLOCK_SIZE // vectors.shape[1])) for end in ends), strict=True)
     return _distances(torch.cat([(vectors[a] * vectors[b]).sum(1) for a, b in parts]))

@@ -1,4 +1,4 @@
-"""The compared methods by their names."""
+"""All compared methods by name."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ from taxoexpan.experiments.methods.rules import (
 
 
 def make_method(name: str, **settings: Any) -> Method:
-    """The method of this name, with these settings."""
+    """Make the method of this name with these settings."""
     if name not in METHODS:
-        raise ConfigurationError(
-            f"no method is called {name!r}; choose one of {', '.join(METHODS)}"
-        )
+        raise ConfigurationError(f"unknown method {name!r}; choose one of {', '.join(METHODS)}")
     return METHODS[name](**settings)
 
 
@@ -42,4 +40,4 @@ METHODS: dict[str, Callable[..., Method]] = {
     "deepset-mlp": DeepSetMLP,
     "taxoexpan": TaxoExpanMethod,
 }
-"""From the simplest on; the order in which they are shown."""
+"""All methods, from the simplest to the most complex."""

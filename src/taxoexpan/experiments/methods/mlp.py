@@ -1,8 +1,8 @@
 """ParentMLP and DeepSetMLP (Section 5.1.3): an MLP on a query and a candidate position.
 
-Both learn as TaxoExpan does: the same instances and negatives, InfoNCE, optimiser, dropout on the
-input vectors and early stopping. The paper gives no sizes for them; all layers have `hidden` units,
-500 unless changed, as an anchor's embedding has in TaxoExpan.
+Both are trained like TaxoExpan: the same instances, negatives, InfoNCE loss, optimizer, dropout on
+the input vectors and early stopping. The paper does not give their sizes. All layers have
+`hidden_dim` units, by default 500, the size of an anchor's embedding in TaxoExpan.
 """
 
 from __future__ import annotations
@@ -23,41 +23,41 @@ from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.mlp_match import ReluMLPMatch
 
-HIDDEN = 500
+HIDDEN_DIM = 500
 
 
 class ParentNetwork(nn.Module):
     r"""An MLP with one hidden layer, :math:`w_2 \cdot \mathrm{ReLU}(W_1 [a \| n] + b_1) + b_2`.
 
-    The position a is the anchor's own vector, and `more` values beside it. W1's products with the
-    position and with the query n are computed once for each, so that a pair costs an addition.
+    The position a is the anchor's vector, concatenated with `extra_dim` further values. W1's
+    products with the position and the query n are computed once each, so a pair costs an addition.
     """
 
     fusion = None
     mentions = None
 
-    def __init__(self, config: Config, dimension: int, more: int = 0) -> None:
+    def __init__(self, config: Config, dimension: int, extra_dim: int = 0) -> None:
         super().__init__()
         c = config
         self.dropout, self.query_dropout = c.dropout, c.query_dropout
-        self.match = ReluMLPMatch(1, dimension + more, dimension, c.hidden_dim)
+        self.match = ReluMLPMatch(1, dimension + extra_dim, dimension, c.hidden_dim)
         self.criterion = LOSSES[c.loss]
 
     def reset(self, generator: torch.Generator) -> None:
-        """Draw all weights anew (Glorot)."""
+        """Initialize all weights (Glorot)."""
         self.match.reset(generator)
 
     def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
-        """W1's product with every position, kept for queries: [C, D] → keys [A, H]."""
+        """Return W1's product with every position, the keys of the anchors: [C, D] → [A, H]."""
         return self._keys(self._positions(names, egonets))
 
     def loss(self, vectors: ConceptVectors, batch: TrainingBatch) -> Tensor:
-        """The mean loss of a batch, given the vectors of all concepts."""
+        """Return the mean loss of a batch, given the vectors of all concepts."""
         total, instances = self.total_loss(vectors, batch)
         return total / instances
 
     def total_loss(self, vectors: ConceptVectors, batch: TrainingBatch) -> tuple[Tensor, int]:
-        """The sum over a batch, and of how many instances it is."""
+        """Return the summed loss of a batch, and the number of instances."""
         near = batch.egonets.concepts[: batch.egonets.near]
         names = self._drop(vectors.names.index_select(0, near), self.dropout)
         queries = vectors.names.index_select(0, batch.queries)
@@ -70,109 +70,109 @@ class ParentNetwork(nn.Module):
         return self.criterion(self.match.log_match, positive, scores, batch.blocked)
 
     def _scores(self, keys: Tensor, asked: Tensor, drawn: Tensor | None) -> Tensor:
-        """The scores of the pairs that are tried as negatives: [A or N, B]."""
+        """Return the scores of the negative pairs: [A or N, B]."""
         if drawn is None:
             return self.match.score_all(keys, asked)
-        # Not `keys[drawn]`: threads of a CPU add up its gradient in an order of their own.
-        tried = keys.index_select(0, drawn.flatten())
+        # Not `keys[drawn]`: on a CPU the order in which threads sum its gradient is not fixed.
+        negatives = keys.index_select(0, drawn.flatten())
         if drawn.dim() == 1:
-            return self.match.score_all(tried, asked)
-        return self.match.score_pairs(tried.unflatten(0, drawn.shape), asked)
+            return self.match.score_all(negatives, asked)
+        return self.match.score_pairs(negatives.unflatten(0, drawn.shape), asked)
 
     def _sides(self, names: Tensor, batch: TrainingBatch) -> tuple[Tensor, Tensor]:
-        """The keys of all anchors [A, H], and those of the queries' parents without them [B, H]."""
+        """Return the keys of all anchors [A, H], and of parents without their queries [B, H]."""
         keys = self.encode(names, batch.egonets)
         return keys, keys.index_select(0, batch.positives)
 
     def _positions(self, names: Tensor, egonets: Egonets) -> Tensor:
-        """The anchors' vectors: [C, D] → [A, D]."""
+        """Return the anchors' vectors: [C, D] → [A, D]."""
         _, anchors, _ = egonets.nodes.split(egonets.sizes)
         return names.index_select(0, anchors)
 
     def _keys(self, positions: Tensor) -> Tensor:
         return F.linear(positions, self.match.anchor_weight)
 
-    def _drop(self, values: Tensor, share: float) -> Tensor:
-        return drop(values, share) if self.training else values
+    def _drop(self, values: Tensor, rate: float) -> Tensor:
+        return drop(values, rate) if self.training else values
 
 
 class DeepSetNetwork(ParentNetwork):
-    r"""The same MLP, with the set of the anchor's children beside its vector.
+    r"""The same MLP on the anchor's vector and an embedding of the set of its children.
 
-    The set is :math:`\rho(\frac{1}{k} \sum_u \phi(u))` over k children u, where φ and ρ are a layer
-    with ReLU each. It is a mean, so that what ρ is given is no larger for a hub; of no children it
-    is zero.
+    The embedding is :math:`\rho(\frac{1}{k} \sum_u \phi(u))` over k children u, where φ and ρ are
+    one layer with ReLU each. The input of ρ is a mean, so that it is no larger for hubs; without
+    children it is zero.
     """
 
     def __init__(self, config: Config, dimension: int) -> None:
         hidden = config.hidden_dim
-        super().__init__(config, dimension, more=hidden)
-        # Weights are drawn in `reset` alone, so that the caller's random numbers stay as they are.
+        super().__init__(config, dimension, extra_dim=hidden)
+        # Only `reset` draws weights, so that the caller's random state does not change.
         self.phi = nn.utils.skip_init(nn.Linear, dimension, hidden)
         self.rho = nn.utils.skip_init(nn.Linear, hidden, hidden)
 
     def reset(self, generator: torch.Generator) -> None:
-        """Draw all weights anew (Glorot)."""
+        """Initialize all weights (Glorot)."""
         super().reset(generator)
         for layer in (self.phi, self.rho):
             nn.init.xavier_normal_(layer.weight, generator=generator)
             nn.init.zeros_(layer.bias)
 
     def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
-        """W1's product with every position, kept for queries: [C, D] → keys [A, H]."""
+        """Return W1's product with every position, the keys of the anchors: [C, D] → [A, H]."""
         sums, counts = self._sums(self._each(names, egonets), egonets)
         return self._with_sets(self._positions(names, egonets), sums, counts)
 
     def _sides(self, names: Tensor, batch: TrainingBatch) -> tuple[Tensor, Tensor]:
-        """The keys of all anchors [A, H], and those of the queries' parents without them [B, H]."""
+        """Return the keys of all anchors [A, H], and of parents without their queries [B, H]."""
         egonets, picked = batch.egonets, batch.positives
         anchors, each = self._positions(names, egonets), self._each(names, egonets)
         sums, counts = self._sums(each, egonets)
-        there = (batch.own_sibling >= 0).to(names.dtype)[:, None]
-        # One before the first sibling is an anchor: what is not there has a row too, times zero.
+        is_shown = (batch.own_sibling >= 0).to(names.dtype)[:, None]
+        # Index -1 points to an anchor before the first sibling; its row is multiplied by zero.
         nodes = egonets.nodes.index_select(0, batch.own_sibling + sum(egonets.sizes[:2]))
         parents = self._with_sets(
             anchors.index_select(0, picked),
-            sums.index_select(0, picked) - there * each.index_select(0, nodes),
-            counts.index_select(0, picked) - there,
+            sums.index_select(0, picked) - is_shown * each.index_select(0, nodes),
+            counts.index_select(0, picked) - is_shown,
         )
         return self._with_sets(anchors, sums, counts), parents
 
     def _each(self, names: Tensor, egonets: Egonets) -> Tensor:
-        """φ of all concepts but grandparents: [C, D] → [near, H]."""
+        """Return φ of all concepts except grandparents: [C, D] → [near, H]."""
         return F.relu(self.phi(names[: egonets.near]))
 
     def _sums(self, each: Tensor, egonets: Egonets) -> tuple[Tensor, Tensor]:
-        """Σ φ over the children of each anchor [A, H], and how many they are [A, 1]."""
+        """Return Σ φ over the children of each anchor [A, H], and their number [A, 1]."""
         _, _, siblings = egonets.nodes.split(egonets.sizes)
         sums = each.new_zeros(egonets.size, each.shape[1])
         sums = sums.index_add(0, egonets.sibling_of, each.index_select(0, siblings))
         return sums, egonets.counts[:, Position.SIBLING, None].to(each.dtype)
 
     def _with_sets(self, anchors: Tensor, sums: Tensor, counts: Tensor) -> Tensor:
-        """The keys of positions: anchors [A, D], Σ φ [A, H] and their number [A, 1] → [A, H]."""
+        """Return the keys, from anchors [A, D], Σ φ [A, H] and child counts [A, 1]: [A, H]."""
         sets = F.relu(self.rho(sums / counts.clamp(min=1)))
         return self._keys(torch.cat([anchors, sets], dim=1))
 
 
 class ParentMLP(NetworkMethod):
-    """Scores a pair by an MLP on the query's and the anchor's vectors."""
+    """Scores a pair with an MLP on the vectors of the query and the anchor."""
 
     name = "ParentMLP"
 
     def __init__(self, preset: str = "paper", **changes: Any) -> None:
-        super().__init__(preset, **{"hidden_dim": HIDDEN, **changes})
+        super().__init__(preset, **{"hidden_dim": HIDDEN_DIM, **changes})
 
     def _network(self, dimension: int) -> MatchingNetwork:
-        # Training and placement ask no more of a network than what these two have.
+        # Training and ranking only use the methods that these two networks have.
         return cast(MatchingNetwork, ParentNetwork(self.config, dimension))
 
 
 class DeepSetMLP(ParentMLP):
-    """Scores a pair by an MLP on the query's and the anchor's vectors and the set of its children.
+    """Scores a pair with an MLP on the vectors of query and anchor and the set of its children.
 
-    As in TaxoExpan, a query is never among the children of its own parent, and of many children
-    at most `siblings` count.
+    As in TaxoExpan, a query is never among the children of its own parent, and at most
+    `max_siblings` children count.
     """
 
     name = "DeepSetMLP"

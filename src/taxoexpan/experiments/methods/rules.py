@@ -1,6 +1,6 @@
 """The rules of Section 5.1.3, which learn nothing: by distance, and by the number of children.
 
-All distances are cosine distances of the first vectors, one minus the cosine, so that the smallest
+All distances are cosine distances of the first vectors: one minus the cosine, so that the smallest
 distance is the largest cosine.
 """
 
@@ -14,122 +14,108 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from taxoexpan.experiments.methods.method import Method, Problem
-from taxoexpan.features.mentions import MentionKind, Mentions
+from taxoexpan.features.mentions import MentionKind
+from taxoexpan.network.queries import Queries
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.history import History
 from taxoexpan.training.training_log import TrainingLog
 
 
-class ClosestParent(Method):
+class Rule(Method):
+    """A method without training."""
+
+    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> None:  # noqa: ARG002
+        """Use the problem's own concepts as anchors."""
+        self.set_anchors(problem.taxonomy, problem.vectors)
+
+
+class ClosestParent(Rule):
     """Ranks anchors by their distance to the query."""
 
     name = "Closest-Parent"
 
-    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History | None:
-        """Offer the problem's own concepts."""
-        del seed, report
-        self.set_anchors(problem.taxonomy, problem.vectors)
-        return None
-
-    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
-        """Keep the anchors' vectors at unit length [N, D]."""
-        del taxonomy
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:  # noqa: ARG002
+        """Store the unit vectors of the anchors [N, D]."""
         self.anchors = F.normalize(vectors[0], dim=1)
 
-    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:  # noqa: ARG002
-        """The cosine of every pair: [2, Q, D] → [N, Q]."""
-        return self.anchors @ F.normalize(queries[0], dim=1).T
+    def score(self, queries: Queries) -> Tensor:
+        """Return the cosine of every pair: [N, Q]."""
+        return self.anchors @ F.normalize(queries.vectors[0], dim=1).T
 
 
-class ClosestNeighbor(Method):
+class ClosestNeighbor(Rule):
     """Ranks anchors by their distance to the query plus the mean distance of their children to it.
 
-    The paper does not say what an anchor without children has for a mean: here it is 1, as of
-    something unrelated. With its own distance once more leaves would come before most parents.
+    The paper does not define the mean for leaf anchors. Here it is 1, the distance of unrelated
+    concepts. With the anchor's own distance instead, leaves would rank above most parents.
     """
 
     name = "Closest-Neighbor"
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What stands for the mean distance of no children."""
+        """The mean distance to the children of a leaf anchor."""
         return {"distance_of_no_children": 1.0}
 
-    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History | None:
-        """Offer the problem's own concepts."""
-        del seed, report
-        self.set_anchors(problem.taxonomy, problem.vectors)
-        return None
-
     def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
-        """Keep each anchor's vector plus the mean of its children's [N, D].
+        """Store each anchor's vector plus the mean of its children's [N, D].
 
-        A cosine is linear in a unit vector, so that the mean of cosines is one with the mean.
+        The cosine is linear in a unit vector, so the mean of cosines is the cosine with the mean.
         """
         anchors = F.normalize(vectors[0], dim=1)
-        self.neighborhoods = anchors + _mean_children(taxonomy, anchors)
+        self.neighborhoods = anchors + _mean_of_children(taxonomy, anchors)
 
-    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:  # noqa: ARG002
-        """Two less the sum of both distances, for every pair: [2, Q, D] → [N, Q]."""
-        return self.neighborhoods @ F.normalize(queries[0], dim=1).T
+    def score(self, queries: Queries) -> Tensor:
+        """Return two minus the sum of both distances for every pair: [N, Q]."""
+        return self.neighborhoods @ F.normalize(queries.vectors[0], dim=1).T
 
 
-class Popularity(Method):
-    """Ranks anchors by how many children they have, for every query the same."""
+class Popularity(Rule):
+    """Ranks anchors by their number of children, in the same order for every query."""
 
     name = "Popularity"
 
-    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History | None:
-        """Offer the problem's own concepts."""
-        del seed, report
-        self.set_anchors(problem.taxonomy, problem.vectors)
-        return None
-
     def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
-        """Keep the numbers of children [N]."""
-        self.children = _degrees(taxonomy, vectors)
+        """Store the numbers of children [N]."""
+        self.children = _child_counts(taxonomy, vectors)
 
-    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:  # noqa: ARG002
-        """The number of the anchor's children: [2, Q, D] → [N, Q]."""
-        return self.children[:, None].repeat(1, queries.shape[1])
-
-
-def _mean_children(taxonomy: Taxonomy, vectors: Tensor) -> Tensor:
-    """The mean vector of each concept's children, zeros where it has none: [N, D] → [N, D]."""
-    parents, children = taxonomy.children_of.of_many(np.arange(len(taxonomy)))
-    of, rows = (torch.from_numpy(some).to(vectors.device) for some in (parents, children))
-    counts = _degrees(taxonomy, vectors)[:, None]
-    sums = torch.zeros_like(vectors).index_add_(0, of, vectors.index_select(0, rows))
-    return sums / counts.clamp(min=1)
+    def score(self, queries: Queries) -> Tensor:
+        """Return the number of the anchor's children: [N, Q]."""
+        return self.children[:, None].repeat(1, len(queries))
 
 
-def _degrees(taxonomy: Taxonomy, vectors: Tensor) -> Tensor:
-    """How many children each concept has [N], where the vectors are and of their type."""
-    return torch.from_numpy(taxonomy.children_of.degrees).to(vectors)
-
-
-class FirstWord(Method):
-    """Places a concept under the likeliest sense of what its definition names first."""
+class FirstWord(Rule):
+    """Places a concept under the most frequent sense of the first noun in its definition."""
 
     name = "FWFS"
 
-    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> None:  # noqa: ARG002
-        """Nothing is learned."""
-        self.set_anchors(problem.taxonomy, problem.vectors)
-
     def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
-        """Offer every concept of this taxonomy."""
+        """Store the number of anchors and the device."""
         self.size, self.device = len(taxonomy), vectors.device
 
-    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:
-        """2 for the likeliest sense of what is named first, 1 for others: [2, Q, D] → [N, Q]."""
-        scores = torch.zeros(self.size, queries.shape[1], device=self.device)
+    def score(self, queries: Queries) -> Tensor:
+        """Return 2 for the first sense of the first mention, 1 for others: [N, Q]."""
+        scores = torch.zeros(self.size, len(queries), device=self.device)
+        mentions = queries.mentions
         if mentions is not None:
-            of, anchors, kinds = mentions.of_many(np.arange(len(mentions)))
-            for kind, worth in (
+            rows, anchors, kinds = mentions.of_many(np.arange(len(queries)))
+            for kind, value in (
                 (MentionKind.FIRST_OTHER_SENSE, 1.0),
                 (MentionKind.FIRST_IN_DEFINITION, 2.0),
             ):
-                there = kinds == kind
-                scores[torch.from_numpy(anchors[there]), torch.from_numpy(of[there])] = worth
+                is_kind = kinds == kind
+                scores[torch.from_numpy(anchors[is_kind]), torch.from_numpy(rows[is_kind])] = value
         return scores
+
+
+def _mean_of_children(taxonomy: Taxonomy, vectors: Tensor) -> Tensor:
+    """Return the mean vector of each concept's children, zeros for leaves: [N, D] → [N, D]."""
+    both = taxonomy.children_of.of_many(np.arange(len(taxonomy)))
+    parents, children = (torch.from_numpy(indices).to(vectors.device) for indices in both)
+    counts = _child_counts(taxonomy, vectors)[:, None]
+    sums = torch.zeros_like(vectors).index_add_(0, parents, vectors.index_select(0, children))
+    return sums / counts.clamp(min=1)
+
+
+def _child_counts(taxonomy: Taxonomy, vectors: Tensor) -> Tensor:
+    """Return the number of children of each concept [N], with the vectors' device and type."""
+    return torch.from_numpy(taxonomy.children_of.degrees).to(vectors)

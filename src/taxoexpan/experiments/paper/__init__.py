@@ -1,1 +1,5 @@
-"""The paper's experiments: a file each, with the published figures; what runs and shows them."""
+"""The paper's experiments: one TOML file each, with the published results.
+
+`experiment` finds them, `task` and `split` prepare the data, `runner` runs them, `run_record`
+stores each run, and `result_tables`, `figures` and `results_page` show the stored runs.
+"""

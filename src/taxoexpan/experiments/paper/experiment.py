@@ -1,4 +1,4 @@
-"""One experiment of the paper: what is trained, and the figures that were published for it."""
+"""One experiment of the paper: the method, its settings, and the published results."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 from taxoexpan.errors import ConfigurationError
 
-FIGURES = ("mr", "hit_at_1", "hit_at_3", "mrr")
-"""The figures that the paper publishes."""
+METRICS = ("mr", "hit_at_1", "hit_at_3", "mrr")
+"""The metrics that the paper publishes."""
 
 TABLES = {
     "main": "Overall results (Table 2)",
@@ -22,29 +22,30 @@ TABLES = {
     "sensitivity": "Hyper-parameters",
     "scalability": "Scalability",
 }
-"""The tables, each of the group of experiments of its name, and their headings."""
+"""The heading of each table; a table shows the group of experiments with the same name."""
 
 SEMEVAL = "semeval"
-"""The group of the table that is scored in another way, and has other data."""
+"""The group of the SemEval table, which has its own data and its own score."""
 
-PICTURES = {
+FIGURES = {
     "loss": "loss",
     "sensitivity": "sensitivity",
     "scalability": "scalability",
     "cases": "main/taxoexpan*",
 }
-"""The pictures, and the experiments that each is drawn from."""
+"""The pattern of the experiments that each figure is drawn from."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A row of a table, or a point of a figure.
+    """One row of a table, or one point of a figure.
 
-    `method` is trained with `settings` on `share` of the leaves, after the share `noise` of the
-    relations was given other parents; without a method the published figures are only quoted. Where
-    it is `timed`, test queries are placed on a CPU too. How it is `decided` where SemEval's task
-    puts a concept: under the best anchor, where the similarity is `expected` to be highest, or so
-    and `merged` with what it is likely another name of.
+    `method` is trained with `settings`; without a method, the published results are only quoted.
+    `noise` is the fraction of the relations that get a random other parent before training, and
+    `leaf_fraction` the fraction of the leaves that are kept. `timed` experiments also measure the
+    placement of the test queries on the CPU. `decision` says where SemEval's task puts a concept:
+    under the `best` anchor, under the anchor with the highest `expected` similarity, or the same
+    with likely duplicates `merged`.
     """
 
     name: str
@@ -53,20 +54,20 @@ class Experiment:
     method: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
     noise: float = 0.0
-    share: float = 1.0
+    leaf_fraction: float = 1.0
     timed: bool = False
-    decided: str = "best"
+    decision: str = "best"
     published: dict[str, float] = field(default_factory=dict)
 
     @property
     def group(self) -> str:
-        """The table or figure that it belongs to."""
+        """The table or figure that the experiment belongs to."""
         return self.name.partition("/")[0]
 
 
 @cache
 def all_experiments() -> tuple[Experiment, ...]:
-    """Every experiment that there is a file for, in the order of the paper."""
+    """Return every experiment, in the order of the paper."""
     groups = resources.files("taxoexpan").joinpath("experiments/paper/configs")
     experiments = [
         Experiment(
@@ -76,24 +77,21 @@ def all_experiments() -> tuple[Experiment, ...]:
         for file in group.iterdir()
         if file.name.endswith(".toml")
     ]
-    return tuple(
-        sorted(
-            experiments,
-            key=lambda experiment: (experiment.group, experiment.order, experiment.name),
-        )
-    )
+    return tuple(sorted(experiments, key=lambda e: (e.group, e.order, e.name)))
 
 
 def find_experiments(patterns: Sequence[str]) -> list[Experiment]:
-    """The experiments of these names, of these groups, or of patterns such as `ablation/*mlp`."""
+    """Return the experiments with these names or groups, or that match patterns (`loss/*mlp*`)."""
     found: dict[str, Experiment] = {}
     for pattern in patterns:
-        those = [c for c in all_experiments() if pattern == c.group or fnmatchcase(c.name, pattern)]
-        if not those:
-            groups = ", ".join(dict.fromkeys(experiment.group for experiment in all_experiments()))
+        matches = [
+            e for e in all_experiments() if pattern == e.group or fnmatchcase(e.name, pattern)
+        ]
+        if not matches:
+            groups = ", ".join(dict.fromkeys(e.group for e in all_experiments()))
             raise ConfigurationError(
-                f"no experiment is called {pattern!r}; there are {groups}, and taxoexpan reproduce "
-                "list names all of them"
+                f"no experiment matches {pattern!r}; the groups are {groups}, and "
+                "`taxoexpan reproduce list` shows every name"
             )
-        found.update((experiment.name, experiment) for experiment in those)
+        found.update((experiment.name, experiment) for experiment in matches)
     return list(found.values())

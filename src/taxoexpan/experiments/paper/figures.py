@@ -1,4 +1,4 @@
-"""The paper's figures, drawn from the runs that are kept."""
+"""The paper's figures, drawn from stored runs."""
 
 from __future__ import annotations
 
@@ -6,60 +6,62 @@ import io
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.config import load_preset
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.experiments.paper.experiment import FIGURES, PICTURES, Experiment, find_experiments
-from taxoexpan.experiments.paper.result_tables import HEADS, deviation, format_rank_range
-from taxoexpan.experiments.paper.run_record import Run, RunIndex, damaged_run, find_runs
+from taxoexpan.experiments.paper.experiment import FIGURES, METRICS, Experiment, find_experiments
+from taxoexpan.experiments.paper.result_tables import (
+    METRIC_NAMES,
+    format_rank_range,
+    standard_deviation,
+)
+from taxoexpan.experiments.paper.run_record import Run, RunIndex, find_runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-Kept = dict[str, list[Run]]
-"""The runs of one task, by the experiment's name."""
+Runs = dict[str, list[Run]]
+"""The runs on one task, by the name of the experiment."""
 
 LOSSES = {"infonce": ("InfoNCE", "C0"), "bce": ("BCE", "C1")}
-"""What each loss is called, and its colour."""
+"""The name and the color of each loss."""
 
-TITLES = {
-    "position": "position embedding's size",
-    "heads": "heads",
-    "output": "graph embedding's size",
-    "negatives": "negatives drawn for a query",
+HYPERPARAMETERS = {
+    "position": "size of the position embeddings",
+    "heads": "attention heads",
+    "output": "size of the graph embeddings",
+    "negatives": "negatives per query",
 }
-"""The hyper-parameters of the paper's sensitivity figure, and what they are called there."""
+"""The hyper-parameters of the sensitivity figure, and their axis labels."""
 
 PUBLISHED_SECONDS = 30
-"""What the paper gives for the inference of all test queries on a GPU, which took less."""
+"""The paper's upper bound for the inference of all test queries on a GPU."""
 
 RANK_EDGES = (1, 2, 4, 11, 31, 101, 301, 1001, np.inf)
 
 
 def draw(name: str, runs: Path, vectors: str | None = None) -> Figure:
-    """The figure of this name, all of it of one task: the one with these vectors, if given."""
-    if name not in PICTURES:
-        message = f"no figure is called {name!r}"
-        raise ConfigurationError(f"{message}; choose one of {', '.join(PICTURES)}")
+    """Draw a figure from the runs on one task; `vectors` chooses it if there are several."""
+    if name not in FIGURES:
+        message = f"there is no figure {name!r}"
+        raise ConfigurationError(f"{message}; choose one of {', '.join(FIGURES)}")
     refuse_without_matplotlib()
     import matplotlib
 
     matplotlib.use("Agg")
-    found = find_runs(runs, find_experiments([PICTURES[name]]))
-    task = _chosen(name, runs, found, vectors)
-    return DRAWN[name](
-        {experiment: those[task] for experiment, those in found.items() if task in those}
-    )
+    index = find_runs(runs, find_experiments([FIGURES[name]]))
+    task = _choose_task(name, runs, index, vectors)
+    return DRAW[name]({e: by_task[task] for e, by_task in index.items() if task in by_task})
 
 
 def refuse_without_matplotlib() -> None:
-    """Refuse, before any work is done, to draw without matplotlib."""
+    """Refuse to draw without matplotlib, before any work is done."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -67,86 +69,83 @@ def refuse_without_matplotlib() -> None:
         raise ConfigurationError(f"{message}; pip install taxoexpan[plots]") from None
 
 
-def tasks_for(name: str, found: RunIndex) -> list[str]:
-    """The tasks with all the runs that a figure is drawn from, by their folders.
+def tasks_for(name: str, index: RunIndex) -> list[str]:
+    """Return the folders of the tasks with all runs that a figure needs.
 
-    For `cases` some are enough, since each model has bars of its own.
+    The figure `cases` needs only one of its runs, since it draws each model separately.
     """
     enough = any if name == "cases" else all
-    experiments = find_experiments([PICTURES[name]])
-    tasks = sorted({task for experiment in experiments for task in found[experiment.name]})
-    return [
-        task
-        for task in tasks
-        if enough(task in found[experiment.name] for experiment in experiments)
-    ]
+    experiments = find_experiments([FIGURES[name]])
+    tasks = sorted({task for e in experiments for task in index[e.name]})
+    return [task for task in tasks if enough(task in index[e.name] for e in experiments)]
 
 
-def _chosen(name: str, runs: Path, found: RunIndex, vectors: str | None) -> str:
-    """The one task that a figure is of."""
+def _choose_task(name: str, runs: Path, index: RunIndex, vectors: str | None) -> str:
+    """Return the folder of the one task that a figure can be drawn from."""
     features = {
-        task: those[0].record["task"]["features"]
-        for by_task in found.values()
-        for task, those in by_task.items()
+        task: stored[0].record.task.features
+        for by_task in index.values()
+        for task, stored in by_task.items()
     }
-    fitting = sorted(task for task in features if vectors in (None, task, features[task]))
-    if features and not fitting:
-        message = f"no run of {PICTURES[name]} has the vectors {vectors!r}"
-        raise ConfigurationError(f"{message}; there are {_listed(features, features)}")
-    whole = [task for task in tasks_for(name, found) if task in fitting]
-    if not whole:
-        raise _lacking(name, runs, found, fitting)
-    if len(whole) > 1:
-        message = f"{runs} has the runs of several tasks for {name}"
+    matching = sorted(task for task in features if vectors in (None, task, features[task]))
+    if features and not matching:
+        message = f"no run of {FIGURES[name]} has the vectors {vectors!r}"
+        raise ConfigurationError(f"{message}; choose one of {_list_tasks(features, features)}")
+    complete = [task for task in tasks_for(name, index) if task in matching]
+    if not complete:
+        raise _missing_runs(name, runs, index, matching)
+    if len(complete) > 1:
+        message = f"{runs} has runs of several tasks for {name}"
         raise ConfigurationError(
-            f"{message}; choose with --vectors one of {_listed(whole, features)}"
+            f"{message}; choose one with --vectors: {_list_tasks(complete, features)}"
         )
-    return whole[0]
+    return complete[0]
 
 
-def _listed(tasks: Iterable[str], features: dict[str, str]) -> str:
-    """Tasks by their folders, with the vectors of each; --vectors takes either."""
+def _list_tasks(tasks: Iterable[str], features: dict[str, str]) -> str:
+    """List the folders of tasks with their vectors; --vectors accepts either."""
     return ", ".join(f"{task} ({features[task]})" for task in sorted(tasks))
 
 
-def _lacking(name: str, runs: Path, found: RunIndex, tasks: Sequence[str]) -> FormatError:
-    """What is said where no task has all runs: the first that the fullest one lacks."""
+def _missing_runs(name: str, runs: Path, index: RunIndex, tasks: Sequence[str]) -> FormatError:
+    """Return the error that names the first run that the most complete task lacks."""
     if name == "cases":
-        return FormatError(runs, f"holds no run of {PICTURES[name]}; run them first, with --task")
-    counts = {task: sum(task in by_task for by_task in found.values()) for task in tasks}
+        return FormatError(runs, f"no runs of {FIGURES[name]}; run them first, with --task")
+    counts = {task: sum(task in by_task for by_task in index.values()) for task in tasks}
     fullest = max(counts, key=counts.__getitem__, default=None)
-    missing = next(experiment for experiment, by_task in found.items() if fullest not in by_task)
-    among = f" for {fullest}" if fullest else ""
-    return FormatError(runs, f"holds no run of {missing}{among}; run it first, with --task")
+    missing = next(experiment for experiment, by_task in index.items() if fullest not in by_task)
+    suffix = f" for {fullest}" if fullest else ""
+    return FormatError(runs, f"no run of {missing}{suffix}; run it first, with --task")
 
 
-def _loss(kept: Kept) -> Figure:
-    """InfoNCE against BCE, four models by four figures, with none, 10 and 30 % rewired."""
-    experiments = find_experiments([PICTURES["loss"]])
+def _draw_loss(runs: Runs) -> Figure:
+    """InfoNCE and BCE: four models, four metrics, with 0, 10 and 30 % of the relations rewired."""
+    experiments = find_experiments([FIGURES["loss"]])
     title = "InfoNCE and BCE, with some relations rewired"
-    figure, axes = _grid(1, len(FIGURES), title, kept)
-    models = list(dict.fromkeys(experiment.title.partition(",")[0] for experiment in experiments))
-    rewired = sorted({experiment.noise for experiment in experiments})
-    schemes = [(loss, noise) for loss in LOSSES for noise in rewired]
-    for axis, key in zip(axes, FIGURES, strict=True):
-        for place, (loss, noise) in enumerate(schemes):
-            those = [c for c in experiments if (c.settings["loss"], c.noise) == (loss, noise)]
-            bars = np.arange(len(models)) + (place - 2.5) * 0.14
-            values, spread = _figure_of(kept, those, key)
-            called, color = LOSSES[loss]
-            label = f"{called}, {noise:.0%} rewired"
-            axis.bar(bars, values, 0.14, yerr=spread, label=label, color=color, alpha=1 - 2 * noise)
-            published = [experiment.published.get(key, np.nan) for experiment in those]
+    figure, axes = _grid(len(METRICS), title, runs)
+    models = list(dict.fromkeys(e.title.partition(",")[0] for e in experiments))
+    schemes = [(loss, noise) for loss in LOSSES for noise in sorted({e.noise for e in experiments})]
+    for axis, metric in zip(axes, METRICS, strict=True):
+        for number, (loss, noise) in enumerate(schemes):
+            group = [e for e in experiments if (e.settings["loss"], e.noise) == (loss, noise)]
+            bars = np.arange(len(models)) + (number - 2.5) * 0.14
+            means, deviations = _means_and_deviations(runs, group, metric)
+            loss_name, color = LOSSES[loss]
+            axis.bar(
+                bars, means, 0.14, yerr=deviations, color=color, alpha=1 - 2 * noise,
+                label=f"{loss_name}, {noise:.0%} rewired",
+            )  # fmt: skip
+            published = [e.published.get(metric, np.nan) for e in group]
             if not np.isnan(published).all():
                 axis.scatter(bars, published, marker="*", color="k", zorder=3, label="paper")
         axis.set_xticks(range(len(models)), [model.replace(" ", "\n") for model in models])
-        axis.set_title(HEADS[key])
+        axis.set_title(METRIC_NAMES[metric])
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7)
     return figure
 
 
-def _sensitivity(kept: Kept) -> Figure:
-    """The test figures against four hyper-parameters."""
+def _draw_sensitivity(runs: Runs) -> Figure:
+    """The test metrics against four hyper-parameters."""
     (paper,) = find_experiments(["main/taxoexpan"])
     c = load_preset("paper")
     defaults = {
@@ -156,114 +155,105 @@ def _sensitivity(kept: Kept) -> Figure:
         "negatives": c.num_negatives,
     }
     title = "Sensitivity to hyper-parameters (PGAT, WMR, LBM)"
-    figure, axes = _grid(1, len(TITLES), title, kept)
-    for axis, (setting, title) in zip(axes, TITLES.items(), strict=True):
+    figure, axes = _grid(len(HYPERPARAMETERS), title, runs)
+    for axis, (setting, label) in zip(axes, HYPERPARAMETERS.items(), strict=True):
         experiments = find_experiments([f"sensitivity/{setting}-*"])
-        points = [int(experiment.name.rpartition("-")[2]) for experiment in experiments]
+        points = np.array([int(e.name.rpartition("-")[2]) for e in experiments])
         order = np.argsort(points)
-        for color, key in enumerate(("hit_at_1", "hit_at_3", "mrr")):
-            mean, spread = _figure_of(kept, experiments, key)[:, order]
-            x, hue, name = np.array(points)[order], f"C{color}", HEADS[key]
-            axis.errorbar(x, mean, spread, marker="o", capsize=2, color=hue, label=name)
-            default = defaults[setting]
-            published = [paper.published[key]]
-            star = f"{name}, paper"
-            axis.scatter([default], published, 80, hue, marker="*", label=star)
-        axis.set_xlabel(title)
+        for number, metric in enumerate(("hit_at_1", "hit_at_3", "mrr")):
+            means, deviations = _means_and_deviations(runs, experiments, metric)[:, order]
+            color, name = f"C{number}", METRIC_NAMES[metric]
+            style: dict[str, Any] = {"marker": "o", "capsize": 2, "color": color, "label": name}
+            axis.errorbar(points[order], means, deviations, **style)
+            published = [paper.published[metric]]
+            axis.scatter(
+                [defaults[setting]], published, 80, color, marker="*", label=f"{name}, paper"
+            )
+        axis.set_xlabel(label)
         axis.set_ylim(0, None)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6)
     return figure
 
 
-def _scalability(kept: Kept) -> Figure:
-    """Seconds of twenty epochs against relations, and of placing all test queries."""
-    those = [kept[experiment.name][0] for experiment in find_experiments([PICTURES["scalability"]])]
-    figure, (left, right) = _grid(1, 2, "Training time and inference time", kept)
-    relations = np.array([run.record["relations"] for run in those])
-    seconds = np.array([run.record["seconds_to_fit"] for run in those])
-    device = those[0].record["device"]
+def _draw_scalability(runs: Runs) -> Figure:
+    """The time of 20 epochs against the number of relations, and the time of the test queries."""
+    first = [runs[e.name][0] for e in find_experiments([FIGURES["scalability"]])]
+    figure, (left, right) = _grid(2, "Training time and inference time", runs)
+    relations = np.array([run.record.relations for run in first])
+    seconds = np.array([run.record.seconds_to_fit for run in first])
     left.plot(relations, seconds, marker="o", label="measured")
-    slope, start = np.polyfit(relations, seconds, 1)
-    left.plot(relations, slope * relations + start, "--", label="a straight line")
-    left.set(xlabel="relations", ylabel="seconds", title=f"20 epochs, {device}", ylim=(0, None))
+    slope, intercept = np.polyfit(relations, seconds, 1)
+    left.plot(relations, slope * relations + intercept, "--", label="linear fit")
+    title = f"20 epochs, {first[0].record.device}"
+    left.set(xlabel="relations", ylabel="seconds", title=title, ylim=(0, None))
     left.legend()
-    placed = _seconds_to_place(those[-1])
-    bars = right.bar(list(placed), list(placed.values()))
-    right.bar_label(bars, [f"{value:.2g} s" for value in placed.values()])
+    by_device = first[-1].record.seconds_to_place
+    bars = right.bar(list(by_device), list(by_device.values()))
+    right.bar_label(bars, [f"{value:.2g} s" for value in by_device.values()])
     right.axhline(PUBLISHED_SECONDS, color="k", ls="--", label="paper: below this on a K80 GPU")
-    queries = those[-1].metrics.queries
-    right.set(
-        yscale="log", ylabel="seconds", title=f"all anchors encoded, {queries:,} queries ranked"
-    )
+    title = f"all anchors encoded, {first[-1].metrics.queries:,} queries ranked"
+    right.set(yscale="log", ylabel="seconds", title=title)
     right.legend()
     return figure
 
 
-def _seconds_to_place(run: Run) -> dict[str, float]:
-    """How long all test queries took, by device, which early versions did not note."""
-    seconds = run.record.get("seconds_to_place")
-    if not isinstance(seconds, dict):
-        raise damaged_run(run.folder, "it does not tell seconds_to_place")
-    return seconds
-
-
-def _cases(kept: Kept) -> Figure:
-    """How many queries have their best true parent at which rank."""
-    found = {}
-    for experiment in find_experiments([PICTURES["cases"]]):
-        for run in kept.get(experiment.name, [])[:1]:
-            best = [each.min() for each in run.ranks()]
-            found[experiment.title], _ = np.histogram(best, RANK_EDGES)
-    figure, (axis,) = _grid(1, 1, "Ranks of the test queries' true parents", kept, 9)
-    width = 0.8 / len(found)
-    for place, (title, counts) in enumerate(found.items()):
-        bars = np.arange(len(counts)) + (place - (len(found) - 1) / 2) * width
-        axis.bar(bars, counts, width, label=title)
-    names = [format_rank_range(low, high) for low, high in pairwise(RANK_EDGES)]
-    axis.set_xticks(range(len(names)), names)
+def _draw_cases(runs: Runs) -> Figure:
+    """The number of queries by the rank of their best true parent."""
+    counts = {}
+    for experiment in find_experiments([FIGURES["cases"]]):
+        for run in runs.get(experiment.name, [])[:1]:
+            best = [ranks.min() for ranks in run.ranks()]
+            counts[experiment.title], _ = np.histogram(best, RANK_EDGES)
+    figure, (axis,) = _grid(1, "Ranks of the test queries' true parents", runs, 9)
+    width = 0.8 / len(counts)
+    for number, (title, heights) in enumerate(counts.items()):
+        bars = np.arange(len(heights)) + (number - (len(counts) - 1) / 2) * width
+        axis.bar(bars, heights, width, label=title)
+    ticks = [format_rank_range(low, high) for low, high in pairwise(RANK_EDGES)]
+    axis.set_xticks(range(len(ticks)), ticks)
     axis.set(xlabel="rank of the best true parent", ylabel="queries")
     axis.legend()
     return figure
 
 
 def _grid(
-    rows: int, columns: int, title: str, kept: Kept, width: float = 4.2
+    columns: int, title: str, runs: Runs, width: float = 4.2
 ) -> tuple[Figure, Sequence[Axes]]:
-    """Empty axes under a title that names the data and the vectors of these runs."""
+    """Return a row of empty axes under a title with the task and its vectors."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width * columns, 4.2 * rows), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False)
-    task = next(iter(kept.values()))[0].record["task"]
-    figure.suptitle(f"{title}: {task['name']}, {task['features']}")
+    figure = Figure(figsize=(width * columns, 4.2), layout="constrained")
+    axes = figure.subplots(1, columns, squeeze=False)
+    task = next(iter(runs.values()))[0].record.task
+    figure.suptitle(f"{title}: {task.name}, {task.features}")
     return figure, list(axes.flat)
 
 
-def _figure_of(kept: Kept, experiments: Sequence[Experiment], key: str) -> NDArray[np.floating]:
-    """The mean and the deviation over seeds, of every experiment: [2, experiments]."""
-    per_experiment = [
-        [run.record["test"][key] for run in kept[experiment.name]] for experiment in experiments
-    ]
-    return np.array([[f(values) for values in per_experiment] for f in (np.mean, deviation)])
+def _means_and_deviations(
+    runs: Runs, experiments: Sequence[Experiment], metric: str
+) -> NDArray[np.floating]:
+    """Return the mean and the standard deviation over seeds of each experiment: [2, E]."""
+    values = [[run.metric(metric) for run in runs[e.name]] for e in experiments]
+    return np.array([[f(seeds) for seeds in values] for f in (np.mean, standard_deviation)])
 
 
-DRAWN: dict[str, Callable[[Kept], Figure]] = {
-    "loss": _loss,
-    "sensitivity": _sensitivity,
-    "scalability": _scalability,
-    "cases": _cases,
+DRAW: dict[str, Callable[[Runs], Figure]] = {
+    "loss": _draw_loss,
+    "sensitivity": _draw_sensitivity,
+    "scalability": _draw_scalability,
+    "cases": _draw_cases,
 }
-"""What draws each of the pictures."""
+"""The function that draws each figure."""
 
 
-def picture(figure: Figure, path: Path) -> bytes:
-    """The bytes of a picture in the format of its name, the same for the same runs."""
+def image_bytes(figure: Figure, path: Path) -> bytes:
+    """Return the image in the format of the path's suffix; equal runs give equal bytes."""
     from matplotlib import rc_context
 
     file = io.BytesIO()
     kind = path.suffix.removeprefix(".")
-    # Neither the date nor random ids, so that a picture changes only when a run does.
+    # No date and no random ids, so that an image changes only when a run does.
     with rc_context({"svg.hashsalt": "taxoexpan"}):
-        stamp = {"Date": None} if kind == "svg" else None
-        figure.savefig(file, format=kind, dpi=110, metadata=stamp)
+        metadata = {"Date": None} if kind == "svg" else None
+        figure.savefig(file, format=kind, dpi=110, metadata=metadata)
     return file.getvalue()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -14,19 +12,26 @@ from typing import Any
 import numpy as np
 import torch
 
-from taxoexpan.experiments.methods.method import Method, Placed, rank_queries, true_ranks_by
+from taxoexpan.experiments.methods.method import (
+    Method,
+    RankedQueries,
+    rank_queries,
+    true_ranks_by,
+)
 from taxoexpan.experiments.methods.method_registry import make_method
 from taxoexpan.experiments.paper.experiment import Experiment
 from taxoexpan.experiments.paper.perturb import rewire_relations, sample_leaves
 from taxoexpan.experiments.paper.run_record import (
-    BEST,
-    DOUBLES,
     LOG,
-    OWN,
     RANKS,
     RECORD,
+    RUN_FILES,
     Run,
-    _run_of,
+    RunRecord,
+    TaskInfo,
+    best_array_names,
+    duplicate_array_names,
+    read_run,
     run_folder,
 )
 from taxoexpan.experiments.paper.task import Task
@@ -34,8 +39,8 @@ from taxoexpan.files import whole_directory
 from taxoexpan.training.metrics import compute_metrics
 from taxoexpan.training.training_log import TrainingLog
 
-SHOWN = 10
-"""Of every query's anchors so many are kept by name."""
+STORED_ANCHORS = 10
+"""The number of best anchors that are stored for each query."""
 
 
 def run_experiments(
@@ -46,31 +51,26 @@ def run_experiments(
     begin: Callable[[Experiment, int, int], None] | None = None,
     progress: bool = False,
 ) -> Iterator[tuple[Experiment, Run]]:
-    """Run what was not run yet, seed by seed, so that every experiment has one run before two.
+    """Make the missing runs, seed by seed, and yield all runs.
 
-    `begin` is called before each run with the experiment, the seed and the number of runs left.
+    `begin` is called before each new run with the experiment, the seed and the number of runs left.
     """
     digest = task.digest()
-    experiments = [experiment for experiment in experiments if experiment.method]
     wanted = [
         (experiment, seed, run_folder(runs, task, experiment, seed))
         for seed in range(seeds)
         for experiment in experiments
+        if experiment.method
     ]
-    left = {folder for _, _, folder in wanted if not folder.exists()}
+    missing = {folder for _, _, folder in wanted if not folder.exists()}
     for experiment, seed, folder in wanted:
         if folder.exists():
-            yield experiment, _run_of(folder, digest)
+            yield experiment, read_run(folder, digest)
             continue
-        left.discard(folder)
+        missing.discard(folder)
         if begin is not None:
-            begin(experiment, seed, len(left))
+            begin(experiment, seed, len(missing))
         yield experiment, run_experiment(experiment, task, seed, folder, digest, progress)
-
-
-def mean_of(runs: Sequence[Run], figure: str) -> float:
-    """The mean of a figure of the test queries over runs; not a number where there are none."""
-    return float(np.mean([run.record["test"][figure] for run in runs])) if runs else float("nan")
 
 
 def run_experiment(
@@ -81,76 +81,77 @@ def run_experiment(
     digest: str | None = None,
     progress: bool = False,
 ) -> Run:
-    """Train with one seed, rank all queries, and keep everything, whole or not at all.
+    """Train with one seed, rank all queries, and store the run completely or not at all.
 
-    `digest` is the task's, where it is known already.
+    `digest` is that of the task, if it was computed before.
     """
-    digest = digest or task.digest()
+    info = TaskInfo(task.name, task.features, digest or task.digest())
     if experiment.noise:
         task = rewire_relations(task, experiment.noise, seed)
-    if experiment.share < 1:
-        task = sample_leaves(task, experiment.share, seed)
+    if experiment.leaf_fraction < 1:
+        task = sample_leaves(task, experiment.leaf_fraction, seed)
     method = make_method(experiment.method, **experiment.settings)
+    problem = task.problem
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with whole_directory(folder, OWN) as staging:
-        log = staging / LOG
-        log.touch()
+    with whole_directory(folder, RUN_FILES) as staging:
+        (staging / LOG).touch()
         began = time.perf_counter()
-        history = method.fit(task.problem, seed, TrainingLog(progress, log))
+        history = method.fit(problem, seed, TrainingLog(progress, staging / LOG))
         seconds_to_fit = time.perf_counter() - began
-        size = len(task.problem.taxonomy)
         seconds_to_place = _seconds_to_place(method, task, experiment.timed)
-        queries = {"test": task.test, "validation": task.problem.validation}
-        placed = {
-            which: rank_queries(method, those, size, min(SHOWN, size))
-            for which, those in queries.items()
+        count = min(STORED_ANCHORS, len(problem.taxonomy))
+        ranked = {
+            part: rank_queries(method, queries, len(problem.taxonomy), count)
+            for part, queries in (("test", task.test), ("validation", problem.validation))
         }
-        record = {
-            "experiment": asdict(experiment),
-            "seed": seed,
-            "task": {"name": task.name, "features": task.features, "sha256": digest},
-            "concepts": size,
-            "relations": task.problem.taxonomy.relation_count,
-            **{which: compute_metrics(each.ranks).as_dict() for which, each in placed.items()},
-            "best_epoch": history.best if history else None,
-            "epochs": len(history.epochs) if history else None,
-            "seconds_to_fit": round(seconds_to_fit, 2),
-            "seconds_to_place": seconds_to_place,
-            "device": _device_name(task.problem.vectors.device),
-            "versions": _versions(),
-        }
-        (staging / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-        np.savez_compressed(staging / RANKS, **_arrays_of(task, placed))
+        record = RunRecord(
+            experiment=experiment,
+            seed=seed,
+            task=info,
+            concepts=len(problem.taxonomy),
+            relations=problem.taxonomy.relation_count,
+            test=compute_metrics(ranked["test"].ranks),
+            validation=compute_metrics(ranked["validation"].ranks),
+            best_epoch=history.best if history else None,
+            epochs=len(history.epochs) if history else None,
+            seconds_to_fit=round(seconds_to_fit, 2),
+            seconds_to_place=seconds_to_place,
+            device=_device_name(problem.vectors.device),
+            versions=_versions(),
+        )
+        (staging / RECORD).write_text(record.as_json(), encoding="utf-8")
+        np.savez_compressed(staging / RANKS, **_run_arrays(task, ranked))
     return Run(folder, record)
 
 
-def _arrays_of(task: Task, placed: dict[str, Placed]) -> dict[str, Any]:
-    """All arrays of a run, by the names under which they are kept."""
+def _run_arrays(task: Task, ranked: dict[str, RankedQueries]) -> dict[str, Any]:
+    """Return all arrays of a run by the names they are stored under."""
     ids = np.array(task.problem.taxonomy.ids, dtype=np.str_)
     arrays: dict[str, Any] = {"labels": np.array(task.labels, dtype=np.str_)}
-    for which, each in placed.items():
-        arrays[which] = np.concatenate(each.ranks)
-        arrays[f"{which}_counts"] = np.array([len(ranks) for ranks in each.ranks])
-        arrays |= zip(BEST[which], (ids[each.best], each.scores), strict=True)
-    for which, doubles in task.doubles.items():
-        arrays |= zip(DOUBLES[which], (ids[doubles.indices], doubles.log_odds), strict=True)
+    for part, queries in ranked.items():
+        arrays[part] = np.concatenate(queries.ranks)
+        arrays[f"{part}_counts"] = np.array([len(ranks) for ranks in queries.ranks])
+        arrays |= zip(best_array_names(part), (ids[queries.best], queries.scores), strict=True)
+    for part, candidates in task.duplicates.items():
+        both = (ids[candidates.indices], candidates.log_odds)
+        arrays |= zip(duplicate_array_names(part), both, strict=True)
     return arrays
 
 
-def _seconds_to_place(method: Method, task: Task, everywhere: bool) -> dict[str, float]:
-    """How long the method takes to encode all anchors and rank all test queries, by device.
+def _seconds_to_place(method: Method, task: Task, also_cpu: bool) -> dict[str, float]:
+    """Time the encoding of all anchors and the ranking of all test queries, by device.
 
-    It is left on the task's own device.
+    The method stays on the task's own device.
     """
     own = task.problem.vectors.device
-    devices = [torch.device("cpu"), own] if everywhere and own.type != "cpu" else [own]
+    devices = [torch.device("cpu"), own] if also_cpu and own.type != "cpu" else [own]
     seconds = {}
     for device in devices:
-        there = task.to(device)
-        for _ in range(2 if everywhere else 1):  # the first time pays for what is kept
+        moved = task.to(device)
+        for _ in range(2 if also_cpu else 1):  # the first pass also pays for warming up
             began = time.perf_counter()
-            method.set_anchors(there.problem.taxonomy, there.problem.vectors)
-            true_ranks_by(method, there.test, len(there.problem.taxonomy))
+            method.set_anchors(moved.problem.taxonomy, moved.problem.vectors)
+            true_ranks_by(method, moved.test, len(moved.problem.taxonomy))
             seconds[_device_name(device)] = round(time.perf_counter() - began, 3)
     return seconds
 

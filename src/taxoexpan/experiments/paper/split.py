@@ -1,4 +1,4 @@
-"""The paper's protocol: a taxonomy, and two lists of the leaves that are held out of it."""
+"""The paper's split: a taxonomy, and two lists of the leaves that are held out of it."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ from taxoexpan.training.holdout import Holdout, hold_out
 def read_split(
     taxonomy: Path, validation: Path | None = None, test: Path | None = None
 ) -> tuple[Holdout, Holdout]:
-    """What a taxonomy has besides two lists of ids, and both; what is deprecated is left out.
+    """Return the validation and the test holdout of a taxonomy; both have the same taxonomy left.
 
-    The lists of a `.terms` file are its `.terms.validation` and `.terms.test`, unless others are
-    given; with both of them, the taxonomy may be in any format.
+    Deprecated concepts are left out. The lists of NAME.terms are NAME.terms.validation and
+    NAME.terms.test, unless other files are given. If both are given, any format is accepted.
     """
     given = (validation, test)
-    whole = _read_whole(taxonomy) if None in given else Taxonomy.read(taxonomy)
-    beside = (taxonomy.with_name(f"{taxonomy.name}.{part}") for part in ("validation", "test"))
-    paths = [path or other for path, other in zip(given, beside, strict=True)]
-    validated, tested = (_held_lines(path, whole) for path in paths)
-    _refuse_shared(paths[1], tested, validated)
-    known = whole.active
-    training = known.without(id for id in (*validated, *tested) if id in known)
+    whole = _read_terms(taxonomy) if None in given else Taxonomy.read(taxonomy)
+    defaults = (taxonomy.with_name(f"{taxonomy.name}.{part}") for part in ("validation", "test"))
+    paths = [path or default for path, default in zip(given, defaults, strict=True)]
+    validation_ids, test_ids = (_read_ids(path, whole) for path in paths)
+    _refuse_shared_ids(paths[1], test_ids, validation_ids)
+    active = whole.active
+    training = active.without(id for id in (*validation_ids, *test_ids) if id in active)
     return (
-        _holdout_of(paths[0], validated, known, training),
-        _holdout_of(paths[1], tested, known, training),
+        _make_holdout(paths[0], validation_ids, active, training),
+        _make_holdout(paths[1], test_ids, active, training),
     )
 
 
-def _read_whole(terms: Path) -> Taxonomy:
-    """The taxonomy before anything is held out; without relations there is nothing to find."""
-    if terms.suffix != ".terms":
-        message = "a split lies beside a .terms file, and this is none"
-        mend = "give NAME.terms, which taxoexpan convert makes of other formats"
-        raise FormatError(terms, f"{message}; {mend}")
-    whole = Taxonomy.read(terms)
+def _read_terms(path: Path) -> Taxonomy:
+    """Read a .terms file with its .taxo file; without relations there is nothing to learn."""
+    if path.suffix != ".terms":
+        message = "the lists of a split are only found next to a .terms file"
+        fix = "give NAME.terms; `taxoexpan convert` writes one from other formats"
+        raise FormatError(path, f"{message}; {fix}")
+    whole = Taxonomy.read(path)
     if not whole.relation_count:
-        taxo = terms.with_suffix(".taxo")
-        message = "holds no relation" if taxo.exists() else "there is no such file"
-        mend = f"the relations of {terms.name} lie here, parent id<TAB>child id a line"
-        raise FormatError(taxo, f"{message}; {mend}")
+        taxo = path.with_suffix(".taxo")
+        message = "the file has no relations" if taxo.exists() else "the file does not exist"
+        fix = f"it must hold the relations of {path.name}, one `parent id<TAB>child id` per line"
+        raise FormatError(taxo, f"{message}; {fix}")
     return whole
 
 
-def _held_lines(path: Path, whole: Taxonomy) -> dict[str, int]:
-    """The ids in a list, an id a line, and the line where each stands first."""
+def _read_ids(path: Path, whole: Taxonomy) -> dict[str, int]:
+    """Read a list with one id per line; return the ids with their first line numbers."""
     if not path.exists():
-        message = "there is no such file; the split lies beside the .terms, an id a line"
+        message = "the file does not exist; a split needs this list, with one id per line"
         raise FormatError(path, message)
     lines: dict[str, int] = {}
     for number, line in enumerate(TextFile.load(path, may_be_blank=True).text.splitlines(), 1):
@@ -61,30 +61,30 @@ def _held_lines(path: Path, whole: Taxonomy) -> dict[str, int]:
             lines.setdefault(id, number)
     for id, number in lines.items():
         if id not in whole:
-            message = f"no concept of the taxonomy has the id {id!r}; correct it, or take it out"
+            message = f"no concept of the taxonomy has the id {id!r}; correct or remove the line"
             raise FormatError(path, message, number)
     return lines
 
 
-def _refuse_shared(path: Path, test: dict[str, int], validation: Collection[str]) -> None:
-    """Refuse to choose an epoch by what is tested."""
+def _refuse_shared_ids(path: Path, test: dict[str, int], validation: Collection[str]) -> None:
+    """Refuse test queries that are validation queries too, since those choose the epoch."""
     shared = [id for id in test if id in validation]
     if shared:
-        message = f"shares {pluralize(len(shared), 'id')} with the validation list"
-        mend = "leave each in one of the two lists"
-        raise FormatError(path, f"{message}, such as {shared[0]!r}; {mend}", test[shared[0]])
+        message = f"{pluralize(len(shared), 'id')} also in the validation list"
+        fix = "keep each id in one of the two lists"
+        raise FormatError(path, f"{message}, such as {shared[0]!r}; {fix}", test[shared[0]])
 
 
-def _holdout_of(path: Path, ids: Collection[str], whole: Taxonomy, training: Taxonomy) -> Holdout:
-    """The queries that a list makes; none is an error, and fewer than it names are told."""
-    held = hold_out(whole, [id for id in ids if id in whole], training)
-    if not held.concepts:
-        message = "names no concept whose parent is in neither list; name some that have one"
+def _make_holdout(path: Path, ids: Collection[str], whole: Taxonomy, training: Taxonomy) -> Holdout:
+    """Return the queries of a list; refuse a list without any, and warn about unusable ids."""
+    held_out = hold_out(whole, [id for id in ids if id in whole], training)
+    if not held_out.concepts:
+        message = "no listed concept has a parent outside both lists; list some that have one"
         raise FormatError(path, message)
-    made = {concept.id for concept in held.concepts}
-    lost = [id for id in ids if id not in made]
-    if lost:
-        message = f"no query is made of {pluralize(len(lost), 'id')}, such as {lost[0]!r}"
-        why = "deprecated, or without a parent in what remains"
-        warnings.warn(f"{path}: {message}: {why}", stacklevel=3)
-    return held
+    usable = {concept.id for concept in held_out.concepts}
+    unusable = [id for id in ids if id not in usable]
+    if unusable:
+        message = f"{pluralize(len(unusable), 'id')} left out, such as {unusable[0]!r}"
+        reason = "deprecated, or without a parent in the remaining taxonomy"
+        warnings.warn(f"{path}: {message}: {reason}", stacklevel=3)
+    return held_out

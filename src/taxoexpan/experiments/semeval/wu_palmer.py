@@ -1,10 +1,9 @@
-"""Wu and Palmer's similarity of two concepts, by which SemEval-2016 Task 14 scores a placement.
+"""The similarity of Wu and Palmer, with which SemEval-2016 Task 14 scores a placement.
 
-Of its many variants this is the one by paths: 2 d / (l + m + 2 d), where d is the depth of a common
-ancestor, and l and m are the relations from the two concepts up to it, the fewest where there are
-several ways; of all common ancestors the one counts that makes it largest, so that a concept has
-similarity 1 with itself. A root has depth 1, and with several parents the shallowest way gives the
-depth. Several roots stand under one more.
+This is the variant by paths: 2 d / (l + m + 2 d), where d is the depth of a common ancestor, and l
+and m are the lengths of the shortest paths from the two concepts up to it. The common ancestor with
+the largest value counts, so that a concept has similarity 1 with itself. A root has depth 1, and
+the depth of a concept is that of its shortest path from a root. Several roots get a common parent.
 """
 
 from __future__ import annotations
@@ -24,41 +23,41 @@ class WuPalmer:
     def __init__(self, taxonomy: Taxonomy) -> None:
         self.parents_of = taxonomy.parents_of
         self.is_root = taxonomy.parents_of.degrees == 0
-        self.several = int(self.is_root.sum()) > 1
-        self.depths = _depths(taxonomy) + int(self.several)
-        self._above = lru_cache(maxsize=100_000)(self._ways_up)
+        has_several_roots = int(self.is_root.sum()) > 1
+        self.depths = _depths(taxonomy) + int(has_several_roots)
+        self._ancestors = lru_cache(maxsize=100_000)(self._path_lengths)
 
     def __call__(self, one: int, other: int) -> float:
-        """From 0, for nothing in common, to 1, for the same concept."""
-        some, others = self._above(one), self._above(other)
-        common = some.keys() & others.keys()
-        if not common:  # but the root above all
-            return 2 / (self._to_top(some) + self._to_top(others) + 2)
-        ways = ((int(self.depths[id]), some[id] + others[id]) for id in common)
-        return max(2 * depth / (length + 2 * depth) for depth, length in ways)
+        """Return the similarity, from above 0 to 1 for the same concept."""
+        ours, theirs = self._ancestors(one), self._ancestors(other)
+        common = ours.keys() & theirs.keys()
+        if not common:  # only the common parent of all roots
+            return 2 / (self._distance_to_top(ours) + self._distance_to_top(theirs) + 2)
+        paths = ((int(self.depths[id]), ours[id] + theirs[id]) for id in common)
+        return max(2 * depth / (length + 2 * depth) for depth, length in paths)
 
-    def of_pairs(self, some: Indices, others: Indices) -> NDArray[np.float64]:
-        """The similarity of each concept with the other at the same place."""
-        pairs = zip(some.tolist(), others.tolist(), strict=True)
+    def of_pairs(self, first: Indices, second: Indices) -> NDArray[np.float64]:
+        """Return the similarity of each pair of concepts: [P], [P] → [P]."""
+        pairs = zip(first.tolist(), second.tolist(), strict=True)
         return np.array([self(one, other) for one, other in pairs])
 
-    def _to_top(self, above: dict[int, int]) -> int:
-        """How far the root above all is."""
-        return 1 + min(length for ancestor, length in above.items() if self.is_root[ancestor])
+    def _distance_to_top(self, ancestors: dict[int, int]) -> int:
+        """Return the distance to the common parent of all roots."""
+        return 1 + min(length for ancestor, length in ancestors.items() if self.is_root[ancestor])
 
-    def _ways_up(self, concept: int) -> dict[int, int]:
-        """All ancestors and the concept itself, each with the shortest way to it."""
+    def _path_lengths(self, concept: int) -> dict[int, int]:
+        """Return the concept and all ancestors with the lengths of the shortest paths to them."""
         lengths, level = {concept: 0}, np.array([concept])
         while len(level):
-            above = np.unique(self.parents_of.of_many(level)[1]).tolist()
-            new = [ancestor for ancestor in above if ancestor not in lengths]
+            parents = np.unique(self.parents_of.of_many(level)[1]).tolist()
+            new = [parent for parent in parents if parent not in lengths]
             lengths.update(dict.fromkeys(new, lengths[int(level[0])] + 1))
             level = np.array(new, dtype=np.int64)
         return lengths
 
 
 def _depths(taxonomy: Taxonomy) -> Indices:
-    """How many concepts the shallowest way from a root has, ends included: [N]."""
+    """Return the number of concepts on the shortest path from a root, both ends included: [N]."""
     depths = np.zeros(len(taxonomy), dtype=np.int64)
     roots = np.flatnonzero(taxonomy.parents_of.degrees == 0)
     depths[roots] = 1

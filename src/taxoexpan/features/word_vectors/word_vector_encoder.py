@@ -1,10 +1,10 @@
-"""Vectors of texts from a file of word vectors: the name as one entry, or the mean of its words."""
+"""The encoder `vectors:FILE`, which encodes texts with the word vectors of a file."""
 
 from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast, get_args
@@ -14,141 +14,109 @@ from numpy.typing import NDArray
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.features.encoder import Encoder, Vectors
-from taxoexpan.features.word_vectors.vector_file import read_vectors, recognised
+from taxoexpan.features.word_vectors.vector_file import read_layout, read_vectors
 from taxoexpan.files import file_digest
 
-Unknown = Literal["skip", "zero"]
-"""What a word without a vector counts: nothing at all, or a vector of zeros."""
+OovPolicy = Literal["skip", "zero"]
+"""What a word without a vector counts as: nothing at all, or a vector of zeros."""
 
 _HYPHENS = re.compile(r"[-\u2010-\u2015/]+")
 _PUNCTUATION = string.punctuation + "«»‘’‚“”„…¡¿、。，；：！？（）「」"
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
-    """How many texts there are, and how many of them the file knows how well."""
-
-    texts: int
-    some: int
-    """Texts with at least one known word, or known as a whole."""
-    every: int
-    """Texts of which every word is known, or known as a whole."""
-    whole: int
-    """Texts that are one entry of the file, as *oat_milk* may be."""
-
-
-@dataclass(frozen=True, slots=True)
 class _Word:
-    """How a word may be spelled in the file, and the parts that stand for it otherwise."""
+    """The possible spellings of a word in the file, and the parts to use if there is none."""
 
     spellings: tuple[str, ...]
     parts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Match:
-    """The rows that make a text's vector, how many words it has, and if one row is all of it."""
-
-    rows: list[int]
-    words: int
-    whole: bool = False
-
-
 class WordVectorEncoder(Encoder):
-    """The vector of a name that the file has as one entry, or else the mean of its words'.
+    """The vector of a name that is an entry of the file, or else the mean vector of its words.
 
-    The file is read when texts come, for their words only, and again when others bring new words;
-    `prepare` reads it once for all.
+    The file is read for the words of the given texts only, and again when other texts bring new
+    words. `prepare` reads it once for many texts.
     """
 
     def __init__(self, path: Path, oov: str = "skip") -> None:
-        if oov not in get_args(Unknown):
-            choices = " or ".join(get_args(Unknown))
-            raise ConfigurationError(f"unknown words (oov) are {oov!r}; choose {choices}")
+        if oov not in get_args(OovPolicy):
+            choices = " or ".join(get_args(OovPolicy))
+            raise ConfigurationError(f"oov (unknown words) is {oov!r}; choose {choices}")
         self.path = path
         self.oov = oov
         self.name = f"vectors:{path}"
-        self.dimension = recognised(path).dimension
+        self.dimension = read_layout(path).dimension
         self._rows: dict[str, int] = {}
         self._missing: set[str] = set()
         self._matrix: Vectors = np.zeros((0, self.dimension), dtype=np.float32)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """One row a text, whatever its case; a text without known words is a row of zeros.
+        """Return one row per text, of unit length, or zeros for a text without known words.
 
-        A row has unit length. With `oov="zero"` its length is the share of its words that are
-        known, so that a name known in part counts less beside one that is known in full.
+        Upper and lower case are the same. With `oov="zero"` the length of a row is the fraction
+        of its words that are known, so that a partly known name counts less than a fully known one.
         """
         self.prepare(texts)
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
-            match = self._match(text)
-            if match.rows:
-                share = len(match.rows) / match.words if self.oov == "zero" else 1.0
-                vectors[row] = share * _direction(self._matrix[match.rows])
+            found, words = self._find(text)
+            if found:
+                length = len(found) / words if self.oov == "zero" else 1.0
+                vectors[row] = length * _direction(self._matrix[found])
         return vectors
 
-    def coverage(self, texts: Sequence[str]) -> Coverage:
-        """How many of these texts the file knows, and how well."""
-        self.prepare(texts)
-        matches = [self._match(text) for text in texts]
-        return Coverage(
-            len(texts),
-            some=sum(bool(match.rows) for match in matches),
-            every=sum(0 < match.words == len(match.rows) for match in matches),
-            whole=sum(match.whole for match in matches),
-        )
-
-    def prepare(self, texts: Iterable[str]) -> None:
-        """Read what these texts need, in one pass over the file, if it was not looked for yet."""
-        words = {word for text in texts for word in _needed(text)}
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Read the vectors that these texts need, in one pass over the file."""
+        words = {word for text in texts for word in _lookups(text)}
         needed = {word for word in words if word not in self._rows and word not in self._missing}
         if not needed:
             return
         found = read_vectors(self.path, needed)
         if found.matrix.shape[1] != self.dimension:
-            message = "the file has changed while it was in use; begin again with the new one"
+            message = "the file changed while it was in use; start again with the new file"
             raise FormatError(self.path, message)
-        before = len(self._rows)
-        self._rows.update((word, before + row) for word, row in found.words.items())
+        count = len(self._rows)
+        self._rows.update((word, count + row) for word, row in found.words.items())
         self._missing |= needed - found.words.keys()
         self._matrix = np.concatenate([self._matrix, found.matrix])
 
     def fingerprint(self) -> str:
-        """A digest of the file, and how words are taken that it lacks."""
+        """A digest of the file, and the policy for unknown words."""
         return file_digest(self.path) + (" zero" if self.oov == "zero" else "")
 
-    def _match(self, text: str) -> _Match:
-        for name in _whole_names(text):
-            if name in self._rows:
-                return _Match([self._rows[name]], 1, whole=True)
+    def _find(self, text: str) -> tuple[list[int], int]:
+        """The rows of the known words of a text, and the number of all its words."""
+        for entry in _entries(text):
+            if entry in self._rows:
+                return [self._rows[entry]], 1
         rows: list[int] = []
-        words = 0
+        count = 0
         for word in _words(text):
             spellings = [name for name in word.spellings if name in self._rows][:1]
             rows += [self._rows[name] for name in spellings or word.parts if name in self._rows]
-            words += 1 if spellings else len(word.parts)
-        return _Match(rows, words)
+            count += 1 if spellings else len(word.parts)
+        return rows, count
 
 
-def _needed(text: str) -> Iterator[str]:
-    """Everything that may have to be looked up for a text."""
-    yield from _whole_names(text)
+def _lookups(text: str) -> Iterator[str]:
+    """Yield every entry of the file that a text may need."""
+    yield from _entries(text)
     for word in _words(text):
         yield from word.spellings
         yield from word.parts
 
 
-def _whole_names(text: str) -> list[str]:
-    """A name as one entry of a file: with its spaces as `_`, or as they are."""
+def _entries(text: str) -> list[str]:
+    """A whole name as an entry of a file: with `_` for spaces, or with spaces."""
     words = text.lower().split()
     return list(dict.fromkeys(["_".join(words), " ".join(words)])) if words else []
 
 
 def _words(text: str) -> list[_Word]:
-    """A text's words as they are, or without outer punctuation, or else in their parts.
+    """The words of a text: as written, without outer punctuation, or else split at hyphens.
 
-    Oat-based, (in a sentence) is "oat-based,", or "oat-based", or else "oat" and "based".
+    For example, *oat-based,* is "oat-based,", or "oat-based", or else "oat" and "based".
     """
     words = []
     for word in text.lower().split():
@@ -160,7 +128,7 @@ def _words(text: str) -> list[_Word]:
 
 
 def _direction(vectors: Vectors) -> NDArray[np.float64]:
-    """The mean of some vectors at unit length; in double precision, where nothing overflows."""
+    """The mean of some vectors at unit length, in double precision to avoid overflow."""
     mean = vectors.mean(axis=0, dtype=np.float64)
     length = np.linalg.norm(mean)
     return cast("NDArray[np.float64]", mean / length if length else mean)

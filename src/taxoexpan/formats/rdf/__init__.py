@@ -1,1 +1,4 @@
-"""RDF, as far as SKOS needs it: four syntaxes, the words of the vocabulary, its languages."""
+"""SKOS vocabularies in four RDF syntaxes: Turtle, N-Triples, RDF/XML and JSON-LD.
+
+`skos` is the format module; the other modules are its parts.
+"""

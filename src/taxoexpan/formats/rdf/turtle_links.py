@@ -1,8 +1,8 @@
-"""Turtle as text: where in a file two resources are linked, so that a link can be rewritten.
+"""The positions of links between resources in Turtle text, so that links can be rewritten.
 
-pyoxigraph says what a file means, but not where. This reader finds the places, of Turtle and of
-N-Triples, which is a part of it; what it cannot follow it refuses, and what is written is read
-again by the parser in any case.
+pyoxigraph knows what a file means, but not where. This reader finds positions in Turtle and in
+N-Triples, which is a subset. It refuses text that it cannot follow, and the result of a rewrite is
+read back with pyoxigraph in any case.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.rdf.vocabulary import TYPE
 from taxoexpan.formats.text_file import TextFile
 
-_C = r"""[^\s<>"'#;,.\[\](){}@^|`\\]"""
-"""What a name may hold anywhere without a backslash before it."""
+_NAME_CHARACTER = r"""[^\s<>"'#;,.\[\](){}@^|`\\]"""
+"""A character that a name may contain anywhere without a backslash."""
 _TOKEN = re.compile(
     rf"""(?P<skip>\s+|\#[^\n\r]*)
     | (?P<iri><[^<>"{{}}|^`\s]*>)
@@ -26,22 +26,23 @@ _TOKEN = re.compile(
         |"(?:[^"\\\n\r]|\\.)*+"|'(?:[^'\\\n\r]|\\.)*+')(?:@[A-Za-z][A-Za-z0-9-]*)?)
     | (?P<datatype>\^\^)
     | (?P<directive>@(?:prefix|base)\b)
-    | (?P<word>(?:\.(?=[0-9]))?(?:{_C}|\\.)(?:{_C}|\\.|\.+(?={_C}|\\))*+)
+    | (?P<word>(?:\.(?=[0-9]))?(?:{_NAME_CHARACTER}|\\.)
+        (?:{_NAME_CHARACTER}|\\.|\.+(?={_NAME_CHARACTER}|\\))*+)
     | (?P<mark>[;,.\[\]()])""",
     re.VERBOSE | re.DOTALL,
 )
-_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
-_ESCAPED_SIGN = re.compile(r"\\(.)")
-_PLAIN_LOCAL = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
+_UNICODE_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+_ESCAPED_CHARACTER = re.compile(r"\\(.)")
+_PLAIN_LOCAL_NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _KEYWORDS = ("prefix", "base")
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A statement whose three parts are IRIs, and where its object stands.
+    """A statement of three IRIs, and the position of its object.
 
-    `row` tells the list of objects, and `behind` is where the object before it ends, if there is
-    one in the same list.
+    `list_start` identifies the list of objects that contains it; `previous_end` is the end of the
+    previous object in that list, if there is one.
     """
 
     subject: str
@@ -49,22 +50,22 @@ class Link:
     object: str
     start: int
     end: int
-    row: int
-    behind: int | None
+    list_start: int
+    previous_end: int | None
 
 
 @dataclass(slots=True)
 class _Frame:
-    """What is known of a statement; blank for what has no IRI, None for what is to come."""
+    """The parts of an open statement: "" for a part without an IRI, None for a missing part."""
 
     subject: str | None = None
     predicate: str | None = None
-    row: int = 0
-    behind: int | None = None
+    list_start: int = 0
+    previous_end: int | None = None
 
 
-class Turtle:
-    """A reader from left to right; `prefixes` and `base` are those in force where it stands."""
+class TurtleLinks:
+    """A reader from left to right; `prefixes` and `base` are those at its current position."""
 
     def __init__(self, source: TextFile) -> None:
         self.source = source
@@ -72,92 +73,95 @@ class Turtle:
         self.base = ""
 
     def links(self) -> Iterator[Link]:
-        """Every statement that links two IRIs, in the order of the file."""
+        """Yield every statement that links two IRIs, in file order."""
         frames = [_Frame()]
         tokens = self._tokens()
-        for found in tokens:
-            kind, text = found.lastgroup or "", found[0]
+        for token in tokens:
+            kind, text = token.lastgroup or "", token[0]
             if kind == "directive" or (kind == "word" and text.casefold() in _KEYWORDS):
                 self._declare(text.lstrip("@").casefold(), tokens)
             elif kind == "datatype":
                 next(tokens, None)
             elif kind == "mark" and text not in "[(":
-                self._close(frames, text, found)
+                _close(frames, token)
             else:
-                link = _told(frames[-1], self._named(kind, text, frames[-1]), found)
+                link = _add_part(frames[-1], self._resolve(kind, text, frames[-1]), token)
                 if link is not None:
                     yield link
                 if kind == "mark":
                     frames.append(_Frame("", None if text == "[" else ""))
 
-    def spelled(self, iri: str, like: str) -> str:
-        """An IRI as it can stand in the place of another: short where that one was, and it can."""
-        prefix, short, _ = like.partition(":")
-        space = self.prefixes.get(prefix, "")
-        if short and not like.startswith("<") and space and iri.startswith(space):
-            local = iri.removeprefix(space)
-            if _PLAIN_LOCAL.fullmatch(local):
+    def format_iri(self, iri: str, replaced: str) -> str:
+        """Return an IRI as text, with the prefix of the replaced text if that is possible."""
+        prefix, colon, _ = replaced.partition(":")
+        namespace = self.prefixes.get(prefix, "")
+        if colon and not replaced.startswith("<") and namespace and iri.startswith(namespace):
+            local = iri.removeprefix(namespace)
+            if _PLAIN_LOCAL_NAME.fullmatch(local):
                 return f"{prefix}:{local}"
         return f"<{iri}>"
 
     def _tokens(self) -> Iterator[re.Match[str]]:
-        at, text = 0, self.source.text
-        while at < len(text):
-            found = _TOKEN.match(text, at)
-            if found is None:
-                message = f"{text[at : at + 20]!r} cannot be followed here, so nothing can be moved"
-                mend = "convert the file to .json first, or leave out --allow-moves"
-                raise FormatError(self.source.path, f"{message}; {mend}", self.source.line_at(at))
-            at = found.end()
-            if found.lastgroup != "skip":
-                yield found
+        offset, text = 0, self.source.text
+        while offset < len(text):
+            token = _TOKEN.match(text, offset)
+            if token is None:
+                message = f"{text[offset : offset + 20]!r} is not supported when links are moved"
+                remedy = "convert the file to .json first, or leave out --allow-moves"
+                line = self.source.line_at(offset)
+                raise FormatError(self.source.path, f"{message}; {remedy}", line)
+            offset = token.end()
+            if token.lastgroup != "skip":
+                yield token
 
-    def _declare(self, what: str, tokens: Iterator[re.Match[str]]) -> None:
-        """Take note of a prefix or a base."""
-        name = next(tokens)[0].removesuffix(":") if what == "prefix" else ""
-        iri = self._iri(next(tokens)[0])
-        if what == "base":
+    def _declare(self, directive: str, tokens: Iterator[re.Match[str]]) -> None:
+        """Read a prefix or base directive."""
+        name = next(tokens)[0].removesuffix(":") if directive == "prefix" else ""
+        iri = self._full_iri(next(tokens)[0])
+        if directive == "base":
             self.base = iri
         else:
             self.prefixes[name] = iri
 
-    def _close(self, frames: list[_Frame], mark: str, found: re.Match[str]) -> None:
-        """End an object, a predicate, a statement or a bracket."""
-        if mark in "])" and len(frames) > 1:
-            frames.pop()
-            frames[-1].behind = found.end()
-        elif mark == "." and len(frames) == 1:
-            frames[-1] = _Frame()
-        elif mark == ";":
-            frames[-1].predicate = None
-
-    def _named(self, kind: str, text: str, frame: _Frame) -> str:
-        """The IRI of a token; blank where it has none."""
+    def _resolve(self, kind: str, text: str, frame: _Frame) -> str:
+        """Return the IRI of a token, or "" if it has none."""
         if kind == "iri":
-            return self._iri(text)
+            return self._full_iri(text)
         if kind != "word" or text.startswith("_:"):
             return ""
         if text == "a" and frame.subject is not None and frame.predicate is None:
             return TYPE
-        prefix, short, local = text.partition(":")
-        if not short or prefix not in self.prefixes:
+        prefix, colon, local = text.partition(":")
+        if not colon or prefix not in self.prefixes:
             return ""
-        return self.prefixes[prefix] + _ESCAPED_SIGN.sub(r"\1", local)
+        return self.prefixes[prefix] + _ESCAPED_CHARACTER.sub(r"\1", local)
 
-    def _iri(self, text: str) -> str:
-        inner = _ESCAPE.sub(lambda found: chr(int(found[1] or found[2], 16)), text[1:-1])
+    def _full_iri(self, text: str) -> str:
+        inner = _UNICODE_ESCAPE.sub(lambda code: chr(int(code[1] or code[2], 16)), text[1:-1])
         return urljoin(self.base, inner) if self.base else inner
 
 
-def _told(frame: _Frame, name: str, found: re.Match[str]) -> Link | None:
-    """Put what was read into its slot; an object makes a statement whole."""
+def _close(frames: list[_Frame], token: re.Match[str]) -> None:
+    """End an object, a predicate, a statement or a bracket."""
+    if token[0] in "])" and len(frames) > 1:
+        frames.pop()
+        frames[-1].previous_end = token.end()
+    elif token[0] == "." and len(frames) == 1:
+        frames[-1] = _Frame()
+    elif token[0] == ";":
+        frames[-1].predicate = None
+
+
+def _add_part(frame: _Frame, iri: str, token: re.Match[str]) -> Link | None:
+    """Add the subject, predicate or object to a statement; an object may complete a link."""
     if frame.subject is None:
-        frame.subject = name
+        frame.subject = iri
         return None
     if frame.predicate is None:
-        frame.predicate, frame.row, frame.behind = name, found.start(), None
+        frame.predicate, frame.list_start, frame.previous_end = iri, token.start(), None
         return None
-    behind, frame.behind = frame.behind, found.end()
-    if not (frame.subject and frame.predicate and name):
+    previous_end, frame.previous_end = frame.previous_end, token.end()
+    if not (frame.subject and frame.predicate and iri):
         return None
-    return Link(frame.subject, frame.predicate, name, found.start(), found.end(), frame.row, behind)
+    start, end = token.span()
+    return Link(frame.subject, frame.predicate, iri, start, end, frame.list_start, previous_end)

@@ -1,8 +1,8 @@
-"""The names of RDF, SKOS and OWL that taxonomies use, and the triples made of them."""
+"""The terms of RDF, SKOS and OWL that taxonomies use, and helpers for triples."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
 
 import pyoxigraph as ox
 
@@ -14,7 +14,7 @@ RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 PREFIXES = {"rdf": RDF, "skos": SKOS, "owl": OWL}
-"""What a new file calls them."""
+"""The prefixes of a new file."""
 
 TYPE, VALUE = RDF + "type", RDF + "value"
 XML_LITERAL, HTML = RDF + "XMLLiteral", RDF + "HTML"
@@ -28,14 +28,29 @@ DEPRECATED = OWL + "deprecated"
 STRING, BOOLEAN = XSD + "string", XSD + "boolean"
 
 
-class Triple(NamedTuple):
-    """A statement that we make: about an IRI, with another IRI or with words."""
+def is_iri(text: str) -> bool:
+    """Return whether a text is a valid IRI."""
+    try:
+        ox.NamedNode(text)
+    except ValueError:
+        return False
+    return True
 
-    subject: str
-    predicate: str
-    object: ox.NamedNode | ox.Literal
+
+def link(subject: str, predicate: str, object: str) -> ox.Triple:
+    """Return a triple of three IRIs."""
+    return ox.Triple(ox.NamedNode(subject), ox.NamedNode(predicate), ox.NamedNode(object))
 
 
-def link(subject: str, predicate: str, object: str) -> Triple:
-    """A statement that relates two resources."""
-    return Triple(subject, predicate, ox.NamedNode(object))
+def text(subject: str, predicate: str, value: str, language: str) -> ox.Triple:
+    """Return a triple with a text, which has a language tag unless `language` is blank."""
+    literal = ox.Literal(value, language=language) if language else ox.Literal(value)
+    return ox.Triple(ox.NamedNode(subject), ox.NamedNode(predicate), literal)
+
+
+def by_subject(triples: Iterable[ox.Triple]) -> list[list[ox.Triple]]:
+    """Group triples by their subject, without repetitions, in order of first occurrence."""
+    groups: dict[object, list[ox.Triple]] = {}
+    for triple in dict.fromkeys(triples):
+        groups.setdefault(triple.subject, []).append(triple)
+    return list(groups.values())

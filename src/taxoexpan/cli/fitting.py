@@ -1,0 +1,50 @@
+"""Training a model from the command line, with messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from taxoexpan.cli.messages import note, print_confidence
+
+if TYPE_CHECKING:
+    from taxoexpan.model import TaxoExpan
+    from taxoexpan.taxonomy import Concept, Taxonomy
+
+FEW_QUERIES = 20
+"""With fewer held-out concepts, validation figures say little."""
+
+
+def fit_model(
+    model: TaxoExpan,
+    taxonomy: Taxonomy,
+    quiet: bool = False,
+    log: Path | None = None,
+    checkpoint: Path | None = None,
+    tensorboard: Path | None = None,
+    expected: Sequence[Concept] = (),
+) -> None:
+    """Train a model and print what it has learned."""
+    model.encoder.prepare(["ready"])  # first: its libraries may lose a Ctrl-C while they load
+    if not quiet:
+        note(f"training on {len(taxonomy):,} concepts, {taxonomy.relation_count:,} relations")
+    model.fit(
+        taxonomy,
+        progress=not quiet,
+        log=log,
+        checkpoint=checkpoint,
+        tensorboard=tensorboard,
+        expected=expected,
+    )
+    if not quiet:
+        print_confidence(model.calibrators)
+    figures = model.training["validation"]
+    count = 0 if figures is None else figures["queries"]
+    if count < FEW_QUERIES:
+        note(
+            f"note: only {count} leaves to validate on; the taxonomy is too small for good results"
+        )
+    history = model.history
+    if history is not None and history.interrupted:
+        note(f"stopped by Ctrl-C; the best weights so far are kept (epoch {history.best})")

@@ -1,0 +1,287 @@
+"""The file-to-file use cases: expand a taxonomy file, and apply suggestions to one.
+
+Functions here return results and print nothing; `cli` reports them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from taxoexpan.archive import OWN as MODEL_FILES
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.explain import Evidence
+from taxoexpan.files import preflight, refuse_inside, refuse_replacing, write_whole
+from taxoexpan.formats.concept_list import read_concepts
+from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
+from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
+from taxoexpan.model import TaxoExpan
+from taxoexpan.placement.acceptance import (
+    DEFAULT_ACCEPTANCE,
+    Acceptance,
+    AcceptedSuggestions,
+    accept_suggestions,
+)
+from taxoexpan.placement.calibrators import Calibrators
+from taxoexpan.placement.confidence import MIN_HELD_OUT
+from taxoexpan.placement.suggestions import Suggestion, suggestions_csv
+from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
+from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names
+from taxoexpan.taxonomy.names import normalize_name
+
+NUM_RANKED = 5
+"""Parents that are ranked per concept, if no more are accepted."""
+
+
+@dataclass(frozen=True)
+class AppliedSuggestions:
+    """The accepted suggestions, and the files that were written."""
+
+    accepted: AcceptedSuggestions
+    written: WrittenFiles
+
+    @property
+    def additions(self) -> Additions:
+        """The concepts, relations, moves and synonyms that were written."""
+        return self.accepted.additions
+
+
+def apply_suggestions(
+    file: TaxonomyFile,
+    suggestions: Sequence[Suggestion],
+    output: Path,
+    acceptance: Acceptance,
+    force: bool = False,
+) -> AppliedSuggestions:
+    """Write the taxonomy of a file with the accepted suggestions added to it."""
+    accepted = accept_suggestions(file.taxonomy, suggestions, acceptance)
+    additions = replace(accepted.additions, provenance=_provenance(suggestions))
+    return AppliedSuggestions(accepted, file.write(additions, output, force))
+
+
+def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
+    """Record what placed the concepts, and when; a row without a rank is a person's decision."""
+    scores = {(s.parent.id, s.query.id): s.score for s in suggestions if s.rank}
+    return Provenance(f"taxoexpan {version('taxoexpan')}", datetime.now(UTC), scores)
+
+
+def with_details(
+    suggestions: Sequence[Suggestion], concepts: Sequence[Concept]
+) -> list[Suggestion]:
+    """Copy synonyms and definitions from a list of concepts to the suggestions' queries."""
+    details = {normalize_name(concept.label): concept for concept in concepts}
+    detailed = []
+    for suggestion in suggestions:
+        query = suggestion.query
+        concept = details.get(normalize_name(query.label), query)
+        detailed.append(replace(suggestion, query=replace(concept, id=query.id, label=query.label)))
+    return detailed
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpansionRequest:
+    """A taxonomy file, a list of new concepts, the outputs, and what to accept.
+
+    `accept_at_precision` sets the confidence threshold at which this fraction of the held-out
+    concepts was right. `together` places all new concepts jointly. `report` is only checked here,
+    with the other outputs.
+    """
+
+    taxonomy: Path
+    new: Path
+    output: Path
+    suggestions: Path | None = None
+    model: Path | None = None
+    report: Path | None = None
+    force: bool = False
+    acceptance: Acceptance = DEFAULT_ACCEPTANCE
+    accept_at_precision: float | None = None
+    together: bool = False
+    format: str | None = None
+    read_options: ReadOptions = DEFAULT_OPTIONS
+
+    def __post_init__(self) -> None:
+        """Refuse options that contradict each other."""
+        a = self.acceptance
+        if self.accept_at_precision is not None and a.min_confidence:
+            message = "--min-confidence and --accept-at-precision both set a confidence threshold"
+            raise ConfigurationError(f"{message}; give one of them")
+        if self.together and (a.allow_moves or a.allow_merges):
+            message = "--together proposes no moves and no merges"
+            raise ConfigurationError(f"{message}; omit --allow-moves and --allow-merges")
+        if self.together and (self.accept_at_precision is not None or a.min_confidence):
+            message = "--together computes no confidence, so it cannot be combined with a threshold"
+            raise ConfigurationError(f"{message}; omit one of the two")
+
+
+@dataclass(frozen=True)
+class PlacedConcepts:
+    """The suggestions for all new concepts, the evidence if requested, and the calibrators."""
+
+    suggestions: list[Suggestion]
+    evidence: list[Evidence]
+    calibrators: Calibrators
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """An expansion whose inputs were read and checked; `place` and `write` are its next steps."""
+
+    request: ExpansionRequest
+    file: TaxonomyFile
+    concepts: FilteredConcepts
+
+    @property
+    def taxonomy(self) -> Taxonomy:
+        """The taxonomy before the expansion."""
+        return self.file.taxonomy
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether a model has to be trained: there are new concepts, or it is to be kept."""
+        return bool(self.concepts.new) or self.request.model is not None
+
+    def place(self, model: TaxoExpan | None) -> PlacedConcepts:
+        """Rank parents for the new concepts; save the model and the suggestions if requested."""
+        placed = PlacedConcepts([], [], Calibrators())
+        request = self.request
+        if model is not None:
+            placed = self._rank(model)
+            if request.model:
+                model.save(request.model, request.force)
+        if request.suggestions:
+            content = suggestions_csv(placed.suggestions).encode()
+            write_whole({request.suggestions: content}, request.force)
+        return placed
+
+    def _rank(self, model: TaxoExpan) -> PlacedConcepts:
+        request, new = self.request, self.concepts.new
+        top_k = max(NUM_RANKED, request.acceptance.top_k)
+        evidence: list[Evidence] = []
+        if request.together:
+            suggestions = model.rank_together(new)
+        elif request.report:
+            suggestions, evidence = model.explain(new, top_k)
+        else:
+            suggestions = model.rank(new, top_k)
+        return PlacedConcepts(suggestions, evidence, model.calibrators)
+
+    def min_confidence(self, placed: PlacedConcepts) -> float:
+        """Return the confidence at or above which suggestions are accepted."""
+        request = self.request
+        if request.accept_at_precision is None or not placed.suggestions:
+            return request.acceptance.min_confidence
+        kept = ""
+        if request.suggestions:
+            kept = f"; taxoexpan apply with {request.suggestions} needs no further training"
+        return confidence_threshold(placed.calibrators, request.accept_at_precision, kept)
+
+    def write(self, placed: PlacedConcepts) -> AppliedSuggestions:
+        """Write the expanded taxonomy with the accepted suggestions."""
+        acceptance = replace(self.request.acceptance, min_confidence=self.min_confidence(placed))
+        output, force = self.request.output, self.request.force
+        return apply_suggestions(self.file, placed.suggestions, output, acceptance, force)
+
+
+def prepare_expansion(request: ExpansionRequest) -> Expansion:
+    """Read the inputs and refuse, before any training, what could not be written afterwards."""
+    _refuse_outputs(request)
+    file = TaxonomyFile.open(request.taxonomy, request.format, request.read_options)
+    changes = request.acceptance.allowed_changes
+    file.check_changes(changes)
+    concepts = filter_known_names(file.taxonomy, read_concepts(request.new))
+    file.can_hold(
+        concepts.new,
+        max_parents=request.acceptance.top_k,
+        output=request.output,
+        changes=changes,
+        force=request.force,
+    )
+    return Expansion(request, file, concepts)
+
+
+def _refuse_outputs(request: ExpansionRequest) -> None:
+    """Refuse outputs that would overwrite each other or an input."""
+    if request.report and request.model:
+        refuse_inside(request.report, request.model)
+    others = [p for p in (request.suggestions, request.report, request.model) if p is not None]
+    preflight([request.output, *others], [request.new], request.force)
+    preflight(others, [request.taxonomy], request.force)
+    if request.model:
+        refuse_replacing(request.model, MODEL_FILES, request.force)
+    if request.report:
+        refuse_inside(request.report, request.taxonomy, "is an input")
+
+
+def confidence_threshold(calibrators: Calibrators, precision: float, kept: str = "") -> float:
+    """Return the confidence at which the held-out concepts reach a precision, or refuse."""
+    if calibrators.calibration is None:
+        raise _too_few_leaves()
+    threshold = calibrators.calibration.reliability.threshold(precision)
+    if threshold is None:
+        message = (
+            f"no confidence threshold reaches {precision:.0%} precision on the held-out concepts"
+        )
+        fix = "ask for a lower precision, or use --min-confidence"
+        raise ConfigurationError(f"{message}; {fix}{kept}")
+    return threshold
+
+
+def refuse_without_confidence(model: TaxoExpan, taxonomy: Taxonomy) -> None:
+    """Refuse, before training, a taxonomy that is too small to learn a confidence from."""
+    taxonomy, config = taxonomy.active, model.config
+    leaves = (taxonomy.children_of.degrees == 0) & (taxonomy.parents_of.degrees > 0)
+    held_out = min(int(leaves.sum() * config.validation_fraction), config.max_validation_leaves)
+    if held_out < MIN_HELD_OUT:
+        raise _too_few_leaves()
+
+
+def _too_few_leaves() -> ConfigurationError:
+    message = "the taxonomy has too few leaves to learn a confidence"
+    return ConfigurationError(f"{message}; use --min-score instead")
+
+
+def expand_file(
+    taxonomy: str | Path,
+    new: str | Path,
+    output: str | Path,
+    *,
+    preset: str = "best",
+    seed: int = 0,
+    device: str = "auto",
+    acceptance: Acceptance = DEFAULT_ACCEPTANCE,
+    accept_at_precision: float | None = None,
+    together: bool = False,
+    suggestions: str | Path | None = None,
+    model: str | Path | None = None,
+    force: bool = False,
+    **settings: Any,
+) -> AppliedSuggestions:
+    """Train on a taxonomy file, place the concepts of a list, and write the expanded file.
+
+    Every byte of the old file is kept, unless `acceptance` allows moves or merges. `suggestions`
+    and `model` are further outputs. `settings` change single settings of the preset.
+    """
+    request = ExpansionRequest(
+        taxonomy=Path(taxonomy),
+        new=Path(new),
+        output=Path(output),
+        suggestions=None if suggestions is None else Path(suggestions),
+        model=None if model is None else Path(model),
+        force=force,
+        acceptance=acceptance,
+        accept_at_precision=accept_at_precision,
+        together=together,
+    )
+    untrained = TaxoExpan(preset, seed, device, **settings)
+    expansion = prepare_expansion(request)
+    trained = None
+    if expansion.needs_model:
+        if accept_at_precision is not None:
+            refuse_without_confidence(untrained, expansion.taxonomy)
+        trained = untrained.fit(expansion.taxonomy, expected=expansion.concepts.new)
+    return expansion.write(expansion.place(trained))

@@ -1,0 +1,96 @@
+"""Which suggestions are accepted: thresholds, permissions, and the additions that result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.placement.selection import (
+    choose,
+    keep_new,
+    merges,
+    refuse_other_labels,
+    validate_additions,
+    with_query_ids,
+)
+
+if TYPE_CHECKING:
+    from taxoexpan.placement.suggestions import Suggestion
+    from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Acceptance:
+    """Thresholds for accepting suggestions, and whether existing concepts may change."""
+
+    top_k: int = 1
+    min_score: float = 0.0
+    min_confidence: float = 0.0
+    allow_moves: bool = False
+    allow_merges: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("min_score", "min_confidence"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or not 0 <= value <= 1:
+                raise ConfigurationError(f"{name} is {value!r}; it must be from 0 to 1")
+        for name in ("allow_moves", "allow_merges"):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise ConfigurationError(f"{name} is {value!r}; it must be True or False")
+
+    @property
+    def allowed_changes(self) -> dict[str, str]:
+        """The allowed changes to existing concepts, each with the option that allows it."""
+        allowed = {
+            "moves": ("--allow-moves", self.allow_moves),
+            "synonyms": ("--allow-merges", self.allow_merges),
+        }
+        return {change: option for change, (option, given) in allowed.items() if given}
+
+
+DEFAULT_ACCEPTANCE = Acceptance()
+
+
+@dataclass(frozen=True)
+class AcceptedSuggestions:
+    """The additions from accepted suggestions, and what was not added.
+
+    `already_present` pairs a new concept with the existing one, `merged` are the suggestions whose
+    concept is a synonym of an existing one, `rejected_changes` has one sentence per move or synonym
+    that the taxonomy cannot take, and `left_out` counts concepts without an accepted parent.
+    """
+
+    additions: Additions
+    already_present: list[tuple[Concept, Concept]]
+    merged: list[Suggestion]
+    rejected_changes: list[str]
+    left_out: int
+
+
+def accept_suggestions(
+    taxonomy: Taxonomy, suggestions: Sequence[Suggestion], acceptance: Acceptance
+) -> AcceptedSuggestions:
+    """Turn suggestions into additions that the taxonomy can take.
+
+    Suggestions may have been edited: a missing query id is filled in, and a parent's label must be
+    the one in the taxonomy.
+    """
+    suggestions = with_query_ids(taxonomy, suggestions)
+    refuse_other_labels(taxonomy, suggestions)
+    suggestions = [
+        replace(s, parent=taxonomy.concept(s.parent.id)) if s.parent.id in taxonomy else s
+        for s in suggestions
+    ]
+    a = acceptance
+    chosen = choose(
+        suggestions, a.top_k, a.min_score, a.min_confidence, a.allow_moves, a.allow_merges
+    )
+    additions, present = keep_new(taxonomy, chosen)
+    validated = validate_additions(taxonomy, additions)
+    merged = merges(suggestions, a.min_confidence, a.min_score)
+    queries = {s.query.id for s in suggestions}
+    left_out = len(queries) - len(additions.concepts) - len(present) - len(merged)
+    return AcceptedSuggestions(validated.additions, present, merged, validated.left_out, left_out)

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import pytest
+from labeled_taxonomies import REMEDY, build, cousins, siblings
+
+from taxoexpan.curation.checks import Finding
+from taxoexpan.curation.checks.all_checks import check_taxonomy
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.english import singular
+
+
+def codes(taxonomy: Taxonomy) -> list[tuple[str, str]]:
+    return [(finding.code, finding.severity) for finding in check_taxonomy(taxonomy)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Olive Oil", "olive oil"),
+        ("e-mail", "email"),
+        ("data base", "database"),
+        ("Data-Base", "database"),
+        ("straße", "STRASSE"),
+    ],
+)
+def test_case_spaces_and_hyphens_do_not_distinguish_names(first: str, second: str) -> None:
+    message = f"{first!r} and {second!r} (b) differ only in case, spaces or hyphens"
+    found = check_taxonomy(cousins(first, second))
+    assert found == [Finding("similar-label", "info", "a", f"{message}; {REMEDY}")]
+    message += f", and both are children of 'everything' (r); {REMEDY}"
+    found = check_taxonomy(siblings(first, second))
+    assert found == [Finding("similar-label", "warning", "a", message)]
+
+
+@pytest.mark.parametrize(
+    ("one", "many"),
+    [
+        ("cat", "cats"),
+        ("berry", "berries"),
+        ("movie", "movies"),
+        ("watch", "watches"),
+        ("brush", "brushes"),
+        ("box", "boxes"),
+        ("glass", "glasses"),
+        ("house", "houses"),
+    ],
+)
+def test_singular_and_plural_are_the_same_name(one: str, many: str) -> None:
+    assert singular(many) == singular(one)
+    (finding,) = check_taxonomy(siblings(f"toy {one}", f"Toy {many.title()}"))
+    assert (finding.code, finding.severity) == ("similar-label", "warning")
+    assert "differ only in singular and plural" in finding.message
+
+
+@pytest.mark.parametrize("word", ["glass", "virus", "analysis", "gas", "fish"])
+def test_not_every_final_s_is_a_plural(word: str) -> None:
+    assert singular(word) == word
+
+
+def test_only_the_last_word_is_compared_in_the_singular() -> None:
+    assert check_taxonomy(siblings("arms race", "arm race")) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("colour face", "color face"),
+        ("generalised seizure", "generalized seizure"),
+        ("compact disc", "compact disk"),
+        ("traveller guide", "traveler guide"),
+        ("men's shoes", "mens shoes"),
+        ("potage", "pottage"),
+    ],
+)
+def test_two_spellings_of_the_same_name_are_a_warning_among_siblings(
+    first: str, second: str
+) -> None:
+    assert codes(cousins(first, second)) == [("similar-label", "info")]
+    (finding,) = check_taxonomy(siblings(first, second))
+    assert finding.severity == "warning"
+    assert "look like two spellings of the same name, and both are" in finding.message
+
+
+@pytest.mark.parametrize("wrong", ["strawbery jam", "strqwberry jam", "strawberrxy jam"])
+def test_a_misspelling_is_an_info(wrong: str) -> None:
+    (finding,) = check_taxonomy(cousins("strawberry jam", wrong))
+    assert (finding.code, finding.severity, finding.place) == ("similar-label", "info", "a")
+
+
+def test_a_possible_misspelling_is_only_an_info_among_siblings_too() -> None:
+    (finding,) = check_taxonomy(siblings("macroscopic model", "microscopic model"))
+    message = (
+        "'macroscopic model' and 'microscopic model' (b) differ in one letter, "
+        "and both are children of 'everything' (r); check whether one of them is misspelled"
+    )
+    assert finding == Finding("similar-label", "info", "a", message)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("type 1 diabetes", "type 2 diabetes"),
+        ("standard 802.11ab", "standard 802.11ac"),
+        ("oat milk", "oaf milk"),
+        ("honey jars", "money jars"),
+        ("कमलापति", "कमलापत"),
+        ("asynchronous circuit", "synchronous circuit"),
+        ("shirts", "skirts"),
+        ("tea", "tee"),
+    ],
+)
+def test_one_edit_between_different_names_is_no_finding(first: str, second: str) -> None:
+    assert check_taxonomy(siblings(first, second)) == []
+
+
+def test_words_that_are_used_elsewhere_are_not_misspelled() -> None:
+    assert codes(siblings("film format", "file format")) == [("similar-label", "info")]
+    assert check_taxonomy(siblings("film format", "file format", "film", "file")) == []
+
+
+def test_similar_labels_are_reported_once_for_all_their_concepts() -> None:
+    labels = {"r": "all", "x": "one", "y": "two", "a": "pear", "b": "pear", "c": "Pear", "d": "fig"}
+    found = check_taxonomy(build(labels, "rx", "ry", "xa", "yb", "yc", "rd"))
+    assert [(f.code, f.severity, f.place) for f in found] == [
+        ("repeated-label", "info", "a"),
+        ("similar-label", "warning", "b"),
+    ]
