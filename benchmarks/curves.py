@@ -11,18 +11,18 @@ import numpy as np
 from answers import ASKED, Answers, by_test, chance, short
 
 from taxoexpan.phrasing import pluralize
-from taxoexpan.placement.confidence import BINS
+from taxoexpan.placement.confidence import BINS, Bin
 from taxoexpan.report.html import charts
-from taxoexpan.report.html.axes import BELOW, WIDTH, Axes, Point, units
-from taxoexpan.report.html.element import Element, as_html, element
+from taxoexpan.report.html.axes import WIDTH, X_AXIS_HEIGHT, Axes, Point, coordinate
+from taxoexpan.report.html.element import Element, element, to_html
 
 MARGIN, GAP, HEAD, FOOT = 24, 40, 52, 56
 MOST_POINTS = 400
 """A longer curve is thinned to as many points."""
 OWN_STYLE = """
 svg { font-family: var(--sans); }
-.paper { fill: var(--paper); }
-.chart .title { fill: var(--ink); font-size: 17px; font-weight: 600; }
+.paper { fill: var(--background); }
+.chart .title { fill: var(--text); font-size: 17px; font-weight: 600; }
 .chart .band { fill: var(--accent); opacity: 0.18; }
 .chart .curve.thin { stroke-width: 1.1; }
 """
@@ -35,7 +35,7 @@ class Pooled:
     A query that several models were asked is one piece of evidence, however many answer it.
     """
 
-    bin: charts.Bin
+    bin: Bin
     error: float
 
 
@@ -53,31 +53,33 @@ def pooled_bins(found: Sequence[Answers]) -> list[Pooled]:
         likely = (share * distinct + 1) / (distinct + 2)
         error = math.sqrt(likely * (1 - likely) / (distinct + 2))
         mean = float(sure[those].mean())
-        pooled.append(Pooled(charts.Bin(mean, share, int(those.sum())), error))
+        pooled.append(Pooled(Bin(int(those.sum()), mean, share), error))
     return pooled
 
 
 def reliability_parts(found: Sequence[Answers]) -> list[Element]:
     """How often queries of a confidence are right, with two standard errors around it."""
     axes, pooled = (
-        Axes(charts.SHARES, charts.SHARES, "confidence", "share right"),
+        Axes(charts.FRACTIONS, charts.FRACTIONS, "confidence", "share right"),
         pooled_bins(found),
     )
     low = [(p.bin.confidence, max(0.0, p.bin.right - 2 * p.error)) for p in pooled]
     high = [(p.bin.confidence, min(1.0, p.bin.right + 2 * p.error)) for p in pooled]
-    corners = " ".join(",".join(map(units, axes.at(point))) for point in [*low, *reversed(high)])
-    chart = charts.reliability([p.bin for p in pooled])
-    return [element("polygon", points=corners, class_="band"), *chart.parts]
+    corners = " ".join(
+        ",".join(map(coordinate, axes.position(point))) for point in [*low, *reversed(high)]
+    )
+    chart = charts.reliability_chart([p.bin for p in pooled], 0.0)
+    return [element("polygon", points=corners, class_="band"), *chart.elements]
 
 
 def coverage_parts(found: Sequence[Answers]) -> list[Element]:
     """How right what is accepted is, a line a seed, with its own thresholds as dots."""
     names = ("share of concepts accepted", "share of them right")
-    axes = Axes(charts.SHARES, charts.SHARES, *names)
-    parts, dots = axes.drawn(), []
+    axes = Axes(charts.FRACTIONS, charts.FRACTIONS, *names)
+    parts, dots = axes.elements(), []
     for each in found:
         points = [(accepted, right) for _, accepted, right in each.reliability.coverage()]
-        parts.append(axes.path(thinned(points), "curve thin"))
+        parts.append(axes.polyline(thinned(points), "curve thin"))
         for precision, threshold in zip(ASKED, each.thresholds, strict=True):
             share, right = each.accepted(threshold)
             if right is not None:
@@ -94,7 +96,7 @@ def thinned(points: Sequence[Point]) -> list[Point]:
 
 def drawn(found: Sequence[Answers]) -> str:
     """The SVG of all tests, one below the other."""
-    tests, height = by_test(found), Axes((0, 1), (0, 1), "", "").bottom + BELOW
+    tests, height = by_test(found), Axes((0, 1), (0, 1), "", "").bottom + X_AXIS_HEIGHT
     rows = [
         _moved(_row(name, those), MARGIN, MARGIN + place * (HEAD + height + MARGIN))
         for place, (name, those) in enumerate(tests.items())
@@ -106,11 +108,11 @@ def drawn(found: Sequence[Answers]) -> str:
         "Right: a line a seed; dots: where its own thresholds for 50 to 90 % precision accept.",
     )
     texts = [
-        element("text", note, x=MARGIN, y=units(high - FOOT + 24 + 18 * place))
+        element("text", note, x=MARGIN, y=coordinate(high - FOOT + 24 + 18 * place))
         for place, note in enumerate(notes)
     ]
     background = element("rect", width="100%", height="100%", fill="#fff", class_="paper")
-    return as_html(
+    return to_html(
         element(
             "svg",
             element("title", "How far to trust it"),
@@ -119,9 +121,9 @@ def drawn(found: Sequence[Answers]) -> str:
             *rows,
             *texts,
             xmlns="http://www.w3.org/2000/svg",
-            viewBox=f"0 0 {wide} {units(high)}",
+            viewBox=f"0 0 {wide} {coordinate(high)}",
             width=wide,
-            height=units(high),
+            height=coordinate(high),
             role="img",
             class_="chart",
         )
@@ -147,7 +149,7 @@ def _row(name: str, found: Sequence[Answers]) -> list[Element]:
 
 
 def _moved(parts: Sequence[Element], x: float, y: float) -> Element:
-    return element("g", *parts, transform=f"translate({units(x)} {units(y)})")
+    return element("g", *parts, transform=f"translate({coordinate(x)} {coordinate(y)})")
 
 
 def _style() -> str:

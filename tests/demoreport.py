@@ -1,4 +1,4 @@
-"""A report with sections of every kind, made up, but as a real one could be."""
+"""A made-up report with sections of every kind."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import math
 import random
 from dataclasses import replace
 
+from taxoexpan.placement.confidence import Bin
 from taxoexpan.report.html import (
-    Bin,
+    ChartSection,
     Column,
     Details,
-    Figure,
-    Figures,
+    KeyFigure,
+    KeyFigures,
     Neighbour,
     Page,
-    Picture,
-    Place,
     Row,
     Table,
-    Text,
+    TextSection,
     Threshold,
     Tree,
-    coverage,
+    TreePosition,
+    coverage_chart,
     histogram,
-    reliability,
-    training,
+    reliability_chart,
+    training_chart,
 )
 
 HOSTILE = (
@@ -59,90 +59,95 @@ NEW = (
 COLUMNS = (
     Column("Concept"),
     Column("Parent"),
-    Column("Score", "share"),
-    Column("Agreement", "share"),
+    Column("Score", "fraction"),
+    Column("Agreement", "fraction"),
     Column("Siblings", "number"),
     Column("Path", "path"),
 )
 
 
 def rows(number: int, seed: int = 0, details: bool = True) -> list[Row]:
-    """Placements of foods, each with its tree."""
-    dice = random.Random(seed)
-    places = list(FOODS)
+    """Return suggestions for foods, each with its tree."""
+    rng = random.Random(seed)
+    paths = list(FOODS)
     made = []
-    for each in range(number):
-        again = f" {each // len(NEW) + 1}" if each >= len(NEW) else ""
-        concept = NEW[each % len(NEW)] + again
-        path, other = dice.sample(places, 2)
-        score = round(0.3 + 0.7 * dice.betavariate(3, 1.6), 4)
-        siblings = [Neighbour(label, round(dice.uniform(0.3, 0.9), 2)) for label in FOODS[path]]
-        siblings.sort(key=lambda neighbour: -(neighbour.figure or 0))
-        more = dice.randrange(0, 60)
-        moving = (replace(siblings[-1], mark="might move here"),) if each % 5 == 1 else ()
+    for index in range(number):
+        suffix = f" {index // len(NEW) + 1}" if index >= len(NEW) else ""
+        concept = NEW[index % len(NEW)] + suffix
+        path, other = rng.sample(paths, 2)
+        score = round(0.3 + 0.7 * rng.betavariate(3, 1.6), 4)
+        siblings = [Neighbour(label, round(rng.uniform(0.3, 0.9), 2)) for label in FOODS[path]]
+        siblings.sort(key=lambda neighbour: -(neighbour.cosine or 0))
+        more = rng.randrange(0, 60)
+        moving = (replace(siblings[-1], note="may move here"),) if index % 5 == 1 else ()
         kept = siblings[: len(siblings) - len(moving)]
-        place = Place(path, kept, more, moving, score)
-        runner_up = Place(other, figure=round((1 - score) / 3, 2)) if each % 3 else None
+        suggested = TreePosition(path, kept, more, moving, score)
+        other_score = round((1 - score) / 3, 2)
+        runner_up = TreePosition(other, score=other_score) if index % 3 else None
         opened = Details(
-            [f"A new concept, {concept}, of which the list says no more than its name."],
+            [f"The list contains only the label of the new concept {concept}."],
             [
                 ("runner-up", other[-1]),
                 ("margin", f"{score - (1 - score) / 3:.2f}"),
-                ("said by", "3 of 3 models"),
+                ("agreement", "3 of 3 models"),
             ],
-            Tree(concept, place, runner_up),
+            Tree(concept, suggested, runner_up),
         )
-        agreement = None if each % 11 == 7 else dice.randrange(1, 4) / 3
+        agreement = None if index % 11 == 7 else rng.randrange(1, 4) / 3
         cells = (concept, path[-1], score, agreement, len(siblings) + more, path)
         made.append(Row(cells, opened if details else None))
     return made
 
 
 def demo_page(number: int = 600) -> Page:
-    """Figures, prose, four charts and two tables."""
-    bins = [Bin(m / 10 + 0.05, (m / 10 + 0.05) ** 1.15, 9 + 4 * m * m) for m in range(10)]
+    """Return a page with key figures, a text, four charts and two tables."""
+    bins = [Bin(9 + 4 * m * m, m / 10 + 0.05, (m / 10 + 0.05) ** 1.15) for m in range(10)]
     curve = [(c / 100, 0.98 - 0.35 * (c / 100) ** 2) for c in range(4, 101)]
     losses = [6.5 * math.exp(-e / 6) + 1.4 for e in range(32)]
-    ranks = [0.41 * (1 - math.exp(-e / 5)) - (0.0015 * max(0, e - 21)) for e in range(32)]
+    mrrs = [0.41 * (1 - math.exp(-e / 5)) - (0.0015 * max(0, e - 21)) for e in range(32)]
     counts = [4, 9, 17, 25, 41, 60, 92, 121, 140, 91]
+    scores = histogram([n / 10 for n in range(11)], counts, "score")
     return Page(
         "New foods for the food branch",
-        "600 new concepts placed in food.csv (2,432 concepts) by model food-2, 3 May 2026",
+        "600 new concepts for food.csv (2,432 concepts), by the model food-2, 3 May 2026",
         [
-            Figures(
+            KeyFigures(
                 "",
                 [
-                    Figure("Concepts placed", 600, "12 more were there already"),
-                    Figure("Accepted", 427, "score of 0.62 or more"),
-                    Figure("Expected to be right", "90 %", "of those accepted, by validation"),
-                    Figure("Validation MRR", 0.4137, "over 200 masked leaves"),
+                    KeyFigure("New concepts", 600, "12 more already in the taxonomy"),
+                    KeyFigure("Accepted", 427, "score of at least 0.62"),
+                    KeyFigure("Expected to be right", "90 %", "of those accepted"),
+                    KeyFigure("Validation MRR", 0.4137, "over 200 held-out leaves"),
                 ],
             ),
-            Text(
-                "How to read this",
+            TextSection(
+                "How to read this report",
                 [
-                    "Each new concept was compared with every concept of the taxonomy. The score "
-                    "is the share of the model's belief that falls on the parent shown; the rest "
-                    "falls on others, of which the best is the runner-up.",
-                    "Nothing was changed that was in the taxonomy before. Where an existing "
-                    "concept might better go below a new one it is said so, and left to you.",
+                    "The model compared each new concept with every concept of the taxonomy. The "
+                    "score is the probability that it gives to the parent; the best of the other "
+                    "concepts is the runner-up.",
+                    "No existing concept was changed. If an existing concept may belong under a "
+                    "new one, the report says so.",
                 ],
             ),
             Table(
-                "Placements",
+                "Suggestions",
                 COLUMNS,
                 rows(number),
-                "Open a row to see where the concept would hang, and beside what.",
+                "Open a row to see the tree around the new concept.",
             ),
-            Picture("Can the scores be believed?", reliability(bins)),
-            Picture("How many to accept?", coverage(curve, Threshold(0.62, 0.71, 0.8036))),
-            Picture("Training", training(losses, ranks, 22)),
-            Picture("Scores", histogram([n / 10 for n in range(11)], counts, "score")),
+            ChartSection("Is the confidence reliable?", reliability_chart(bins, 0.02)),
+            ChartSection(
+                "How many suggestions to accept?",
+                coverage_chart(curve, Threshold(0.62, 0.71, 0.8036)),
+            ),
+            ChartSection("Training", training_chart(losses, mrrs, 22)),
+            ChartSection("Scores", scores),
             Table(
-                "Already there",
-                [Column("New concept"), Column("Known as"), Column("Path", "path")],
+                "Already in the taxonomy",
+                [Column("In your list"), Column("In the taxonomy"), Column("Path", "path")],
                 [Row(("soya milk", "soymilk", ("food", "foodstuff", "dairy product", "milk")))],
             ),
         ],
-        "Made by taxoexpan 0.1.0 on 3 May 2026.",
+        "Created by taxoexpan 0.1.0 on 3 May 2026.",
     )

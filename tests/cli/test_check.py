@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from growing import written
+from expanded_files import write_file
 
 from taxoexpan.cli.check import MAX_SHOWN
 from taxoexpan.cli.main import main
@@ -16,13 +16,13 @@ MIXED = "id,label,parents\nr,food,\na,Fig,r\nb,fig,r\nc,date,r\nd,date,a\ne,ston
 
 @pytest.fixture
 def mixed(tmp_path: Path) -> str:
-    return str(written(tmp_path / "mixed.csv", MIXED))
+    return str(write_file(tmp_path / "mixed.csv", MIXED))
 
 
 @pytest.fixture
 def crowded(tmp_path: Path) -> str:
     rows = "".join(f"s{i},stone no {i},\n" for i in range(MAX_SHOWN + 7))
-    return str(written(tmp_path / "crowded.csv", f"id,label,parents\nr,food,\na,fig,r\n{rows}"))
+    return str(write_file(tmp_path / "crowded.csv", f"id,label,parents\nr,food,\na,fig,r\n{rows}"))
 
 
 def shown(capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -49,7 +49,7 @@ def test_findings_are_sorted_by_severity_and_counted(
 def test_no_findings_are_reported_as_such(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = written(tmp_path / "clean.csv", "child,parent\nfig,food\n")
+    path = write_file(tmp_path / "clean.csv", "child,parent\nfig,food\n")
     assert main(["check", str(path), "--fail-on", "info"]) == 0
     assert shown(capsys) == ["0 findings"]
 
@@ -115,7 +115,7 @@ def test_the_exit_status_depends_on_the_worst_finding_shown(
 
 @pytest.mark.parametrize("fail_on", ["error", "warning", "info"])
 def test_an_error_fails_unless_fail_on_is_never(tmp_path: Path, fail_on: str) -> None:
-    path = str(written(tmp_path / "cycle.csv", "child,parent\na,b\nb,a\n"))
+    path = str(write_file(tmp_path / "cycle.csv", "child,parent\na,b\nb,a\n"))
     assert main(["check", path, "--fail-on", fail_on]) == 1
     assert main(["check", path, "--fail-on", "never"]) == 0
 
@@ -124,7 +124,7 @@ def test_an_error_fails_unless_fail_on_is_never(tmp_path: Path, fail_on: str) ->
 def test_errors_that_prevent_checking_are_shown_whatever_is_selected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
 ) -> None:
-    path = str(written(tmp_path / "bad.csv", text))
+    path = str(write_file(tmp_path / "bad.csv", text))
     assert main(["check", path, "--select", "hub"]) == 1
     assert shown_codes(capsys) <= {"cycle", "unreadable"}
 
@@ -158,7 +158,9 @@ def test_help_explains_every_code(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_finding_is_one_line_even_if_its_id_has_a_line_break(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = written(tmp_path / "broken.csv", 'id,label,parents\n"a\nb",stone,\nr,food,\nc,fig,r\n')
+    path = write_file(
+        tmp_path / "broken.csv", 'id,label,parents\n"a\nb",stone,\nr,food,\nc,fig,r\n'
+    )
     main(["check", str(path)])
     assert len(shown(capsys)) == 2
 

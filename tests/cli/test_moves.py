@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from builders import KINDS, SORTS
-from growing import written
+from expanded_files import write_file
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
@@ -38,7 +38,7 @@ def table_of(folder: Path, taxonomy: Taxonomy) -> Path:
     ids = {label: id for id, label in zip(taxonomy.ids, taxonomy.labels, strict=True)}
     rows = f"milk,{BASE}milk,1,{ids['drink']},0.9,,insert,{ids['oat milk']}\n"
     rows += f"cuppa,{BASE}cuppa,1,{ids['tea']},0.8,0.8,merge,\n"
-    return written(folder / "decisions.csv", HEADER + rows)
+    return write_file(folder / "decisions.csv", HEADER + rows)
 
 
 MOVED = ["x.terms", "edges.csv", "x.csv", "x.tsv", "x.obo", "x.ttl", "x.nt", "x.json"]
@@ -50,7 +50,7 @@ def file_of(folder: Path, name: str) -> Path:
     """The drinks in a file of this name."""
     format = "edges" if name.startswith("edges") else OF.get(name.partition(".")[2], "skos")
     for path, text in FORMATS[format].write(DRINKS, Target(folder / name)).files.items():
-        written(path, text)
+        write_file(path, text)
     return folder / name
 
 
@@ -115,8 +115,8 @@ def test_without_the_options_every_old_byte_stays(
 
 def test_in_a_file_of_paths_those_below_go_along(tmp_path: Path) -> None:
     old = "1 : Drink\n2 : Drink > Oat milk\n3 : Drink > Oat milk > Barista\n"
-    path, out = written(tmp_path / "x.txt", old), tmp_path / "out.txt"
-    table = written(tmp_path / "t.csv", f"{HEADER}Milk,,1,1,0.9,,insert,2\n")
+    path, out = write_file(tmp_path / "x.txt", old), tmp_path / "out.txt"
+    table = write_file(tmp_path / "t.csv", f"{HEADER}Milk,,1,1,0.9,,insert,2\n")
     assert main(["apply", str(path), str(table), "-o", str(out), "--allow-moves"]) == 0
     assert out.read_text() == (
         "1 : Drink\n2 : Drink > Milk > Oat milk\n3 : Drink > Milk > Oat milk > Barista\n"
@@ -140,7 +140,7 @@ def test_a_file_without_a_place_is_refused_before_any_work(
     path, out = file_of(tmp_path, name), tmp_path / f"out{Path(name).suffix}"
     given = table_of(tmp_path, DRINKS)
     if command == "expand":
-        given = written(tmp_path / "new.txt", "milk\n")
+        given = write_file(tmp_path / "new.txt", "milk\n")
     assert main([command, str(path), str(given), "-o", str(out), option]) == 2
     told = capsys.readouterr().err
     assert f"; leave out {option}, or first run taxoexpan convert {name} " in told
@@ -150,7 +150,7 @@ def test_a_file_without_a_place_is_refused_before_any_work(
 def test_placing_together_goes_with_neither(
     pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    new = written(tmp_path / "new.txt", "milk\n")
+    new = write_file(tmp_path / "new.txt", "milk\n")
     command = ["expand", str(pantry), str(new), "-o", str(tmp_path / "out.csv"), "--together"]
     for option in ("--allow-moves", "--allow-merges"):
         assert main([*command, option]) == 2
@@ -177,12 +177,12 @@ def test_a_stale_table_is_refused_with_its_line_where_moves_are_allowed(
 def test_two_claims_and_one_that_is_stale_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "x.csv", "child,parent\ntea,drink\nraw oat milk,drink\noat milk tea,tea\n"
     )
     rows = "milk,,1,drink,0.9,,insert,raw oat milk|oat milk tea\n"
     rows += "oat milk,,1,drink,0.1,,insert,raw oat milk\n"
-    table, out = written(tmp_path / "t.csv", HEADER + rows), tmp_path / "out.csv"
+    table, out = write_file(tmp_path / "t.csv", HEADER + rows), tmp_path / "out.csv"
     assert main(["apply", str(path), str(table), "-o", str(out), "--allow-moves"]) == 0
     told = capsys.readouterr().err
     below = "'raw oat milk' is not moved from 'drink' below 'milk': it moves below 'oat milk'"
@@ -201,13 +201,13 @@ def pantry_without_soup(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = ["child,parent", "food,", *(f"{kind},food" for kind in KINDS if kind != "soup")]
     lines += [f"{s} {k},{'food' if k == 'soup' else k}" for k in KINDS for s in SORTS]
     path = tmp_path_factory.mktemp("soupless") / "pantry.csv"
-    return written(path, "\n".join(lines) + "\n")
+    return write_file(path, "\n".join(lines) + "\n")
 
 
 def test_expand_moves_what_is_named_after_a_new_concept_and_says_so(
     pantry_without_soup: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    new, out = written(tmp_path / "new.txt", "soup\n"), tmp_path / "out.csv"
+    new, out = write_file(tmp_path / "new.txt", "soup\n"), tmp_path / "out.csv"
     report = tmp_path / "report.html"
     command = ["expand", str(pantry_without_soup), str(new), "-o", str(out), *QUICK]
     assert main([*command, "--allow-moves", "--report", str(report)]) == 0
@@ -218,8 +218,8 @@ def test_expand_moves_what_is_named_after_a_new_concept_and_says_so(
     assert grown.parents("soup") == ("food",)
     page = report.read_text()
     assert "moved here" in page
-    assert "1 of them added; 10 known concepts moved below them" in page
-    assert "Nothing is moved" not in page
+    assert "1 added; 10 existing concepts moved under them" in page
+    assert "were not moved" not in page
 
 
 def test_a_model_moves_only_if_it_may(pantry_without_soup: Path) -> None:
@@ -242,7 +242,7 @@ def test_a_model_moves_only_if_it_may(pantry_without_soup: Path) -> None:
 def test_a_name_that_a_file_cannot_hold_is_refused_before_any_training(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, new = file_of(tmp_path, "x.csv"), written(tmp_path / "new.txt", "chai\nbrew|cuppa\n")
+    path, new = file_of(tmp_path, "x.csv"), write_file(tmp_path / "new.txt", "chai\nbrew|cuppa\n")
     command = ["expand", str(path), str(new), "-o", str(tmp_path / "out.csv"), "--allow-merges"]
     assert main(command) == 2
     told = capsys.readouterr().err
@@ -253,17 +253,17 @@ def test_a_name_that_a_file_cannot_hold_is_refused_before_any_training(
 def test_a_merge_into_what_is_deprecated_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "x.csv",
         "id,label,parents,synonyms,deprecated\nd,drink,,,\nt,tea,d,,true\nm,milk,d,,\n",
     )
-    table = written(tmp_path / "decisions.csv", HEADER + "cuppa,q1,1,t,0.8,0.8,merge,\n")
+    table = write_file(tmp_path / "decisions.csv", HEADER + "cuppa,q1,1,t,0.8,0.8,merge,\n")
     out = tmp_path / "out.csv"
     assert main(["apply", str(path), str(table), "-o", str(out), "--allow-merges"]) == 0
     told = capsys.readouterr().err
     assert "note: 'tea', which gets the synonym 'cuppa', is deprecated" in told
     assert "'cuppa' is probably (0.80) a synonym of 'tea'" in told
-    own = written(tmp_path / "own.csv", "query,parent_id,kind\ncuppa,m,merge\n")
+    own = write_file(tmp_path / "own.csv", "query,parent_id,kind\ncuppa,m,merge\n")
     assert (
         main(["apply", str(path), str(own), "-o", str(tmp_path / "o.csv"), "--allow-merges"]) == 0
     )

@@ -61,7 +61,7 @@ def test_suggest_writes_a_report_and_the_reasons(
     assert text.endswith("</html>\n")
     assert "Suggestions for new.csv" in text
     assert "white &lt;b&gt;tea" in text
-    assert "1 more was there already" in text
+    assert "1 more already in the taxonomy" in text
     first, second, *_ = rows_of(out)
     assert first["why"]
     assert first["why"] in text.replace("&amp;", "&")
@@ -186,7 +186,7 @@ def test_train_reports_what_it_learned(
     assert f"report written to {report}" in capsys.readouterr().err
     text = report.read_text(encoding="utf-8")
     assert "A model of pantry.csv" in text
-    assert "Learned from 89 concepts and 88 relations" in text
+    assert "Trained on 89 concepts and 88 relations" in text
     assert "What could not be learned" in text
     assert TaxoExpan.load(tmp_path / "model", device="cpu").taxonomy == Taxonomy.read(pantry)
 
@@ -209,8 +209,8 @@ def test_expand_tells_of_other_names_and_leaves_them_out(
     assert set(Taxonomy.read(out)) - set(Taxonomy.read(synonyms)) == {"cashew milk"}
     text = report.read_text(encoding="utf-8")
     assert "new.csv in pantry.csv" in text
-    assert "1 of them added; 1 more was there already" in text
-    assert "Likely another name of red bread" in text
+    assert "1 added; 1 more already in the taxonomy" in text
+    assert "It is likely a synonym of 'red bread'" in text
     assert main(["apply", str(synonyms), str(kept), "-o", str(tmp_path / "again.csv")]) == 0
     assert told in capsys.readouterr().err
 
@@ -223,7 +223,7 @@ def test_a_report_on_known_names_needs_no_training(
     command = ["expand", str(pantry), str(new), "-o", str(tmp_path / "out.csv")]
     assert main([*command, "--report", str(report)]) == 0
     assert "training" not in capsys.readouterr().err
-    assert "Already there" in report.read_text(encoding="utf-8")
+    assert "Already in the taxonomy" in report.read_text(encoding="utf-8")
 
 
 def suggestion(label: str, rank: int = 1, **more: str) -> Suggestion:

@@ -3,7 +3,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from growing import KIWI, added_text, csv_lines, expansion_refusal, grown, refusal, under, written
+from expanded_files import (
+    KIWI,
+    added_text,
+    csv_lines,
+    expand_file,
+    expansion_refusal,
+    refusal,
+    under,
+    write_file,
+)
 from hypothesis import given
 from strategies import Growth, Style, growths, names, quickly, styles
 
@@ -39,7 +48,7 @@ id,path
 
 
 def file(folder: Path, text: str, name: str = "food.txt") -> Path:
-    return written(folder / name, text)
+    return write_file(folder / name, text)
 
 
 def foods(*ids: str) -> Taxonomy:
@@ -160,7 +169,7 @@ def test_an_old_file_of_bare_paths_is_a_prefix_and_the_new_reads_back_in_full(
     ids = {old.concept(id).label: id for id in old}
     relations = [(ids.get(parent, parent), child) for parent, child in growth.additions.relations]
     additions = Additions(growth.additions.concepts, relations)
-    new = read(grown(path, additions, "paths"), "paths").taxonomy
+    new = read(expand_file(path, additions, "paths"), "paths").taxonomy
     assert label_paths(old) == label_paths(growth.old)
     assert label_paths(new) == label_paths(growth.old.expanded(growth.additions))
 
@@ -199,7 +208,7 @@ def test_an_old_file_of_paths_with_ids_is_a_prefix_and_the_new_reads_back_in_ful
     path = tmp_path_factory.mktemp("paths") / "food.txt"
     path.write_bytes(style.encode([f"{id}{mark}{' > '.join(old.path(id))}" for id in old]))
     assert read(path, "paths").taxonomy == old
-    new = read(grown(path, growth.additions, "paths"), "paths").taxonomy
+    new = read(expand_file(path, growth.additions, "paths"), "paths").taxonomy
     assert new == old.expanded(growth.additions)
 
 
@@ -214,7 +223,7 @@ def test_an_old_table_of_paths_is_a_prefix_and_the_new_reads_back_in_full(
     path = tmp_path_factory.mktemp("paths") / "food.csv"
     path.write_bytes(style.encode(csv_lines(rows)))
     assert read(path).taxonomy == old
-    assert read(grown(path, growth.additions)).taxonomy == old.expanded(growth.additions)
+    assert read(expand_file(path, growth.additions)).taxonomy == old.expanded(growth.additions)
 
 
 NEW_ID = "gid://shopify/TaxonomyCategory/fo-2"
@@ -247,7 +256,7 @@ def test_a_line_is_added_after_the_pattern_of_the_others(
 def test_new_concepts_may_stand_under_new_ones(tmp_path: Path) -> None:
     berry = Concept("berry", "Berries")
     additions = Additions([KIWI, berry], [("Food > Fruit", "berry"), ("berry", "kiwi")])
-    new = read(grown(file(tmp_path, BARE), additions)).taxonomy
+    new = read(expand_file(file(tmp_path, BARE), additions)).taxonomy
     assert new.path("Food > Fruit > Berries > kiwi") == ("Food", "Fruit", "Berries", "kiwi")
 
 
@@ -292,7 +301,9 @@ def test_a_name_that_would_make_the_line_a_comment_is_refused(tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", ["می\u200cخواهم", "👩\u200d🍳", "rock\u00a0salt"])
 def test_names_with_invisible_characters_are_kept(tmp_path: Path, name: str) -> None:
-    new = read(grown(file(tmp_path, BARE), under("Food", concept=Concept("new", name)))).taxonomy
+    new = read(
+        expand_file(file(tmp_path, BARE), under("Food", concept=Concept("new", name)))
+    ).taxonomy
     assert new.path(f"Food > {name}") == ("Food", name)
 
 

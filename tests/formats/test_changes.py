@@ -1,4 +1,4 @@
-"""What every format promises where an old concept moves, or gets another name."""
+"""Moves and synonyms of existing concepts in every format."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pyoxigraph as ox
 import pytest
-from growing import written
+from expanded_files import write_file
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Growth, growths, insertions, names, quickly
@@ -33,8 +33,8 @@ NAMED = Additions([], [], synonyms=[("tea", "cuppa")])
 
 
 def changed(folder: Path, name: str, text: str, additions: Additions) -> str:
-    """The text of the expanded file."""
-    path = written(folder / name, text)
+    """Return the text of the expanded file."""
+    path = write_file(folder / name, text)
     output = folder / f"new{path.suffix}"
     write_expanded(path, additions, output, force=True)
     return output.read_bytes().decode("utf-8")
@@ -45,7 +45,7 @@ def changed(folder: Path, name: str, text: str, additions: Additions) -> str:
 
 @dataclass(frozen=True)
 class Case:
-    """A format, the name of a file in it, and growths that it can hold."""
+    """A format, a file name, and random taxonomies with additions that the format supports."""
 
     format: Format
     name: str
@@ -82,14 +82,16 @@ of_every_format = pytest.mark.parametrize(
 @of_every_format
 @given(data=st.data())
 @quickly
-def test_moves_and_names_are_read_back_and_nothing_else_has_changed(
+def test_moves_and_synonyms_are_read_back_and_nothing_else_changes(
     case: Case, data: st.DataObject
 ) -> None:
     growth = data.draw(insertions(case.growths, case.most_parents))
-    further = data.draw(st.lists(st.sampled_from(growth.old.ids), unique=True, max_size=2))
+    renamed_ids = data.draw(st.lists(st.sampled_from(growth.old.ids), unique=True, max_size=2))
     additions = replace(
         growth.additions,
-        synonyms=tuple((id, f"other {k}") for k, id in enumerate(further)) if case.synonyms else (),
+        synonyms=tuple((id, f"other {k}") for k, id in enumerate(renamed_ids))
+        if case.synonyms
+        else (),
     )
     additions = validate_additions(growth.old, additions).additions
     with TemporaryDirectory() as folder:
@@ -102,13 +104,13 @@ def test_moves_and_names_are_read_back_and_nothing_else_has_changed(
             Counter(line for file in files for line in lines_of(file))
             for files in ([path.with_suffix(s) for s in suffixes(case)], parts(output, case))
         )
-    wanted = growth.old.expanded(additions)
-    assert as_sets(found) == as_sets(wanted)
-    touched = {shift.child for shift in additions.moves} | set(further)
-    # The lines of those below are longer where paths are told.
+    expected = growth.old.expanded(additions)
+    assert as_sets(found) == as_sets(expected)
+    touched = {move.child for move in additions.moves} | set(renamed_ids)
+    # Paths of descendants become longer.
     below = {id for top in touched for id in growth.old.descendants(top)}
-    most = len(touched | below if case.format is category_paths else touched)
-    assert sum((before - after).values()) <= most + bool(case.format is json_format)
+    max_changed = len(touched | below if case.format is category_paths else touched)
+    assert sum((before - after).values()) <= max_changed + bool(case.format is json_format)
 
 
 def as_sets(taxonomy: Taxonomy) -> tuple[object, ...]:
@@ -130,7 +132,7 @@ def lines_of(path: Path) -> list[str]:
 
 @given(insertions(growths(IRIS)))
 @quickly
-def test_of_all_statements_only_the_links_that_give_way_are_gone(growth: Growth) -> None:
+def test_moves_remove_only_the_links_to_the_old_parents(growth: Growth) -> None:
     additions = validate_additions(growth.old, growth.additions).additions
     text = skos.write(growth.old, Target(Path("x.ttl"))).files[Path("x.ttl")]
     source = TextFile(Path("x.ttl"), text)
@@ -146,7 +148,7 @@ def test_of_all_statements_only_the_links_that_give_way_are_gone(growth: Growth)
 
 TURTLE = ox.RdfFormat.TURTLE
 
-# ---- by hand --------------------------------------------------------------------------------
+# ---- examples --------------------------------------------------------------------------------
 
 SKOS = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n@prefix : <http://x.org/> .\n"
 NARROWER = f"""{SKOS}
@@ -159,7 +161,7 @@ NARROWER = f"""{SKOS}
 """
 
 
-def test_in_turtle_both_directions_of_a_link_give_way(tmp_path: Path) -> None:
+def test_in_turtle_both_directions_of_a_link_are_replaced(tmp_path: Path) -> None:
     milk, (drink, oat, goat) = (
         Concept("http://x.org/milk", "milk"),
         (f"http://x.org/{name}" for name in ("drink", "oat", "goat")),
@@ -234,9 +236,9 @@ def test_in_turtle_both_directions_of_a_link_give_way(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_move_changes_one_place(tmp_path: Path, name: str, text: str, wanted: str) -> None:
+def test_a_move_changes_one_value(tmp_path: Path, name: str, text: str, wanted: str) -> None:
     if name == "x.taxo":
-        written(tmp_path / "x.terms", "drink\tdrink\ntea\ttea\noat milk\toat milk\n")
+        write_file(tmp_path / "x.terms", "drink\tdrink\ntea\ttea\noat milk\toat milk\n")
         changed(tmp_path, name, text, MOVED)
         assert (tmp_path / "new.taxo").read_text() == wanted
         assert (tmp_path / "new.terms").read_text().endswith("oat milk\toat milk\nmilk\tmilk\n")
@@ -247,7 +249,7 @@ def test_a_move_changes_one_place(tmp_path: Path, name: str, text: str, wanted: 
 PATHS = "1 : Drink\n2 : Drink > Oat milk\n3 : Drink >Oat milk > Barista\n4 : Drink > Tea\n"
 
 
-def test_a_path_leads_through_what_came_between(tmp_path: Path) -> None:
+def test_a_move_lengthens_the_paths_below(tmp_path: Path) -> None:
     additions = Additions([Concept("5", "Milk")], [("1", "5")], moves=[Move("2", "1", "5")])
     assert changed(tmp_path, "x.txt", PATHS, additions) == (
         "1 : Drink\n2 : Drink > Milk > Oat milk\n3 : Drink >Milk > Oat milk > Barista\n"
@@ -260,7 +262,7 @@ def test_a_path_leads_through_what_came_between(tmp_path: Path) -> None:
     )
 
 
-def test_two_may_come_into_one_path(tmp_path: Path) -> None:
+def test_two_moves_may_lengthen_one_path(tmp_path: Path) -> None:
     new = [Concept("5", "Milk"), Concept("6", "Café")]
     moves = [Move("2", "1", "5"), Move("3", "2", "6")]
     additions = Additions(new, [("1", "5"), ("2", "6")], moves=moves)
@@ -322,32 +324,32 @@ def test_two_may_come_into_one_path(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_another_name_is_put_where_names_are(
+def test_a_synonym_is_added_to_the_existing_ones(
     tmp_path: Path, name: str, text: str, wanted: str
 ) -> None:
     assert changed(tmp_path, name, text, NAMED) == wanted
 
 
 @pytest.mark.parametrize("suffix", [".ttl", ".rdf", ".jsonld", ".nt"])
-def test_another_name_is_added_in_every_syntax_of_rdf(tmp_path: Path, suffix: str) -> None:
+def test_a_synonym_is_added_in_every_rdf_syntax(tmp_path: Path, suffix: str) -> None:
     tea = Concept("http://x.org/tea", "tea", ("chai",))
     path = tmp_path / f"x{suffix}"
     text = skos.write(Taxonomy([tea]), Target(path, language="en")).files[path]
     additions = Additions([], [], synonyms=[(tea.id, "cuppa")])
-    grown = written(tmp_path / f"y{suffix}", changed(tmp_path, path.name, text, additions))
-    assert read(grown).taxonomy == Taxonomy([replace(tea, synonyms=("chai", "cuppa"))])
+    expanded = write_file(tmp_path / f"y{suffix}", changed(tmp_path, path.name, text, additions))
+    assert read(expanded).taxonomy == Taxonomy([replace(tea, synonyms=("chai", "cuppa"))])
     if suffix == ".ttl":
-        assert grown.read_text() == f'{text}\n<{tea.id}> skos:altLabel "cuppa"@en .\n'
+        assert expanded.read_text() == f'{text}\n<{tea.id}> skos:altLabel "cuppa"@en .\n'
 
 
-# ---- what is refused ------------------------------------------------------------------------
+# ---- refused changes ------------------------------------------------------------------------
 
 NESTED = '{"label": "a", "children": [{"label": "b"}]}'
 BOTH = {"moves": "--allow-moves", "synonyms": "--allow-merges"}
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "what", "mend"),
+    ("name", "text", "change", "remedy"),
     [
         (
             "x.csv",
@@ -377,38 +379,38 @@ BOTH = {"moves": "--allow-moves", "synonyms": "--allow-merges"}
         ("x.json", '[{"id": "a", "children": ["b"]}, {"id": "b"}]', "moves", "--allow-moves"),
     ],
 )
-def test_a_file_without_a_place_is_refused_with_a_mend(
-    tmp_path: Path, name: str, text: str, what: str, mend: str
+def test_an_unsupported_change_is_refused_with_a_remedy(
+    tmp_path: Path, name: str, text: str, change: str, remedy: str
 ) -> None:
-    path = written(tmp_path / name, text)
+    path = write_file(tmp_path / name, text)
     with pytest.raises(FormatError) as caught:
-        refuse_unchangeable(path, {what: BOTH[what]})
-    told = f"{path}: {what} of existing concepts are not possible in this file"
-    assert str(caught.value).startswith(told)
-    assert f"; leave out {mend}" in str(caught.value)
+        refuse_unchangeable(path, {change: BOTH[change]})
+    start = f"{path}: {change} of existing concepts are not possible in this file"
+    assert str(caught.value).startswith(start)
+    assert f"; leave out {remedy}" in str(caught.value)
 
 
 @pytest.mark.parametrize("suffix", [".rdf", ".jsonld"])
-def test_a_vocabulary_in_xml_or_json_is_to_become_turtle_first(tmp_path: Path, suffix: str) -> None:
+def test_moves_in_rdf_xml_and_json_ld_need_turtle(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"x{suffix}"
-    written(path, skos.write(Taxonomy([MILK]), Target(path)).files[path])
+    write_file(path, skos.write(Taxonomy([MILK]), Target(path)).files[path])
     with pytest.raises(FormatError, match=f"first run taxoexpan convert x{suffix} x.ttl"):
         refuse_unchangeable(path, BOTH)
     refuse_unchangeable(path, {"synonyms": "--allow-merges"})
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.format.NAME}-{case.name}")
-def test_what_a_refused_file_is_to_become_has_a_place(case: Case, tmp_path: Path) -> None:
+def test_supported_changes_of_every_format(case: Case, tmp_path: Path) -> None:
     taxonomy = Taxonomy([Concept("http://x.org/a", "a", ("b",))])
     for path, text in case.format.write(taxonomy, Target(tmp_path / case.name)).files.items():
-        written(path, text)
+        write_file(path, text)
     allowed = FORMATS[case.format.NAME].supported_changes(TextFile.load(tmp_path / case.name))
     assert allowed == ({"moves", "synonyms"} if case.synonyms else {"moves"})
 
 
 @pytest.mark.parametrize("text", [NESTED, '[{"id": "a", "children": ["b"]}, {"id": "b"}]'])
-def test_moves_without_a_place_are_refused_when_written_too(tmp_path: Path, text: str) -> None:
-    path, new = written(tmp_path / "x.json", text), Concept("q", "q")
+def test_unsupported_moves_are_refused_on_writing_too(tmp_path: Path, text: str) -> None:
+    path, new = write_file(tmp_path / "x.json", text), Concept("q", "q")
     (below,) = set(read(path).taxonomy) - {"a"}
     additions = Additions([new], [("a", "q")], moves=[Move(below, "a", "q")])
     with pytest.raises(
@@ -419,39 +421,39 @@ def test_moves_without_a_place_are_refused_when_written_too(tmp_path: Path, text
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_wordnet_takes_neither(tmp_path: Path) -> None:
+def test_wordnet_supports_no_changes(tmp_path: Path) -> None:
     path = tmp_path / "wn"
     path.mkdir()
     for file, text in FORMATS["wordnet"].write(Taxonomy([MILK]), Target(path)).files.items():
-        written(file, text)
-    for what, option in BOTH.items():
+        write_file(file, text)
+    for change, option in BOTH.items():
         with pytest.raises(
             FormatError, match=f"leave out {option}, or first run taxoexpan convert wn"
         ):
-            refuse_unchangeable(path, {what: option})
+            refuse_unchangeable(path, {change: option})
 
 
-def test_a_change_that_would_not_be_read_back_is_refused_and_nothing_written(
+def test_a_change_that_would_not_read_back_is_refused_and_nothing_is_written(
     tmp_path: Path,
 ) -> None:
     text = "label,parents,synonyms\ntea,,\n"
-    path = written(tmp_path / "x.csv", text)
+    path = write_file(tmp_path / "x.csv", text)
     additions = Additions([], [], synonyms=[("tea", "a|b")])
     with pytest.raises(FormatError, match="would not be read back as intended"):
         write_expanded(path, additions, tmp_path / "new.csv")
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_where_the_other_id_holds_the_separator_a_move_is_refused(tmp_path: Path) -> None:
+def test_a_move_to_an_id_with_the_separator_is_refused(tmp_path: Path) -> None:
     text = "label,parents\ndrink,\nx,\noat milk,x|drink\n"
-    path = written(tmp_path / "x.csv", text)
+    path = write_file(tmp_path / "x.csv", text)
     new = Concept("m|k", "m|k")
     additions = Additions([new], [("drink", "m|k")], moves=[Move("oat milk", "drink", "m|k")])
     with pytest.raises(FormatError, match=r"holds '\|', which stands between several parents"):
         write_expanded(path, additions, tmp_path / "new.csv")
 
 
-def test_what_is_taken_out_must_be_there() -> None:
+def test_replaced_text_must_exist() -> None:
     source = TextFile(Path("x"), "abcdef")
     assert source.apply([Insertion(2, "XY", "cd"), Insertion(2, "-")]) == b"ab-XYef"
     for wrong in ([Insertion(2, "X", "x")], [Insertion(2, "", "cd"), Insertion(3, "", "d")]):

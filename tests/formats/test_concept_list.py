@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from growing import csv_lines, written
+from expanded_files import csv_lines, write_file
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Style, names, quickly, styles
@@ -30,20 +30,20 @@ def refusal(path: Path) -> str:
 def test_a_name_a_line_is_read_with_and_without_a_header(
     tmp_path: Path, name: str, text: str
 ) -> None:
-    found = read_concepts(written(tmp_path / name, text))
+    found = read_concepts(write_file(tmp_path / name, text))
     assert found == [Concept("", "kiwi"), Concept("", "fig")]
 
 
 @pytest.mark.parametrize("header", ["name", "term", "label", "Concept", "query", " Title "])
 def test_the_name_s_column_has_several_names(tmp_path: Path, header: str) -> None:
-    path = written(tmp_path / "new.csv", f"price,{header}\n3,kiwi\n")
+    path = write_file(tmp_path / "new.csv", f"price,{header}\n3,kiwi\n")
     assert labels(path) == ["kiwi"]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_a_table_gives_ids_definitions_and_synonyms(tmp_path: Path, delimiter: str) -> None:
     text = "id,name,description,synonyms\nk1,kiwi,green and hairy,a | b|\n,fig,,\n"
-    path = written(tmp_path / "new.csv", text.replace(",", delimiter))
+    path = write_file(tmp_path / "new.csv", text.replace(",", delimiter))
     assert read_concepts(path) == [
         Concept("k1", "kiwi", ("a", "b"), "green and hairy"),
         Concept("", "fig"),
@@ -52,23 +52,23 @@ def test_a_table_gives_ids_definitions_and_synonyms(tmp_path: Path, delimiter: s
 
 @pytest.mark.parametrize("header", ["", "label\n"])
 def test_quoted_commas_and_quotes_are_part_of_a_name(tmp_path: Path, header: str) -> None:
-    path = written(tmp_path / "new.csv", f'{header}"kiwi, green"\n"the ""king"" fig"\n')
+    path = write_file(tmp_path / "new.csv", f'{header}"kiwi, green"\n"the ""king"" fig"\n')
     assert labels(path) == ["kiwi, green", 'the "king" fig']
 
 
 def test_a_comma_in_a_plain_list_is_part_of_the_name(tmp_path: Path) -> None:
-    path = written(tmp_path / "new.txt", 'kiwi, green\nthe "king" fig\n')
+    path = write_file(tmp_path / "new.txt", 'kiwi, green\nthe "king" fig\n')
     assert labels(path) == ["kiwi, green", 'the "king" fig']
 
 
 def test_tabs_and_line_breaks_in_a_name_become_one_space(tmp_path: Path) -> None:
-    assert labels(written(tmp_path / "new.csv", 'label\n"green \t\n kiwi"\n')) == ["green kiwi"]
-    assert labels(written(tmp_path / "new.txt", "green\tkiwi\n")) == ["green kiwi"]
+    assert labels(write_file(tmp_path / "new.csv", 'label\n"green \t\n kiwi"\n')) == ["green kiwi"]
+    assert labels(write_file(tmp_path / "new.txt", "green\tkiwi\n")) == ["green kiwi"]
 
 
 @pytest.mark.parametrize("name", ["猕猴桃", "киви", "किवी", "كيوي", "🥝", "kiwi\u0301"])
 def test_names_of_every_script_are_kept(tmp_path: Path, name: str) -> None:
-    assert labels(written(tmp_path / "new.txt", f"{name}\n")) == [name]
+    assert labels(write_file(tmp_path / "new.txt", f"{name}\n")) == [name]
 
 
 @given(st.lists(names(breaks=True), min_size=1, max_size=5), styles())
@@ -83,14 +83,14 @@ def test_any_name_can_be_given_in_a_table(
 
 @pytest.mark.parametrize("blank", ["k1,", "k1,  ", 'k1,"\n"'])
 def test_a_blank_name_is_refused_with_its_line(tmp_path: Path, blank: str) -> None:
-    path = written(tmp_path / "new.csv", f"id,label\nf1,fig\n{blank}\n")
+    path = write_file(tmp_path / "new.csv", f"id,label\nf1,fig\n{blank}\n")
     assert refusal(path) == (
         f"{path}, line 3: the name is blank; name the concept, or remove the row"
     )
 
 
 def test_a_name_as_long_as_a_page_is_refused_with_its_line(tmp_path: Path) -> None:
-    path = written(tmp_path / "new.txt", "fig\n" + "x" * 10_000 + "\n")
+    path = write_file(tmp_path / "new.txt", "fig\n" + "x" * 10_000 + "\n")
     assert refusal(path) == (
         f"{path}, line 2: a name of 10,000 characters, and 1,000 is the most; "
         "shorten it, or put the text into a definition column"
@@ -98,24 +98,24 @@ def test_a_name_as_long_as_a_page_is_refused_with_its_line(tmp_path: Path) -> No
 
 
 def test_a_definition_may_be_as_long_as_a_page(tmp_path: Path) -> None:
-    path = written(tmp_path / "new.csv", "label,definition\nfig," + "x" * 10_000 + "\n")
+    path = write_file(tmp_path / "new.csv", "label,definition\nfig," + "x" * 10_000 + "\n")
     assert len(read_concepts(path)[0].definition) == 10_000
 
 
 @pytest.mark.parametrize("text", ["", "\n \n"])
 def test_an_empty_list_is_refused(tmp_path: Path, text: str) -> None:
-    path = written(tmp_path / "new.txt", text)
+    path = write_file(tmp_path / "new.txt", text)
     assert refusal(path) == f"{path}: the file is empty; it needs at least one concept"
 
 
 @pytest.mark.parametrize("text", ["label\n", "id,label,definition\n\n", ",,\n"])
 def test_a_list_with_nothing_below_its_header_is_refused(tmp_path: Path, text: str) -> None:
-    path = written(tmp_path / "new.csv", text)
+    path = write_file(tmp_path / "new.csv", text)
     assert refusal(path) == f"{path}: no new concept below the header; add at least one name"
 
 
 def test_an_unquoted_comma_without_a_header_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path / "new.csv", "fig\nkiwi, green\n")
+    path = write_file(tmp_path / "new.csv", "fig\nkiwi, green\n")
     assert refusal(path) == (
         f"{path}, line 2: 2 cells and no header; name the columns (label, id, definition, "
         "synonyms), or quote a name that holds a comma"
@@ -123,14 +123,14 @@ def test_an_unquoted_comma_without_a_header_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_row_unlike_its_header_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path / "new.csv", "id,label\nk1,kiwi, green\n")
+    path = write_file(tmp_path / "new.csv", "id,label\nk1,kiwi, green\n")
     assert refusal(path) == (
         f"{path}, line 2: 3 cells, but the header has 2; quote the cells that hold a comma"
     )
 
 
 def test_an_unclosed_quote_is_refused_where_it_opens(tmp_path: Path) -> None:
-    path = written(tmp_path / "new.csv", 'label\nfig\n"kiwi\n')
+    path = write_file(tmp_path / "new.csv", 'label\nfig\n"kiwi\n')
     assert refusal(path) == (
         f"{path}, line 3: not a well-formed table (unexpected end of data); "
         "look for a quote that is not closed"

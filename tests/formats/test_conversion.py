@@ -181,9 +181,9 @@ def test_what_one_syntax_cannot_hold_is_said_or_refused(tmp_path: Path) -> None:
     start = f"{SKOS} <http://a/b> a skos:Concept ; "
     path.write_text(start + 'skos:note "a\\u0001b" .')
     done = convert(path, Target(tmp_path / "a.rdf"))
-    assert done.losses == ["1 texts have a character that XML cannot hold; it is gone"]
+    assert done.losses == ["without characters that XML forbids: 1 text"]
     path.write_text(start + '<http://a/1> "x" .')
-    with pytest.raises(FormatError, match="no way to write the predicate 'http://a/1'"):
+    with pytest.raises(FormatError, match="cannot express the predicate 'http://a/1'"):
         convert(path, Target(tmp_path / "b.rdf"))
     named = tmp_path / "named.jsonld"
     named.write_text(

@@ -1,4 +1,4 @@
-"""What every format promises of a taxonomy that is written anew."""
+"""New files of every format read back, except for content that the format cannot hold."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def awkward(
     synonyms: st.SearchStrategy[str] | None = None,
     most_parents: int = 3,
 ) -> Taxonomy:
-    """A taxonomy with everything that is hard to write; a label is the id where none is given."""
+    """A taxonomy with names that are hard to write; the label is the id unless labels are given."""
     words = names(breaks=True)
     growth = draw(growths(ids=ids, labels=labels, most_parents=most_parents))
     concepts = [
@@ -57,22 +57,22 @@ ANYTHING = awkward(IDS, LABELS, names(breaks=True))
 
 @dataclass(frozen=True)
 class Case:
-    """A format, the name of a file in it, and what the format has a place for."""
+    """A format, a file name, and the content that the format supports."""
 
     format: Format
     name: str
-    whole: st.SearchStrategy[Taxonomy]
-    """Taxonomies that the format holds to the last letter."""
-    holds_label: Callable[[Taxonomy, Concept], bool]
-    holds_synonym: Callable[[str], bool] = lambda _: False
-    holds_definitions: bool = False
-    holds_deprecated: bool = False
-    holds_parents: bool = True
-    """All of them; else the first one, where the concept is in force."""
+    complete: st.SearchStrategy[Taxonomy]
+    """Taxonomies that the format stores completely."""
+    keeps_label: Callable[[Taxonomy, Concept], bool]
+    keeps_synonym: Callable[[str], bool] = lambda _: False
+    keeps_definitions: bool = False
+    keeps_deprecated: bool = False
+    keeps_parents: bool = True
+    """All parents; otherwise the first one, if the concept is not deprecated."""
 
 
-def unlike_siblings(taxonomy: Taxonomy, concept: Concept) -> bool:
-    """Whether a label can be a part of a path, and no sibling along first parents has it."""
+def has_unique_path(taxonomy: Taxonomy, concept: Concept) -> bool:
+    """Return whether a label can be in a path, and no sibling by first parents has it."""
     above = [taxonomy.parents(id)[:1] for id in taxonomy]
     labels = [label.replace(">", "›") for label in taxonomy.labels]
     mine = (taxonomy.parents(concept.id)[:1], concept.label)
@@ -83,7 +83,7 @@ def unlike_siblings(taxonomy: Taxonomy, concept: Concept) -> bool:
 
 
 def unrepeated(taxonomy: Taxonomy) -> Taxonomy:
-    """The same taxonomy, its words for a concept a set, of which the label is one."""
+    """Return the taxonomy without repeated synonyms and synonyms that equal the label."""
     return Taxonomy(
         [
             replace(c, synonyms=tuple(s for s in dict.fromkeys(c.synonyms) if s != c.label))
@@ -94,7 +94,7 @@ def unrepeated(taxonomy: Taxonomy) -> Taxonomy:
 
 
 def own_paths(taxonomy: Taxonomy) -> Taxonomy:
-    """The same taxonomy with every path as the id."""
+    """Return the taxonomy with paths as ids."""
     ids = {id: " > ".join(taxonomy.path(id)) for id in taxonomy}
     concepts = [replace(concept, id=ids[concept.id]) for concept in taxonomy.concepts]
     return Taxonomy(concepts, [(ids[above], ids[below]) for above, below in taxonomy.relations])
@@ -109,7 +109,7 @@ BARE_PATHS = awkward(names(without=">#:-"), most_parents=1).map(own_paths)
 EVERYTHING = awkward(names(breaks=True), LABELS, names(breaks=True))
 IRIS = st.text("abcé水/-", max_size=5).map(lambda text: f"http://food.org/{text}")
 RESOURCES = awkward(IRIS, LABELS, WORDS).map(lambda taxonomy: unrepeated(taxonomy))
-TERMS_IN_FORCE = awkward(names(breaks=True), LABELS, WORDS).map(lambda all: all.active).filter(len)
+ACTIVE_TERMS = awkward(names(breaks=True), LABELS, WORDS).map(lambda all: all.active).filter(len)
 
 CASES = [
     Case(terms, "food.terms", TERMS, lambda _, concept: not set(concept.label) & set("\t\n\r")),
@@ -122,8 +122,8 @@ CASES = [
         for name in ("food.csv", "food.tsv")
     ),
     *(
-        Case(category_paths, name, whole, unlike_siblings, holds_parents=False)
-        for name, whole in (
+        Case(category_paths, name, complete, has_unique_path, keeps_parents=False)
+        for name, complete in (
             ("food.txt", BARE_PATHS),
             ("food.tsv", PATHS),
         )
@@ -133,9 +133,7 @@ CASES = [
         Case(skos, f"food.{suffix}", RESOURCES, lambda *_: True, lambda _: True, True, True)
         for suffix in ("ttl", "rdf", "nt", "jsonld")
     ),
-    Case(
-        obo_format, "food.obo", TERMS_IN_FORCE, lambda *_: True, lambda _: True, True, True, False
-    ),
+    Case(obo_format, "food.obo", ACTIVE_TERMS, lambda *_: True, lambda _: True, True, True, False),
 ]
 of_every_format = pytest.mark.parametrize(
     "case", CASES, ids=lambda case: f"{case.format.NAME}-{case.name}"
@@ -147,7 +145,7 @@ def written(case: Case, taxonomy: Taxonomy, folder: Path) -> Copy:
 
 
 def copied(case: Case, taxonomy: Taxonomy) -> tuple[Copy, Taxonomy]:
-    """A copy, and the taxonomy in it."""
+    """Write a taxonomy; return the copy, and the taxonomy read back."""
     with TemporaryDirectory() as folder:
         copy = written(case, taxonomy, Path(folder))
         for path, text in copy.files.items():
@@ -158,10 +156,8 @@ def copied(case: Case, taxonomy: Taxonomy) -> tuple[Copy, Taxonomy]:
 @of_every_format
 @given(data=st.data())
 @quickly
-def test_what_a_format_can_hold_is_copied_to_the_last_letter(
-    case: Case, data: st.DataObject
-) -> None:
-    taxonomy = data.draw(case.whole)
+def test_supported_content_is_copied_completely(case: Case, data: st.DataObject) -> None:
+    taxonomy = data.draw(case.complete)
     _, reread = copied(case, taxonomy)
     assert reread == taxonomy
 
@@ -169,30 +165,30 @@ def test_what_a_format_can_hold_is_copied_to_the_last_letter(
 @of_every_format
 @given(taxonomy=ANYTHING)
 @quickly
-def test_a_copy_lacks_only_what_the_format_has_no_place_for(case: Case, taxonomy: Taxonomy) -> None:
+def test_a_copy_lacks_only_unsupported_content(case: Case, taxonomy: Taxonomy) -> None:
     copy, reread = copied(case, taxonomy)
     assert sorted(map(copy.id_of, taxonomy)) == sorted(reread)
     difference = Difference(mapped(taxonomy, copy), reread)
     assert not difference.relations_added
     for parent, child in difference.relations_removed:
-        assert not case.holds_parents
+        assert not case.keeps_parents
         lost = difference.old.concept(child)
         assert lost.deprecated or difference.old.parents(child)[0] != parent
     old_ids = {copy.id_of(id): id for id in taxonomy}
     for change in difference.changed:
         old, new = change.old, change.new
-        if case.holds_label(taxonomy, taxonomy.concept(old_ids[old.id])):
+        if case.keeps_label(taxonomy, taxonomy.concept(old_ids[old.id])):
             assert new.label == old.label
-        assert {word for word in old.synonyms if case.holds_synonym(word)} <= {
+        assert {word for word in old.synonyms if case.keeps_synonym(word)} <= {
             *new.synonyms,
             new.label,
         }
-        assert new.definition == (old.definition if case.holds_definitions else "")
-        assert new.deprecated == (old.deprecated and case.holds_deprecated)
+        assert new.definition == (old.definition if case.keeps_definitions else "")
+        assert new.deprecated == (old.deprecated and case.keeps_deprecated)
 
 
 def mapped(taxonomy: Taxonomy, copy: Copy) -> Taxonomy:
-    """The taxonomy with the ids of its copy."""
+    """Return the taxonomy with the ids of its copy."""
     return Taxonomy(
         [replace(concept, id=copy.id_of(concept.id)) for concept in taxonomy.concepts],
         [(copy.id_of(parent), copy.id_of(child)) for parent, child in taxonomy.relations],
@@ -200,7 +196,7 @@ def mapped(taxonomy: Taxonomy, copy: Copy) -> Taxonomy:
 
 
 def roots(*labels: str) -> Taxonomy:
-    """Concepts without relations, known by numbers."""
+    """Return concepts without relations, with numbers as ids."""
     return Taxonomy([Concept(str(number), label) for number, label in enumerate(labels)])
 
 
@@ -218,7 +214,7 @@ def case_of(name: str) -> Case:
         ("terms-food.terms", ("a\tb", "a\r\nb"), ("a b", "a b")),
     ],
 )
-def test_a_label_gives_way_only_where_it_must(
+def test_a_label_changes_only_if_necessary(
     name: str, labels: tuple[str, ...], expected: tuple[str, ...]
 ) -> None:
     copy, reread = copied(case_of(name), roots(*labels))
@@ -226,7 +222,7 @@ def test_a_label_gives_way_only_where_it_must(
 
 
 @pytest.mark.parametrize("label", ["path", "garden, path", "child;path", "\ufeffa", "#a"])
-def test_the_first_path_is_no_header_and_no_comment(label: str) -> None:
+def test_the_first_path_is_not_read_as_a_header_or_comment(label: str) -> None:
     numbered, own = roots(label), Taxonomy([Concept(label, label)])
     for taxonomy in (numbered, own):
         _, reread = copied(case_of("paths-food.txt"), taxonomy)
@@ -242,7 +238,7 @@ def test_a_byte_order_mark_in_an_id_loses_no_concept(case: Case) -> None:
     assert reread.parents(copy.id_of("c")) == (copy.id_of("\ufeff \ufeffa"),)
 
 
-def test_ids_with_the_separator_of_a_table_stay_where_nothing_can_be_mistaken() -> None:
+def test_ids_with_the_separator_stay_if_they_are_unambiguous() -> None:
     concepts = [Concept(id, id) for id in ("a|b", "a", "b", "c")]
     case = case_of("rows-food.csv")
     alone = Taxonomy(concepts, [("a|b", "c"), ("a", "b")])
@@ -254,7 +250,7 @@ def test_ids_with_the_separator_of_a_table_stay_where_nothing_can_be_mistaken() 
 
 
 @of_every_format
-def test_many_of_one_name_are_told_apart(case: Case) -> None:
+def test_many_equal_labels_get_distinct_ids(case: Case) -> None:
     taxonomy = roots(*["a"] * 2_000)
     copy, reread = copied(case, taxonomy)
     assert len(set(map(copy.id_of, taxonomy))) == len(reread) == len(taxonomy)
@@ -262,7 +258,7 @@ def test_many_of_one_name_are_told_apart(case: Case) -> None:
 
 @of_every_format
 @pytest.mark.parametrize("depth", [200, 201])
-def test_only_paths_have_a_greatest_depth(case: Case, depth: int) -> None:
+def test_only_paths_have_a_maximum_depth(case: Case, depth: int) -> None:
     ids = [f"c{n}" for n in range(depth)]
     chain = Taxonomy([Concept(id, id) for id in ids], pairwise(ids))
     if case.format.NAME == "paths" and depth > 200:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from growing import KIWI, refusal, under, written
+from expanded_files import KIWI, refusal, under, write_file
 
 from taxoexpan.errors import ConfigurationError, FormatError, TaxonomyError
 from taxoexpan.formats.registry import FORMATS, find_format
@@ -35,13 +35,13 @@ def test_a_format_is_recognised_by_content(name: str, text: str, format: str) ->
 
 
 def test_a_named_format_goes_before_the_recognised_one(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.csv", "label,child,parent\nred,apple,fruit\nfruit,x,\n")
+    path = write_file(tmp_path / "food.csv", "label,child,parent\nred,apple,fruit\nfruit,x,\n")
     assert set(read(path).taxonomy) == {"apple", "fruit", "x"}
     assert set(read(path, "rows").taxonomy) == {"red", "fruit"}
 
 
 def test_an_unknown_format_s_name_is_answered_with_the_known_ones(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.csv", EDGES)
+    path = write_file(tmp_path / "food.csv", EDGES)
     message = "no format is called 'xml'; choose one of terms, wordnet, obo, skos, json, paths"
     with pytest.raises(ConfigurationError, match=message):
         read(path, "xml")
@@ -49,7 +49,7 @@ def test_an_unknown_format_s_name_is_answered_with_the_known_ones(tmp_path: Path
 
 @pytest.mark.parametrize("text", ["below,above\na,b\n", "just some words\n", '"\n', ",,\n"])
 def test_a_file_of_no_format_is_told_what_a_table_needs(tmp_path: Path, text: str) -> None:
-    path = written(tmp_path / "food.csv", text)
+    path = write_file(tmp_path / "food.csv", text)
     message = refusal(path)
     assert message.startswith(
         f"{path}: not recognised; a table needs a header such as child,parent. Known formats: "
@@ -58,8 +58,8 @@ def test_a_file_of_no_format_is_told_what_a_table_needs(tmp_path: Path, text: st
 
 
 def test_an_output_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.csv", EDGES)
-    output = written(tmp_path / "new.csv", "mine")
+    path = write_file(tmp_path / "food.csv", EDGES)
+    output = write_file(tmp_path / "new.csv", "mine")
     with pytest.raises(FormatError) as caught:
         write_expanded(path, under("fruit"), output)
     assert str(caught.value) == f"{output}: already exists; choose another name, or use --force"
@@ -69,14 +69,14 @@ def test_an_output_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
 
 
 def test_a_file_may_grow_in_place_when_forced(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.csv", EDGES)
+    path = write_file(tmp_path / "food.csv", EDGES)
     write_expanded(path, under("fruit"), path, force=True)
     assert path.read_text() == EDGES + "kiwi,fruit\n"
 
 
 @pytest.mark.parametrize("name", ["food.v2", "new.txt", "new", "new.CSV"])
 def test_the_output_has_the_very_name_given(tmp_path: Path, name: str) -> None:
-    path = written(tmp_path / "food.csv", EDGES)
+    path = write_file(tmp_path / "food.csv", EDGES)
     write_expanded(path, under("fruit"), tmp_path / name, force=True)
     assert {file.name for file in tmp_path.iterdir()} == {"food.csv", name}
     assert path.read_text() == EDGES
@@ -87,7 +87,7 @@ def test_the_output_has_the_very_name_given(tmp_path: Path, name: str) -> None:
 def test_an_output_that_would_be_read_as_something_else_is_refused(
     tmp_path: Path, suffix: str
 ) -> None:
-    path, output = written(tmp_path / "food.csv", EDGES), tmp_path / f"new{suffix}"
+    path, output = write_file(tmp_path / "food.csv", EDGES), tmp_path / f"new{suffix}"
     with pytest.raises(FormatError) as caught:
         write_expanded(path, under("fruit"), output)
     assert str(caught.value) == (
@@ -108,21 +108,21 @@ def test_an_output_that_would_be_read_as_something_else_is_refused(
 def test_additions_that_make_no_taxonomy_write_nothing(
     tmp_path: Path, additions: Additions
 ) -> None:
-    path = written(tmp_path / "food.csv", EDGES)
+    path = write_file(tmp_path / "food.csv", EDGES)
     with pytest.raises(TaxonomyError):
         write_expanded(path, additions, tmp_path / "new.csv")
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_bad_taxonomy_writes_nothing(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.csv", "child,parent\na,a\n")
+    path = write_file(tmp_path / "food.csv", "child,parent\na,a\n")
     with pytest.raises(FormatError, match="its own parent"):
         write_expanded(path, under("a"), tmp_path / "new.csv")
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.csv", EDGES)
+    path = write_file(tmp_path / "food.csv", EDGES)
     with pytest.raises(FormatError, match="does not exist; create it first"):
         write_expanded(path, under("fruit"), tmp_path / "nowhere" / "new.csv")
     assert list(tmp_path.iterdir()) == [path]
@@ -130,12 +130,12 @@ def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", [EDGES, EDGES[:-1], "\ufeff" + EDGES])
 def test_adding_nothing_copies_the_file(tmp_path: Path, text: str) -> None:
-    path = written(tmp_path / "food.csv", text)
+    path = write_file(tmp_path / "food.csv", text)
     assert write_expanded(path, Additions([], []), tmp_path / "new.csv").lost == []
     assert (tmp_path / "new.csv").read_bytes() == path.read_bytes()
 
 
 def test_a_format_can_be_named_for_writing(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.csv", "label,child,parent\nred,x,\n")
+    path = write_file(tmp_path / "food.csv", "label,child,parent\nred,x,\n")
     write_expanded(path, under("red"), tmp_path / "new.csv", "rows")
     assert (tmp_path / "new.csv").read_text().endswith("kiwi,,red\n")

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from growing import KIWI, added_text, expansion_refusal, grown, refusal, under, written
+from expanded_files import (
+    KIWI,
+    added_text,
+    expand_file,
+    expansion_refusal,
+    refusal,
+    under,
+    write_file,
+)
 from hypothesis import given
 from strategies import Growth, Style, growths, names, quickly, styles
 
@@ -18,8 +26,8 @@ from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 def pair(folder: Path, terms: str, taxo: str | None = None) -> Path:
     if taxo is not None:
-        written(folder / "food.taxo", taxo)
-    return written(folder / "food.terms", terms)
+        write_file(folder / "food.taxo", taxo)
+    return write_file(folder / "food.terms", terms)
 
 
 def fruit(folder: Path) -> Path:
@@ -55,11 +63,11 @@ def test_concepts_without_any_relation_read_fine(tmp_path: Path, taxo: str | Non
 @pytest.mark.parametrize("taxo", [None, "", "\n", " \r\n"])
 def test_the_first_relation_can_be_added(tmp_path: Path, taxo: str | None) -> None:
     path = pair(tmp_path, "f\tfruit\n", taxo)
-    assert set(read(grown(path, under("f"))).taxonomy.relations) == {("f", "kiwi")}
+    assert set(read(expand_file(path, under("f"))).taxonomy.relations) == {("f", "kiwi")}
 
 
 def test_relations_without_their_concepts_are_refused(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.taxo", "a\tb\n")
+    path = write_file(tmp_path / "food.taxo", "a\tb\n")
     assert refusal(path) == f"{tmp_path / 'food.terms'}: there is no such file; check the path"
 
 
@@ -140,7 +148,7 @@ def test_the_old_pair_is_a_prefix_and_the_new_reads_back_in_full(
     terms.write_bytes(style.encode([f"{c.id}\t{c.label}" for c in growth.old.concepts]))
     taxo.write_bytes(style.encode([f"{p}\t{c}" for p, c in growth.old.relations]))
     assert read(terms).taxonomy == growth.old
-    expanded = grown(terms, growth.additions)
+    expanded = expand_file(terms, growth.additions)
     assert expanded.with_suffix(".taxo").read_bytes().startswith(taxo.read_bytes())
     assert read(expanded).taxonomy == growth.old.expanded(growth.additions)
 
@@ -179,7 +187,7 @@ def test_a_dot_in_the_output_s_name_is_kept(tmp_path: Path) -> None:
 
 def test_neither_file_is_written_when_one_is_already_there(tmp_path: Path) -> None:
     path = fruit(tmp_path)
-    written(tmp_path / "new.taxo", "mine")
+    write_file(tmp_path / "new.taxo", "mine")
     with pytest.raises(FormatError, match=r"new\.taxo: already exists"):
         write_expanded(path, Additions([KIWI], []), tmp_path / "new.terms")
     assert not (tmp_path / "new.terms").exists()

@@ -5,7 +5,7 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from growing import written
+from expanded_files import write_file
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import names, quickly
@@ -65,7 +65,7 @@ def test_suggestions_survive_their_table(
         for rank, (parent, score) in enumerate(parents, start=1)
     ]
     path = tmp_path_factory.mktemp("table") / "suggestions.csv"
-    assert read_suggestions(written(path, suggestions_csv(told))) == told
+    assert read_suggestions(write_file(path, suggestions_csv(told))) == told
 
 
 def test_a_table_of_suggestions_can_be_read_by_a_person() -> None:
@@ -78,20 +78,20 @@ def test_a_table_of_suggestions_can_be_read_by_a_person() -> None:
 
 
 def test_columns_may_be_moved_and_removed(tmp_path: Path) -> None:
-    path = written(tmp_path / "s.csv", "parent_id,query_id,comment,query\nf,k,yes,kiwi\n")
+    path = write_file(tmp_path / "s.csv", "parent_id,query_id,comment,query\nf,k,yes,kiwi\n")
     (found,) = read_suggestions(path)
     assert (found.query, found.parent.id) == (Concept("k", "kiwi"), "f")
     assert (found.rank, found.score) == (0, 1.0)
 
 
 def test_a_table_pruned_to_its_header_suggests_nothing(tmp_path: Path) -> None:
-    assert read_suggestions(written(tmp_path / "s.csv", HEADER)) == []
+    assert read_suggestions(write_file(tmp_path / "s.csv", HEADER)) == []
 
 
 @pytest.mark.parametrize("missing", ["query", "parent_id"])
 def test_a_needed_column_that_is_missing_is_named(tmp_path: Path, missing: str) -> None:
     header = ",".join(name for name in COLUMNS if name != missing)
-    path = written(tmp_path / "s.csv", header + "\n")
+    path = write_file(tmp_path / "s.csv", header + "\n")
     assert refusal(path) == (
         f"{path}, line 1: no column {missing}; a table of suggestions has {', '.join(COLUMNS)}"
     )
@@ -99,7 +99,7 @@ def test_a_needed_column_that_is_missing_is_named(tmp_path: Path, missing: str) 
 
 @pytest.mark.parametrize("text", [",,,\n", '""\n\n', "a > b\n"])
 def test_what_is_no_table_of_suggestions_is_refused(tmp_path: Path, text: str) -> None:
-    assert "line 1: no column query" in refusal(written(tmp_path / "s.csv", text))
+    assert "line 1: no column query" in refusal(write_file(tmp_path / "s.csv", text))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_what_is_no_table_of_suggestions_is_refused(tmp_path: Path, text: str) -
     ],
 )
 def test_a_bad_row_is_refused_with_its_line(tmp_path: Path, row: str, message: str) -> None:
-    path = written(tmp_path / "s.csv", f"{HEADER}fig,fig,1,f,fruit,fruit,0.5\n{row}\n")
+    path = write_file(tmp_path / "s.csv", f"{HEADER}fig,fig,1,f,fruit,fruit,0.5\n{row}\n")
     assert refusal(path).startswith(f"{path}, line 3: {message}")
 
 
@@ -156,16 +156,16 @@ def test_parents_below_the_least_score_are_left_out() -> None:
 @pytest.mark.parametrize("moves", [("a", "b"), ("a|b", "c"), ("[x", "d"), ("e",), ()])
 def test_ids_of_what_moves_are_told_apart(tmp_path: Path, moves: tuple[str, ...]) -> None:
     told = replace(suggestion("kiwi", 1, "f", 0.6), moves=moves)
-    path = written(tmp_path / "s.csv", suggestions_csv([told]))
+    path = write_file(tmp_path / "s.csv", suggestions_csv([told]))
     assert read_suggestions(path)[0].moves == moves
 
 
 def test_what_moves_may_be_spaced_and_makes_an_insert(tmp_path: Path) -> None:
     rows = "kiwi,f, a | b |,\nfig,f,a,attach\nplum,f,,\n"
-    path = written(tmp_path / "s.csv", "query,parent_id,moves,kind\n" + rows)
+    path = write_file(tmp_path / "s.csv", "query,parent_id,moves,kind\n" + rows)
     read = [(s.moves, s.kind) for s in read_suggestions(path)]
     assert read == [(("a", "b"), "insert"), (("a",), "attach"), ((), "attach")]
-    bad = written(tmp_path / "bad.csv", 'query,parent_id,moves\nkiwi,f,"[1"\n')
+    bad = write_file(tmp_path / "bad.csv", 'query,parent_id,moves\nkiwi,f,"[1"\n')
     assert "line 2: moves is '[1'; it must be ids with | between them" in refusal(bad)
 
 
@@ -209,7 +209,7 @@ def test_where_the_first_rank_was_removed_the_next_counts_as_first() -> None:
 
 def test_rows_without_a_rank_are_all_chosen(tmp_path: Path) -> None:
     rows = "query,query_id,parent_id\nkiwi,k,f\nkiwi,k,a\n"
-    assert choose(read_suggestions(written(tmp_path / "s.csv", rows))).relations == (
+    assert choose(read_suggestions(write_file(tmp_path / "s.csv", rows))).relations == (
         ("f", "k"),
         ("a", "k"),
     )
@@ -284,7 +284,7 @@ def test_moves_that_are_of_no_taxonomy_are_refused_with_their_line(tmp_path: Pat
         replace(suggestion("fig", 1, "f", 0.5), kind="attach", moves=("gone",)),
         replace(suggestion("plum", 1, "f", 0.5), kind="insert", moves=("a", "gone")),
     ]
-    path = written(tmp_path / "s.csv", suggestions_csv(told))
+    path = write_file(tmp_path / "s.csv", suggestions_csv(told))
     assert len(read_suggestions(path)) == 3
     with pytest.raises(FormatError) as caught:
         read_suggestions(path, FOOD)
@@ -292,7 +292,7 @@ def test_moves_that_are_of_no_taxonomy_are_refused_with_their_line(tmp_path: Pat
         f"{path}, line 4: moves names 'gone', and no concept of the taxonomy has that id; "
         "take it out of the cell, put | between ids, or suggest again"
     )
-    path = written(tmp_path / "s.csv", suggestions_csv(told[:2]))
+    path = write_file(tmp_path / "s.csv", suggestions_csv(told[:2]))
     assert len(read_suggestions(path, FOOD)) == 2
 
 

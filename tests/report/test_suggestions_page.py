@@ -1,39 +1,324 @@
-"""A report that `suggest` has written, in a real browser."""
-
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime
+from html.parser import HTMLParser
 
-import test_browser
+import pytest
+from demoreport import HOSTILE
+from page_reader import (
+    CREATED,
+    NEW,
+    charts_of,
+    details_of,
+    figures_of,
+    food_model,
+    table_of,
+    text_of,
+)
 
-from taxoexpan.cli.main import main
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.explain import Evidence
+from taxoexpan.placement.calibrators import Calibrators
+from taxoexpan.placement.proposals import with_merge
+from taxoexpan.placement.suggestions import ALSO, INSERT, MERGE, NO_PLACE, Suggestion
+from taxoexpan.report import suggestions_page
+from taxoexpan.report.html import Page, render
+from taxoexpan.report.suggestion_details import describe_region
+from taxoexpan.taxonomy import Additions, Concept, Move
 
-pytestmark = test_browser.pytestmark
-driver = test_browser.driver
+Explained = tuple[list[Suggestion], list[Evidence]]
 
 
-def test_a_reader_sorts_by_score_and_opens_a_row(
-    driver: Any, model_directory: Path, tmp_path: Path
+@pytest.fixture(scope="module")
+def explained(model: TaxoExpan) -> Explained:
+    return model.explain(NEW, 4)
+
+
+def page_of(
+    model: TaxoExpan, suggestions: list[Suggestion], evidence: list[Evidence], **more: object
+) -> Page:
+    found = (model.taxonomy, suggestions, evidence, model.calibrators)
+    return suggestions_page(*found, "New foods", CREATED, **more)  # type: ignore[arg-type]
+
+
+def of_query(suggestions: list[Suggestion], id: str) -> list[Suggestion]:
+    return [each for each in suggestions if each.query.id == id]
+
+
+def replaced(suggestions: list[Suggestion], id: str, new: list[Suggestion]) -> list[Suggestion]:
+    """Return the suggestions with those of one query replaced."""
+    return [
+        each
+        for concept in NEW
+        for each in (new if concept.id == id else of_query(suggestions, concept.id))
+    ]
+
+
+def test_every_new_concept_has_a_row_with_its_first_suggestion(
+    model: TaxoExpan, explained: Explained
 ) -> None:
-    new, page = tmp_path / "new.csv", test_browser.Opened(driver, tmp_path)
-    names = ["cashew milk", "white tea", "<b id=injected>feta", "pea soup", "corn bread", "x", "y"]
-    new.write_text("\n".join(["label", *names]) + "\n", encoding="utf-8")
-    command = ["suggest", str(model_directory), str(new), "-o", str(tmp_path / "out.csv")]
-    assert main([*command, "--report", str(page.file)]) == 0
-    driver.get_log("browser")
-    driver.get(page.file.as_uri())
-    assert page.column(0) == names
-    page.head(3).click()
-    scores = [float(score) for score in page.column(3)]
-    assert scores == sorted(scores, reverse=True)
-    assert set(page.column(0)) == set(names)
-    first = page.column(0)[0]
-    assert not page.all(".inside")
-    page.find(".opener").click()
-    opened = page.find(".inside")
-    assert opened.find_element("css selector", ".tree .new bdi").text == first
-    assert opened.find_element("css selector", "p").text.endswith(".")
-    assert "no. 2," in opened.find_element("css selector", "dl").text
-    assert not page.all("#injected")
-    assert driver.get_log("browser") == []
+    page = page_of(model, *explained)
+    rows = [row.cells for row in table_of(page).rows]
+    first = [each for each in explained[0] if each.rank == 1]
+    assert [row[0] for row in rows] == [concept.label for concept in NEW]
+    assert [row[2] for row in rows] == [each.path for each in first]
+    assert [row[3] for row in rows] == [each.score for each in first]
+    assert rows[0][1] == "add under"
+    assert page.subtitle == "3 new concepts for a taxonomy of 89 concepts"
+    assert page.footer.endswith("on 3 May 2026, 14:05 UTC.")
+
+
+def test_a_row_opens_to_the_reasons_and_all_other_suggestions(
+    model: TaxoExpan, explained: Explained
+) -> None:
+    suggestions, evidence = explained
+    text, facts, _ = details_of(page_of(model, *explained), 0)
+    own = of_query(suggestions, "n1")
+    first = evidence[0].first
+    assert text == own[0].why
+    assert facts["definition"] == "a drink of nuts"
+    assert facts["cosine"] == (
+        f"{first.cosine:.2f} with milk; head words only: {first.head_cosine:.2f}"
+    )
+    assert facts["shared words"] == "milk"
+    for each in own[1:]:
+        assert facts[f"rank {each.rank} ({each.score:.2f})"] == each.path
+    total = evidence[0].score_parts.total
+    assert str(facts["raw score"]).startswith(f"{total:.2f} for milk: neighbours ")
+    assert "synonyms" not in facts
+    assert details_of(page_of(model, *explained), 2)[1]["synonyms"] == "chèvre"
+
+
+def test_the_tree_shows_both_parents_and_counts_their_children() -> None:
+    food = food_model()
+    concepts = [Concept(f"n{i}", name) for i, name in enumerate(("oat milk", "kombucha", "ramen"))]
+    suggestions, evidence = food.explain(concepts, 5)
+    page = page_of(food, suggestions, evidence)
+    for row, reasons in enumerate(evidence):
+        tree = details_of(page, row)[2]
+        assert tree.runner_up is not None
+        assert tree.concept == reasons.query.label
+        both = (tree.suggested, tree.runner_up)
+        for position, suggestion in zip(both, reasons.suggestions, strict=False):
+            assert position.path == suggestion.path
+            near = {child.concept.label: child.cosine for child in suggestion.nearest_children}
+            assert all(near[each.label] == each.cosine for each in position.siblings)
+            shown = len(position.siblings) + position.more_siblings
+            assert suggestion.child_count - shown in (0, 1)
+        confidences = [each.confidence for each in of_query(suggestions, reasons.query.id)]
+        assert [position.score for position in both] == confidences[:2]
+
+
+def test_a_sibling_on_the_path_to_the_runner_up_is_shown_once(
+    model: TaxoExpan, explained: Explained
+) -> None:
+    suggestions, evidence = explained
+    first, second = evidence[0].first, evidence[0].suggestions[1]
+    child = first.nearest_children[0].concept.label
+    below = replace(second, path=(*first.path, child))
+    changed = replace(evidence[0], suggestions=(first, below))
+    tree = details_of(page_of(model, suggestions, [changed, *evidence[1:]]), 0)[2]
+    assert child not in [each.label for each in tree.suggested.siblings]
+    assert len(tree.suggested.siblings) + tree.suggested.more_siblings == first.child_count - 1
+
+
+def test_a_likely_duplicate_is_shown_as_a_synonym(model: TaxoExpan, explained: Explained) -> None:
+    suggestions, evidence = explained
+    merged = with_merge(
+        model.taxonomy, of_query(suggestions, "n2"), model.taxonomy.index("green tea"), 2.0
+    )
+    calibrators = replace(model.calibrators, duplicates=(1.0, 1.0, 1.0))
+    changed = replaced(suggestions, "n2", merged)
+    page = suggestions_page(model.taxonomy, changed, evidence, calibrators, "", CREATED)
+    cells = table_of(page).rows[1].cells
+    assert cells[1:3] == ["synonym of", ("food", "tea", "green tea")]
+    text, facts, _ = details_of(page, 1)
+    assert text.startswith(
+        "It is likely a synonym of 'green tea' (0.88).\nAs a separate concept, it would go under "
+        f"'{merged[1].parent.label}'.\n"
+    )
+    assert facts[f"rank 2 ({merged[1].score:.2f})"] == merged[1].path
+    assert figures_of(page)["Likely duplicates"] == (1, "synonyms of existing concepts")
+
+
+def test_an_additional_parent_is_named(model: TaxoExpan, explained: Explained) -> None:
+    suggestions, evidence = explained
+    first, second, *rest = of_query(suggestions, "n3")
+    changed = replaced(suggestions, "n3", [first, replace(second, kind=ALSO), *rest])
+    page = page_of(model, changed, evidence)
+    assert table_of(page).rows[2].cells[1] == "add under, and under 1 more"
+    text, facts, _ = details_of(page, 2)
+    assert f"It also belongs under '{second.parent.label}' ({second.score:.2f})." in text
+    assert facts[f"also under ({second.score:.2f})"] == second.path
+
+
+def test_the_closest_branch_is_named_if_no_parent_is_suitable(
+    model: TaxoExpan, explained: Explained
+) -> None:
+    suggestions, evidence = explained
+    own = [replace(each, place=NO_PLACE) for each in of_query(suggestions, "n1")]
+    page = page_of(model, replaced(suggestions, "n1", own), evidence)
+    assert table_of(page).rows[0].cells[1] == "no suitable parent"
+    assert details_of(page, 0)[0].splitlines()[-1] == describe_region(
+        model.taxonomy, [each.parent.id for each in own]
+    )
+    assert describe_region(model.taxonomy, ["milk", "oat milk", "tea"]) == (
+        "No concept of the taxonomy is a suitable parent; 2 of the 3 suggestions are in the "
+        "branch food › milk."
+    )
+    assert describe_region(model.taxonomy, ["milk", "bread", "tea"]) == (
+        "No concept of the taxonomy is a suitable parent, and the suggestions have no branch in "
+        "common."
+    )
+
+
+def test_unknown_numbers_are_explained_and_not_counted(
+    model: TaxoExpan, explained: Explained
+) -> None:
+    page = page_of(model, *explained)
+    figures = figures_of(page)
+    assert figures["Likely duplicates"] == ("–", "unknown: too few synonyms to learn from")
+    assert figures["No suitable parent"] == ("–", "unknown: too few leaves to learn from")
+    assert [column.name for column in table_of(page).columns][3] == "Score"
+    assert "does not say how often they are right" in text_of(page, "How to read this report")
+    assert charts_of(page) == ["Histogram: score"]
+
+
+def test_a_calibrated_model_shows_confidences() -> None:
+    food = food_model()
+    concepts = [Concept(f"n{i}", name) for i, name in enumerate(("oat milk", "rye beer", "pho"))]
+    suggestions, evidence = food.explain(concepts, 5)
+    page = page_of(food, suggestions, evidence)
+    confidences = [each.confidence or 0 for each in suggestions if each.rank == 1]
+    assert [row.cells[3] for row in table_of(page).rows] == confidences
+    medium, high = (sum(each >= minimum for each in confidences) for minimum in (0.5, 0.9))
+    value, note = figures_of(page)["Confidence at least 0.5"]
+    assert (value, note.partition("; ")[2]) == (medium, f"{high} with at least 0.9")
+    assert charts_of(page) == [
+        "Reliability diagram",
+        "Coverage and precision",
+        "Histogram: confidence",
+    ]
+    leaves = len(food.calibrators.calibration.reliability.right)  # type: ignore[union-attr]
+    expected = f"measured on {leaves} existing concepts"
+    assert expected in text_of(page, "How to read this report")
+
+
+def test_added_and_already_present_concepts_are_listed(
+    model: TaxoExpan, explained: Explained
+) -> None:
+    known = (Concept("", "Oat-Milk"), model.taxonomy.concept("oat milk"))
+    added = Additions((NEW[0],), (("milk", "n1"),))
+    page = page_of(model, *explained, present=[known], added=added)
+    outcomes = [row.cells[-1] for row in table_of(page).rows]
+    assert outcomes == ["added", "not added", "not added"]
+    assert figures_of(page)["New concepts"] == (3, "1 added; 1 more already in the taxonomy")
+    assert [row.cells for row in table_of(page, "Already in the taxonomy").rows] == [
+        ("Oat-Milk", "oat milk", ("food", "milk", "oat milk"))
+    ]
+
+
+def test_a_page_without_new_concepts(model: TaxoExpan) -> None:
+    page = suggestions_page(model.taxonomy, [], [], Calibrators(), "Nothing", CREATED)
+    assert figures_of(page) == {"New concepts": (0, "")}
+    assert "Nothing" in render(page)
+
+
+MOVES = ("oat milk", "goat milk")
+
+
+def taxonomy_of_milks() -> Taxonomy:
+    concepts = [Concept(id, id) for id in ("food", "tea", *MOVES)]
+    return Taxonomy(concepts, [("food", child.id) for child in concepts[1:]])
+
+
+def test_children_that_may_move_are_named() -> None:
+    taxonomy = taxonomy_of_milks()
+    food = taxonomy.concept("food")
+    first = Suggestion(Concept("q", "milk"), 1, food, ("food",), 0.9, kind=INSERT, moves=MOVES)
+    page = suggestions_page(taxonomy, [first], [], Calibrators(), "Milk", datetime.now(UTC))
+    text = render(page)
+    assert "insert under" in text
+    assert (
+        "Named after it, and may belong under it: oat milk and goat milk. These were not moved."
+        in text
+    )
+
+
+def test_moves_and_merges_that_were_made_are_shown_as_outcomes() -> None:
+    taxonomy = taxonomy_of_milks()
+    food, tea = taxonomy.concept("food"), taxonomy.concept("tea")
+    milk, chai = Concept("q", "milk"), Concept("c", "chai")
+    suggestions = [
+        Suggestion(milk, 1, food, ("food",), 0.9, kind=INSERT, moves=MOVES),
+        Suggestion(chai, 1, tea, ("food", "tea"), 0.9, kind=MERGE),
+    ]
+    added = Additions(
+        (milk,),
+        (("food", "q"),),
+        moves=(Move("oat milk", "food", "q"),),
+        synonyms=(("tea", "chai"),),
+    )
+    page = suggestions_page(
+        taxonomy, suggestions, [], Calibrators(), "Milk", datetime.now(UTC), added=added
+    )
+    text = render(page)
+    assert "Named after it and moved under it: oat milk." in text
+    assert "Named after it, and may belong under it: goat milk. These were not moved." in text
+    assert figures_of(page)["New concepts"][1] == "1 added; 1 existing concept moved under them"
+    assert "merged" in text
+    assert "not added" not in text
+
+
+class Tags(HTMLParser):
+    """The tags of a page, with the names of their attributes."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, tuple[str, ...]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, tuple(name for name, _ in attrs if name != "class")))
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_labels_stay_text(model: TaxoExpan, name: str) -> None:
+    def page_with(name: str) -> str:
+        taxonomy = Taxonomy.from_columns(
+            model.taxonomy.ids,
+            [name] * len(model.taxonomy),
+            *model.taxonomy.relation_indices,
+        )
+        concept = Concept("n", name, (name,), name)
+        parents = [taxonomy.concept(id) for id in ("milk", "tea")]
+        ranked = [
+            Suggestion(concept, rank, parent, taxonomy.path(parent.id), 0.5 / rank, place=NO_PLACE)
+            for rank, parent in enumerate(parents, start=1)
+        ]
+        known = (concept, parents[0])
+        page = suggestions_page(taxonomy, ranked, [], Calibrators(), name, CREATED, [known])
+        return render(page)
+
+    page_with(name).encode()
+    assert Tags(page_with(name)).found == Tags(page_with("plain")).found
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTILE if "\ud800" not in name])
+def test_hostile_labels_stay_text_in_explanations(model: TaxoExpan, name: str) -> None:
+    def count_tags(name: str) -> Counter[str]:
+        found = model.explain([Concept("n", name, (name,), name)], 3)
+        return Counter(tag for tag, _ in Tags(render(page_of(model, *found))).found)
+
+    hostile, plain = count_tags(name), count_tags("plain")
+    assert hostile.keys() == plain.keys()
+    assert [hostile[tag] for tag in ("script", "svg", "table")] == [
+        plain[tag] for tag in ("script", "svg", "table")
+    ]
+
+
+def test_equal_suggestions_give_equal_pages(model: TaxoExpan) -> None:
+    one, other = (render(page_of(model, *model.explain(NEW, 4))) for _ in range(2))
+    assert one == other

@@ -116,11 +116,11 @@ def _html_report(
     checked: int,
 ) -> str:
     """The relations as an HTML report; `checked` is the number of relations that were scored."""
-    from taxoexpan.report.doubts_page import doubts_page
-    from taxoexpan.report.html import html
+    from taxoexpan.report import suspicious_relations_page
+    from taxoexpan.report.html import render
 
     title = f"Suspicious relations of {options.taxonomy.name}"
-    return html(doubts_page(taxonomy, relations, checked, title, datetime.now(UTC)))
+    return render(suspicious_relations_page(taxonomy, relations, checked, title, datetime.now(UTC)))
 
 
 def _text(relations: Sequence[SuspiciousRelation], extension: str) -> str:

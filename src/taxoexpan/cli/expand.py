@@ -124,13 +124,13 @@ def _trained_model(expansion: Expansion, training: TrainingOptions) -> TaxoExpan
 
 def _page(expansion: Expansion, placed: PlacedConcepts, applied: AppliedSuggestions) -> Page:
     """Return the report: what was added, and what was not."""
-    from taxoexpan.report import suggestions_page, together_page
+    from taxoexpan.report import joint_page, suggestions_page
 
     request, taxonomy = expansion.request, expansion.taxonomy
     title = f"{request.new.name} in {request.taxonomy.name}"
     about = (title, datetime.now(UTC), expansion.concepts.present, applied.additions)
     if request.together:
-        return together_page(taxonomy, placed.suggestions, *about)
+        return joint_page(taxonomy, placed.suggestions, *about)
     return suggestions_page(
         taxonomy, placed.suggestions, placed.evidence, placed.calibrators, *about
     )

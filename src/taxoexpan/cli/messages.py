@@ -52,9 +52,9 @@ def print_json(content: object) -> None:
 def write_report(path: Path, page: Page, force: bool) -> None:
     """Write an HTML report."""
     from taxoexpan.files import write_whole
-    from taxoexpan.report.html import html
+    from taxoexpan.report.html import render
 
-    write_whole({path: html(page).encode()}, force)
+    write_whole({path: render(page).encode()}, force)
     note(f"report written to {path}")
 
 

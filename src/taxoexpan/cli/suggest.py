@@ -117,11 +117,11 @@ def _page(
     concepts: FilteredConcepts,
 ) -> Page:
     """Return the report on the suggestions."""
-    from taxoexpan.report import suggestions_page, together_page
+    from taxoexpan.report import joint_page, suggestions_page
 
     about = (f"Suggestions for {options.new.name}", datetime.now(UTC), concepts.present)
     if options.together:
-        return together_page(model.taxonomy, suggestions, *about)
+        return joint_page(model.taxonomy, suggestions, *about)
     return suggestions_page(model.taxonomy, suggestions, evidence, model.calibrators, *about)
 
 

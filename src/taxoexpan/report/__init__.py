@@ -1,7 +1,11 @@
-"""Reports on what was suggested and on what was learned, as pages to read."""
+"""HTML reports about suggestions, joint placements, trained models and suspicious relations.
 
-from taxoexpan.report.joint_page import together_page
+Each function here returns a `Page`, which `taxoexpan.report.html.render` turns into HTML.
+"""
+
+from taxoexpan.report.joint_page import joint_page
 from taxoexpan.report.suggestions_page import suggestions_page
+from taxoexpan.report.suspicious_relations_page import suspicious_relations_page
 from taxoexpan.report.training_page import training_page
 
-__all__ = ["suggestions_page", "together_page", "training_page"]
+__all__ = ["joint_page", "suggestions_page", "suspicious_relations_page", "training_page"]

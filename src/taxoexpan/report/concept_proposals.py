@@ -1,4 +1,4 @@
-"""All that is proposed for one new concept."""
+"""All suggestions for one new concept, with their evidence."""
 
 from __future__ import annotations
 
@@ -12,74 +12,72 @@ from taxoexpan.taxonomy.names import normalize_name
 
 
 @dataclass(frozen=True)
-class Proposal:
-    """The suggestions for one new concept, best first, and why its parents are among them."""
+class ConceptProposal:
+    """The suggestions for one new concept, best first, and the evidence for its parents."""
 
-    ranked: tuple[Suggestion, ...]
+    suggestions: tuple[Suggestion, ...]
     evidence: Evidence | None
     moved: frozenset[str] = frozenset()
-    """The ids of what was moved below it, if anything was."""
+    """The ids of the concepts that were moved under it."""
 
     @property
     def query(self) -> Concept:
         """The new concept."""
-        return self.ranked[0].query
+        return self.first.query
 
     @property
     def first(self) -> Suggestion:
-        """What is proposed first of all."""
-        return self.ranked[0]
+        """The first suggestion."""
+        return self.suggestions[0]
 
     @property
     def is_merge(self) -> bool:
-        """Whether it is first of all another name of a concept that is there."""
+        """Whether the concept is first of all a likely synonym of an existing one."""
         return self.first.kind == MERGE
 
     @property
-    def is_homeless(self) -> bool:
-        """Whether it has no good place, and is no other name either."""
+    def has_no_suitable_parent(self) -> bool:
+        """Whether no parent is suitable, and the concept is no likely synonym either."""
         return self.first.place == NO_PLACE and not self.is_merge
 
     @property
     def parents(self) -> list[Suggestion]:
         """The suggestions that are parents."""
-        return [each for each in self.ranked if each.kind != MERGE]
+        return [each for each in self.suggestions if each.kind != MERGE]
 
     @property
     def moves(self) -> tuple[str, ...]:
-        """The ids of its parent's children that might move below it."""
-        return next((each.moves for each in self.ranked if each.kind == INSERT), ())
+        """The ids of children of the parent that may move under the new concept."""
+        return next((each.moves for each in self.suggestions if each.kind == INSERT), ())
 
     @property
-    def further(self) -> list[Suggestion]:
-        """The parents that it should have beside the first."""
-        return [each for each in self.ranked if each.kind == ALSO]
+    def additional_parents(self) -> list[Suggestion]:
+        """The parents that the concept should have in addition to the first one."""
+        return [each for each in self.suggestions if each.kind == ALSO]
 
 
-def proposals_of(
-    suggestions: Iterable[Suggestion],
-    evidence: Sequence[Evidence],
-    moves: Iterable[Move] = (),
-) -> list[Proposal]:
-    """A proposal for each query, in the order of the queries, with what was moved below it."""
-    ranked: dict[str, list[Suggestion]] = {}
+def group_by_query(
+    suggestions: Iterable[Suggestion], evidence: Sequence[Evidence], moves: Iterable[Move] = ()
+) -> list[ConceptProposal]:
+    """Return one proposal per query, in the order of the queries."""
+    by_query: dict[str, list[Suggestion]] = {}
     for suggestion in suggestions:
-        ranked.setdefault(suggestion.query.id, []).append(suggestion)
-    reasons = {each.query.id: each for each in evidence}
+        by_query.setdefault(suggestion.query.id, []).append(suggestion)
+    evidence_of = {each.query.id: each for each in evidence}
     moved: dict[str, set[str]] = {}
-    for shift in moves:
-        moved.setdefault(shift.new_parent, set()).add(shift.child)
+    for move in moves:
+        moved.setdefault(move.new_parent, set()).add(move.child)
     return [
-        Proposal(tuple(group), reasons.get(id), frozenset(moved.get(id, ())))
-        for id, group in ranked.items()
+        ConceptProposal(tuple(group), evidence_of.get(id), frozenset(moved.get(id, ())))
+        for id, group in by_query.items()
     ]
 
 
-def told_apart(suggestion: Suggestion, other: Suggestion) -> str:
-    """A suggestion's label, with where it stands if another has the same."""
+def describe_alternative(suggestion: Suggestion, other: Suggestion) -> str:
+    """Return a suggestion's label, with its own parent if the other one has the same label."""
     label, path = suggestion.parent.label, suggestion.path
     if suggestion.kind == MERGE:
-        return f"another name of {label}"
+        return f"synonym of {label}"
     if normalize_name(label) != normalize_name(other.parent.label) or other.kind == MERGE:
         return label
-    return f"{label} (under {path[-2]})" if len(path) > 1 else f"{label} (at the top)"
+    return f"{label} (under {path[-2]})" if len(path) > 1 else f"{label} (at the top level)"

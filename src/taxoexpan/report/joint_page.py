@@ -1,4 +1,4 @@
-"""The page on a list of new concepts that were placed together."""
+"""The report about new concepts that were placed together."""
 
 from __future__ import annotations
 
@@ -12,57 +12,59 @@ from taxoexpan.report.html import (
     Cell,
     Column,
     Details,
-    Figure,
-    Figures,
+    KeyFigure,
+    KeyFigures,
     Neighbour,
     Page,
-    Place,
     Row,
     Section,
     Table,
-    Text,
+    TextSection,
     Tree,
-    colophon,
+    TreePosition,
+    creation_note,
 )
-from taxoexpan.report.suggestion_details import about
-from taxoexpan.report.suggestions_page import already_there, already_told
+from taxoexpan.report.suggestion_details import concept_facts
+from taxoexpan.report.suggestions_page import present_note, present_table
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
-SHOWN = 5
-"""Children of a concept of which the names are told."""
+MAX_NEIGHBOURS = 5
+"""The number of siblings, and of children, that are shown of a concept."""
 
-READING = (
-    "All new concepts were placed at once, under concepts of the taxonomy or under each other. "
-    "The score is the place's share of the model's belief over all places. It orders them, but is "
-    "no probability: how sure to be was learned from concepts that came one by one.",
-    "Open a row for the place itself, and what goes below the new concept.",
+INSTRUCTIONS = (
+    "All new concepts were placed together, under existing concepts or under each other. The "
+    "score is the probability that the model gives to this parent among all possible ones. It "
+    "ranks the suggestions, but it does not say how often they are right: that was learned from "
+    "concepts that were placed one at a time.",
+    "Open a row to see the tree around the new concept and the concepts under it.",
 )
 
 
-def together_page(
+def joint_page(
     taxonomy: Taxonomy,
     suggestions: Sequence[Suggestion],
     title: str,
-    made: datetime,
+    created: datetime,
     present: Sequence[tuple[Concept, Concept]] = (),
     added: Additions | None = None,
 ) -> Page:
-    """A row a new concept, with the small tree around it as the taxonomy would be.
+    """Return a page with one row per new concept, and the tree around it after the expansion.
 
-    `present` are those of the list that the taxonomy had already, each beside what it is there;
-    `added` is what was written into the taxonomy, if it was.
+    `present` are the listed concepts that the taxonomy already has, each with the existing one.
+    `added` are the concepts and relations that were written to the taxonomy, if any.
     """
-    placed = choose(suggestions) if added is None else added
-    new = {concept.id for concept in placed.concepts}
+    additions = choose(suggestions) if added is None else added
+    new = {concept.id for concept in additions.concepts}
     sections: list[Section] = [_key_figures(suggestions, new, present, added)]
     if suggestions:
-        grown = taxonomy.expanded(placed)
-        sections += [Text("How to read this", READING), _table(grown, suggestions, new, added)]
+        expanded = taxonomy.expanded(additions)
+        sections.append(TextSection("How to read this report", INSTRUCTIONS))
+        sections.append(_table(expanded, suggestions, new, added))
     if present:
-        sections.append(already_there(taxonomy, present))
-    told = f"{pluralize(len(suggestions), 'new concept')} placed together"
-    about_it = f"{told} in a taxonomy of {len(taxonomy):,} concepts"
-    return Page(title, about_it, sections, colophon(made))
+        sections.append(present_table(taxonomy, present))
+    count = pluralize(len(suggestions), "new concept")
+    subtitle = f"{count} placed together in a taxonomy of {len(taxonomy):,} concepts"
+    return Page(title, subtitle, sections, creation_note(created))
 
 
 def _key_figures(
@@ -70,62 +72,58 @@ def _key_figures(
     new: set[str],
     present: Sequence[tuple[Concept, Concept]],
     added: Additions | None,
-) -> Figures:
-    """How many there are, and how many have a new parent."""
-    remarks = [] if added is None else [f"{len(added.concepts):,} of them added"]
+) -> KeyFigures:
+    """Count the new concepts, and those under another new concept."""
+    notes = [] if added is None else [f"{len(added.concepts):,} added"]
     if present:
-        remarks.append(already_told(present))
-    shown = [Figure("New concepts", len(suggestions), "; ".join(remarks))]
+        notes.append(present_note(present))
+    figures = [KeyFigure("New concepts", len(suggestions), "; ".join(notes))]
     if new:
-        below = sum({each.parent.id, each.query.id} <= new for each in suggestions)
-        shown.append(Figure("Under another new one", below, percent(below / len(new))))
-    return Figures("", shown)
+        count = sum({each.parent.id, each.query.id} <= new for each in suggestions)
+        figures.append(KeyFigure("Under another new concept", count, percent(count / len(new))))
+    return KeyFigures("", figures)
 
 
 def _table(
-    grown: Taxonomy, suggestions: Sequence[Suggestion], new: set[str], added: Additions | None
+    expanded: Taxonomy, suggestions: Sequence[Suggestion], new: set[str], added: Additions | None
 ) -> Table:
-    """A row a new concept."""
+    """Return a table with one row per new concept."""
     columns = [
         Column("New concept"),
-        Column("Its parent is"),
-        Column("Place", "path"),
-        Column("Score", "share"),
+        Column("Kind of parent"),
+        Column("Parent", "path"),
+        Column("Score", "fraction"),
     ]
-    asked = {each.query.id for each in suggestions}
-    rows = []
-    for each in suggestions:
-        cells: list[Cell] = [
-            each.query.label,
-            "new" if each.parent.id in asked else "known",
-            each.path,
-            each.score,
-        ]
-        if added is not None:
-            cells.append("added" if each.query.id in new else "left out")
-        rows.append(Row(cells, _details(grown, each, new)))
     if added is not None:
         columns.append(Column("Outcome"))
-    return Table("Places", columns, rows)
+    queries = {each.query.id for each in suggestions}
+    rows = []
+    for each in suggestions:
+        kind = "new" if each.parent.id in queries else "existing"
+        cells: list[Cell] = [each.query.label, kind, each.path, each.score]
+        if added is not None:
+            cells.append("added" if each.query.id in new else "not added")
+        rows.append(Row(cells, _details(expanded, each, new)))
+    return Table("Suggestions", columns, rows)
 
 
-def _details(grown: Taxonomy, suggestion: Suggestion, new: set[str]) -> Details:
-    """What the list says of a new concept, and the tree around it."""
+def _details(expanded: Taxonomy, suggestion: Suggestion, new: set[str]) -> Details:
+    """Return the facts of a new concept, and the tree around it if it was chosen."""
     query = suggestion.query
+    facts = list(concept_facts(query))
     if query.id not in new:
-        return Details([], list(about(query)))
-    beside = [id for id in grown.children(suggestion.parent.id) if id != query.id]
-    below = grown.children(query.id)
-    siblings, children = (_neighbours(grown, ids, new) for ids in (beside, below))
-    if len(below) > len(children):
-        children.append(Neighbour("…", mark=f"and {len(below) - len(children):,} more"))
-    place = Place(
-        suggestion.path, siblings, len(beside) - len(siblings), children, suggestion.score
-    )
-    return Details([], list(about(query)), Tree(query.label, place))
+        return Details([], facts)
+    sibling_ids = [id for id in expanded.children(suggestion.parent.id) if id != query.id]
+    child_ids = expanded.children(query.id)
+    siblings, children = (_neighbours(expanded, ids, new) for ids in (sibling_ids, child_ids))
+    if len(child_ids) > len(children):
+        children.append(Neighbour("…", note=f"and {len(child_ids) - len(children):,} more"))
+    more = len(sibling_ids) - len(siblings)
+    position = TreePosition(suggestion.path, siblings, more, children, suggestion.score)
+    return Details([], facts, Tree(query.label, position))
 
 
-def _neighbours(grown: Taxonomy, ids: Sequence[str], new: set[str]) -> list[Neighbour]:
-    """The first of some concepts, new ones before others."""
-    ordered = sorted(ids, key=lambda id: id not in new)[:SHOWN]
-    return [Neighbour(grown.concept(id).label, mark="new" * (id in new)) for id in ordered]
+def _neighbours(expanded: Taxonomy, ids: Sequence[str], new: set[str]) -> list[Neighbour]:
+    """Return the first of some concepts, new ones before existing ones."""
+    ordered = sorted(ids, key=lambda id: id not in new)[:MAX_NEIGHBOURS]
+    return [Neighbour(expanded.concept(id).label, note="new" * (id in new)) for id in ordered]

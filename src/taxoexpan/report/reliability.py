@@ -1,4 +1,4 @@
-"""How far a model can be trusted, in pictures, figures and words."""
+"""Charts, a table and texts about the reliability of a model's confidence."""
 
 from __future__ import annotations
 
@@ -8,78 +8,87 @@ from taxoexpan.phrasing import percent
 from taxoexpan.placement import abstention, confidence, duplicates
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.confidence import Reliability
-from taxoexpan.report.html import Bin, Column, Picture, Row, Table, Threshold, coverage, reliability
+from taxoexpan.report.html import (
+    ChartSection,
+    Column,
+    Row,
+    Table,
+    Threshold,
+    coverage_chart,
+    reliability_chart,
+)
 
 PRECISIONS = (0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
-"""How many of the accepted are to be right."""
+"""The target precisions in the table of thresholds."""
 MARKED = (0.9, 0.8, 0.7)
-"""The first of these that is reached is marked in the curve."""
+"""The first of these precisions that is reached is marked in the chart."""
 
 
-def threshold_at(told: Reliability, precision: float) -> Threshold | None:
-    """From what confidence on so many are right, what that accepts, and how many were right."""
-    least = told.threshold(precision)
-    found = [point for point in told.coverage() if point[0] == least]
+def threshold_for(reliability: Reliability, precision: float) -> Threshold | None:
+    """Return the lowest confidence with this precision, its coverage and measured precision."""
+    minimum = reliability.threshold(precision)
+    found = [point for point in reliability.coverage() if point[0] == minimum]
     return Threshold(*found[0]) if found else None
 
 
-def trust_pictures(calibrators: Calibrators) -> list[Picture]:
-    """The reliability diagram and the curve of coverage and precision, where they are known."""
+def reliability_charts(calibrators: Calibrators) -> list[ChartSection]:
+    """Return the reliability diagram and the coverage chart, if there is a calibration."""
     if calibrators.calibration is None:
         return []
-    told = calibrators.calibration.reliability
-    bins = [Bin(each.confidence, each.right, each.count) for each in told.bins]
-    points = [(accepted, right) for _, accepted, right in told.coverage()]
-    reached = (threshold_at(told, precision) for precision in MARKED)
+    reliability = calibrators.calibration.reliability
+    points = [(accepted, precision) for _, accepted, precision in reliability.coverage()]
+    reached = (threshold_for(reliability, precision) for precision in MARKED)
     marked = next(filter(None, reached), None)
-    curve = coverage(points, marked, "confidence")
+    chart = coverage_chart(points, marked, "confidence")
     if marked is None:
-        missed = f"These leaves show none from which on {percent(MARKED[-1])} are surely right."
-        curve = replace(curve, caption=f"{curve.caption} {missed}")
+        note = f"No threshold reaches {percent(MARKED[-1])} precision reliably on these leaves."
+        chart = replace(chart, caption=f"{chart.caption} {note}")
     return [
-        Picture("Can the confidence be believed?", reliability(bins)),
-        Picture("How many to accept?", curve),
+        ChartSection(
+            "Is the confidence reliable?", reliability_chart(reliability.bins, reliability.error)
+        ),
+        ChartSection("How many suggestions to accept?", chart),
     ]
 
 
-def acceptance_table(told: Reliability) -> Table:
-    """What to ask for if so many of the accepted are to be right."""
+def threshold_table(reliability: Reliability) -> Table:
+    """Return a table of the confidence thresholds for some target precisions."""
     rows = []
     for precision in PRECISIONS:
-        found = threshold_at(told, precision)
-        figures = (found.score, found.coverage, found.precision) if found else (None,) * 3
-        rows.append(Row((percent(precision), *figures)))
+        found = threshold_for(reliability, precision)
+        numbers = (found.score, found.coverage, found.precision) if found else (None,) * 3
+        rows.append(Row((percent(precision), *numbers)))
     columns = [
-        Column("To be right"),
-        Column("Accept from", "number"),
-        Column("Accepted", "number"),
-        Column("Right", "number"),
+        Column("Target precision"),
+        Column("Minimum confidence", "number"),
+        Column("Fraction accepted", "number"),
+        Column("Fraction right", "number"),
     ]
     introduction = (
-        "If so many are to be right: the confidence to accept from, the share of the concepts that "
-        f"this accepts, and the share of these that was right among {len(told.right):,} leaves "
-        "that the model had not seen. It errs on the safe side, by one standard error; a dash: no "
-        "such confidence is known."
+        "For each target precision: the minimum confidence that reaches it, the fraction of the "
+        "concepts that this accepts, and the fraction of these that was right. All were measured "
+        f"on {len(reliability.right):,} held-out leaves. The thresholds have a safety margin of "
+        "one standard error. A dash means that no threshold reaches the precision."
     )
-    return Table("What to accept", columns, rows, introduction)
+    return Table("Confidence thresholds", columns, rows, introduction)
 
 
-def gaps(calibrators: Calibrators, leaves: int) -> list[str]:
-    """What could not be learned of how far to trust the model, and why."""
-    told = []
+def missing_calibrators(calibrators: Calibrators, leaves: int) -> list[str]:
+    """Say which calibrators could not be learned, and why."""
+    texts = []
     if calibrators.calibration is None:
-        told.append(
-            f"How sure to be: that takes {confidence.FEWEST} leaves that are held out from the "
+        texts.append(
+            f"Confidence: it needs {confidence.FEWEST} leaves that are held out from the "
             f"training, and there were {leaves}. Suggestions have a score, but no confidence."
         )
     if calibrators.abstention is None:
-        told.append(
-            "Whether a new concept has a good place at all: that takes "
-            f"{abstention.FEWEST} such leaves in branches that can be closed on trial."
+        texts.append(
+            "Whether a new concept has a suitable parent at all: this needs "
+            f"{abstention.FEWEST} held-out leaves in branches that can be hidden for a test."
         )
     if calibrators.duplicates is None:
-        told.append(
-            "Whether a new concept is another name of one that is there: that takes "
+        texts.append(
+            "Whether a new concept is a synonym of an existing one: this needs "
             f"{duplicates.FEWEST} concepts with synonyms."
         )
-    return told
+    return texts

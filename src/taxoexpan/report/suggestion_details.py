@@ -1,4 +1,4 @@
-"""What opens below a new concept: the reasons in words and figures, and the places as a tree."""
+"""The details of a new concept: the reasons, all suggestions, and the tree around them."""
 
 from __future__ import annotations
 
@@ -10,165 +10,171 @@ from taxoexpan.explain import Evidence, describe
 from taxoexpan.explain.evidence import ScoreParts, SuggestionEvidence
 from taxoexpan.phrasing import join_words, percent, signed
 from taxoexpan.placement.abstention import nearest_region
-from taxoexpan.placement.suggestions import ALSO, MERGE
-from taxoexpan.report.concept_proposals import Proposal
-from taxoexpan.report.html import Details, Neighbour, Place, Tree
+from taxoexpan.placement.suggestions import ALSO, MERGE, Suggestion
+from taxoexpan.report.concept_proposals import ConceptProposal
+from taxoexpan.report.html import Details, Neighbour, Tree, TreePosition
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 Fact: TypeAlias = tuple[str, str | Sequence[str]]
 
-BESIDE = 2
-"""Siblings that are shown at the runner-up's place."""
-MOVED = 5
-"""Children that might move of which the names are told."""
+MAX_RUNNER_UP_SIBLINGS = 2
+"""The number of siblings shown at the position of the runner-up."""
+MAX_MOVES = 5
+"""The number of children that may move whose labels are shown."""
 
 
-def details_of(taxonomy: Taxonomy, proposal: Proposal) -> Details:
-    """The reasons, some facts, all other suggestions, and the small tree."""
-    evidence = proposal.evidence
+def proposal_details(taxonomy: Taxonomy, proposal: ConceptProposal) -> Details:
+    """Return the reasons, the facts, all other suggestions and the tree of a proposal."""
+    paragraphs, evidence = list(_paragraphs(taxonomy, proposal)), proposal.evidence
+    facts = list(concept_facts(proposal.query))
     if evidence is None:
-        facts = [*about(proposal.query), *_others(proposal)]
-        return Details(list(_paragraphs(taxonomy, proposal)), facts)
-    facts = [
-        *about(proposal.query),
-        *likeness(evidence.first),
-        *_others(proposal),
-        *inside(evidence),
-    ]
-    tree = tree_of(taxonomy, proposal, evidence)
-    return Details(list(_paragraphs(taxonomy, proposal)), facts, tree)
+        return Details(paragraphs, [*facts, *_other_suggestions(proposal)])
+    facts += similarity_facts(evidence.first)
+    facts += _other_suggestions(proposal)
+    facts += network_facts(evidence)
+    return Details(paragraphs, facts, _tree(taxonomy, proposal, evidence))
 
 
-def _paragraphs(taxonomy: Taxonomy, proposal: Proposal) -> Iterator[str]:
+def _paragraphs(taxonomy: Taxonomy, proposal: ConceptProposal) -> Iterator[str]:
     first, parents = proposal.first, proposal.parents
     if proposal.is_merge:
-        told = f"Likely another name of {first.parent.label} ({first.confidence_or_score:.2f})"
+        yield f"It is likely a synonym of {_with_confidence(first)}."
         if parents:
-            told += f"; as a concept of its own it would go under {parents[0].parent.label}"
-        yield f"{told}."
+            yield f"As a separate concept, it would go under '{parents[0].parent.label}'."
     if proposal.evidence is not None:
         yield describe(proposal.evidence)
-    if proposal.further:
-        names = [
-            f"{each.parent.label} ({each.confidence_or_score:.2f})" for each in proposal.further
-        ]
-        yield f"It belongs under {join_words(names)} as well."
-    if proposal.moved:
-        moved = [id for id in proposal.moves if id in proposal.moved]
-        yield f"Named after it, and moved below it: {_some(taxonomy, moved)}."
-    left = [id for id in proposal.moves if id not in proposal.moved]
-    if left:
-        told = f"Named after it, and perhaps to be moved below it: {_some(taxonomy, left)}"
-        yield f"{told}. {'These were not' if proposal.moved else 'Nothing is'} moved."
-    if proposal.is_homeless:
-        yield region_in_words(taxonomy, [each.parent.id for each in parents])
+    if proposal.additional_parents:
+        names = [_with_confidence(each) for each in proposal.additional_parents]
+        yield f"It also belongs under {join_words(names)}."
+    moved = [id for id in proposal.moves if id in proposal.moved]
+    if moved:
+        yield f"Named after it and moved under it: {_labels(taxonomy, moved)}."
+    not_moved = [id for id in proposal.moves if id not in proposal.moved]
+    if not_moved:
+        labels = _labels(taxonomy, not_moved)
+        yield f"Named after it, and may belong under it: {labels}. These were not moved."
+    if proposal.has_no_suitable_parent:
+        yield describe_region(taxonomy, [each.parent.id for each in parents])
 
 
-def _some(taxonomy: Taxonomy, ids: Sequence[str]) -> str:
-    """The names of the first, and how many more there are."""
-    names = [taxonomy.concept(id).label for id in ids]
-    return join_words(names[:MOVED]) + (f" and {len(names) - MOVED:,} more" * (len(names) > MOVED))
+def _with_confidence(suggestion: Suggestion) -> str:
+    return f"'{suggestion.parent.label}' ({suggestion.confidence_or_score:.2f})"
 
 
-def region_in_words(taxonomy: Taxonomy, anchors: Sequence[str]) -> str:
-    """Where a concept without a good place comes nearest."""
-    told, found = "Nothing in the taxonomy is a good place for it", None
-    if len(anchors) > 1:
-        found = nearest_region(taxonomy, anchors)
-    if found is None or found in taxonomy.roots:
-        return f"{told}, and its suggestions are of no one region."
-    inside = sum(found in (id, *taxonomy.ancestors(id)) for id in anchors)
-    where = " › ".join(taxonomy.path(found))
-    return f"{told}; {inside} of its {len(anchors)} suggestions lie in the region {where}."
+def _labels(taxonomy: Taxonomy, ids: Sequence[str]) -> str:
+    """Return the first labels, and the number of the others."""
+    labels = [taxonomy.concept(id).label for id in ids[:MAX_MOVES]]
+    if len(ids) > MAX_MOVES:
+        labels.append(f"{len(ids) - MAX_MOVES:,} more")
+    return join_words(labels)
 
 
-def about(concept: Concept) -> Iterator[Fact]:
-    """What the list of new concepts says of one."""
+def describe_region(taxonomy: Taxonomy, parents: Sequence[str]) -> str:
+    """Describe the branch that a concept without a suitable parent is closest to."""
+    sentence = "No concept of the taxonomy is a suitable parent"
+    region = nearest_region(taxonomy, parents) if len(parents) > 1 else None
+    if region is None or region in taxonomy.roots:
+        return f"{sentence}, and the suggestions have no branch in common."
+    count = sum(region in (id, *taxonomy.ancestors(id)) for id in parents)
+    path = " › ".join(taxonomy.path(region))
+    return f"{sentence}; {count} of the {len(parents)} suggestions are in the branch {path}."
+
+
+def concept_facts(concept: Concept) -> Iterator[Fact]:
+    """Yield the definition and the synonyms of a concept, if it has any."""
     if concept.definition:
         yield "definition", concept.definition
     if concept.synonyms:
         yield "synonyms", ", ".join(concept.synonyms)
 
 
-def likeness(support: SuggestionEvidence) -> Iterator[Fact]:
-    """What a concept and a suggested parent have in common."""
-    names, heads = signed(support.cosine), signed(support.head_cosine)
-    yield "cosine", f"{names} with {support.parent.label}; last words alone {heads}"
-    yield "shared words", ", ".join(support.shared_words) or "none"
-    for mention in support.mentions:
-        yield "mentioned", mention.kind.description
+def similarity_facts(suggestion: SuggestionEvidence) -> Iterator[Fact]:
+    """Yield what a concept and a suggested parent have in common."""
+    cosine, head_cosine = signed(suggestion.cosine), signed(suggestion.head_cosine)
+    yield "cosine", f"{cosine} with {suggestion.parent.label}; head words only: {head_cosine}"
+    yield "shared words", ", ".join(suggestion.shared_words) or "none"
+    for mention in suggestion.mentions:
+        yield "mention", mention.kind.description
 
 
-def _others(proposal: Proposal) -> Iterator[Fact]:
-    """Every suggestion after the first, with its path."""
-    kinds = {MERGE: "other name", ALSO: "also under"}
-    for suggestion in proposal.ranked[1:]:
-        name = kinds.get(suggestion.kind, f"no. {suggestion.rank}")
-        yield f"{name}, {suggestion.confidence_or_score:.2f}", suggestion.path
+def _other_suggestions(proposal: ConceptProposal) -> Iterator[Fact]:
+    """Yield every suggestion after the first, with its path."""
+    names = {MERGE: "synonym of", ALSO: "also under"}
+    for suggestion in proposal.suggestions[1:]:
+        name = names.get(suggestion.kind, f"rank {suggestion.rank}")
+        yield f"{name} ({suggestion.confidence_or_score:.2f})", suggestion.path
 
 
-def inside(evidence: Evidence, other: str = "runner-up's") -> Iterator[Fact]:
-    """What the network made of it: whom the readout heeds, and what the raw score adds up to."""
-    weighing, contest = evidence.egonet_weights, evidence.comparison
-    shares = {
-        "siblings": weighing.siblings,
-        "parent": weighing.anchor,
-        "above": weighing.grandparents,
+def network_facts(evidence: Evidence, other: str = "runner-up's score") -> Iterator[Fact]:
+    """Yield the readout weights, and the summands of the raw scores of both suggestions."""
+    weights, comparison = evidence.egonet_weights, evidence.comparison
+    fractions = {
+        "siblings": weights.siblings,
+        "parent": weights.anchor,
+        "grandparents": weights.grandparents,
     }
-    heeded = [f"{name} {percent(share)}" for name, share in shares.items() if share >= 0.005]
-    yield "looked at", ", ".join(heeded)
-    yield "raw score", _added_up(evidence.first.parent, evidence.score_parts)
-    if contest is not None:
-        yield other, _added_up(contest.runner_up, contest.score_parts)
+    shown = [f"{name} {percent(value)}" for name, value in fractions.items() if value >= 0.005]
+    yield "model weights", ", ".join(shown)
+    yield "raw score", _describe_score(evidence.first.parent, evidence.score_parts)
+    if comparison is not None:
+        yield other, _describe_score(comparison.runner_up, comparison.score_parts)
 
 
-def _added_up(parent: Concept, parts: ScoreParts) -> str:
-    """A parent's raw score and what it adds up to."""
-    terms = {
+def _describe_score(parent: Concept, parts: ScoreParts) -> str:
+    """Return a parent's raw score and its summands."""
+    summands = {
         "neighbours": parts.match,
-        "likeness": parts.fusion,
+        "similarity": parts.fusion,
         "mentions": parts.mentions,
-        "no child yet": parts.leaf_bonus,
+        "no children yet": parts.leaf_bonus,
     }
-    told = [f"{name} {signed(value)}" for name, value in terms.items() if round(value, 2)]
-    return f"{signed(parts.total)} for {parent.label}: {', '.join(told)}"
+    shown = [f"{name} {signed(value)}" for name, value in summands.items() if round(value, 2)]
+    return f"{signed(parts.total)} for {parent.label}: {', '.join(shown)}"
 
 
-def tree_of(taxonomy: Taxonomy, proposal: Proposal, evidence: Evidence) -> Tree:
-    """The first parent's place and the runner-up's, each with the siblings that are nearest."""
-    sure = {each.parent.id: each.confidence_or_score for each in proposal.parents}
-    first, second = (
-        evidence.first,
-        evidence.suggestions[1] if len(evidence.suggestions) > 1 else None,
-    )
-    above = second.path if second is not None else ()
-    place = place_of(first, sure.get(first.parent.id), above)
+def _tree(taxonomy: Taxonomy, proposal: ConceptProposal, evidence: Evidence) -> Tree:
+    """Return the first parent and the runner-up, each with the nearest siblings."""
+    scores = {each.parent.id: each.confidence_or_score for each in proposal.parents}
+    first, others = evidence.first, evidence.suggestions[1:]
+    second = others[0] if others else None
+    other_path = second.path if second is not None else ()
+    suggested = tree_position(first, scores.get(first.parent.id), other_path)
     if proposal.moves:
         labels = {id: taxonomy.concept(id).label for id in proposal.moves}
-        place = with_moves(place, list(labels.values()), {labels[id] for id in proposal.moved})
+        moved = {labels[id] for id in proposal.moved}
+        suggested = with_moves(suggested, list(labels.values()), moved)
     if second is None:
-        return Tree(proposal.query.label, place)
-    other = place_of(second, sure.get(second.parent.id), first.path, BESIDE)
-    return Tree(proposal.query.label, place, other)
+        return Tree(proposal.query.label, suggested)
+    score = scores.get(second.parent.id)
+    runner_up = tree_position(second, score, first.path, MAX_RUNNER_UP_SIBLINGS)
+    return Tree(proposal.query.label, suggested, runner_up)
 
 
-def place_of(
-    support: SuggestionEvidence, figure: float | None, other: Sequence[str], most: int | None = None
-) -> Place:
-    """A parent with its nearest children, but without one that leads on to the other place."""
-    path = support.path
-    leads_on = len(other) > len(path) and tuple(other[: len(path)]) == path
-    onward = other[len(path)] if leads_on else None
-    near = [each for each in support.nearest_children if each.concept.label != onward][:most]
-    siblings = [Neighbour(each.concept.label, each.cosine) for each in near]
-    more = support.child_count - len(siblings) - leads_on
-    return Place(path, siblings, more, figure=figure)
+def tree_position(
+    suggestion: SuggestionEvidence,
+    score: float | None,
+    other_path: Sequence[str],
+    limit: int | None = None,
+) -> TreePosition:
+    """Return a parent with its nearest children, except one on the path to the other position."""
+    path = suggestion.path
+    is_above = len(other_path) > len(path) and tuple(other_path[: len(path)]) == path
+    next_label = other_path[len(path)] if is_above else None
+    near = [each for each in suggestion.nearest_children if each.concept.label != next_label]
+    siblings = [Neighbour(each.concept.label, each.cosine) for each in near[:limit]]
+    more = suggestion.child_count - len(siblings) - is_above
+    return TreePosition(path, siblings, more, score=score)
 
 
-def with_moves(place: Place, moved: Sequence[str], done: Collection[str] = ()) -> Place:
-    """The place with some of its children below the new concept, where they might go, or went."""
-    siblings = [each for each in place.siblings if each.label not in moved]
-    marks = {True: "moved here", False: "might move here"}
-    shown = [Neighbour(label, mark=marks[label in done]) for label in moved[:MOVED]]
-    more = place.more + len(place.siblings) - len(siblings) - len(moved)
-    return replace(place, siblings=siblings, more=max(more, 0), children=shown)
+def with_moves(
+    position: TreePosition, labels: Sequence[str], moved: Collection[str] = ()
+) -> TreePosition:
+    """Put some siblings under the new concept: those that were moved, and those that may move."""
+    siblings = [each for each in position.siblings if each.label not in labels]
+    children = [
+        Neighbour(label, note="moved here" if label in moved else "may move here")
+        for label in labels[:MAX_MOVES]
+    ]
+    removed = len(labels) - (len(position.siblings) - len(siblings))
+    more = max(position.more_siblings - removed, 0)
+    return replace(position, siblings=siblings, more_siblings=more, children=children)

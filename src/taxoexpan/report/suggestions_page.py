@@ -1,4 +1,4 @@
-"""The page on what is suggested for new concepts."""
+"""The report about suggestions for new concepts."""
 
 from __future__ import annotations
 
@@ -9,28 +9,33 @@ from taxoexpan.explain import Evidence
 from taxoexpan.phrasing import percent, pluralize
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.suggestions import Suggestion
-from taxoexpan.report.concept_proposals import Proposal, proposals_of, told_apart
+from taxoexpan.report.concept_proposals import (
+    ConceptProposal,
+    describe_alternative,
+    group_by_query,
+)
 from taxoexpan.report.html import (
     Cell,
+    ChartSection,
     Column,
-    Figure,
-    Figures,
+    KeyFigure,
+    KeyFigures,
     Page,
-    Picture,
     Row,
     Section,
     Table,
-    Text,
-    colophon,
+    TextSection,
+    creation_note,
     histogram,
 )
-from taxoexpan.report.reliability import trust_pictures
-from taxoexpan.report.suggestion_details import details_of
+from taxoexpan.report.reliability import reliability_charts
+from taxoexpan.report.suggestion_details import proposal_details
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
-HIGH, EVEN = 0.9, 0.5
-"""Confidences from which on the new concepts are counted."""
+MEDIUM, HIGH = 0.5, 0.9
+"""Confidences at or above which the new concepts are counted."""
 BARS = 10
+"""The number of bars of the histogram."""
 
 
 def suggestions_page(
@@ -39,35 +44,43 @@ def suggestions_page(
     evidence: Sequence[Evidence],
     calibrators: Calibrators,
     title: str,
-    made: datetime,
+    created: datetime,
     present: Sequence[tuple[Concept, Concept]] = (),
     added: Additions | None = None,
 ) -> Page:
-    """A row a new concept, which opens, and how far to trust what it says.
+    """Return a page with one row per new concept, and charts about the reliability.
 
-    `present` are those of the list that the taxonomy had already, each beside what it is there;
-    `added` is what was written into the taxonomy, if it was.
+    `present` are the listed concepts that the taxonomy already has, each with the existing one.
+    `added` are the concepts and moves that were written to the taxonomy, if any.
     """
-    proposals = proposals_of(suggestions, evidence, () if added is None else added.moves)
+    proposals = group_by_query(suggestions, evidence, () if added is None else added.moves)
     sections: list[Section] = [_key_figures(proposals, calibrators, present, added)]
     if proposals:
         sections += [
-            Text("How to read this", _reading(calibrators)),
+            TextSection("How to read this report", _instructions(calibrators)),
             _table(taxonomy, proposals, calibrators, added),
-            *trust_pictures(calibrators),
+            *reliability_charts(calibrators),
             _histogram(proposals, calibrators),
         ]
     if present:
-        sections.append(already_there(taxonomy, present))
-    told = (
-        f"{pluralize(len(proposals), 'new concept')} for a taxonomy of {len(taxonomy):,} concepts"
-    )
-    return Page(title, told, sections, colophon(made))
+        sections.append(present_table(taxonomy, present))
+    count = pluralize(len(proposals), "new concept")
+    subtitle = f"{count} for a taxonomy of {len(taxonomy):,} concepts"
+    return Page(title, subtitle, sections, creation_note(created))
 
 
-def already_told(present: Sequence[tuple[Concept, Concept]]) -> str:
-    """How many of the list were in the taxonomy already."""
-    return f"{len(present):,} more {'was' if len(present) == 1 else 'were'} there already"
+def present_note(present: Sequence[tuple[Concept, Concept]]) -> str:
+    """Say how many of the listed concepts were already in the taxonomy."""
+    return f"{len(present):,} more already in the taxonomy"
+
+
+def present_table(taxonomy: Taxonomy, present: Sequence[tuple[Concept, Concept]]) -> Table:
+    """Return a table of the listed concepts that were already in the taxonomy."""
+    columns = [Column("In your list"), Column("In the taxonomy"), Column("Path", "path")]
+    rows = [
+        Row((concept.label, known.label, taxonomy.path(known.id))) for concept, known in present
+    ]
+    return Table("Already in the taxonomy", columns, rows)
 
 
 def _measure(calibrators: Calibrators) -> str:
@@ -75,136 +88,128 @@ def _measure(calibrators: Calibrators) -> str:
 
 
 def _key_figures(
-    proposals: Sequence[Proposal],
+    proposals: Sequence[ConceptProposal],
     calibrators: Calibrators,
     present: Sequence[tuple[Concept, Concept]],
     added: Additions | None,
-) -> Figures:
-    """How many there are, how sure, and how many are none to place."""
-    remarks = [already_told(present)] if present else []
+) -> KeyFigures:
+    """Count the new concepts, those with a high confidence, the duplicates and the abstentions."""
+    notes = [present_note(present)] if present else []
     if added is not None:
-        remarks.insert(0, f"{len(added.concepts):,} of them added")
-        moved = f"{pluralize(len(added.moves), 'known concept')} moved below them"
-        remarks += [moved] if added.moves else []
-    shown = [Figure("New concepts", len(proposals), "; ".join(remarks))]
+        notes.insert(0, f"{len(added.concepts):,} added")
+        if added.moves:
+            notes.append(f"{pluralize(len(added.moves), 'existing concept')} moved under them")
+    figures = [KeyFigure("New concepts", len(proposals), "; ".join(notes))]
     if not proposals:
-        return Figures("", shown)
-    even, high = (
-        sum(each.first.confidence_or_score >= least for each in proposals) for least in (EVEN, HIGH)
+        return KeyFigures("", figures)
+    medium, high = (
+        sum(each.first.confidence_or_score >= minimum for each in proposals)
+        for minimum in (MEDIUM, HIGH)
     )
-    name = f"{_measure(calibrators).capitalize()} of {EVEN} or more"
-    share = percent(even / len(proposals))
-    shown.append(Figure(name, even, f"{share}; {high:,} of {HIGH} or more"))
-    merged = sum(each.is_merge for each in proposals)
-    homeless = sum(each.is_homeless for each in proposals)
-    shown += [
-        Figure("Likely other names", "–", "too few synonyms to learn that from")
+    note = f"{percent(medium / len(proposals))}; {high:,} with at least {HIGH}"
+    merges = sum(each.is_merge for each in proposals)
+    abstentions = sum(each.has_no_suitable_parent for each in proposals)
+    figures += [
+        KeyFigure(f"{_measure(calibrators).capitalize()} at least {MEDIUM}", medium, note),
+        KeyFigure("Likely duplicates", "–", "unknown: too few synonyms to learn from")
         if calibrators.duplicates is None
-        else Figure("Likely other names", merged, "of concepts that are there"),
-        Figure("Without a good place", "–", "too few leaves to learn that from")
+        else KeyFigure("Likely duplicates", merges, "synonyms of existing concepts"),
+        KeyFigure("No suitable parent", "–", "unknown: too few leaves to learn from")
         if calibrators.abstention is None
-        else Figure("Without a good place", homeless, "anywhere in the taxonomy"),
+        else KeyFigure("No suitable parent", abstentions, "anywhere in the taxonomy"),
     ]
-    return Figures("", shown)
+    return KeyFigures("", figures)
 
 
-def _reading(calibrators: Calibrators) -> list[str]:
-    """What the columns mean, in words."""
-    told = (
-        "Each new concept was compared with every concept of the taxonomy. Shown is the parent "
-        "that the model holds likeliest"
+def _instructions(calibrators: Calibrators) -> list[str]:
+    """Explain the columns."""
+    text = (
+        "The model compared each new concept with every concept of the taxonomy. Each row shows "
+        "the most likely parent"
     )
     if calibrators.duplicates is not None:
-        told += ", or the concept that the new one is likely another name of"
-    told += ". "
+        text += ", or the existing concept of which the new one is likely a synonym"
+    text += ". "
     if calibrators.abstention is not None:
-        told += "Where nothing is a good place, it is what comes nearest. "
+        text += "If no parent is suitable, the row shows the closest one. "
     if calibrators.calibration is None:
-        told += (
-            "The score is its share of the model's belief over all concepts. It orders the "
-            "suggestions, but is no probability: the taxonomy has too few leaves to learn one."
+        text += (
+            "The score is the probability that the model gives to this parent among all concepts. "
+            "It ranks the suggestions, but it does not say how often they are right: the taxonomy "
+            "has too few leaves to learn that."
         )
     else:
         leaves = len(calibrators.calibration.reliability.right)
-        told += (
-            f"The confidence is the probability that this is right, measured on {leaves:,} known "
-            "concepts whose parents were hidden from the model."
+        text += (
+            "The confidence is the probability that the suggestion is right. It was measured on "
+            f"{leaves:,} existing concepts whose parents were hidden from the model."
         )
-    return [told, "Open a row for the reasons, the other suggestions, and the place itself."]
+    return [text, "Open a row to see the reasons, the other suggestions and the tree around them."]
 
 
 def _table(
     taxonomy: Taxonomy,
-    proposals: Sequence[Proposal],
+    proposals: Sequence[ConceptProposal],
     calibrators: Calibrators,
     added: Additions | None,
 ) -> Table:
-    """A row a new concept."""
+    """Return a table with one row per new concept."""
     columns = [
         Column("New concept"),
-        Column("Proposal"),
-        Column("Place", "path"),
-        Column(_measure(calibrators).capitalize(), "share"),
+        Column("Suggestion"),
+        Column("Existing concept", "path"),
+        Column(_measure(calibrators).capitalize(), "fraction"),
         Column("Runner-up"),
     ]
-    taken = {concept.id for concept in added.concepts} if added is not None else set()
-    merged = set(added.synonyms) if added is not None else set()
+    added_ids = {concept.id for concept in added.concepts} if added is not None else set()
+    synonyms = set(added.synonyms) if added is not None else set()
     rows = []
     for each in proposals:
+        others = each.suggestions[1:]
         cells: list[Cell] = [
             each.query.label,
-            _in_words(each),
+            _action(each),
             each.first.path,
             each.first.confidence_or_score,
-            told_apart(each.ranked[1], each.first) if len(each.ranked) > 1 else None,
+            describe_alternative(others[0], each.first) if others else None,
         ]
         if added is not None:
-            cells.append(_outcome(each, taken, merged))
-        rows.append(Row(cells, details_of(taxonomy, each)))
+            cells.append(_outcome(each, added_ids, synonyms))
+        rows.append(Row(cells, proposal_details(taxonomy, each)))
     if added is not None:
         columns.append(Column("Outcome"))
     return Table("Suggestions", columns, rows)
 
 
 def _outcome(
-    proposal: Proposal, taken: Collection[str], merged: Collection[tuple[str, str]]
+    proposal: ConceptProposal, added_ids: Collection[str], synonyms: Collection[tuple[str, str]]
 ) -> str:
-    """What became of a new concept."""
-    if proposal.query.id in taken:
+    """Say what happened to a new concept."""
+    if proposal.query.id in added_ids:
         return "added"
-    merge = (proposal.first.parent.id, proposal.query.label)
-    return "merged" if merge in merged else "left out"
+    synonym = (proposal.first.parent.id, proposal.query.label)
+    return "merged" if synonym in synonyms else "not added"
 
 
-def _in_words(proposal: Proposal) -> str:
-    """What is proposed; the path that follows says where."""
+def _action(proposal: ConceptProposal) -> str:
+    """Say what is suggested; the path in the next column says where."""
     if proposal.is_merge:
-        return "another name of"
-    if proposal.is_homeless:
-        return "no good place"
+        return "synonym of"
+    if proposal.has_no_suitable_parent:
+        return "no suitable parent"
     if proposal.moves:
-        return "add between"
-    if proposal.further:
-        return f"add under, and under {len(proposal.further)} more"
+        return "insert under"
+    if proposal.additional_parents:
+        return f"add under, and under {len(proposal.additional_parents)} more"
     return "add under"
 
 
-def _histogram(proposals: Sequence[Proposal], calibrators: Calibrators) -> Picture:
-    """How sure the first suggestions are."""
+def _histogram(proposals: Sequence[ConceptProposal], calibrators: Calibrators) -> ChartSection:
+    """Plot the confidences of the first suggestions."""
     counts = [0] * BARS
     for each in proposals:
         counts[min(int(each.first.confidence_or_score * BARS), BARS - 1)] += 1
     edges = [bar / BARS for bar in range(BARS + 1)]
     measure = _measure(calibrators)
-    return Picture(
-        "How sure are these suggestions?", histogram(edges, counts, measure, "new concepts")
-    )
-
-
-def already_there(taxonomy: Taxonomy, present: Sequence[tuple[Concept, Concept]]) -> Table:
-    """What was in the list and in the taxonomy too."""
-    columns = [Column("In the list"), Column("In the taxonomy"), Column("Path", "path")]
-    rows = [
-        Row((concept.label, known.label, taxonomy.path(known.id))) for concept, known in present
-    ]
-    return Table("Already there", columns, rows)
+    chart = histogram(edges, counts, measure, "new concepts")
+    return ChartSection(f"{measure.capitalize()} of these suggestions", chart)

@@ -1,4 +1,4 @@
-"""The page on a training: what was learned, from what, and how well."""
+"""The report about a trained model."""
 
 from __future__ import annotations
 
@@ -11,103 +11,109 @@ from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import join_words, percent
 from taxoexpan.report.html import (
     Chart,
-    Figure,
-    Figures,
+    ChartSection,
+    KeyFigure,
+    KeyFigures,
     Page,
-    Picture,
     Section,
-    Text,
-    colophon,
-    training,
+    TextSection,
+    creation_note,
+    training_chart,
 )
-from taxoexpan.report.reliability import acceptance_table, gaps, trust_pictures
+from taxoexpan.report.reliability import (
+    missing_calibrators,
+    reliability_charts,
+    threshold_table,
+)
 from taxoexpan.training.loop import History
 
 
-def training_page(model: TaxoExpan, title: str, made: datetime) -> Page:
-    """How a model came about, how it did on leaves that it had not seen, and what it cannot tell.
+def training_page(model: TaxoExpan, title: str, created: datetime) -> Page:
+    """Return a page about a model's training, its validation and its reliability.
 
-    A model that was loaded has no curves: only a training knows them.
+    A loaded model has no training curves, because they are not saved.
     """
     record, calibrators = model.training, model.calibrators
     validation = record["validation"]
-    sections: list[Section] = [_key_figures(record), Text("How it was trained", _made_from(model))]
+    sections: list[Section] = [_key_figures(record), TextSection("Training setup", _setup(model))]
     if model.history is not None:
-        sections.append(Picture("Training", _curves(model.history)))
+        sections.append(ChartSection("Training", _training_chart(model.history)))
     if validation is not None:
         sections.append(_validation(validation, record["concepts"]))
-    sections += trust_pictures(calibrators)
+    sections += reliability_charts(calibrators)
     if calibrators.calibration is not None:
-        sections.append(acceptance_table(calibrators.calibration.reliability))
-    missing = gaps(calibrators, 0 if validation is None else validation["queries"])
+        sections.append(threshold_table(calibrators.calibration.reliability))
+    missing = missing_calibrators(calibrators, 0 if validation is None else validation["queries"])
     if missing:
-        sections.append(Text("What could not be learned", missing))
-    told = f"Learned from {record['concepts']:,} concepts and {record['relations']:,} relations"
-    return Page(title, told, sections, colophon(made))
+        sections.append(TextSection("What could not be learned", missing))
+    subtitle = f"Trained on {record['concepts']:,} concepts and {record['relations']:,} relations"
+    return Page(title, subtitle, sections, creation_note(created))
 
 
-def _key_figures(record: Mapping[str, Any]) -> Figures:
-    """What it was learned from, and what that took."""
-    kept = f"the best was no. {record['best_epoch']}" if record["validation"] else ""
-    stopped = "stopped by Ctrl-C" if record["interrupted"] else ""
-    return Figures(
+def _key_figures(record: Mapping[str, Any]) -> KeyFigures:
+    """Count what the model was trained on, and the epochs and time it took."""
+    best = f"the best was epoch {record['best_epoch']}" if record["validation"] else ""
+    interrupted = "stopped by Ctrl-C" if record["interrupted"] else ""
+    return KeyFigures(
         "",
         [
-            Figure("Concepts", record["concepts"]),
-            Figure("Relations", record["relations"]),
-            Figure("Epochs", record["epochs"], "; ".join(filter(None, (kept, stopped)))),
-            Figure("Time", _duration(record["seconds"]), "vectors and validation included"),
+            KeyFigure("Concepts", record["concepts"]),
+            KeyFigure("Relations", record["relations"]),
+            KeyFigure("Epochs", record["epochs"], "; ".join(filter(None, (best, interrupted)))),
+            KeyFigure("Time", _duration(record["seconds"]), "including vectors and validation"),
         ],
     )
 
 
 def _duration(seconds: float) -> str:
-    """Seconds as people say them."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
-def _made_from(model: TaxoExpan) -> list[str]:
-    """The settings and the machine, in words."""
-    record, c = model.training, model.config
+def _setup(model: TaxoExpan) -> list[str]:
+    """Describe the settings and the machine."""
+    record, config = model.training, model.config
     versions = [f"{name} {number}" for name, number in record["versions"].items()]
     return [
-        f"Preset {model.preset}{_changes(model.preset, c)}, seed {model.seed}; vectors by "
-        f"{c.features} ({record['encoder']}).",
-        f"Computed on {model.device} ({record['machine']}) with Python {record['python']}, "
-        f"{join_words(versions)}. The taxonomy's SHA-256 begins with "
+        f"Preset {model.preset}{_changed_settings(model.preset, config)}; seed {model.seed}; "
+        f"vectors: {config.features} ({record['encoder']}).",
+        f"Trained on {model.device} ({record['machine']}) with Python {record['python']}, "
+        f"{join_words(versions)}. The SHA-256 of the taxonomy starts with "
         f"{record['taxonomy_sha256'][:16]}.",
     ]
 
 
-def _changes(preset: str, config: Config) -> str:
-    """The settings that are not the preset's; the vectors are told apart from them."""
-    usual, own = load_preset(preset).model_dump(), config.model_dump()
-    changed = [f"{n} {own[n]}" for n in own if own[n] != usual[n] and n != "features"]
+def _changed_settings(preset: str, config: Config) -> str:
+    """List the settings that differ from the preset, except the vectors."""
+    defaults, own = load_preset(preset).model_dump(), config.model_dump()
+    changed = [
+        f"{name} {value}"
+        for name, value in own.items()
+        if value != defaults[name] and name != "features"
+    ]
     return f" with {join_words(changed)}" if changed else ""
 
 
-def _validation(figures: Mapping[str, float], concepts: int) -> Figures:
-    """How well leaves that were masked found their parents."""
-    leaves = f"{figures['queries']:,.0f}"
-    ranks = f"MRR {figures['reciprocal_rank']:.2f}, {figures['mrr']:.2f} by the paper's scale"
-    return Figures(
-        f"On {leaves} leaves that it had not seen",
+def _validation(metrics: Mapping[str, float], concepts: int) -> KeyFigures:
+    """Show how well the model ranked the parents of held-out leaves."""
+    mrr = f"MRR {metrics['reciprocal_rank']:.2f}, scaled as in the paper {metrics['mrr']:.2f}"
+    return KeyFigures(
+        f"Validation on {metrics['queries']:,.0f} held-out leaves",
         [
-            Figure("Parent in first place", percent(figures["hit_at_1"]), "Hit@1"),
-            Figure("Among the first 3", percent(figures["hit_at_3"]), "Hit@3"),
-            Figure("Among the first 10", percent(figures["hit_at_10"]), "Hit@10"),
-            Figure("Mean rank", f"{figures['mr']:,.1f}", f"of {concepts:,}; {ranks}"),
+            KeyFigure("Right parent ranked first", percent(metrics["hit_at_1"]), "Hit@1"),
+            KeyFigure("Right parent in the top 3", percent(metrics["hit_at_3"]), "Hit@3"),
+            KeyFigure("Right parent in the top 10", percent(metrics["hit_at_10"]), "Hit@10"),
+            KeyFigure("Mean rank", f"{metrics['mr']:,.1f}", f"of {concepts:,}; {mrr}"),
         ],
     )
 
 
-def _curves(history: History) -> Chart:
-    """The loss and the validation's MRR of every epoch."""
+def _training_chart(history: History) -> Chart:
+    """Plot the loss and the validation MRR of every epoch."""
     losses = [epoch.loss for epoch in history.epochs]
-    ranks = [
+    mrrs = [
         epoch.validation.reciprocal_rank if epoch.validation else None for epoch in history.epochs
     ]
-    validated = any(rank is not None for rank in ranks)
-    return training(losses, ranks, history.best if validated else None)
+    has_validation = any(mrr is not None for mrr in mrrs)
+    return training_chart(losses, mrrs, history.best if has_validation else None)

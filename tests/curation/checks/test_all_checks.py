@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from growing import written
+from expanded_files import write_file
 from hypothesis import given
 from labeled_taxonomies import build
 from strategies import quickly, taxonomies
@@ -29,7 +29,7 @@ def test_every_finding_has_a_known_code_and_the_id_of_a_concept(
 
 
 def test_each_cycle_in_a_file_is_an_error(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.csv", "child,parent\na,b\nb,a\nc,d\nd,e\ne,c\nf,a\n")
+    path = write_file(tmp_path / "food.csv", "child,parent\na,b\nb,a\nc,d\nd,e\ne,c\nf,a\n")
     found = check_file(path)
     assert {(finding.code, finding.severity) for finding in found} == {("cycle", "error")}
     assert [set(finding.place) <= set("abcde") for finding in found] == [True, True]
@@ -42,13 +42,13 @@ def test_each_cycle_in_a_file_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_one_error_with_its_line(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.csv", "child,parent\nb,a\na,a\n")
+    path = write_file(tmp_path / "food.csv", "child,parent\nb,a\na,a\n")
     (finding,) = check_file(path)
     assert (finding.code, finding.severity, finding.place) == ("unreadable", "error", "line 3")
 
 
 def test_the_place_of_an_error_without_a_line_is_the_file(tmp_path: Path) -> None:
-    path = written(tmp_path / "empty.csv", "")
+    path = write_file(tmp_path / "empty.csv", "")
     (finding,) = check_file(path)
     assert finding.place == str(path)
 
@@ -59,7 +59,7 @@ def test_a_missing_file_is_an_error_and_not_a_finding(tmp_path: Path) -> None:
 
 
 def test_a_note_of_the_reader_is_a_finding_with_its_line(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.csv", "child,parent\na,b\na,b\n")
+    path = write_file(tmp_path / "food.csv", "child,parent\na,b\na,b\n")
     message = "'a' under 'b' is given more than once"
     assert check_file(path) == [Finding("file", "warning", "line 3", message)]
 
@@ -70,17 +70,17 @@ def test_a_concept_without_a_label_in_the_file_is_named_by_its_id(tmp_path: Path
     <http://food.org/1> a skos:Concept ; skos:prefLabel "food" .
     <http://food.org/2> a skos:Concept ; skos:broader <http://food.org/1> .
     """
-    (finding,) = check_file(written(tmp_path / "food.ttl", text))
+    (finding,) = check_file(write_file(tmp_path / "food.ttl", text))
     assert (finding.code, finding.severity) == ("missing-label", "info")
     assert finding.place == "http://food.org/2"
 
 
 def test_a_clean_file_has_no_findings(tmp_path: Path) -> None:
-    assert check_file(written(tmp_path / "food.csv", "child,parent\na,b\n")) == []
+    assert check_file(write_file(tmp_path / "food.csv", "child,parent\na,b\n")) == []
 
 
 def test_a_format_can_be_given_by_name(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.csv", "child,parent\na,b\n")
+    path = write_file(tmp_path / "food.csv", "child,parent\na,b\n")
     (finding,) = check_file(path, "rows")
     assert "the header must name id or label, and parents" in finding.message
     with pytest.raises(ConfigurationError, match="no format is called 'xml'"):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from tinywordnet import write_wordnet
+from tiny_wordnet import write_wordnet
 
 from taxoexpan.experiments.semeval.merges import (
     MergeCandidate,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tinywordnet import write_task, write_wordnet
+from tiny_wordnet import write_task, write_wordnet
 
 from taxoexpan.cli.main import main
 from taxoexpan.errors import FormatError

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tinywordnet import write_task, write_wordnet
+from tiny_wordnet import write_task, write_wordnet
 
 from taxoexpan.errors import FormatError
 from taxoexpan.experiments.semeval.semeval_task import (

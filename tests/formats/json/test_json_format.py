@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from growing import KIWI, under
+from expanded_files import KIWI, under
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Growth, growths, names, quickly, taxonomies

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 import rdflib
-from growing import refusal, written
+from expanded_files import refusal, write_file
 from hypothesis import given
 from hypothesis import strategies as st
 from rdflib.compare import isomorphic
@@ -196,19 +196,19 @@ BRACES = f"""\
 def test_json_ld_follows_the_terms_and_the_layout_of_the_file(
     tmp_path: Path, text: str, wanted: str
 ) -> None:
-    assert added(written(tmp_path / "x.jsonld", text)) == wanted
+    assert added(write_file(tmp_path / "x.jsonld", text)) == wanted
 
 
 def test_a_graph_of_one_node_becomes_a_list_under_the_same_context(tmp_path: Path) -> None:
     text = '{"@context": {"s": "%s"}, "@graph": {"@id": "%s", "@type": "s:Concept"}}'
-    path = written(tmp_path / "x.jsonld", text % (SKOS, FRUIT))
+    path = write_file(tmp_path / "x.jsonld", text % (SKOS, FRUIT))
     expanded = json.loads(expanded_text(path, Additions([Concept(KIWI, "kiwi")], [])))
     kiwi = {"@id": KIWI, "@type": "s:Concept", "s:prefLabel": "kiwi"}
     assert expanded["@graph"] == [{"@id": FRUIT, "@type": "s:Concept"}, kiwi]
 
 
 def test_new_statements_about_an_existing_concept_are_one_object(tmp_path: Path) -> None:
-    path = written(tmp_path / "x.jsonld", MAPS)
+    path = write_file(tmp_path / "x.jsonld", MAPS)
     fig = Concept(FIG, "fig")
     additions = Additions(
         [*ONE_KIWI.concepts, fig], [(FRUIT, KIWI), (APPLE, KIWI), (FRUIT, FIG), (APPLE, FIG)]
@@ -237,7 +237,7 @@ def test_new_statements_about_an_existing_concept_are_one_object(tmp_path: Path)
 )
 def test_an_unusual_context_does_not_change_the_meaning(tmp_path: Path, context: str) -> None:
     node = f'{{"@id": "{FRUIT}", "@type": "s:Concept"}}'
-    path = written(tmp_path / "x.jsonld", f'{{"@context": {context}, "@graph": [{node}]}}')
+    path = write_file(tmp_path / "x.jsonld", f'{{"@context": {context}, "@graph": [{node}]}}')
     assert '"@type": ' in added(path)
     assert_expanded_like_n_triples(path, ONE_KIWI)
 
@@ -318,7 +318,7 @@ xmlns:owl="http://www.w3.org/2002/07/owl#">
 def test_rdf_xml_follows_the_prefixes_and_the_indentation_of_the_file(
     tmp_path: Path, text: str, wanted: str
 ) -> None:
-    path = written(tmp_path / "x.rdf", text)
+    path = write_file(tmp_path / "x.rdf", text)
     new = [Concept(KIWI, "kiwi", deprecated=True), Concept(FIG, "fig")]
     additions = Additions(new, [(FRUIT, KIWI), (FRUIT, FIG)])
     assert added(path, additions) == wanted
@@ -332,7 +332,7 @@ def entities(doctype: str, text: str) -> str:
 
 def test_an_entity_may_contain_earlier_entities(tmp_path: Path) -> None:
     doctype = '<!ENTITY w "http://e.org/"><!ENTITY v "&w;a&amp;b/"><!ENTITY x "&v;c">'
-    path = written(tmp_path / "x.rdf", entities(doctype, "&x;"))
+    path = write_file(tmp_path / "x.rdf", entities(doctype, "&x;"))
     assert read(path).taxonomy.concept(FRUIT).label == "http://e.org/a&b/c"
     assert_expanded_like_n_triples(path, ONE_KIWI)
 
@@ -357,7 +357,7 @@ LAUGHS = '<!ENTITY l0 "ha">' + "".join(
     ],
 )
 def test_unsafe_entities_are_refused(tmp_path: Path, doctype: str, message: str) -> None:
-    path = written(tmp_path / "x.rdf", entities(doctype, "&l9;" * 1000))
+    path = write_file(tmp_path / "x.rdf", entities(doctype, "&l9;" * 1000))
     assert message in refusal(path)
 
 
@@ -391,7 +391,7 @@ pome\"\"\"@en .
 def test_turtle_follows_the_indentation_and_blank_lines_of_the_file(
     tmp_path: Path, text: str, indent: str, gap: str
 ) -> None:
-    path = written(tmp_path / "x.ttl", text)
+    path = write_file(tmp_path / "x.ttl", text)
     new = [Concept(KIWI, "kiwi"), Concept(FIG, "fig")]
     additions = Additions(new, [(FRUIT, KIWI), (FRUIT, FIG)])
     said = ("a s:Concept ;", '{indent}s:prefLabel "{name}"@en ;', "{indent}s:broader :fruit .\n")
@@ -401,12 +401,12 @@ def test_turtle_follows_the_indentation_and_blank_lines_of_the_file(
 
 
 def test_a_final_blank_line_is_not_repeated(tmp_path: Path) -> None:
-    path = written(tmp_path / "x.ttl", STANZAS + "\n")
+    path = write_file(tmp_path / "x.ttl", STANZAS + "\n")
     assert added(path, Additions([Concept(KIWI, "kiwi")], [])).startswith(":kiwi a")
 
 
 def test_n_triples_have_no_blank_lines(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "x.nt", f"<{FRUIT}> a <{SKOS}Concept> .\n".replace(" a ", f" <{RDF}type> ")
     )
     assert all(line.endswith(" .") for line in expanded_text(path).splitlines())
@@ -416,7 +416,7 @@ def test_a_json_ld_copy_is_indented_and_uses_prefixes(tmp_path: Path) -> None:
     text = f"""@prefix s: <{SKOS}> . @prefix e: <http://e.org/> . @prefix urn: <http://u.org/> .
         e:fruit a s:Concept ; s:prefLabel "Obst"@de ; s:notation 1 , true ; s:note "x" .
         <http://other.org/x> s:broader e:fruit . <http://e.org///y> s:broader <urn:x> ."""
-    path = written(tmp_path / "x.ttl", text)
+    path = write_file(tmp_path / "x.ttl", text)
     convert(path, Target(tmp_path / "y.jsonld"))
     assert (
         (tmp_path / "y.jsonld").read_text(encoding="utf-8")
@@ -465,26 +465,26 @@ def test_a_json_ld_copy_is_indented_and_uses_prefixes(tmp_path: Path) -> None:
 
 def test_statements_about_statements_cannot_be_copied_to_json_ld(tmp_path: Path) -> None:
     said = f"<{FRUIT}> a <{SKOS}Concept> ; <{SKOS}note> <<( <x:a> <x:b> <x:c> )>> ."
-    path = written(tmp_path / "x.ttl", said)
+    path = write_file(tmp_path / "x.ttl", said)
     with pytest.raises(FormatError, match=r"convert to \.ttl, \.nt or \.rdf instead"):
         convert(path, Target(tmp_path / "y.jsonld"))
 
 
 def test_a_missing_skos_prefix_is_declared(tmp_path: Path) -> None:
-    path = written(tmp_path / "x.ttl", f"@prefix : <{SKOS}> . <{FRUIT}> a :Concept .")
+    path = write_file(tmp_path / "x.ttl", f"@prefix : <{SKOS}> . <{FRUIT}> a :Concept .")
     convert(path, Target(tmp_path / "y.jsonld"))
     assert '"@type": "skos:Concept"' in (tmp_path / "y.jsonld").read_text(encoding="utf-8")
 
 
 def test_a_turtle_copy_has_blank_lines_and_indentation(tmp_path: Path) -> None:
-    convert(written(tmp_path / "x.ttl", STANZAS), Target(tmp_path / "x.nt"))
+    convert(write_file(tmp_path / "x.ttl", STANZAS), Target(tmp_path / "x.nt"))
     convert(tmp_path / "x.nt", Target(tmp_path / "y.ttl"))
     copy = (tmp_path / "y.ttl").read_text(encoding="utf-8")
     assert "\n\n<http://e.org/apple> a skos:Concept ;\n    skos:prefLabel" in copy
 
 
 def test_a_carriage_return_survives_in_rdf_xml(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "x.ttl", f'<{FRUIT}> <{SKOS}prefLabel> "a\\r\\nb" ; a <{SKOS}Concept> .'
     )
     convert(path, Target(tmp_path / "y.rdf"))
@@ -569,7 +569,7 @@ NEW = st.lists(
 def test_expanding_works_in_every_style(
     tmp_path_factory: pytest.TempPathFactory, name: str, new: list[Concept], data: st.DataObject
 ) -> None:
-    path = written(tmp_path_factory.mktemp("style") / name, STYLES[name])
+    path = write_file(tmp_path_factory.mktemp("style") / name, STYLES[name])
     above = [FRUIT, *(concept.id for concept in new)]
     relations = [
         (above[parent], concept.id)

@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+import pyoxigraph as ox
 import pytest
 import rdflib
-from growing import refusal, written
+from expanded_files import refusal, write_file
 from hypothesis import given
 from hypothesis import strategies as st
 from rdflib.compare import isomorphic
@@ -17,7 +18,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.rdf import skos
 from taxoexpan.formats.rdf.vocabulary import is_iri
-from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.formats.taxonomy_file import TaxonomyFile, read, write_expanded
 from taxoexpan.formats.text_file import ReadOptions, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
@@ -38,7 +39,7 @@ FRUIT, APPLE, KIWI = (f"http://food.org/{name}" for name in ("fruit", "apple", "
 
 
 def turtle(folder: Path, body: str) -> Path:
-    return written(folder / "food.ttl", PREFIXES + body)
+    return write_file(folder / "food.ttl", PREFIXES + body)
 
 
 def concepts_of(path: Path, language: str | None = None) -> dict[str, Concept]:
@@ -54,7 +55,7 @@ def in_syntax(path: Path, suffix: str) -> Path:
     """Write the same statements in another syntax with rdflib."""
     kinds = {".ttl": "turtle", ".nt": "nt", ".rdf": "pretty-xml", ".jsonld": "json-ld"}
     text = rdflib.Graph().parse(path).serialize(format=kinds[suffix])
-    return written(path.with_name(f"copy{suffix}"), text)
+    return write_file(path.with_name(f"copy{suffix}"), text)
 
 
 def graph_of(path: Path) -> rdflib.Graph:
@@ -76,7 +77,7 @@ def added_triples(path: Path, additions: Additions, language: str | None = None)
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_all_syntaxes_are_read_alike(tmp_path: Path, suffix: str) -> None:
-    path = in_syntax(written(tmp_path / "food.ttl", FOOD), suffix)
+    path = in_syntax(write_file(tmp_path / "food.ttl", FOOD), suffix)
     document = read(path)
     food = Taxonomy(
         [Concept(FRUIT, "fruit"), Concept(APPLE, "apple", ("malus", "aple"), "a pome")],
@@ -88,7 +89,7 @@ def test_all_syntaxes_are_read_alike(tmp_path: Path, suffix: str) -> None:
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_the_syntax_is_detected_from_the_content(tmp_path: Path, suffix: str) -> None:
-    path = in_syntax(written(tmp_path / "food.ttl", FOOD), suffix)
+    path = in_syntax(write_file(tmp_path / "food.ttl", FOOD), suffix)
     assert set(read(path.rename(tmp_path / "food")).taxonomy) == {FRUIT, APPLE}
 
 
@@ -130,7 +131,7 @@ def test_the_closest_language_is_used(
 
 
 def test_a_language_without_labels_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.ttl", FOOD)
+    path = write_file(tmp_path / "food.ttl", FOOD)
     with pytest.raises(
         FormatError, match="no label is in the language 'fr'; choose one of: de, en"
     ):
@@ -215,12 +216,12 @@ def test_markup_is_removed_from_literals(tmp_path: Path) -> None:
         '<skos:definition rdf:parseType="Literal">a <b xmlns="http://x">toothed</b> tool &amp; so'
         "</skos:definition></skos:Concept>",
     )
-    taxonomy = read(written(tmp_path / "x.rdf", text)).taxonomy
+    taxonomy = read(write_file(tmp_path / "x.rdf", text)).taxonomy
     assert taxonomy.definitions[0] == "a toothed tool & so"
 
 
 def test_names_in_other_languages_are_kept_as_foreign_names(tmp_path: Path) -> None:
-    taxonomy = read(written(tmp_path / "food.ttl", FOOD)).taxonomy
+    taxonomy = read(write_file(tmp_path / "food.ttl", FOOD)).taxonomy
     assert taxonomy.foreign_names[taxonomy.index(APPLE)] == ("Apfel",)
 
 
@@ -269,7 +270,7 @@ def test_a_cycle_is_spelled_out(tmp_path: Path) -> None:
     ],
 )
 def test_errors_name_their_line(tmp_path: Path, name: str, text: str, message: str) -> None:
-    assert message in refusal(written(tmp_path / name, text))
+    assert message in refusal(write_file(tmp_path / name, text))
 
 
 class TestNothingIsFetched:
@@ -328,7 +329,7 @@ class TestNothingIsFetched:
     def test_no_request_is_sent(
         self, tmp_path: Path, server: str, requests: list[str], name: str, text: str, message: str
     ) -> None:
-        assert message in refusal(written(tmp_path / name, text.replace("URL", server)))
+        assert message in refusal(write_file(tmp_path / name, text.replace("URL", server)))
         assert requests == []
 
 
@@ -343,7 +344,7 @@ def rdf_xml(doctype: str, text: str = "&a;") -> str:
 
 
 def test_entities_are_expanded(tmp_path: Path) -> None:
-    path = written(tmp_path / "x.rdf", rdf_xml('<!ENTITY a "apple">'))
+    path = write_file(tmp_path / "x.rdf", rdf_xml('<!ENTITY a "apple">'))
     assert read(path).taxonomy.labels == ("apple",)
 
 
@@ -361,7 +362,7 @@ def test_entities_are_expanded(tmp_path: Path) -> None:
     ],
 )
 def test_growing_entities_are_refused(tmp_path: Path, doctype: str, text: str) -> None:
-    assert "write it out" in refusal(written(tmp_path / "x.rdf", rdf_xml(doctype, text)))
+    assert "write it out" in refusal(write_file(tmp_path / "x.rdf", rdf_xml(doctype, text)))
 
 
 @pytest.mark.parametrize(
@@ -375,14 +376,14 @@ def test_growing_entities_are_refused(tmp_path: Path, doctype: str, text: str) -
     ],
 )
 def test_deep_nesting_is_refused_at_once(tmp_path: Path, name: str, text: str) -> None:
-    assert refusal(written(tmp_path / name, text))
+    assert refusal(write_file(tmp_path / name, text))
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_new_concept_has_the_statements_of_the_other_concepts(
     tmp_path: Path, suffix: str
 ) -> None:
-    path = in_syntax(written(tmp_path / "food.ttl", FOOD), suffix)
+    path = in_syntax(write_file(tmp_path / "food.ttl", FOOD), suffix)
     kiwi = Concept(KIWI, 'kiwi "gold"', ("actinidia",), "a berry\nfrom China")
     when = datetime(2026, 3, 1, tzinfo=UTC)
     provenance = Provenance("taxoexpan 0.1", when, {(FRUIT, KIWI): 0.876})
@@ -428,13 +429,13 @@ def test_a_new_concept_is_in_the_schemes_of_its_parents(tmp_path: Path) -> None:
 
 
 def test_new_labels_are_in_the_requested_language(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.ttl", FOOD)
+    path = write_file(tmp_path / "food.ttl", FOOD)
     added = added_triples(path, Additions([Concept(KIWI, "Kiwi")], [(FRUIT, KIWI)]), "de")
     assert (rdflib.URIRef(KIWI), rdflib.SKOS.prefLabel, rdflib.Literal("Kiwi", "de")) in added
 
 
 def test_a_parent_chosen_by_a_person_is_noted_as_such(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.ttl", FOOD)
+    path = write_file(tmp_path / "food.ttl", FOOD)
     by_hand = Provenance("taxoexpan", datetime(2026, 3, 1, tzinfo=UTC), {})
     expanded = expand(path, Additions([Concept(KIWI, "kiwi")], [(FRUIT, KIWI)], by_hand))
     assert "Placed under 'fruit' (chosen by a person) by taxoexpan on 2026-03-01." in (
@@ -443,7 +444,7 @@ def test_a_parent_chosen_by_a_person_is_noted_as_such(tmp_path: Path) -> None:
 
 
 def test_turtle_is_appended_with_the_prefixes_of_the_file(tmp_path: Path) -> None:
-    path = written(tmp_path / "food.ttl", FOOD.replace("\n", "\r\n") + "# the end")
+    path = write_file(tmp_path / "food.ttl", FOOD.replace("\n", "\r\n") + "# the end")
     expanded = expand(path, Additions([Concept(KIWI, "kiwi")], [(FRUIT, KIWI)])).read_bytes()
     assert expanded.startswith(path.read_bytes())
     assert expanded[len(path.read_bytes()) :].decode().split("\r\n") == [
@@ -457,7 +458,7 @@ def test_turtle_is_appended_with_the_prefixes_of_the_file(tmp_path: Path) -> Non
 
 
 def test_a_prefix_with_another_meaning_is_not_used(tmp_path: Path) -> None:
-    path = written(
+    path = write_file(
         tmp_path / "x.ttl",
         "@prefix skos: <http://food.org/> . skos:a a <http://www.w3.org/2004/02/skos/core#Concept>"
         " .\n@prefix skos: <http://other.org/> .\n",
@@ -480,7 +481,7 @@ def test_a_prefix_with_another_meaning_is_not_used(tmp_path: Path) -> None:
     ],
 )
 def test_json_ld_of_any_structure_is_extended(tmp_path: Path, text: str) -> None:
-    path = written(tmp_path / "x.jsonld", text)
+    path = write_file(tmp_path / "x.jsonld", text)
     additions = Additions([Concept(KIWI, "kiwi")], [(FRUIT, KIWI)])
     assert read(expand(path, additions)).taxonomy == read(path).taxonomy.expanded(additions)
 
@@ -500,7 +501,7 @@ def test_rdf_xml_with_any_prefixes_is_extended(tmp_path: Path, root: str, end: s
     declared = root.format(rdf=rdflib.RDF, skos=rdflib.SKOS)
     name = "s" if "xmlns:s=" in root else "skos"
     text = f'<rdf:RDF {declared}>\n<{name}:Concept rdf:about="{FRUIT}"/>{end}'
-    path = written(tmp_path / "x.rdf", text)
+    path = write_file(tmp_path / "x.rdf", text)
     additions = Additions([Concept(KIWI, "kiwi & <co>\r\n")], [(FRUIT, KIWI)])
     expanded = expand(path, additions)
     kiwi = read(expanded).taxonomy.concept(KIWI)
@@ -521,7 +522,7 @@ def test_rdf_xml_with_any_prefixes_is_extended(tmp_path: Path, root: str, end: s
 def test_an_invalid_or_reserved_id_is_refused(
     tmp_path: Path, concept: Concept, message: str
 ) -> None:
-    path = written(tmp_path / "food.ttl", FOOD)
+    path = write_file(tmp_path / "food.ttl", FOOD)
     with pytest.raises(FormatError, match=message):
         expand(path, Additions([concept], [(FRUIT, concept.id)]))
 
@@ -543,7 +544,7 @@ def test_a_new_file_reads_back(
     copy = skos.write(growth.old, Target(path, language="en"))
     source = TextFile(path, copy.files[path])
     assert skos.read(source).taxonomy == unrepeated(growth.old)
-    assert len(graph_of(written(path, copy.files[path]))) > len(growth.old)
+    assert len(graph_of(write_file(path, copy.files[path]))) > len(growth.old)
 
 
 @given(growths(ids=IRIS, labels=WORDS, details=True), st.sampled_from(SUFFIXES))
@@ -560,6 +561,28 @@ def test_an_expanded_file_has_all_old_statements_and_the_additions(
     assert not old - new
     subjects = {rdflib.URIRef(concept.id) for concept in growth.additions.concepts}
     assert {subject for subject, _, _ in new - old} == subjects
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_is_parsed_once_to_read_check_and_expand_it(
+    tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taxonomy = Taxonomy([Concept(FRUIT, "fruit"), Concept(APPLE, "apple")], [(FRUIT, APPLE)])
+    path = tmp_path / f"x{suffix}"
+    old = write_file(path, skos.write(taxonomy, Target(path)).files[path]).read_text()
+    texts: list[str] = []
+    parse = ox.parse
+
+    def record(text: str, **options: object) -> object:
+        texts.append(text)
+        return parse(text, **options)
+
+    monkeypatch.setattr(ox, "parse", record)
+    kiwi = Concept(KIWI, "kiwi")
+    file = TaxonomyFile.open(path)
+    file.can_hold([kiwi], 1, tmp_path / f"y{suffix}")
+    file.write(Additions([kiwi], [(FRUIT, KIWI)]), tmp_path / f"y{suffix}")
+    assert texts.count(old) == 1
 
 
 def unrepeated(taxonomy: Taxonomy) -> Taxonomy:

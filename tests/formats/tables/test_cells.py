@@ -4,7 +4,7 @@ import csv
 import io
 from pathlib import Path
 
-from growing import QUOTING, csv_lines
+from expanded_files import QUOTING, csv_lines
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import names, quickly

@@ -4,15 +4,15 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from growing import (
+from expanded_files import (
     QUOTING,
     added_text,
     csv_lines,
+    expand_file,
     expansion_refusal,
-    grown,
     refusal,
     under,
-    written,
+    write_file,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +27,7 @@ RICH = Concept("k1", "kiwi", ("actinidia", "kiwifruit"), "green,\nand hairy")
 
 
 def fruit(folder: Path, text: str = "id,label,parents\nf,fruit,\na,apple,f\n") -> Path:
-    return written(folder / "food.csv", text)
+    return write_file(folder / "food.csv", text)
 
 
 def test_every_column_has_its_meaning(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_every_column_has_its_meaning(tmp_path: Path) -> None:
 )
 def test_columns_have_several_names(tmp_path: Path, name: str, text: str) -> None:
     expected = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
-    assert read(written(tmp_path / name, text)).taxonomy == expected
+    assert read(write_file(tmp_path / name, text)).taxonomy == expected
 
 
 def test_without_ids_a_label_is_the_id(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_the_old_file_is_a_prefix_and_the_new_reads_back_in_full(
     path = tmp_path_factory.mktemp("rows") / "food.csv"
     path.write_bytes(style.encode(csv_lines([HEADER, *rows], quoting=quoting)))
     assert read(path).taxonomy == old
-    assert read(grown(path, growth.additions)).taxonomy == old.expanded(growth.additions)
+    assert read(expand_file(path, growth.additions)).taxonomy == old.expanded(growth.additions)
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,15 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from growing import (
+from expanded_files import (
     QUOTING,
     added_text,
     csv_lines,
+    expand_file,
     expansion_refusal,
-    grown,
     refusal,
     under,
-    written,
+    write_file,
 )
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,7 +23,7 @@ from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 
 def fruit(folder: Path, text: str = "child,parent\napple,fruit\n") -> Path:
-    return written(folder / "food.csv", text)
+    return write_file(folder / "food.csv", text)
 
 
 FRUIT = Taxonomy([Concept("fruit", "fruit"), Concept("apple", "apple")], [("fruit", "apple")])
@@ -45,7 +45,7 @@ FRUIT = Taxonomy([Concept("fruit", "fruit"), Concept("apple", "apple")], [("frui
     ],
 )
 def test_an_edge_list_is_read_however_it_is_laid_out(tmp_path: Path, name: str, text: str) -> None:
-    assert read(written(tmp_path / name, text)).taxonomy == FRUIT
+    assert read(write_file(tmp_path / name, text)).taxonomy == FRUIT
 
 
 def test_a_name_may_hold_commas_quotes_and_line_breaks(tmp_path: Path) -> None:
@@ -150,7 +150,9 @@ def test_the_old_file_is_a_prefix_and_the_new_reads_back_in_full(
     rows = [["child", "parent"], *roots, *relations]
     path.write_bytes(style.encode(csv_lines(rows, delimiter, quoting)))
     assert read(path).taxonomy == growth.old
-    assert read(grown(path, growth.additions)).taxonomy == growth.old.expanded(growth.additions)
+    assert read(expand_file(path, growth.additions)).taxonomy == growth.old.expanded(
+        growth.additions
+    )
 
 
 @pytest.mark.parametrize(

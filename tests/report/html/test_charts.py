@@ -6,143 +6,144 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taxoexpan.placement.confidence import Bin
 from taxoexpan.report.html import (
-    Bin,
     Chart,
+    ChartSection,
     Page,
-    Picture,
     Threshold,
-    coverage,
+    coverage_chart,
     histogram,
-    html,
-    reliability,
-    training,
+    reliability_chart,
+    render,
+    training_chart,
 )
 from taxoexpan.report.html.axes import LEFT, RIGHT, WIDTH, Axes, tick_labels, ticks
-from taxoexpan.report.html.charts import MOST_POINTS, calibration_error, chart_element
-from taxoexpan.report.html.element import Element, as_html
+from taxoexpan.report.html.charts import MAX_POINTS, chart_element
+from taxoexpan.report.html.element import Element, to_html
 
 TOP, BOTTOM = 28, 236
 
 
-def of(chart: Chart, tag: str, kind: str) -> list[Element]:
-    return [p for p in chart.parts if p.tag == tag and p.attributes.get("class") == kind]
+def elements(chart: Chart, tag: str, css_class: str) -> list[Element]:
+    return [p for p in chart.elements if p.tag == tag and p.attributes.get("class") == css_class]
 
 
-def centres(chart: Chart, kind: str) -> list[tuple[float, float]]:
-    dots = of(chart, "circle", kind)
+def centers(chart: Chart, css_class: str) -> list[tuple[float, float]]:
+    dots = elements(chart, "circle", css_class)
     return [(float(dot.attributes["cx"]), float(dot.attributes["cy"])) for dot in dots]
 
 
-def points(chart: Chart, place: int = 0) -> list[tuple[float, float]]:
-    told = of(chart, "polyline", "curve")[place].attributes["points"].split()
-    return [(float(x), float(y)) for x, y in (pair.split(",") for pair in told)]
+def points(chart: Chart, index: int = 0) -> list[tuple[float, float]]:
+    pairs = elements(chart, "polyline", "curve")[index].attributes["points"].split()
+    return [(float(x), float(y)) for x, y in (pair.split(",") for pair in pairs)]
 
 
-def test_bins_are_dots_at_their_confidence_and_their_truth() -> None:
-    chart = reliability([Bin(0, 0, 4), Bin(0.5, 0.25, 16), Bin(1, 1, 1)])
+def test_bins_are_dots_at_their_confidence_and_fraction_right() -> None:
+    chart = reliability_chart([Bin(4, 0, 0), Bin(16, 0.5, 0.25), Bin(1, 1, 1)], 0.1)
     middle, quarter = (LEFT + RIGHT) / 2, BOTTOM - 0.25 * (BOTTOM - TOP)
-    assert centres(chart, "dot") == [(LEFT, BOTTOM), (middle, quarter), (RIGHT, TOP)]
-    (diagonal,) = of(chart, "polyline", "diagonal")
+    assert centers(chart, "dot") == [(LEFT, BOTTOM), (middle, quarter), (RIGHT, TOP)]
+    (diagonal,) = elements(chart, "polyline", "diagonal")
     assert diagonal.attributes["points"] == f"{LEFT},{BOTTOM} {RIGHT},{TOP}"
-    small, large, _ = (float(dot.attributes["r"]) for dot in of(chart, "circle", "dot"))
-    assert large == 2 * small  # four times as many: four times the area
+    small, large, _ = (float(dot.attributes["r"]) for dot in elements(chart, "circle", "dot"))
+    assert large == 2 * small  # four times the count gives four times the area
 
 
-def test_the_caption_tells_the_expected_calibration_error() -> None:
-    bins = [Bin(0.2, 0.3, 30), Bin(0.9, 0.7, 10), Bin(0.5, 0.1, 0)]
-    assert calibration_error(bins) == pytest.approx((30 * 0.1 + 10 * 0.2) / 40)
-    assert "Expected calibration error 0.125 over 40 concepts." in reliability(bins).caption
-    assert len(centres(reliability(bins), "dot")) == 2  # an empty bin is not drawn
+def test_the_caption_shows_the_expected_calibration_error() -> None:
+    bins = [Bin(30, 0.2, 0.3), Bin(10, 0.9, 0.7)]
+    chart = reliability_chart(bins, 0.125)
+    assert "Expected calibration error: 0.125 over 40 concepts." in chart.caption
 
 
-def test_the_threshold_lies_where_it_says() -> None:
-    chart = coverage([(0.1, 1.0), (1.0, 0.6)], Threshold(0.62, 0.5, 0.75))
-    assert centres(chart, "marked") == [((LEFT + RIGHT) / 2, (TOP + BOTTOM) / 2)]
+def test_the_threshold_is_marked_at_its_coverage_and_precision() -> None:
+    chart = coverage_chart([(0.1, 1.0), (1.0, 0.6)], Threshold(0.62, 0.5, 0.75))
+    assert centers(chart, "marked") == [((LEFT + RIGHT) / 2, (TOP + BOTTOM) / 2)]
     assert chart.caption == (
-        "Accepting a score of 0.62 or more takes 50\u00a0% of the concepts, "
+        "A score of at least 0.62 accepts 50\u00a0% of the concepts, "
         "and 75\u00a0% of these are right."
     )
 
 
-def test_coverage_is_drawn_from_nothing_on_where_it_falls_below_a_half() -> None:
-    assert points(coverage([(0, 1), (1, 0.5)])) == [(LEFT, TOP), (RIGHT, BOTTOM)]
-    assert points(coverage([(0, 1), (1, 0.0)])) == [(LEFT, TOP), (RIGHT, BOTTOM)]
-    (_, low), (_, lower) = points(coverage([(0, 0.5), (1, 0.4)]))
+def test_the_precision_axis_starts_at_zero_if_precision_falls_below_a_half() -> None:
+    assert points(coverage_chart([(0, 1), (1, 0.5)])) == [(LEFT, TOP), (RIGHT, BOTTOM)]
+    assert points(coverage_chart([(0, 1), (1, 0.0)])) == [(LEFT, TOP), (RIGHT, BOTTOM)]
+    (_, low), (_, lower) = points(coverage_chart([(0, 0.5), (1, 0.4)]))
     assert TOP < low < lower < BOTTOM
 
 
-def test_a_long_curve_is_thinned_but_keeps_its_ends() -> None:
-    drawn = points(coverage([(n / 9999, 1 - n / 9999) for n in range(10_000)]))
-    assert len(drawn) == MOST_POINTS
+def test_a_long_curve_is_thinned_and_keeps_its_ends() -> None:
+    drawn = points(coverage_chart([(n / 9999, 1 - n / 9999) for n in range(10_000)]))
+    assert len(drawn) == MAX_POINTS
     assert (drawn[0], drawn[-1]) == ((LEFT, TOP), (RIGHT, BOTTOM))
     assert all(y == pytest.approx(BOTTOM - (RIGHT - x) / (RIGHT - LEFT) * 208, abs=0.2)
                for x, y in drawn)  # fmt: skip
 
 
-def test_training_shows_both_figures_of_every_epoch() -> None:
-    chart = training([4, 2, 1], [0, 0.25, 0.5], best=3)
+def test_training_shows_loss_and_mrr_of_every_epoch() -> None:
+    chart = training_chart([4, 2, 1], [0, 0.25, 0.5], best=3)
     middle = (LEFT + RIGHT) / 2
     assert [x for x, _ in points(chart)] == [LEFT, middle, RIGHT]
     assert [y for _, y in points(chart, 1)] == [304, 247, 190]
-    assert len(centres(chart, "dot")) == 6
-    assert [line.attributes["x1"] for line in of(chart, "line", "threshold")] == [str(RIGHT)] * 2
-    assert chart.caption == "Epoch 3, the best by validation, was kept."
+    assert len(centers(chart, "dot")) == 6
+    assert [line.attributes["x1"] for line in elements(chart, "line", "threshold")] == [
+        str(RIGHT)
+    ] * 2
+    assert chart.caption == "Epoch 3 had the best validation MRR and was kept."
     assert "training loss from 4 to 1; validation MRR from 0 to 0.5" in chart.description
 
 
-def test_epochs_without_a_figure_are_left_out() -> None:
-    chart = training([4, math.nan, 1], [None, 0.5, None])
+def test_epochs_without_a_value_are_left_out() -> None:
+    chart = training_chart([4, math.nan, 1], [None, 0.5, None])
     assert [x for x, _ in points(chart)] == [LEFT, RIGHT]
     assert len(points(chart, 1)) == 1
 
 
 def test_bars_are_as_high_as_their_counts() -> None:
     chart = histogram([0, 1, 2, 3], [0, 5, 10], "score")
-    heights = [float(bar.attributes["height"]) for bar in of(chart, "rect", "bar")]
+    heights = [float(bar.attributes["height"]) for bar in elements(chart, "rect", "bar")]
     assert heights == [0, 104, 208]
-    lefts = [float(bar.attributes["x"]) for bar in of(chart, "rect", "bar")]
+    lefts = [float(bar.attributes["x"]) for bar in elements(chart, "rect", "bar")]
     assert lefts == [LEFT + 0.5, LEFT + 112.5, LEFT + 224.5]
-    assert chart.caption == "15 concepts in all."
-    with pytest.raises(ValueError, match="2 bars need one edge more, but there are 2"):
+    assert chart.caption == "15 concepts in total."
+    with pytest.raises(ValueError, match="2 bars need 3 edges, not 2"):
         histogram([0, 1], [1, 2], "score")
 
 
 @pytest.mark.parametrize(
     "chart",
     [
-        reliability([]),
-        coverage([]),
-        training([], []),
-        training([2.0], [0.1], 1),
-        training([0.0, 0.0], [1.0, 1.0]),
+        reliability_chart([], 0.0),
+        coverage_chart([]),
+        training_chart([], []),
+        training_chart([2.0], [0.1], 1),
+        training_chart([0.0, 0.0], [1.0, 1.0]),
         histogram([0, 1], [0], "score"),
         histogram([2, 2.5], [123_456], "score"),
     ],
 )
-def test_charts_of_little_or_nothing_can_be_drawn(chart: Chart) -> None:
-    text = html(Page("t", "", [Picture("p", chart)]))
-    assert "nan" not in as_html(chart_element(chart)).lower()
+def test_charts_of_few_or_no_values_can_be_drawn(chart: Chart) -> None:
+    text = render(Page("t", "", [ChartSection("p", chart)]))
+    assert "nan" not in to_html(chart_element(chart)).lower()
     assert text.count("<svg") == 1
 
 
-def test_a_chart_says_what_it_shows_to_those_who_do_not_see_it() -> None:
-    drawn = as_html(chart_element(reliability([Bin(0.5, 0.25, 16)])))
+def test_a_chart_has_a_description_for_screen_readers() -> None:
+    drawn = to_html(chart_element(reliability_chart([Bin(16, 0.5, 0.25)], 0.25)))
     assert drawn.startswith(
         f'<svg viewBox="0 0 {WIDTH} 280" role="img" class="chart"><title>Reliability diagram'
-        "</title><desc>confidence 0.50: 0.25 right of 16</desc>"
+        "</title><desc>confidence 0.50: 0.25 of 16 right</desc>"
     )
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.booleans())
-def test_ticks_are_round_few_and_around_all_values(low: float, span: float, whole: bool) -> None:
-    made = ticks(low, low + span, whole=whole)
+def test_ticks_are_few_and_enclose_all_values(low: float, span: float, integers: bool) -> None:
+    made = ticks(low, low + span, integers=integers)
     step = made[1] - made[0]
     slack = 1e-6 * step + 1e-9 * abs(low)
     assert made[0] <= low + slack
     assert made[-1] >= low + span - slack
     assert 2 <= len(made) <= 8
-    if whole:
+    if integers:
         assert all(tick == round(tick) for tick in made)
 
 
@@ -156,13 +157,13 @@ def test_ticks_are_round_few_and_around_all_values(low: float, span: float, whol
         (3, 3, ["1", "2", "3", "4", "5"]),
     ],
 )
-def test_ticks_read_as_a_person_would_write_them(
+def test_tick_labels_have_the_necessary_decimals(
     low: float, high: float, labels: list[str]
 ) -> None:
     assert tick_labels(ticks(low, high)) == labels
 
 
-def test_axes_run_between_their_ends() -> None:
-    axes = Axes([10, 20], [0, 1], "x", "y", ends=(5, 25))
-    assert axes.at((5, 0)) == (LEFT, BOTTOM)
-    assert axes.at((25, 1)) == (RIGHT, TOP)
+def test_axes_cover_their_range() -> None:
+    axes = Axes([10, 20], [0, 1], "x", "y", x_range=(5, 25))
+    assert axes.position((5, 0)) == (LEFT, BOTTOM)
+    assert axes.position((25, 1)) == (RIGHT, TOP)

@@ -40,11 +40,8 @@ class RootElement:
 
 
 def scan_elements(source: TextFile) -> RootElement:
-    """Find the root element; refuse deep nesting, and entities that grow or are external."""
-    encoding = ENCODING.match(source.text)
-    if encoding and encoding[1].lower() not in ("utf-8", "utf8", "us-ascii", "ascii"):
-        message = f"the file declares the encoding {encoding[1]}; save it as UTF-8 and declare that"
-        raise FormatError(source.path, message, 1)
+    """Find the root element; refuse deep nesting, and growing or external entities."""
+    _refuse_other_encodings(source)
     _refuse_growing_entities(source)
     parser = expat.ParserCreate()
     root, depth = RootElement(), 0
@@ -81,6 +78,13 @@ def scan_elements(source: TextFile) -> RootElement:
         message = f"not well-formed: {expat.ErrorString(error.code)}"
         raise FormatError(source.path, message, error.lineno) from None
     return root
+
+
+def _refuse_other_encodings(source: TextFile) -> None:
+    encoding = ENCODING.match(source.text)
+    if encoding and encoding[1].lower() not in ("utf-8", "utf8", "us-ascii", "ascii"):
+        message = f"the file declares the encoding {encoding[1]}; save it as UTF-8 and declare that"
+        raise FormatError(source.path, message, 1)
 
 
 def _refuse_growing_entities(source: TextFile) -> None:

@@ -12,6 +12,7 @@ from taxoexpan.formats.rdf import jsonld, rdfxml
 from taxoexpan.formats.rdf.statements import JSON_LD, RDF_XML, TURTLE, Statements, detect_syntax
 from taxoexpan.formats.rdf.vocabulary import PREFIXES, SKOS, by_subject
 from taxoexpan.formats.text_file import Insertion, TextFile
+from taxoexpan.phrasing import pluralize
 
 _DEFAULT_INDENT = "    "
 _INDENT = re.compile(r"[ \t]+(?=\S)")
@@ -33,14 +34,15 @@ def transcode(source: TextFile, syntax: ox.RdfFormat) -> tuple[str, list[str]]:
     losses = []
     in_named_graphs = sum(not isinstance(quad.graph_name, ox.DefaultGraph) for quad in quads)
     if in_named_graphs:
-        losses.append(f"{in_named_graphs:,} statements of named graphs are in the default graph")
+        count = pluralize(in_named_graphs, "statement")
+        losses.append(f"moved from named graphs to the default graph: {count}")
     triples = list(dict.fromkeys(quad.triple for quad in quads))
     if syntax == RDF_XML:
         rdfxml.refuse_predicates_without_name(source, triples)
         changed = sum(rdfxml.has_forbidden(triple.object) for triple in triples)
         triples = list(map(rdfxml.without_forbidden, triples))
         if changed:
-            losses.append(f"{changed:,} texts lost a character that XML cannot contain")
+            losses.append(f"without characters that XML forbids: {pluralize(changed, 'text')}")
     if syntax == JSON_LD and any(isinstance(triple.object, ox.Triple) for triple in triples):
         message = "JSON-LD cannot express statements about statements"
         raise FormatError(source.path, f"{message}; convert to .ttl, .nt or .rdf instead")

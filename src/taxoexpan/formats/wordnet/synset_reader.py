@@ -13,9 +13,9 @@ from pathlib import Path
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.formats.wordnet.spelling import definition_in, is_blank
 
 PARTS_OF_SPEECH = {"n": "noun", "v": "verb"}
+EXAMPLE_START = '; "'
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +106,16 @@ def present_parts(directory: Path) -> list[str]:
 def open_parts(directory: TextFile) -> dict[str, WordNetFiles]:
     """Load the files of all parts of speech in a directory."""
     return {pos: WordNetFiles.open(directory, pos) for pos in present_parts(directory.path)}
+
+
+def definition_in(gloss: str) -> str:
+    """Return a gloss without its examples."""
+    return gloss.partition(EXAMPLE_START)[0].strip()
+
+
+def is_blank(word: str) -> bool:
+    """Return whether a word consists of spaces only."""
+    return not word.replace("_", " ").strip()
 
 
 def _numbered_lines(source: TextFile) -> Iterator[tuple[int, str]]:

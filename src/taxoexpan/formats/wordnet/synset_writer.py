@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.wordnet.spelling import SENSE_ID, as_gloss, as_word
+from taxoexpan.formats.wordnet.synset_reader import is_blank
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 MAX_WORDS = 0xFF
+SENSE_ID = re.compile(r"(?P<lemma>.+)#(?P<pos>[nv])#(?P<sense>[1-9][0-9]{0,5})", re.DOTALL)
 _MAX_POINTERS = 999
 _MAX_OFFSET = 99_999_999
 _EMPTY_OFFSET = "0" * 8
+_BREAKS = re.compile(r"[ \r\n]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,20 @@ class SynsetWriter:
             positions = " ".join(offsets[id] for id in ids)
             lines[lemma] = f"{lemma} {self.pos} {len(ids)} {counted} {len(ids)} 0 {positions}  "
         return lines
+
+
+def as_word(name: str) -> str:
+    """Return a name as WordNet spells it, or "" if nothing is left."""
+    word = _BREAKS.sub("_", name)
+    if is_blank(word):
+        return ""
+    # A single bar would start the gloss.
+    return "¦" if word == "|" else word
+
+
+def as_gloss(definition: str) -> str:
+    """Return a definition as one line."""
+    return _BREAKS.sub(" ", definition).strip()
 
 
 def _order_senses(lemma: str, ids: Sequence[str]) -> list[str]:

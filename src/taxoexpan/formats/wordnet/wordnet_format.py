@@ -15,21 +15,23 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Copy, Insertions, Target
 from taxoexpan.formats.text_file import Insertion, TextFile
-from taxoexpan.formats.wordnet.spelling import (
-    EXAMPLE_START,
-    SENSE_ID,
-    as_gloss,
-    as_word,
-    definition_in,
-)
 from taxoexpan.formats.wordnet.synset_reader import (
+    EXAMPLE_START,
     PARTS_OF_SPEECH,
     Synset,
     WordNetFiles,
+    definition_in,
     open_parts,
     present_parts,
 )
-from taxoexpan.formats.wordnet.synset_writer import MAX_WORDS, SynsetEntry, SynsetWriter
+from taxoexpan.formats.wordnet.synset_writer import (
+    MAX_WORDS,
+    SENSE_ID,
+    SynsetEntry,
+    SynsetWriter,
+    as_gloss,
+    as_word,
+)
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 NAME = "wordnet"

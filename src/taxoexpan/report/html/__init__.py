@@ -1,40 +1,51 @@
-"""A report in one HTML file: figures, texts, tables that open, small trees and charts."""
+"""Generic HTML reports: key figures, texts, sortable tables, small trees and charts.
+
+`render` turns a `Page` into one HTML file that loads nothing from elsewhere, works without a
+script, and escapes every text.
+"""
 
 from taxoexpan.report.html.charts import (
-    Bin,
     Chart,
     Threshold,
-    coverage,
+    coverage_chart,
     histogram,
-    reliability,
-    training,
+    reliability_chart,
+    training_chart,
 )
-from taxoexpan.report.html.page import Figure, Figures, Page, Picture, Section, Text, colophon, html
+from taxoexpan.report.html.page import (
+    ChartSection,
+    KeyFigure,
+    KeyFigures,
+    Page,
+    Section,
+    TextSection,
+    creation_note,
+    render,
+)
 from taxoexpan.report.html.sortable_table import Cell, Column, Details, Row, Table
-from taxoexpan.report.html.tree import Neighbour, Place, Tree
+from taxoexpan.report.html.tree import Neighbour, Tree, TreePosition
 
 __all__ = [
-    "Bin",
     "Cell",
     "Chart",
+    "ChartSection",
     "Column",
     "Details",
-    "Figure",
-    "Figures",
+    "KeyFigure",
+    "KeyFigures",
     "Neighbour",
     "Page",
-    "Picture",
-    "Place",
     "Row",
     "Section",
     "Table",
-    "Text",
+    "TextSection",
     "Threshold",
     "Tree",
-    "colophon",
-    "coverage",
+    "TreePosition",
+    "coverage_chart",
+    "creation_note",
     "histogram",
-    "html",
-    "reliability",
-    "training",
+    "reliability_chart",
+    "render",
+    "training_chart",
 ]

@@ -1,4 +1,4 @@
-"""Axes for charts: what a value's place is in a drawing, with round ticks and labels."""
+"""Axes of charts: from values to SVG coordinates, with ticks and labels."""
 
 from __future__ import annotations
 
@@ -9,129 +9,128 @@ from dataclasses import dataclass
 from taxoexpan.report.html.element import Element, element
 
 WIDTH = 400
-"""How wide every drawing is in its own units; the page scales it."""
+"""The width of every chart in SVG units; the page scales it."""
 LEFT, RIGHT = 52, 388
-BELOW = 44
-"""What the ticks and the label of the horizontal axis need."""
+X_AXIS_HEIGHT = 44
+"""The space below the plot for the ticks and the label of the horizontal axis."""
+END = {"text_anchor": "end"}
+MIDDLE = {"text_anchor": "middle"}
 
 Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """A rectangle of the drawing, from `top` to `bottom`, and the values that its edges stand for.
+    """The plot area of a chart between the coordinates `top` and `bottom`.
 
-    `x` and `y` are the ticks. The vertical values run from the first to the last of them, and so
-    do the horizontal ones, unless `ends` says from where to where.
+    `x` and `y` are the ticks, which also bound the values of both axes. `x_range` sets other
+    bounds for the horizontal axis.
     """
 
     x: Sequence[float]
     y: Sequence[float]
-    x_name: str
-    y_name: str
+    x_label: str
+    y_label: str
     top: float = 28
     bottom: float = 236
-    ends: Point | None = None
+    x_range: Point | None = None
 
-    def at(self, point: Point) -> Point:
-        """Where a point of values is in the drawing."""
-        low, high = self.ends or (self.x[0], self.x[-1])
+    def position(self, point: Point) -> Point:
+        """Convert a pair of values to coordinates."""
+        low, high = self.x_range or (self.x[0], self.x[-1])
         across = (point[0] - low) / (high - low)
         up = (point[1] - self.y[0]) / (self.y[-1] - self.y[0])
         return LEFT + across * (RIGHT - LEFT), self.bottom - up * (self.bottom - self.top)
 
-    def drawn(self) -> list[Element]:
-        """The grid, the ticks and the names of both axes; a nameless one has no ticks."""
-        parts = [element("text", self.y_name, x=4, y=units(self.top - 14), class_="name")]
-        for tick, told in zip(self.y, tick_labels(self.y), strict=True):
-            _, y = self.at((0, tick))
-            kind = "axis" if tick == self.y[0] else "grid"
-            parts.append(line((LEFT, y), (RIGHT, y), kind))
-            parts.append(element("text", told, x=LEFT - 7, y=units(y + 4.5), **END))
-        if not self.x_name:
+    def elements(self) -> list[Element]:
+        """Draw the grid, ticks and labels; a horizontal axis without a label has no ticks."""
+        parts = [element("text", self.y_label, x=4, y=coordinate(self.top - 14), class_="name")]
+        for tick, label in zip(self.y, tick_labels(self.y), strict=True):
+            _, y = self.position((0, tick))
+            parts.append(line((LEFT, y), (RIGHT, y), "axis" if tick == self.y[0] else "grid"))
+            parts.append(element("text", label, x=LEFT - 7, y=coordinate(y + 4.5), **END))
+        if not self.x_label:
             return parts
-        for tick, told in zip(self.x, tick_labels(self.x), strict=True):
-            x, _ = self.at((tick, self.y[0]))
+        for tick, label in zip(self.x, tick_labels(self.x), strict=True):
+            x, _ = self.position((tick, self.y[0]))
             parts.append(line((x, self.bottom), (x, self.bottom + 4), "axis"))
-            parts.append(element("text", told, x=units(x), y=units(self.bottom + 18), **MIDDLE))
-        y_below = units(self.bottom + 36)
-        name = element("text", self.x_name, x=RIGHT, y=y_below, class_="name", **END)
-        return [*parts, name]
+            y_label = coordinate(self.bottom + 18)
+            parts.append(element("text", label, x=coordinate(x), y=y_label, **MIDDLE))
+        y_name = coordinate(self.bottom + 36)
+        return [*parts, element("text", self.x_label, x=RIGHT, y=y_name, class_="name", **END)]
 
-    def path(self, points: Iterable[Point], kind: str) -> Element:
-        """A line through the points."""
-        places = " ".join(f"{units(x)},{units(y)}" for x, y in map(self.at, points))
-        return element("polyline", points=places, class_=kind)
+    def polyline(self, points: Iterable[Point], css_class: str) -> Element:
+        """Draw a line through points."""
+        positions = (f"{coordinate(x)},{coordinate(y)}" for x, y in map(self.position, points))
+        return element("polyline", points=" ".join(positions), class_=css_class)
 
-    def upright(self, x: float, kind: str) -> Element:
-        """A line from the bottom to the top at a value."""
-        return line(self.at((x, self.y[0])), self.at((x, self.y[-1])), kind)
+    def vertical_line(self, x: float, css_class: str) -> Element:
+        """Draw a line from the bottom to the top at a value."""
+        bottom, top = self.position((x, self.y[0])), self.position((x, self.y[-1]))
+        return line(bottom, top, css_class)
 
-    def beside(self, x: float, words: str) -> Element:
-        """Words at the foot of an upright line, on the side where there is room."""
-        place, _ = self.at((x, self.y[0]))
-        left = place > (LEFT + RIGHT) / 2
+    def line_label(self, x: float, text: str) -> Element:
+        """Put a text at the bottom of a vertical line, on the side that has more room."""
+        position, _ = self.position((x, self.y[0]))
+        is_left = position > (LEFT + RIGHT) / 2
         return element(
             "text",
-            words,
-            x=units(place - 6 if left else place + 6),
-            y=units(self.bottom - 8),
-            class_="beside",
-            text_anchor="end" if left else "start",
+            text,
+            x=coordinate(position - 6 if is_left else position + 6),
+            y=coordinate(self.bottom - 8),
+            class_="line-label",
+            text_anchor="end" if is_left else "start",
         )
 
-    def dot(self, point: Point, radius: float, kind: str, told: str) -> Element:
-        """A dot that tells its values where a pointer rests on it."""
-        x, y = self.at(point)
-        title = element("title", told)
-        return element("circle", title, cx=units(x), cy=units(y), r=units(radius), class_=kind)
+    def dot(self, point: Point, radius: float, css_class: str, tooltip: str) -> Element:
+        """Draw a dot with a tooltip."""
+        x, y = map(coordinate, self.position(point))
+        title = element("title", tooltip)
+        return element("circle", title, cx=x, cy=y, r=coordinate(radius), class_=css_class)
 
-    def bar(self, low: float, high: float, value: float, told: str) -> Element:
-        """A bar over a stretch of the horizontal axis, with a gap to the next one."""
-        left, top = self.at((low, value))
-        right, bottom = self.at((high, self.y[0]))
+    def bar(self, low: float, high: float, value: float, tooltip: str) -> Element:
+        """Draw a bar with a tooltip, and a gap to the next bar."""
+        left, top = self.position((low, value))
+        right, bottom = self.position((high, self.y[0]))
         gap = min(1.0, (right - left) / 4)
         return element(
             "rect",
-            element("title", told),
-            x=units(left + gap / 2),
-            y=units(top),
-            width=units(right - left - gap),
-            height=units(bottom - top),
+            element("title", tooltip),
+            x=coordinate(left + gap / 2),
+            y=coordinate(top),
+            width=coordinate(right - left - gap),
+            height=coordinate(bottom - top),
             class_="bar",
         )
 
 
-END = {"text_anchor": "end"}
-MIDDLE = {"text_anchor": "middle"}
+def line(start: Point, end: Point, css_class: str) -> Element:
+    """Draw a straight line between two coordinates."""
+    x1, y1, x2, y2 = map(coordinate, (*start, *end))
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=css_class)
 
 
-def line(start: Point, end: Point, kind: str) -> Element:
-    """A straight line between two places of the drawing."""
-    (x1, y1), (x2, y2) = start, end
-    return element("line", x1=units(x1), y1=units(y1), x2=units(x2), y2=units(y2), class_=kind)
-
-
-def units(value: float) -> str:
-    """A place in the drawing, to a tenth."""
+def coordinate(value: float) -> str:
+    """Format a coordinate with at most one decimal."""
     return f"{value:.1f}".removesuffix(".0")
 
 
-def ticks(low: float, high: float, about: int = 5, whole: bool = False) -> list[float]:
-    """Round values, some `about` many, from one at or below `low` to one at or above `high`."""
+def ticks(low: float, high: float, count: int = 5, integers: bool = False) -> list[float]:
+    """Return about `count` round values that enclose `low` and `high`."""
     if high <= low:
-        low, high = (low, low + 1) if whole else (low - abs(low) / 2, low + (abs(low) / 2 or 1))
-    rough = (high - low) / about
+        half = abs(low) / 2
+        low, high = (low, low + 1) if integers else (low - half, low + (half or 1))
+    rough = (high - low) / count
     power = 10 ** math.floor(math.log10(rough))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
-    if whole:
+    if integers:
         step = max(1, round(step))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [float(f"{place * step:.12g}") for place in range(first, last + 1)]
+    return [float(f"{index * step:.12g}") for index in range(first, last + 1)]
 
 
 def tick_labels(values: Sequence[float]) -> list[str]:
-    """The ticks as text, all with as many digits as the finest of them needs."""
+    """Format ticks, all with as many decimals as the finest of them needs."""
     if max(map(abs, values)) >= 10_000:
         return [f"{value / 1000:,g}k" if value else "0" for value in values]
     digits = max(len(f"{value:.10f}".rstrip("0").partition(".")[2]) for value in values)

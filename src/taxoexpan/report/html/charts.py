@@ -1,4 +1,4 @@
-"""Charts as drawings in the page itself: calibration, coverage, training, histograms."""
+"""SVG charts: reliability, coverage, training and histograms."""
 
 from __future__ import annotations
 
@@ -6,40 +6,33 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from taxoexpan.report.html.axes import BELOW, WIDTH, Axes, Point, ticks, units
+from taxoexpan.phrasing import percent
+from taxoexpan.placement.confidence import Bin
+from taxoexpan.report.html.axes import WIDTH, X_AXIS_HEIGHT, Axes, Point, coordinate, ticks
 from taxoexpan.report.html.element import Element, element
 
-SHARES = ticks(0, 1)
-MOST_POINTS = 400
-"""A longer curve is thinned to as many points, more than anyone can see."""
-MOST_DOTS = 40
-"""A longer curve has no dots."""
-LARGEST, SMALLEST = 9.0, 2.5
+FRACTIONS = ticks(0, 1)
+MAX_POINTS = 400
+"""A longer curve is thinned to this number of points, which nobody can tell apart."""
+MAX_DOTS = 40
+"""A longer curve is drawn without dots."""
+MAX_RADIUS, MIN_RADIUS = 9.0, 2.5
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A drawing with its name, what a screen reader says of it, and the caption."""
+    """A chart with its title, a description for screen readers, and a caption."""
 
-    name: str
+    title: str
     description: str
     caption: str
     height: float
-    parts: Sequence[Element]
-
-
-@dataclass(frozen=True, slots=True)
-class Bin:
-    """Placements of about one confidence: its mean, the share that is right, and how many."""
-
-    confidence: float
-    right: float
-    count: int
+    elements: Sequence[Element]
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A least score, the share of concepts it accepts, and the share of these that is right."""
+    """A lowest score, the fraction of concepts it accepts, and the fraction of these right."""
 
     score: float
     coverage: float
@@ -47,138 +40,132 @@ class Threshold:
 
 
 def chart_element(chart: Chart) -> Element:
-    """The chart as an inline drawing."""
+    """Convert a chart to an inline SVG element."""
     return element(
         "svg",
-        element("title", chart.name),
+        element("title", chart.title),
         element("desc", chart.description),
-        *chart.parts,
-        viewBox=f"0 0 {WIDTH} {units(chart.height)}",
+        *chart.elements,
+        viewBox=f"0 0 {WIDTH} {coordinate(chart.height)}",
         role="img",
         class_="chart",
     )
 
 
-def calibration_error(bins: Sequence[Bin]) -> float:
-    """The expected calibration error: how far confidence and truth are apart, on average."""
+def reliability_chart(bins: Sequence[Bin], error: float) -> Chart:
+    """Plot the fraction that is right against the confidence, with the calibration error."""
+    axes = Axes(FRACTIONS, FRACTIONS, "confidence", "fraction right")
+    largest = max((each.count for each in bins), default=1)
     total = sum(each.count for each in bins)
-    apart = sum(each.count * abs(each.confidence - each.right) for each in bins)
-    return apart / total if total else 0.0
-
-
-def reliability(bins: Sequence[Bin]) -> Chart:
-    """How often placements of a confidence are right; where both are equal, it can be believed."""
-    bins = [each for each in bins if each.count]
-    axes = Axes(SHARES, SHARES, "confidence", "share right")
-    most = max((each.count for each in bins), default=1)
-    total = sum(each.count for each in bins)
-    parts = [*axes.drawn(), axes.path([(0, 0), (1, 1)], "diagonal")]
-    parts.append(axes.path([(each.confidence, each.right) for each in bins], "curve"))
-    told = [
-        f"confidence {each.confidence:.2f}: {each.right:.2f} right of {each.count:,}"
+    parts = [*axes.elements(), axes.polyline([(0, 0), (1, 1)], "diagonal")]
+    parts.append(axes.polyline([(each.confidence, each.right) for each in bins], "curve"))
+    texts = [
+        f"confidence {each.confidence:.2f}: {each.right:.2f} of {each.count:,} right"
         for each in bins
     ]
-    for each, words in zip(bins, told, strict=True):
-        # The area, not the radius, says how many there are.
-        radius = max(SMALLEST, LARGEST * math.sqrt(each.count / most))
-        parts.append(axes.dot((each.confidence, each.right), radius, "dot", words))
+    for each, text in zip(bins, texts, strict=True):
+        # The area of a dot, not its radius, is proportional to the count.
+        radius = max(MIN_RADIUS, MAX_RADIUS * math.sqrt(each.count / largest))
+        parts.append(axes.dot((each.confidence, each.right), radius, "dot", text))
     caption = (
-        f"Expected calibration error {calibration_error(bins):.3f} over {total:,} concepts. "
-        "On the dashed line a confidence is as good as its word; larger dots stand for more "
-        "concepts."
+        f"Expected calibration error: {error:.3f} over {total:,} concepts. On the dashed line the "
+        "confidence equals the fraction that is right. Larger dots stand for more concepts."
         if total
-        else "There was no concept to judge by."
+        else "There are no concepts to measure this on."
     )
-    return Chart("Reliability diagram", "; ".join(told), caption, axes.bottom + BELOW, parts)
+    height = axes.bottom + X_AXIS_HEIGHT
+    return Chart("Reliability diagram", "; ".join(texts), caption, height, parts)
 
 
-def coverage(
-    points: Sequence[Point], threshold: Threshold | None = None, by: str = "score"
+def coverage_chart(
+    points: Sequence[Point], threshold: Threshold | None = None, measure: str = "score"
 ) -> Chart:
-    """How right the accepted placements are, the more of the concepts are accepted.
+    """Plot the precision of the accepted suggestions against the fraction accepted.
 
-    A point is the share of concepts accepted and the share of these that is right; `by` is what
-    they are accepted by.
+    `measure` is the number by which suggestions are accepted. A threshold is marked.
     """
     points = _finite(points)
     marked = [] if threshold is None else [(threshold.coverage, threshold.precision)]
-    lowest = min((right for _, right in [*points, *marked]), default=0.0)
-    # Where all are good the differences are to be seen, but never by less than half the range.
-    right_ticks = SHARES if lowest < 0.5 else ticks(0.5, 1)
-    axes = Axes(SHARES, right_ticks, "share of concepts accepted", "share of them right")
-    parts = [*axes.drawn(), axes.path(_thinned(points), "curve")]
-    told = ""
+    lowest = min((precision for _, precision in [*points, *marked]), default=0.0)
+    # High precisions are magnified to show differences, but to no less than half the range.
+    y_ticks = FRACTIONS if lowest < 0.5 else ticks(0.5, 1)
+    axes = Axes(FRACTIONS, y_ticks, "fraction of concepts accepted", "fraction of these right")
+    parts = [*axes.elements(), axes.polyline(_thinned(points), "curve")]
+    text = ""
     if threshold is not None:
-        told = (
-            f"Accepting a {by} of {threshold.score:.2f} or more takes "
-            f"{_percent(threshold.coverage)} of the concepts, and "
-            f"{_percent(threshold.precision)} of these are right."
+        text = (
+            f"A {measure} of at least {threshold.score:.2f} accepts {percent(threshold.coverage)} "
+            f"of the concepts, and {percent(threshold.precision)} of these are right."
         )
-        parts.append(axes.upright(threshold.coverage, "threshold"))
-        parts.append(axes.dot((threshold.coverage, threshold.precision), 5, "marked", told))
-        parts.append(axes.beside(threshold.coverage, f"{by} ≥ {threshold.score:.2f}"))
-    ends = [f"{right:.2f} right at {share:.2f} accepted" for share, right in points]
-    description = "; ".join([told] * bool(told) + ends[:1] + ends[-1:])
-    caption = told or f"Each point is a least {by} that could be asked for."
-    return Chart("Coverage and precision", description, caption, axes.bottom + BELOW, parts)
+        parts.append(axes.vertical_line(threshold.coverage, "threshold"))
+        parts.append(axes.dot((threshold.coverage, threshold.precision), 5, "marked", text))
+        parts.append(axes.line_label(threshold.coverage, f"{measure} ≥ {threshold.score:.2f}"))
+    ends = [f"{precision:.2f} right at {accepted:.2f} accepted" for accepted, precision in points]
+    description = "; ".join([text] * bool(text) + ends[:1] + ends[-1:])
+    caption = text or f"Each point is a possible {measure} threshold."
+    height = axes.bottom + X_AXIS_HEIGHT
+    return Chart("Coverage and precision", description, caption, height, parts)
 
 
-def training(
-    losses: Sequence[float | None], ranks: Sequence[float | None], best: int | None = None
+def training_chart(
+    losses: Sequence[float | None], mrrs: Sequence[float | None], best: int | None = None
 ) -> Chart:
-    """The loss and the validation MRR of every epoch, counted from 1, and the best one marked.
+    """Plot the loss and the validation MRR of every epoch, and mark the best epoch.
 
-    An epoch without a figure has None.
+    Epochs are counted from 1. An epoch without a value has None.
     """
-    epochs = max(len(losses), len(ranks))
-    ends = (1.0, max(epochs, 2.0))
-    across = [tick for tick in ticks(*ends, whole=True) if ends[0] <= tick <= ends[1]]
-    above = Axes(across, _fitting(losses), "", "training loss", bottom=142, ends=ends)
-    below = Axes(across, _fitting(ranks), "epoch", "validation MRR", 190, 304, ends)
-    parts = [*_curve(above, losses, best), *_curve(below, ranks, best)]
-    told = [f"{epochs} epochs", *_ends(above, losses), *_ends(below, ranks)]
+    epochs = max(len(losses), len(mrrs))
+    x_range = (1.0, max(epochs, 2.0))
+    x_ticks = _ticks_inside(x_range, integers=True)
+    loss_axes = Axes(x_ticks, _fitting_ticks(losses), "", "training loss", 28, 142, x_range)
+    mrr_axes = Axes(x_ticks, _fitting_ticks(mrrs), "epoch", "validation MRR", 190, 304, x_range)
+    parts = [*_curve(loss_axes, losses, best), *_curve(mrr_axes, mrrs, best)]
+    texts = [f"{epochs} epochs", *_first_and_last(loss_axes, losses)]
+    texts += _first_and_last(mrr_axes, mrrs)
     caption = ""
     if best is not None:
-        parts.append(below.beside(best, f"best: {best}"))
-        caption = f"Epoch {best}, the best by validation, was kept."
-    return Chart("Training", "; ".join([*told, caption]), caption, below.bottom + BELOW, parts)
+        parts.append(mrr_axes.line_label(best, f"best: {best}"))
+        caption = f"Epoch {best} had the best validation MRR and was kept."
+    height = mrr_axes.bottom + X_AXIS_HEIGHT
+    return Chart("Training", "; ".join([*texts, caption]), caption, height, parts)
 
 
 def histogram(
-    edges: Sequence[float], counts: Sequence[int], name: str, of: str = "concepts"
+    edges: Sequence[float], counts: Sequence[int], measure: str, counted: str = "concepts"
 ) -> Chart:
-    """How many there are between each edge and the next."""
+    """Plot the counts between each edge and the next."""
     if len(edges) != len(counts) + 1:
-        raise ValueError(f"{len(counts)} bars need one edge more, but there are {len(edges)}")
-    ends = edges[0], edges[-1]
-    across = [tick for tick in ticks(*ends) if ends[0] <= tick <= ends[1]]
-    axes = Axes(across, ticks(0, max(counts, default=0) or 1, whole=True), name, of, ends=ends)
-    told = [
-        f"{low:.3g} to {high:.3g}: {count:,}"
-        for low, high, count in zip(edges, edges[1:], counts, strict=False)
-    ]
-    bars = [
-        axes.bar(low, high, count, words)
-        for low, high, count, words in zip(edges, edges[1:], counts, told, strict=False)
-    ]
-    caption = f"{sum(counts):,} {of} in all."
-    parts = [*axes.drawn(), *bars]
-    return Chart(f"Histogram: {name}", "; ".join(told), caption, axes.bottom + BELOW, parts)
+        raise ValueError(f"{len(counts)} bars need {len(counts) + 1} edges, not {len(edges)}")
+    x_range = edges[0], edges[-1]
+    y_ticks = ticks(0, max(counts, default=0) or 1, integers=True)
+    axes = Axes(_ticks_inside(x_range), y_ticks, measure, counted, x_range=x_range)
+    bars = list(zip(edges, edges[1:], counts, strict=False))
+    texts = [f"{low:.3g} to {high:.3g}: {count:,}" for low, high, count in bars]
+    parts = axes.elements()
+    parts += [axes.bar(*bar, tooltip) for bar, tooltip in zip(bars, texts, strict=True)]
+    caption = f"{sum(counts):,} {counted} in total."
+    height = axes.bottom + X_AXIS_HEIGHT
+    return Chart(f"Histogram: {measure}", "; ".join(texts), caption, height, parts)
 
 
-def _fitting(values: Sequence[float | None]) -> list[float]:
-    """Ticks for values that are not known beforehand."""
+def _ticks_inside(bounds: Point, integers: bool = False) -> list[float]:
+    """Return ticks that do not exceed the bounds."""
+    return [tick for tick in ticks(*bounds, integers=integers) if bounds[0] <= tick <= bounds[1]]
+
+
+def _fitting_ticks(values: Sequence[float | None]) -> list[float]:
+    """Return ticks that enclose the values."""
     heights = [value for _, value in _finite(enumerate(values))]
     return ticks(min(heights, default=0), max(heights, default=1))
 
 
 def _curve(axes: Axes, values: Sequence[float | None], best: int | None) -> list[Element]:
-    """A figure of every epoch as a line, with dots where there are few."""
+    """Draw one value per epoch as a line, with dots if there are few epochs."""
     points = _finite(enumerate(values, start=1))
-    parts = [*axes.drawn(), axes.path(_thinned(points), "curve")]
+    parts = [*axes.elements(), axes.polyline(_thinned(points), "curve")]
     if best is not None:
-        parts.append(axes.upright(best, "threshold"))
-    if len(points) <= MOST_DOTS:
+        parts.append(axes.vertical_line(best, "threshold"))
+    if len(points) <= MAX_DOTS:
         parts += [
             axes.dot((epoch, value), 2.5, "dot", f"epoch {epoch:.0f}: {value:.4g}")
             for epoch, value in points
@@ -186,24 +173,20 @@ def _curve(axes: Axes, values: Sequence[float | None], best: int | None) -> list
     return parts
 
 
-def _ends(axes: Axes, values: Sequence[float | None]) -> list[str]:
-    """The first and the last figure in words, if there are any."""
+def _first_and_last(axes: Axes, values: Sequence[float | None]) -> list[str]:
+    """Describe the first and the last value, if there are any."""
     points = _finite(enumerate(values))
-    return [f"{axes.y_name} from {points[0][1]:.3g} to {points[-1][1]:.3g}"] if points else []
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+    return [f"{axes.y_label} from {points[0][1]:.3g} to {points[-1][1]:.3g}"] if points else []
 
 
 def _finite(points: Iterable[tuple[float, float | None]]) -> list[Point]:
-    """The points that can be drawn, in their order."""
+    """Return the points with a finite value, in their order."""
     return [(x, y) for x, y in points if y is not None and math.isfinite(y)]
 
 
 def _thinned(points: Sequence[Point]) -> list[Point]:
-    """At most `MOST_POINTS` of the points, evenly spread, with the first and the last."""
-    if len(points) <= MOST_POINTS:
+    """Return at most `MAX_POINTS` evenly spread points, including the first and the last."""
+    if len(points) <= MAX_POINTS:
         return list(points)
     last = len(points) - 1
-    return [points[place * last // (MOST_POINTS - 1)] for place in range(MOST_POINTS)]
+    return [points[index * last // (MAX_POINTS - 1)] for index in range(MAX_POINTS)]

@@ -1,4 +1,4 @@
-"""Tables that can be sorted and filtered, and whose rows may open."""
+"""Tables whose rows can be sorted, filtered and opened."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from taxoexpan.report.html.element import Compact, Element, Node, as_compact, element, name
+from taxoexpan.report.html.element import Element, Node, element, isolated, to_json_node
 from taxoexpan.report.html.tree import Tree, tree_element
 
 CHUNK = 200
-"""How many rows are drawn at once; as many are there without a script."""
+"""The number of rows that are drawn at a time, and that a page without a script shows."""
 
-Kind = Literal["text", "number", "share", "path"]
+Kind = Literal["text", "number", "fraction", "path"]
 Cell: TypeAlias = str | float | Sequence[str] | None
-"""A text, a number or share, a path from the root; None is a blank."""
+"""A text, a number, a path from the root, or None for an empty cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its head, what its cells are, and the digits after the point of its numbers.
+    """A column: its name, the kind of its cells, and the decimals of its numbers.
 
-    A `share` is a number from 0 to 1, by which rows can be left out.
+    A `fraction` is a number between 0 and 1; readers can filter rows by a minimum.
     """
 
     name: str
@@ -33,17 +33,17 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What opens below a row."""
+    """The content that opens below a row."""
 
     paragraphs: Sequence[str] = ()
     facts: Sequence[tuple[str, str | Sequence[str]]] = ()
-    """What is known, by its name: a text, or a path from the root."""
+    """Pairs of a name and a value, which is a text or a path from the root."""
     tree: Tree | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A cell for each column, and what opens below them."""
+    """A row: one cell per column, and the details below it, if any."""
 
     cells: Sequence[Cell]
     details: Details | None = None
@@ -51,7 +51,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table under a title, with an introduction."""
+    """A table with a title and an introduction."""
 
     title: str
     columns: Sequence[Column]
@@ -60,139 +60,142 @@ class Table:
 
 
 def table_elements(table: Table) -> list[Node]:
-    """The tools, the table with its first rows, and all rows as JSON for the page's script."""
+    """Return the toolbar, the table with its first rows, and all rows as JSON for the script."""
     for number, row in enumerate(table.rows, start=1):
         if len(row.cells) != len(table.columns):
             raise ValueError(
                 f"row {number} of {table.title!r} has {len(row.cells)} cells, "
                 f"but there are {len(table.columns)} columns"
             )
-    head = element("tr", *(_head(column) for column in table.columns), role="row")
-    first = [line for row in table.rows[:CHUNK] for line in _lines(table, row)]
+    head = element("tr", *(_head_cell(column) for column in table.columns), role="row")
+    first_rows = [line for row in table.rows[:CHUNK] for line in _row_elements(table, row)]
     drawn = element(
         "table",
-        element("caption", table.title, class_="unseen"),
+        element("caption", table.title, class_="visually-hidden"),
         element("thead", head, role="rowgroup"),
-        element("tbody", *first, role="rowgroup"),
+        element("tbody", *first_rows, role="rowgroup"),
         role="table",
     )
     return [
-        _tools(table),
+        _toolbar(table),
         element("div", drawn, class_="rows"),
-        element("p", element("button", type="button"), class_="rest", hidden=True),
-        *_without_script(table),
-        element("script", _island(table), type="application/json"),
+        element("p", element("button", type="button"), class_="show-more", hidden=True),
+        *_no_script_note(table),
+        element("script", _json_rows(table), type="application/json"),
     ]
 
 
-def spelled(value: str | float, digits: int = 2) -> str:
-    """A number as people write it: 1,234 or 0.57, and a text as it is."""
+def format_value(value: str | float, digits: int = 2) -> str:
+    """Format a number, such as 1,234 or 0.57; a text stays as it is."""
     if isinstance(value, str):
         return value
     return f"{value:,}" if isinstance(value, int) else f"{value:,.{digits}f}"
 
 
-def _tools(table: Table) -> Element:
-    """What filters; it stays hidden where no script could make it work."""
+def _toolbar(table: Table) -> Element:
+    """Return the filters; they stay hidden in a browser that runs no script."""
     tools = [element("label", "Filter ", element("input", type="search", autocomplete="off"))]
-    for place, column in enumerate(table.columns):
-        if column.kind == "share":
-            least = element(
-                "input", type="number", min=0, max=1, step="any", data_column=place, placeholder=0
+    for index, column in enumerate(table.columns):
+        if column.kind == "fraction":
+            minimum = element(
+                "input", type="number", min=0, max=1, step="any", data_column=index, placeholder=0
             )
-            tools.append(element("label", f"{column.name} at least ", least))
+            tools.append(element("label", f"{column.name} at least ", minimum))
     if any(row.details for row in table.rows):
-        tools.append(element("button", "Open all", type="button", class_="all"))
+        tools.append(element("button", "Open all", type="button", class_="open-all"))
     tools.append(element("output", class_="count", role="status"))
-    return element("div", *tools, class_="tools", hidden=True)
+    return element("div", *tools, class_="toolbar", hidden=True)
 
 
-def _without_script(table: Table) -> list[Element]:
-    """A line for those whose browser runs no script, where they would miss rows."""
+def _no_script_note(table: Table) -> list[Element]:
+    """Tell readers without JavaScript about the rows that they do not see."""
     if len(table.rows) <= CHUNK:
         return []
-    told = f"These are the first {CHUNK} of {len(table.rows):,} rows; the others need JavaScript."
-    return [element("p", told, class_="scriptless")]
+    note = f"These are the first {CHUNK} of {len(table.rows):,} rows. The others need JavaScript."
+    return [element("p", note, class_="no-script")]
 
 
-def _island(table: Table) -> str:
-    """All rows as JSON: for each its cells, the numbers among them, and what opens below."""
+def _json_rows(table: Table) -> str:
+    """Return all rows as JSON: per row the cells, their numbers, and the details."""
     rows = []
     for row in table.rows:
-        cells = [_compact(_content(*pair)) for pair in zip(table.columns, row.cells, strict=True)]
-        values = [_number(cell) for cell in row.cells]
-        rows.append([cells, values, as_compact(_details(row.details)) if row.details else 0])
+        cells = [
+            [to_json_node(node) for node in _cell_content(column, cell)]
+            for column, cell in zip(table.columns, row.cells, strict=True)
+        ]
+        numbers = [_finite_number(cell) for cell in row.cells]
+        details = to_json_node(_details_element(row.details)) if row.details else 0
+        rows.append([cells, numbers, details])
     return json.dumps(
         {"chunk": CHUNK, "rows": rows}, ensure_ascii=False, allow_nan=False, separators=(",", ":")
     )
 
 
-def _compact(nodes: list[Node]) -> list[Compact]:
-    return [as_compact(node) for node in nodes]
-
-
-def _head(column: Column) -> Element:
+def _head_cell(column: Column) -> Element:
     return element("th", column.name, scope="col", role="columnheader", data_kind=column.kind)
 
 
-def _lines(table: Table, row: Row) -> list[Element]:
-    """A row as it is without a script: with its details, if any, in a line below it."""
+def _row_elements(table: Table, row: Row) -> list[Element]:
+    """Return a row for readers without a script, followed by its details, if any."""
     cells = [
         element(
-            "td", *_content(column, cell), role="cell", class_=column.kind, data_name=column.name
+            "td",
+            *_cell_content(column, cell),
+            role="cell",
+            class_=column.kind,
+            data_name=column.name,
         )
         for column, cell in zip(table.columns, row.cells, strict=True)
     ]
-    lines = [element("tr", *cells, role="row")]
+    rows = [element("tr", *cells, role="row")]
     if row.details:
-        opening = element("details", element("summary", "Details"), _details(row.details))
+        summary = element("summary", "Details")
+        opening = element("details", summary, _details_element(row.details))
         cell = element("td", opening, role="cell", colspan=len(table.columns))
-        lines.append(element("tr", cell, role="row", class_="details"))
-    return lines
+        rows.append(element("tr", cell, role="row", class_="details"))
+    return rows
 
 
-def _content(column: Column, cell: Cell) -> list[Node]:
-    """What stands in a cell; every name is kept apart from the direction of its neighbours."""
-    if column.kind in ("number", "share"):
+def _cell_content(column: Column, cell: Cell) -> list[Node]:
+    """Return the content of a cell; labels are isolated from the text direction around them."""
+    if column.kind in ("number", "fraction"):
         if cell is not None and not isinstance(cell, (int, float)):
             raise TypeError(f"{cell!r} in the column {column.name!r} is not a Python number")
-        number = _number(cell)
+        number = _finite_number(cell)
         if number is None:
             return ["–"]
-        return [spelled(float(number) if column.kind == "share" else number, column.digits)]
+        return [format_value(float(number) if column.kind == "fraction" else number, column.digits)]
     if cell is None:
         return []
     if isinstance(cell, (str, int, float)):
-        return [name(str(cell))]
-    return _path(cell)
+        return [isolated(str(cell))]
+    return _path_content(cell)
 
 
-def _path(labels: Sequence[str]) -> list[Node]:
-    """A path from the root downwards."""
+def _path_content(labels: Sequence[str]) -> list[Node]:
+    """Return the labels of a path from the root, with separators."""
     content: list[Node] = []
-    for place, label in enumerate(labels):
-        content += [*([" › "] if place else []), name(label)]
+    for index, label in enumerate(labels):
+        content += [*([" › "] if index else []), isolated(label)]
     return content
 
 
-def _number(cell: Cell) -> float | None:
-    """The cell as a number; NaN and infinity are none."""
+def _finite_number(cell: Cell) -> float | None:
     return cell if isinstance(cell, (int, float)) and math.isfinite(cell) else None
 
 
-def _details(details: Details) -> Element:
+def _details_element(details: Details) -> Element:
     parts: list[Node] = [element("p", each, dir="auto") for each in details.paragraphs]
     if details.facts:
-        parts.append(element("dl", *(_fact(*fact) for fact in details.facts)))
+        parts.append(element("dl", *(_fact_element(*fact) for fact in details.facts)))
     if details.tree:
         parts.append(tree_element(details.tree))
-    return element("div", *parts, class_="inside")
+    return element("div", *parts, class_="details-content")
 
 
-def _fact(known_as: str, value: str | Sequence[str]) -> Element:
-    """A name and its value; of a path the last concept counts."""
+def _fact_element(name: str, value: str | Sequence[str]) -> Element:
     if isinstance(value, str):
-        told = element("dd", value, dir="auto")
+        description = element("dd", value, dir="auto")
     else:
-        told = element("dd", *_path(value), dir="auto", class_="path")
-    return element("div", element("dt", known_as), told)
+        description = element("dd", *_path_content(value), dir="auto", class_="path")
+    return element("div", element("dt", name), description)

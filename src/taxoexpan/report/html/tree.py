@@ -1,122 +1,118 @@
-"""The small tree around a proposal: where a new concept would hang, and what hangs there now."""
+"""The small tree around a suggestion: the new concept among its possible parents and siblings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from taxoexpan.report.html.element import Element, Node, element, name
+from taxoexpan.report.html.element import Element, Node, element, isolated
 
-MOST_ABOVE = 8
-"""How many concepts of a stretch of a path are shown; of a longer one the middle is left out."""
+MAX_PATH = 8
+"""The number of concepts shown of a path; the middle of a longer path is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A concept that is there already, with a figure where there is one."""
+    """A concept next to the new one, with its cosine and a note, if any."""
 
     label: str
-    figure: float | None = None
-    mark: str = ""
-    """What is said of it."""
+    cosine: float | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A place for the new concept: the path from the root to the parent, and what is around it."""
+class TreePosition:
+    """A possible position of the new concept: the path to its parent, and its neighbours."""
 
     path: Sequence[str]
     siblings: Sequence[Neighbour] = ()
-    more: int = 0
-    """How many siblings there are besides those that are given."""
+    more_siblings: int = 0
+    """The number of siblings that are not listed."""
     children: Sequence[Neighbour] = ()
-    """Concepts below the new one, or that might move there."""
-    figure: float | None = None
+    """Concepts under the new one, or concepts that may move there."""
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A new concept at its place and, where there is one, at the runner-up's."""
+    """A new concept at its suggested position and, if there is one, at the runner-up's."""
 
     concept: str
-    place: Place
-    runner_up: Place | None = None
-    figure: str = "cosine"
-    """What the figures of neighbours are."""
-    marks: tuple[str, str] = ("new", "or here")
-    """What is said of the concept at either place."""
+    suggested: TreePosition
+    runner_up: TreePosition | None = None
+    notes: tuple[str, str] = ("new", "runner-up")
+    """The notes next to the concept at both positions."""
 
 
 def tree_element(tree: Tree) -> Element:
-    """The tree as a nested list; what both paths have in common is drawn once."""
-    first = tree.place
-    if tree.runner_up is None:
-        return _list(_downwards(first.path, _around(tree, first, "new")), "tree")
-    second = tree.runner_up
-    shared = _shared(first.path, second.path)
+    """Convert a tree to a nested list; the common start of both paths is drawn once."""
+    first, second = tree.suggested, tree.runner_up
+    if second is None:
+        return _list(_nested(first.path, _family(tree, first, "new")), "tree")
+    shared = _common_length(first.path, second.path)
     below = [
-        *_downwards(first.path[shared:], _around(tree, first, "new")),
-        *_downwards(second.path[shared:], _around(tree, second, "runner-up")),
+        *_nested(first.path[shared:], _family(tree, first, "new")),
+        *_nested(second.path[shared:], _family(tree, second, "runner-up")),
     ]
-    return _list(_downwards(first.path[:shared], below), "tree")
+    return _list(_nested(first.path[:shared], below), "tree")
 
 
-def _shared(first: Sequence[str], second: Sequence[str]) -> int:
-    """How many concepts both paths begin with; the same path twice is of two namesakes."""
-    most = min(len(first), len(second)) - (tuple(first) == tuple(second))
-    return next((place for place in range(most) if first[place] != second[place]), most)
+def _common_length(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return the length of the common start; equal paths belong to two concepts of one label."""
+    limit = min(len(first), len(second)) - (tuple(first) == tuple(second))
+    return next((index for index in range(limit) if first[index] != second[index]), limit)
 
 
-def _downwards(path: Sequence[str], below: list[Element]) -> list[Element]:
-    """The list items of a path, each in the one before it, and `below` in the last."""
+def _nested(path: Sequence[str], below: list[Element]) -> list[Element]:
+    """Nest the list items of a path, with `below` in the last one."""
     items = below
     for label in reversed(_shortened(path)):
-        told = _left_out(len(path)) if label is None else name(label)
-        items = [element("li", told, _list(items))]
+        content = _omitted(len(path)) if label is None else isolated(label)
+        items = [element("li", content, _list(items))]
     return items
 
 
 def _shortened(path: Sequence[str]) -> list[str | None]:
-    """The path, with None for its middle where it is long."""
-    if len(path) <= MOST_ABOVE:
+    """Return the path, with None in place of the middle of a long one."""
+    if len(path) <= MAX_PATH:
         return list(path)
-    return [*path[: MOST_ABOVE // 2 - 1], None, *path[-MOST_ABOVE // 2 :]]
+    return [*path[: MAX_PATH // 2 - 1], None, *path[-MAX_PATH // 2 :]]
 
 
-def _left_out(length: int) -> Element:
-    return element("span", f"… {length - MOST_ABOVE + 1:,} more above …", class_="more")
+def _omitted(length: int) -> Element:
+    return element("span", f"… {length - MAX_PATH + 1:,} more levels …", class_="more")
 
 
-def _around(tree: Tree, place: Place, kind: str) -> list[Element]:
-    """The new concept, with what might move below it, and its siblings to be."""
-    mark = tree.marks[kind != "new"]
-    if place.figure is not None:
-        mark += f", {place.figure:.2f}"
-    inside: list[Node] = [name(tree.concept), " ", element("span", mark, class_="mark")]
-    if place.children:
-        inside.append(_list(_neighbours(tree, place.children, "moves")))
-    items = [element("li", *inside, class_=kind)]
-    items += _neighbours(tree, place.siblings)
-    if place.more:
-        items.append(element("li", f"and {place.more:,} more", class_="more"))
+def _family(tree: Tree, position: TreePosition, css_class: str) -> list[Element]:
+    """Return the items of the new concept, its children and its siblings."""
+    note = tree.notes[css_class != "new"]
+    if position.score is not None:
+        note += f", {position.score:.2f}"
+    content: list[Node] = [isolated(tree.concept), " ", element("span", note, class_="note")]
+    if position.children:
+        content.append(_list(_neighbour_items(position.children, "moves")))
+    items = [element("li", *content, class_=css_class)]
+    items += _neighbour_items(position.siblings)
+    if position.more_siblings:
+        items.append(element("li", f"and {position.more_siblings:,} more", class_="more"))
     return items
 
 
-def _neighbours(
-    tree: Tree, neighbours: Sequence[Neighbour], kind: str | None = None
+def _neighbour_items(
+    neighbours: Sequence[Neighbour], css_class: str | None = None
 ) -> list[Element]:
-    """Concepts that are there; what their figures are is said once."""
+    """Return an item per neighbour; the first number is called a cosine."""
     items = []
-    for place, each in enumerate(neighbours):
-        inside: list[Node] = [name(each.label)]
-        if each.figure is not None:
-            told = f"{each.figure:.2f}" if place else f"{tree.figure} {each.figure:.2f}"
-            inside += [" ", element("span", told, class_="figure")]
-        if each.mark:
-            inside += [" ", element("span", each.mark, class_="mark")]
-        items.append(element("li", *inside, class_=kind))
+    for index, each in enumerate(neighbours):
+        content: list[Node] = [isolated(each.label)]
+        if each.cosine is not None:
+            text = f"{each.cosine:.2f}" if index else f"cosine {each.cosine:.2f}"
+            content += [" ", element("span", text, class_="cosine")]
+        if each.note:
+            content += [" ", element("span", each.note, class_="note")]
+        items.append(element("li", *content, class_=css_class))
     return items
 
 
-def _list(items: Sequence[Element], kind: str | None = None) -> Element:
-    return element("ul", *items, class_=kind)
+def _list(items: Sequence[Element], css_class: str | None = None) -> Element:
+    return element("ul", *items, class_=css_class)

@@ -1,4 +1,4 @@
-"""Valid files, spoiled in the ways in which files are spoiled, and some in which they are not."""
+"""Valid files of every format, and random corruptions of them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOKENS = [
 FOOD = Taxonomy(
     [
         Concept("food", "food"),
-        Concept("fruit", "fruit", ("fruits", "Obst"), "what grows on a tree"),
+        Concept("fruit", "fruit", ("fruits", "Obst"), "a part of a plant"),
         Concept("apple", "apple", (), "a pome; round"),
         Concept("old", "old apple", ("rotten apple",), "", True),
         Concept("pear", "pear tree é水"),
@@ -65,7 +65,7 @@ Files = dict[str, bytes]
 
 
 def valid_files(format: str) -> list[Files]:
-    """Files of a format, each set by the names that its files have."""
+    """Return sets of valid files of a format, by file name."""
     sets = []
     for name in NAMES[format]:
         files = FORMATS[format].write(FOOD, Target(Path(name))).files
@@ -77,56 +77,56 @@ def valid_files(format: str) -> list[Files]:
     return sets
 
 
-def spoiled(files: Files, chance: random.Random) -> Files:
-    """The same files, one of them changed in a few places."""
-    name = chance.choice(list(files))
+def corrupt(files: Files, rng: random.Random) -> Files:
+    """Return the same files, one of them changed in a few places."""
+    name = rng.choice(list(files))
     content = files[name]
-    for _ in range(chance.choice((1, 1, 2, 3, 8))):
-        content = chance.choice(MUTATIONS)(content, chance)
+    for _ in range(rng.choice((1, 1, 2, 3, 8))):
+        content = rng.choice(MUTATIONS)(content, rng)
     return {**files, name: content}
 
 
-def _slice(content: bytes, chance: random.Random) -> tuple[int, int]:
-    start = chance.randrange(len(content) + 1)
-    return start, min(len(content), start + chance.choice((1, 2, 5, 20, 100)))
+def _slice(content: bytes, rng: random.Random) -> tuple[int, int]:
+    start = rng.randrange(len(content) + 1)
+    return start, min(len(content), start + rng.choice((1, 2, 5, 20, 100)))
 
 
-def _cut(content: bytes, chance: random.Random) -> bytes:
-    start, end = _slice(content, chance)
+def _cut(content: bytes, rng: random.Random) -> bytes:
+    start, end = _slice(content, rng)
     return content[:start] + content[end:]
 
 
-def _repeat(content: bytes, chance: random.Random) -> bytes:
-    start, end = _slice(content, chance)
-    return content[:end] + content[start:end] * chance.choice((1, 3, 50)) + content[end:]
+def _repeat(content: bytes, rng: random.Random) -> bytes:
+    start, end = _slice(content, rng)
+    return content[:end] + content[start:end] * rng.choice((1, 3, 50)) + content[end:]
 
 
-def _insert(content: bytes, chance: random.Random) -> bytes:
-    start = chance.randrange(len(content) + 1)
-    return content[:start] + chance.choice(TOKENS) + content[start:]
+def _insert(content: bytes, rng: random.Random) -> bytes:
+    start = rng.randrange(len(content) + 1)
+    return content[:start] + rng.choice(TOKENS) + content[start:]
 
 
-def _flip(content: bytes, chance: random.Random) -> bytes:
+def _flip(content: bytes, rng: random.Random) -> bytes:
     if not content:
         return content
-    start = chance.randrange(len(content))
-    return content[:start] + bytes([chance.randrange(256)]) + content[start + 1 :]
+    start = rng.randrange(len(content))
+    return content[:start] + bytes([rng.randrange(256)]) + content[start + 1 :]
 
 
-def _truncate(content: bytes, chance: random.Random) -> bytes:
-    return content[: chance.randrange(len(content) + 1)]
+def _truncate(content: bytes, rng: random.Random) -> bytes:
+    return content[: rng.randrange(len(content) + 1)]
 
 
-def _move(content: bytes, chance: random.Random) -> bytes:
-    start, end = _slice(content, chance)
+def _move(content: bytes, rng: random.Random) -> bytes:
+    start, end = _slice(content, rng)
     rest = content[:start] + content[end:]
-    place = chance.randrange(len(rest) + 1)
+    place = rng.randrange(len(rest) + 1)
     return rest[:place] + content[start:end] + rest[place:]
 
 
-def _swap_lines(content: bytes, chance: random.Random) -> bytes:
+def _swap_lines(content: bytes, rng: random.Random) -> bytes:
     lines = content.split(b"\n")
-    a, b = chance.randrange(len(lines)), chance.randrange(len(lines))
+    a, b = rng.randrange(len(lines)), rng.randrange(len(lines))
     lines[a], lines[b] = lines[b], lines[a]
     return b"\n".join(lines)
 
@@ -137,22 +137,22 @@ MUTATIONS: list[Callable[[bytes, random.Random], bytes]] = [
 
 
 def trials(format: str, count: int, folder: Path, seed: int = 0) -> Iterator[tuple[bool, float]]:
-    """Read spoiled files: whether each is a taxonomy still, else our error, and its seconds."""
-    chance = random.Random(f"{format} {seed}")
+    """Read corrupted files; yield whether each was read or refused, and the seconds it took."""
+    rng = random.Random(f"{format} {seed}")
     sets = valid_files(format)
     for number in range(count):
-        files = spoiled(sets[number % len(sets)], chance)
+        files = corrupt(sets[number % len(sets)], rng)
         for name, content in files.items():
             (folder / name).write_bytes(content)
         path = folder if format == "wordnet" else folder / next(iter(files))
-        began, good = time.monotonic(), False
+        started, is_valid = time.monotonic(), False
         try:
-            read(path, chance.choice((None, format)))
-            good = True
+            read(path, rng.choice((None, format)))
+            is_valid = True
         except TaxoExpanError:
             pass
         except BaseException as error:
             raise AssertionError(f"{type(error).__name__}: {error} on {files}") from error
-        yield good, time.monotonic() - began
+        yield is_valid, time.monotonic() - started
         for name in files:
             (folder / name).unlink()

@@ -1,4 +1,4 @@
-"""What the tests of all formats do with files."""
+"""Helpers that write, read and expand files in the tests of all formats."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ QUOTING: tuple[Literal[0, 1], ...] = (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
 KIWI = Concept("kiwi", "kiwi")
 
 
-def written(path: Path, text: str) -> Path:
-    """The file, with this text in it."""
+def write_file(path: Path, text: str) -> Path:
+    """Write a text to a file, and return its path."""
     path.write_bytes(text.encode("utf-8"))
     return path
 
@@ -27,7 +27,7 @@ def written(path: Path, text: str) -> Path:
 def csv_lines(
     rows: Iterable[Sequence[str]], delimiter: str = ",", quoting: Literal[0, 1] = 0
 ) -> list[str]:
-    """Each row as a line; a row may hold line breaks."""
+    """Format each row as a line; cells may contain line breaks."""
     lines = []
     for row in rows:
         line = io.StringIO()
@@ -37,19 +37,19 @@ def csv_lines(
 
 
 def under(*parents: str, concept: Concept = KIWI) -> Additions:
-    """One new concept under these parents."""
+    """Return additions of one new concept under these parents."""
     return Additions([concept], [(parent, concept.id) for parent in parents])
 
 
 def refusal(path: Path, format: str | None = None) -> str:
-    """Why a file cannot be read."""
+    """Return the error message of reading a file."""
     with pytest.raises(FormatError) as caught:
         read(path, format)
     return str(caught.value)
 
 
 def expansion_refusal(path: Path, additions: Additions) -> str:
-    """Why a file cannot be expanded; nothing may be left of the attempt."""
+    """Return the error message of expanding a file; no file may be left."""
     before = sorted(path.parent.iterdir())
     with pytest.raises(FormatError) as caught:
         write_expanded(path, additions, path.with_stem("expanded"))
@@ -57,8 +57,8 @@ def expansion_refusal(path: Path, additions: Additions) -> str:
     return str(caught.value)
 
 
-def grown(path: Path, additions: Additions, format: str | None = None) -> Path:
-    """The expanded file, every old byte of it checked to be where it was."""
+def expand_file(path: Path, additions: Additions, format: str | None = None) -> Path:
+    """Return the path of the expanded file, after checking that it starts with all old bytes."""
     output = path.with_stem("expanded")
     write_expanded(path, additions, output, format, force=True)
     assert output.read_bytes().startswith(path.read_bytes())
@@ -66,5 +66,5 @@ def grown(path: Path, additions: Additions, format: str | None = None) -> Path:
 
 
 def added_text(path: Path, additions: Additions) -> str:
-    """What the expanded file has after the old one's last byte."""
-    return grown(path, additions).read_bytes()[len(path.read_bytes()) :].decode("utf-8")
+    """Return the text after the last byte of the old file."""
+    return expand_file(path, additions).read_bytes()[len(path.read_bytes()) :].decode("utf-8")

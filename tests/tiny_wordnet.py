@@ -1,4 +1,4 @@
-"""A WordNet of seven synsets, in which a plant is a factory first, and a task to enrich it."""
+"""A WordNet of seven synsets, and a SemEval task for it; the first sense of plant is a factory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ GOLD = "{half}.1\tplant#n#2\tattach\n{half}.2\trun#v#1\tmerge\n{half}.3\tgo#v#1\
 
 
 def write_wordnet(folder: Path) -> Path:
-    """Data and index files of nouns and verbs."""
+    """Write data and index files of nouns and verbs."""
     for part, pos in (("noun", "n"), ("verb", "v")):
         lines = []
         for offset, _, words, above, gloss in DATA[part]:
@@ -50,7 +50,7 @@ def write_wordnet(folder: Path) -> Path:
 
 
 def write_task(folder: Path, gold: str = GOLD) -> Path:
-    """Three concepts in each half, one of them called a noun that is none."""
+    """Write three concepts per half; one of them is a verb that is labeled as a noun."""
     for half, names in FILES.items():
         data, key = (folder / name for name in names)
         for path, text in ((data, CONCEPTS), (key, gold)):

@@ -1,0 +1,150 @@
+"""The report about suspicious relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from taxoexpan.curation.cleaning import SuspiciousRelation
+from taxoexpan.phrasing import percent
+from taxoexpan.report.html import (
+    Column,
+    Details,
+    KeyFigure,
+    KeyFigures,
+    Neighbour,
+    Page,
+    Row,
+    Table,
+    TextSection,
+    Tree,
+    TreePosition,
+    creation_note,
+)
+from taxoexpan.report.suggestion_details import (
+    Fact,
+    network_facts,
+    similarity_facts,
+    tree_position,
+)
+from taxoexpan.taxonomy import Taxonomy
+
+MAX_SIBLINGS = 3
+"""The number of siblings shown for a relation without evidence."""
+MIN_PERCENT = 0.005
+"""Probabilities below this are shown as "1 in N"."""
+COLUMNS = (
+    Column("Concept"),
+    Column("Current parent"),
+    Column("Better parent", "path"),
+    Column("Suspicion", "number", 1),
+    Column("Confidence", "fraction"),
+    Column("Current confidence", "number"),
+    Column("Current rank", "number", 0),
+)
+
+
+def suspicious_relations_page(
+    taxonomy: Taxonomy,
+    relations: Sequence[SuspiciousRelation],
+    checked: int,
+    title: str,
+    created: datetime,
+) -> Page:
+    """Return a page with one row per relation, most suspicious first, out of `checked` ones."""
+    figures = KeyFigures(
+        "",
+        [
+            KeyFigure("Relations checked", checked, "each by a model that was not trained on it"),
+            KeyFigure("Shown here", len(relations), "the most suspicious ones"),
+        ],
+    )
+    instructions = TextSection(
+        "How to read this report",
+        [
+            "The concepts were held out in groups. Each time, a model was trained on the others "
+            "and ranked all parents for the held-out concepts. The suspicion compares the better "
+            "parent with the current one: it is the logarithm of the ratio of their "
+            "probabilities. At 2.3 the better parent is ten times as probable.",
+            _confidence_text(relations),
+            "Please review this list; nothing was changed. Words with several meanings are often "
+            "listed because of a parent that fits another meaning.",
+        ],
+    )
+    rows = [_row(taxonomy, relation) for relation in relations]
+    table = Table("Suspicious relations", COLUMNS, rows)
+    subtitle = f"A taxonomy of {len(taxonomy):,} concepts"
+    return Page(title, subtitle, [figures, instructions, table], creation_note(created))
+
+
+def _row(taxonomy: Taxonomy, relation: SuspiciousRelation) -> Row:
+    cells = (
+        relation.concept.label,
+        relation.parent.label,
+        relation.better_path,
+        relation.suspicion,
+        relation.confidence,
+        relation.parent_confidence,
+        relation.rank,
+    )
+    paragraphs = [
+        f"The model gives a probability of {_probability(relation.better_score)} to "
+        f"'{relation.better.label}' and {_probability(relation.score)} to "
+        f"'{relation.parent.label}', the current parent."
+    ]
+    if relation.why:
+        paragraphs.append(relation.why)
+    return Row(cells, Details(paragraphs, list(_facts(relation)), _tree(taxonomy, relation)))
+
+
+def _confidence_text(relations: Sequence[SuspiciousRelation]) -> str:
+    """Explain the confidences, or say why there are none."""
+    if relations and all(relation.confidence is None for relation in relations):
+        return "There is no confidence, because too few leaves were left to learn it from."
+    return (
+        "The confidence is the probability that the better parent is right, and the current "
+        "confidence is the same for the current parent. Both were measured on other leaves whose "
+        "parents were hidden from the same model. They say where the concept belongs if its "
+        "relation is wrong. They do not say how likely it is that the relation is wrong, because "
+        "the model ignores the judgement of the people who chose the current parent. If both are "
+        "low, the model knows no suitable parent. The current rank is the rank of the current "
+        "parent among all concepts."
+    )
+
+
+def _facts(relation: SuspiciousRelation) -> Iterator[Fact]:
+    """Yield the definition of the concept, and the evidence for both parents."""
+    if relation.concept.definition:
+        yield "definition", relation.concept.definition
+    if relation.evidence is None:
+        return
+    better, current = relation.evidence.suggestions
+    yield from similarity_facts(better)
+    for name, value in similarity_facts(current):
+        yield f"current {name}", value
+    yield from network_facts(relation.evidence, "current raw score")
+
+
+def _tree(taxonomy: Taxonomy, relation: SuspiciousRelation) -> Tree:
+    """Return both parents with their children nearest to the concept, or with some children."""
+    if relation.evidence is None:
+        id = relation.concept.id
+        better = _position(taxonomy, relation.better.id, relation.better_path, id)
+        current = _position(taxonomy, relation.parent.id, relation.path, id)
+    else:
+        first, second = relation.evidence.suggestions
+        better = tree_position(first, relation.confidence, second.path)
+        current = tree_position(second, relation.parent_confidence, first.path)
+    return Tree(relation.concept.label, better, current, notes=("better", "current"))
+
+
+def _probability(value: float) -> str:
+    """Format a probability as a percentage, or as "1 in N" if it is small."""
+    return percent(value) if value >= MIN_PERCENT else f"1 in {1 / max(value, 1e-12):,.0f}"
+
+
+def _position(taxonomy: Taxonomy, id: str, path: Sequence[str], concept: str) -> TreePosition:
+    """Return a parent with some of its other children."""
+    others = [child for child in taxonomy.children(id) if child != concept]
+    shown = [Neighbour(taxonomy.concept(child).label) for child in others[:MAX_SIBLINGS]]
+    return TreePosition(path, shown, len(others) - len(shown))

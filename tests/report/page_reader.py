@@ -1,0 +1,61 @@
+"""Helpers that read the content of pages, and a model and concepts to make pages of."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.report.html import ChartSection, KeyFigures, Page, Table, TextSection, Tree
+from taxoexpan.taxonomy import Concept
+
+CREATED = datetime(2026, 5, 3, 14, 5, tzinfo=UTC)
+NEW = (
+    Concept("n1", "cashew milk", (), "a drink of nuts"),
+    Concept("n2", "white tea"),
+    Concept("n3", "goat brie", ("chèvre",)),
+)
+
+
+@cache
+def food_model() -> TaxoExpan:
+    """Return a barely trained model of the foods, with enough leaves for a calibration."""
+    food = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
+    return TaxoExpan(seed=1, device="cpu", epochs=1).fit(Taxonomy.read(food))
+
+
+def table_of(page: Page, title: str = "Suggestions") -> Table:
+    (table,) = (s for s in page.sections if isinstance(s, Table) and s.title == title)
+    return table
+
+
+def figures_of(page: Page) -> dict[str, tuple[object, str]]:
+    return {
+        figure.label: (figure.value, figure.note)
+        for section in page.sections
+        if isinstance(section, KeyFigures)
+        for figure in section.figures
+    }
+
+
+def text_of(page: Page, title: str) -> str:
+    return "\n".join(
+        paragraph
+        for section in page.sections
+        if isinstance(section, TextSection) and section.title == title
+        for paragraph in section.paragraphs
+    )
+
+
+def charts_of(page: Page) -> list[str]:
+    return [section.chart.title for section in page.sections if isinstance(section, ChartSection)]
+
+
+def details_of(page: Page, row: int) -> tuple[str, dict[str, object], Tree]:
+    """Return the text, the facts and the tree that open below a row."""
+    details = table_of(page).rows[row].details
+    assert details is not None
+    assert details.tree is not None
+    return "\n".join(details.paragraphs), dict(details.facts), details.tree
