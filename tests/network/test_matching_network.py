@@ -23,6 +23,7 @@ from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.egonets import Egonets
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.queries import Queries
 from taxoexpan.placement.ranking import Anchors, Ranker, anchor_egonets
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.sampling import TrainingSampler
@@ -232,7 +233,7 @@ def test_placement_scores_every_pair_as_the_equations_do(fusion: int, mentioning
         mentions = random_mentions(3, taxonomy, 3)
         queries = torch.nn.functional.normalize(torch.randn(2, 3, SIZE), dim=2)
         anchors = Anchors(taxonomy, ConceptVectors.of(vectors), 50)
-        scores = Ranker(network, anchors, anchors.encode(network)).scores(queries, mentions)
+        scores = Ranker(network, anchors).scores(Queries(queries, mentions))
         for anchor in range(len(taxonomy)):
             for q in range(3):
                 slow = score(network, vectors, egonet_of(taxonomy, anchor), queries[:, q])

@@ -78,13 +78,13 @@ def missing_calibrators(calibrators: Calibrators, leaves: int) -> list[str]:
     texts = []
     if calibrators.calibration is None:
         texts.append(
-            f"Confidence: it needs {confidence.FEWEST} leaves that are held out from the "
+            f"Confidence: it needs {confidence.MIN_HELD_OUT} leaves that are held out from the "
             f"training, and there were {leaves}. Suggestions have a score, but no confidence."
         )
     if calibrators.abstention is None:
         texts.append(
             "Whether a new concept has a suitable parent at all: this needs "
-            f"{abstention.FEWEST} held-out leaves in branches that can be hidden for a test."
+            f"{abstention.MIN_HELD_OUT} held-out leaves in branches that can be hidden for a test."
         )
     if calibrators.duplicates is None:
         texts.append(

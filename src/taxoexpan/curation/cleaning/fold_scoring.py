@@ -62,7 +62,7 @@ def score_fold(
     if model.history is not None and model.history.interrupted:
         raise KeyboardInterrupt  # an unfinished model must not score relations
     kept = np.array([taxonomy.index(id) for id in remaining.ids])
-    log_match, calibration = model.ranker.match.log_match, model.calibrators.calibration
+    log_match, calibration = model.ranker.network.match.log_match, model.calibrators.calibration
     parts = []
     for start, scores in model.scores(holdout.concepts):
         stop = start + scores.shape[1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taxoexpan.features.embedding import BLOCK
+from taxoexpan.features.embedding import BLOCK_SIZE
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.names import normalize_name
@@ -74,5 +74,5 @@ def _same_stems(some: Sequence[str], others: Sequence[str]) -> bool:
 
 
 def _encoded(encoder: Encoder, names: Sequence[str]) -> Vectors:
-    blocks = [encoder.encode(names[s : s + BLOCK]) for s in range(0, len(names), BLOCK)]
+    blocks = [encoder.encode(names[s : s + BLOCK_SIZE]) for s in range(0, len(names), BLOCK_SIZE)]
     return np.concatenate(blocks)

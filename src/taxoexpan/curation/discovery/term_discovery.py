@@ -29,7 +29,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.formats.tables.table_file import MANY, table_text
+from taxoexpan.formats.tables.table_file import VALUE_SEPARATOR, table_text
 from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats
@@ -117,7 +117,7 @@ def discovered_concepts_table(path: Path, concepts: Sequence[DiscoveredConcept])
         (
             concept.label,
             concept.definition,
-            MANY.join(concept.synonyms),
+            VALUE_SEPARATOR.join(concept.synonyms),
             str(concept.count),
             str(concept.documents),
             f"{concept.score:.4f}",

@@ -13,8 +13,8 @@ from tqdm import tqdm
 
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.experiments.methods.distance_features import FEATURES, EgonetDistances, Pairs
-from taxoexpan.experiments.methods.method import Method, Problem, Queries
-from taxoexpan.features.mentions import Mentions
+from taxoexpan.experiments.methods.method import Method, Problem
+from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Floats, Indices
@@ -93,17 +93,17 @@ class DistXGBoost(Method):
         """Prepare the distances to the egonets of a taxonomy."""
         self._distances = EgonetDistances(taxonomy, vectors[0])
 
-    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:  # noqa: ARG002
-        """Return the margin of every pair, the logit of a match: [2, Q, D] → [N, Q]."""
+    def score(self, queries: Queries) -> Tensor:
+        """Return the margin of every pair, the logit of a match: [N, Q]."""
         if self._booster is None:
             raise ModelError(f"{self.name} is not trained; call fit first")
-        scores = np.empty((queries.shape[1], self._distances.size), dtype=np.float32)
+        scores = np.empty((len(queries), self._distances.size), dtype=np.float32)
         flat, done = scores.reshape(-1), 0
-        for features in self._distances.of_all(queries[0]):
+        for features in self._distances.of_all(queries.vectors[0]):
             margins = self._booster.inplace_predict(features, predict_type="margin")
             flat[done : done + len(margins)] = margins
             done += len(margins)
-        return torch.from_numpy(scores).T.to(queries.device)
+        return torch.from_numpy(scores).T.to(queries.vectors.device)
 
     def _table(self, instances: Instances, report: TrainingLog) -> Floats:
         """Return the features of all instances: [P, 39]."""
@@ -174,7 +174,7 @@ def _from_relations(
 
 
 def _from_queries(
-    queries: Queries, size: int, negatives: int, rng: np.random.Generator
+    queries: LabeledQueries, size: int, negatives: int, rng: np.random.Generator
 ) -> Instances:
     """Make every true parent of new queries a positive; all other anchors may be negatives."""
     count = len(queries.parents)
