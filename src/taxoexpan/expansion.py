@@ -27,7 +27,7 @@ from taxoexpan.placement.acceptance import (
     accept_suggestions,
 )
 from taxoexpan.placement.calibrators import Calibrators
-from taxoexpan.placement.confidence import FEWEST
+from taxoexpan.placement.confidence import MIN_HELD_OUT
 from taxoexpan.placement.suggestions import Suggestion, suggestions_csv
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names
@@ -236,7 +236,7 @@ def refuse_without_confidence(model: TaxoExpan, taxonomy: Taxonomy) -> None:
     taxonomy, config = taxonomy.active, model.config
     leaves = (taxonomy.children_of.degrees == 0) & (taxonomy.parents_of.degrees > 0)
     held_out = min(int(leaves.sum() * config.validation_fraction), config.max_validation_leaves)
-    if held_out < FEWEST:
+    if held_out < MIN_HELD_OUT:
         raise _too_few_leaves()
 
 

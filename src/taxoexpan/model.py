@@ -24,17 +24,18 @@ from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknow
 from taxoexpan.features.encoder import Vectors
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.lexicon import Lexicon
-from taxoexpan.features.mentions import Mentions
 from taxoexpan.files import refuse_overwriting
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.abstention import AbstentionModel, learn_abstention, signs_of
+from taxoexpan.network.queries import LabeledQueries, Queries
+from taxoexpan.placement.abstention import AbstentionModel, abstention_features, learn_abstention
+from taxoexpan.placement.calibration import calibrate, score_held_out
 from taxoexpan.placement.calibrators import Calibrators
-from taxoexpan.placement.confidence import Calibration, calibrate, learn_leaf_bonus, measure
+from taxoexpan.placement.confidence import Calibration
 from taxoexpan.placement.duplicates import DuplicateCandidates, DuplicateDetector
-from taxoexpan.placement.joint.joint_placement import NewConcepts, mentions_among, place_jointly
-from taxoexpan.placement.joint.new_parent_prior import NewParentPrior
-from taxoexpan.placement.joint.prior_learning import learn_new_parent_prior
+from taxoexpan.placement.joint.joint_placement import mentions_among, place_jointly
+from taxoexpan.placement.joint.prior_learning import learn_new_parent_priors
+from taxoexpan.placement.leaf_bonus import learn_leaf_bonus
 from taxoexpan.placement.proposals import Likelihood, propose
 from taxoexpan.placement.ranking import Anchors, Ranker, Ranking
 from taxoexpan.placement.selection import choose, validate_additions
@@ -43,11 +44,13 @@ from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.ids import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.training.checkpoint import Checkpoint, identity_of
+from taxoexpan.training.history import History
 from taxoexpan.training.holdout import HOLDOUTS, Holdout
-from taxoexpan.training.loop import History, TrainingLog, train
+from taxoexpan.training.loop import train
 from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.sampling import TrainingSampler
 from taxoexpan.training.tensorboard import TensorBoardWriter, check_tensorboard
+from taxoexpan.training.training_log import TrainingLog
 
 
 class TaxoExpan:
@@ -73,7 +76,6 @@ class TaxoExpan:
         self._archive: Archive | None = None
         self._ranker: Ranker | None = None
         self._lexicon: Lexicon | None = None
-        self._prior: tuple[NewParentPrior, ...] | None = None
 
     def fit(
         self,
@@ -115,19 +117,16 @@ class TaxoExpan:
         rows = torch.tensor([taxonomy.index(id) for id in holdout.taxonomy], device=self.device)
         features = ConceptVectors.of(vectors.index_select(1, rows))
         network = self._new_network()
-        queries = self._embed(holdout.concepts)
-
         anchors = Anchors(holdout.taxonomy, features, c.max_siblings)
 
         lexicon = self._lexicon_of(holdout.taxonomy)
-        mentions, asked = None, None
+        mentions = None
         if lexicon is not None:
             mentions = lexicon.mentions(holdout.taxonomy.concepts, exclude_self=True)
-            asked = lexicon.mentions(holdout.concepts)
+        queries = self._labeled_queries(holdout, lexicon)
 
         def validate(network: MatchingNetwork) -> Metrics:
-            ranker = Ranker(network, anchors, anchors.encode(network))
-            return compute_metrics(ranker.true_ranks(queries, holdout.parents, 0.5, asked))
+            return compute_metrics(Ranker(network, anchors).true_ranks(queries, ties=0.5))
 
         sampler = TrainingSampler(holdout.taxonomy, c, self.seed, mentions)
         board = TensorBoardWriter(Path(tensorboard)) if tensorboard else None
@@ -144,8 +143,7 @@ class TaxoExpan:
                 report,
                 self._checkpoint(checkpoint, taxonomy, holdout),
             )
-        held = Ranker(network, anchors, anchors.encode(network))
-        judged = self._judge(held, queries, holdout, asked, as_it_grows)
+        judged = self._judge(Ranker(network, anchors), queries, as_it_grows)
         calibrators = Calibrators(*judged, self._learn_synonymy(taxonomy, vectors))
         seconds = time.monotonic() - began
         record = training_record(taxonomy, self.encoder, self.history, seconds)
@@ -162,26 +160,19 @@ class TaxoExpan:
             record,
             calibrators,
         )
-        self._ranker, self._lexicon, self._prior = None, None, None
+        self._ranker, self._lexicon = None, None
         return self
 
     def _judge(
-        self,
-        held: Ranker,
-        queries: Tensor,
-        holdout: Holdout,
-        mentions: Mentions | None,
-        as_it_grows: bool,
+        self, ranker: Ranker, queries: LabeledQueries, as_it_grows: bool
     ) -> tuple[Calibration | None, AbstentionModel | None]:
         """How sure to be of a parent and of there being one, from what was held out."""
-        if not holdout.concepts:
+        if not len(queries):
             return None, None
-        parents = holdout.parents
         # Loose leaves know next to nothing of anchors without children.
-        gain = learn_leaf_bonus(held, queries, parents, mentions) if as_it_grows else 0.0
-        measured = measure(held, queries, parents, mentions, gain)
-        abstention = learn_abstention(held, queries, parents, mentions)
-        return calibrate(measured, self.seed), abstention
+        bonus = learn_leaf_bonus(ranker, queries) if as_it_grows else 0.0
+        scores = score_held_out(ranker.with_leaf_bonus(bonus), queries)
+        return calibrate(scores, self.seed), learn_abstention(ranker, queries)
 
     def _learn_synonymy(self, taxonomy: Taxonomy, vectors: Tensor) -> tuple[float, ...] | None:
         """What makes a synonym, from those that there are."""
@@ -210,7 +201,11 @@ class TaxoExpan:
         a proposal to merge them among its parents.
         """
         known = as_concepts(concepts)
-        return self.explain(known, top_k)[0] if evidence else self._rank(known, top_k)[0]
+        return (
+            self.explain(known, top_k)[0]
+            if evidence
+            else self._rank(self._queries(known), top_k)[0]
+        )
 
     def explain(
         self, concepts: Iterable[str | Concept], top_k: int = 5
@@ -219,11 +214,11 @@ class TaxoExpan:
 
         The evidence is about the parents, whether or not a merge stands before them.
         """
-        asked = as_concepts(concepts)
-        suggestions, ranking, vectors = self._rank(asked, top_k, least=2)
+        queries = self._queries(as_concepts(concepts))
+        suggestions, ranking = self._rank(queries, top_k, least=2)
         if not suggestions:
             return [], []
-        found = self._explain(asked, vectors, ranking)
+        found = explain(self.ranker, queries, ranking)
         why = {(each.query.id, each.first.parent.id): describe(each) for each in found}
         told = [
             replace(s, why="" if s.kind == MERGE else why.get((s.query.id, s.parent.id), ""))
@@ -233,58 +228,57 @@ class TaxoExpan:
 
     def contrast(self, concepts: Sequence[Concept], ranking: Ranking) -> list[Evidence]:
         """Why each concept would stand under its first anchor of a ranking and not its second."""
-        return self._explain(concepts, self._embed(concepts), ranking)
-
-    def _explain(
-        self, concepts: Sequence[Concept], vectors: Tensor, ranking: Ranking
-    ) -> list[Evidence]:
-        """The evidence of each concept, given its vectors [2, Q, D]."""
-        network, mentions = self._fitted().network.to(self.device), self._mentions_of(concepts)
-        anchors, gain = self.ranker.anchors, self.calibrators.leaf_bonus
-        return explain(network, anchors, concepts, vectors, ranking, mentions, gain)
+        return explain(self.ranker, self._queries(concepts), ranking)
 
     def _rank(
-        self, concepts: Sequence[Concept], top_k: int, least: int = 1
-    ) -> tuple[list[Suggestion], Ranking, Tensor]:
+        self, queries: Queries, top_k: int, least: int = 1
+    ) -> tuple[list[Suggestion], Ranking]:
         """The ranked proposals, and what they were made from: a ranking of at least so many."""
         if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1:
             raise ConfigurationError(f"top_k is {top_k!r}; it must be a whole number, at least 1")
-        vectors = self._embed(concepts)
-        if not concepts:
+        if not len(queries):
             nothing = np.zeros((0, 0))
-            return [], Ranking(nothing.astype(np.int64), *[nothing.astype(np.float32)] * 2), vectors
-        taxonomy, calibrators = self.taxonomy, self.calibrators
-        warn_of_unknown(vectors.cpu().numpy(), concepts)
-        mentions, calibration = self._mentions_of(concepts), calibrators.calibration
+            return [], Ranking(nothing.astype(np.int64), *[nothing.astype(np.float32)] * 2)
+        warn_of_unknown(queries.vectors.cpu().numpy(), queries.concepts)
+        calibration = self.calibrators.calibration
         heat = calibration.temperature if calibration else 1.0
-        most = max(top_k, least)
-        ranking = self.ranker.rank(vectors, most, mentions, heat, calibrators.leaf_bonus)
+        ranking = self.ranker.rank(queries, max(top_k, least), heat)
         sure = calibration.confidence(ranking.tempered) if calibration else None
-        homeless = self._without_place(vectors, mentions)
-        likely = Likelihood(sure, homeless, self._doubles_of(concepts, vectors))
-        suggestions = propose(taxonomy, concepts, ranking, likely, top_k)
-        return suggestions, ranking, vectors
+        likely = Likelihood(sure, self._without_place(queries), self._doubles_of(queries))
+        suggestions = propose(self.taxonomy, queries.concepts, ranking, likely, top_k)
+        return suggestions, ranking
 
-    def _doubles_of(
-        self, concepts: Sequence[Concept], vectors: Tensor
-    ) -> DuplicateCandidates | None:
+    def _doubles_of(self, queries: Queries) -> DuplicateCandidates | None:
         """What each concept may be another name of, if the taxonomy's synonyms taught that."""
         weights = self.calibrators.duplicates
         if weights is None:
             return None
         judge = DuplicateDetector(self.taxonomy, self._fitted().vectors.cpu().numpy(), weights)
-        return judge.candidates(concepts, vectors.cpu().numpy())
+        return judge.candidates(queries.concepts, queries.vectors.cpu().numpy())
 
-    def _without_place(self, vectors: Tensor, mentions: Mentions | None) -> NDArray[np.bool_]:
+    def _without_place(self, queries: Queries) -> NDArray[np.bool_]:
         """Which concepts have no good place anywhere, as far as that could be learned."""
         abstention = self.calibrators.abstention
         if abstention is None:
-            return np.zeros(vectors.shape[1], dtype=bool)
-        return ~abstention.belongs(signs_of(self.ranker, vectors, mentions))
+            return np.zeros(len(queries), dtype=bool)
+        return ~abstention.has_parent(abstention_features(self.ranker, queries))
 
     def scores(self, concepts: Sequence[Concept]) -> Iterator[tuple[int, Tensor]]:
         """What orders all anchors for a few concepts at a time [N, Q], beside the first's place."""
-        yield from self.ranker.blocks(self._embed(concepts), self._mentions_of(concepts))
+        ranker = self.ranker.with_leaf_bonus(0.0)
+        for start, some in self._queries(concepts).blocks(len(ranker.keys)):
+            yield start, ranker.scores(some)
+
+    def fit_joint_prior(self) -> TaxoExpan:
+        """Learn the new-parent priors of joint placement from the taxonomy's own subtrees.
+
+        `suggest_together` does this on first use; `save` stores the result.
+        """
+        archive = self._fitted()
+        priors = learn_new_parent_priors(self.ranker, self.seed)
+        calibrators = replace(archive.calibrators, joint_priors=priors)
+        self._archive = replace(archive, calibrators=calibrators)
+        return self
 
     def rank_together(self, concepts: Iterable[str | Concept]) -> list[Suggestion]:
         """One parent for each of a batch in which new concepts may be parents of new ones.
@@ -295,14 +289,14 @@ class TaxoExpan:
         named = with_ids(self.taxonomy, as_concepts(concepts))
         if not named:
             return []
-        network, vectors = self._fitted().network.to(self.device), self._embed(named)
+        vectors = self._embed(named)
         warn_of_unknown(vectors.cpu().numpy(), named)
-        if self._prior is None:
-            self._prior = learn_new_parent_prior(network, self.ranker, self.seed)
+        if self.calibrators.joint_priors is None:
+            self.fit_joint_prior()
         heeded = self.config.use_mentions
         mentions = mentions_among(self.taxonomy, named) if heeded else None
-        new = NewConcepts(named, vectors, mentions)
-        placed = place_jointly(network, self.ranker, new, self._prior)
+        queries = Queries(vectors, mentions, named)
+        placed = place_jointly(self.ranker, queries, self.calibrators.joint_priors or ())
         wider = self.taxonomy.expanded(placed.additions(self.taxonomy, named))
         return [
             Suggestion(
@@ -350,11 +344,9 @@ class TaxoExpan:
         features = ConceptVectors.of(self._embed(holdout.taxonomy.concepts))
         anchors = Anchors(holdout.taxonomy, features, self.config.max_siblings)
         network = archive.network.to(self.device)
-        ranker = Ranker(network, anchors, anchors.encode(network))
-        lexicon = self._lexicon_of(holdout.taxonomy)
-        mentions = None if lexicon is None else lexicon.mentions(holdout.concepts)
-        queries, gain = self._embed(holdout.concepts), self.calibrators.leaf_bonus
-        return compute_metrics(ranker.true_ranks(queries, holdout.parents, 0.0, mentions, gain))
+        ranker = Ranker(network, anchors, leaf_bonus=self.calibrators.leaf_bonus)
+        queries = self._labeled_queries(holdout, self._lexicon_of(holdout.taxonomy))
+        return compute_metrics(ranker.true_ranks(queries))
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the model as a directory."""
@@ -370,7 +362,7 @@ class TaxoExpan:
         model.config = archive.config
         model.encoder = archive.encoder
         model.history, model._archive = None, archive
-        model._ranker, model._lexicon, model._prior = None, None, None
+        model._ranker, model._lexicon = None, None
         return model
 
     @property
@@ -396,18 +388,26 @@ class TaxoExpan:
             network = a.network.to(self.device)
             vectors = ConceptVectors.of(a.vectors.to(self.device))
             anchors = Anchors(a.taxonomy, vectors, a.config.max_siblings)
-            self._ranker = Ranker(network, anchors, a.keys.to(self.device))
+            bonus = a.calibrators.leaf_bonus
+            self._ranker = Ranker(network, anchors, a.keys.to(self.device), bonus)
         return self._ranker
 
     def _lexicon_of(self, taxonomy: Taxonomy) -> Lexicon | None:
         """The names that definitions are searched for, if that counts."""
         return Lexicon.from_taxonomy(taxonomy) if self.config.use_mentions else None
 
-    def _mentions_of(self, concepts: Sequence[Concept]) -> Mentions | None:
-        """The concepts of the taxonomy that each definition names first, if that counts."""
+    def _queries(self, concepts: Sequence[Concept]) -> Queries:
+        """Embed concepts, and find the concepts of the taxonomy that they mention."""
         if self._lexicon is None:
             self._lexicon = self._lexicon_of(self.taxonomy)
-        return None if self._lexicon is None else self._lexicon.mentions(concepts)
+        mentions = None if self._lexicon is None else self._lexicon.mentions(concepts)
+        return Queries(self._embed(concepts), mentions, concepts)
+
+    def _labeled_queries(self, holdout: Holdout, lexicon: Lexicon | None) -> LabeledQueries:
+        """Embed held-out concepts, and find the concepts of their taxonomy that they mention."""
+        mentions = None if lexicon is None else lexicon.mentions(holdout.concepts)
+        vectors = self._embed(holdout.concepts)
+        return LabeledQueries(vectors, mentions, holdout.concepts, holdout.parents)
 
     def _fitted(self) -> Archive:
         if self._archive is None:

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
 from builders import random_taxonomy
 
 from taxoexpan.config import load_preset
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.queries import Queries
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Concept
 
 DIMENSION = 6
 LEAF_BONUS = 0.75
-
-
-class Case(NamedTuple):
-    """A network with its anchors and ranker, and 11 queries."""
-
-    network: MatchingNetwork
-    anchors: Anchors
-    ranker: Ranker
-    queries: torch.Tensor
-    concepts: list[Concept]
 
 
 def unit(vectors: torch.Tensor) -> torch.Tensor:
@@ -48,11 +37,9 @@ def random_vectors(seed: int, count: int) -> torch.Tensor:
     return unit(vectors)
 
 
-def small_case(seed: int = 3, count: int = 40, **variant: object) -> Case:
+def small_case(seed: int = 3, count: int = 40, **variant: object) -> tuple[Ranker, Queries]:
     taxonomy = random_taxonomy(seed, count=count)
     network = random_network(seed, **variant)
     anchors = Anchors(taxonomy, ConceptVectors.of(random_vectors(seed, count)), 5)
-    queries = random_vectors(seed + 1, 11)
     concepts = [Concept("", f"query {i}") for i in range(11)]
-    ranker = Ranker(network, anchors, anchors.encode(network))
-    return Case(network, anchors, ranker, queries, concepts)
+    return Ranker(network, anchors), Queries(random_vectors(seed + 1, 11), concepts=concepts)

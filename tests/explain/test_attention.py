@@ -12,11 +12,11 @@ from taxoexpan.explain import explain
 )
 def test_weights_of_positions_are_those_of_the_readout(readout: str, quirk: bool) -> None:
     quirks = {"egonet_concat": quirk}
-    network, anchors, ranker, queries, concepts = small_case(readout=readout, quirks=quirks)
+    ranker, queries = small_case(readout=readout, quirks=quirks)
     ranking = ranker.rank(queries, 1)
-    taxonomy, weights = anchors.taxonomy, network.readout.weights().tolist()
+    taxonomy, weights = ranker.anchors.taxonomy, ranker.network.readout.weights().tolist()
     for anchor, evidence in zip(
-        ranking.anchors[:, 0], explain(network, anchors, concepts, queries, ranking), strict=True
+        ranking.anchors[:, 0], explain(ranker, queries, ranking), strict=True
     ):
         above = len(taxonomy.parents_of.of(anchor))
         below = min(5, len(taxonomy.children_of.of(anchor)))
@@ -36,14 +36,14 @@ def test_weights_of_positions_are_those_of_the_readout(readout: str, quirk: bool
     ("propagation", "has_attention"), [("gat", True), ("pgat", True), ("gcn", False)]
 )
 def test_an_anchor_attends_to_its_parents_and_itself(propagation: str, has_attention: bool) -> None:
-    network, anchors, ranker, queries, concepts = small_case(propagation=propagation)
-    network.train()
-    found = explain(network, anchors, concepts, queries, ranker.rank(queries, 2))
-    assert network.training
+    ranker, queries = small_case(propagation=propagation)
+    ranker.network.train()
+    found = explain(ranker, queries, ranker.rank(queries, 2))
+    assert ranker.network.training
     for evidence in found:
         attention = evidence.egonet_weights.attention
         parent = evidence.first.parent.id
-        expected = {parent, *anchors.taxonomy.parents(parent)} if has_attention else set()
+        expected = {parent, *ranker.anchors.taxonomy.parents(parent)} if has_attention else set()
         assert {each.concept.id for each in attention} == expected
         if has_attention:
             assert sum(each.weight for each in attention) == pytest.approx(1, abs=1e-5)

@@ -25,6 +25,7 @@ from taxoexpan.explain.neighbourhood import QueryAnchorPairs, find_neighbourhood
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.egonets import Siblings, build_egonets, spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.queries import Queries
 from taxoexpan.placement.ranking import Anchors, Ranker, Ranking
 from taxoexpan.taxonomy import Taxonomy
 
@@ -56,7 +57,7 @@ def keys_with_fixed_siblings(
     """Return the keys after a removal, with the siblings that were selected before it."""
     everyone = np.arange(len(old))
     shown = spread_siblings(old, everyone, siblings)
-    pairs = zip(shown.sibling_of, old.children_of.targets[shown.places], strict=True)
+    pairs = zip(shown.sibling_of, old.children_of.targets[shown.relations], strict=True)
     owners, targets = new.children_of.of_many(everyone)
     edges = {pair: edge for edge, pair in enumerate(zip(owners, targets, strict=True))}
     kept = [(edges[pair], pair[0]) for pair in pairs if pair in edges]
@@ -74,14 +75,16 @@ def check_against_real_removals(seed: int, siblings: int, variant: dict[str, obj
     with double_precision(), torch.no_grad():
         taxonomy = random_taxonomy(seed, count=5 + seed % 12)
         network = random_network(seed, **variant)
-        both, queries = random_vectors(seed, len(taxonomy)), random_vectors(seed + 1, QUERIES)
+        both = random_vectors(seed, len(taxonomy))
+        queries = Queries(random_vectors(seed + 1, QUERIES))
         vectors = ConceptVectors.of(both)
         anchors = Anchors(taxonomy, vectors, siblings)
-        ranker = Ranker(network, anchors, anchors.encode(network))
+        ranker = Ranker(network, anchors)
         ranking, plain = ranker.rank(queries, 2), ranker.scores(queries).numpy()
-        around = find_neighbourhood(anchors, first_two(ranking), queries)
-        scores, removals = score_removals(network, anchors, around, queries, LEAF_BONUS)
-        before = ranker.scores(queries, leaf_bonus=LEAF_BONUS).numpy()
+        around = find_neighbourhood(anchors, first_two(ranking), queries.vectors)
+        ranker = ranker.with_leaf_bonus(LEAF_BONUS)
+        scores, removals = score_removals(ranker, around, queries)
+        before = ranker.scores(queries).numpy()
         assert np.allclose(scores.total, plain[around.pairs.anchor, around.pairs.query])
 
         @cache
@@ -91,7 +94,7 @@ def check_against_real_removals(seed: int, siblings: int, variant: dict[str, obj
             keys = remaining.encode(network)
             if siblings < len(taxonomy):
                 keys = keys_with_fixed_siblings(network, taxonomy, smaller, both[0], siblings)
-            return Ranker(network, remaining, keys).scores(queries, leaf_bonus=LEAF_BONUS).numpy()
+            return Ranker(network, remaining, keys, LEAF_BONUS).scores(queries).numpy()
 
         removed = set()
         for query, anchor, neighbour, is_child, change in zip(
@@ -133,12 +136,12 @@ def test_an_egonet_that_shows_some_children_keeps_the_other_ones(
 
 
 def test_the_decisive_relation_is_the_one_with_the_largest_change() -> None:
-    network, anchors, ranker, queries, concepts = small_case(seed=5)
+    ranker, queries = small_case(seed=5)
     ranking = ranker.rank(queries, 2)
-    around = find_neighbourhood(anchors, first_two(ranking), queries)
-    _, removals = score_removals(network, anchors, around, queries)
+    around = find_neighbourhood(ranker.anchors, first_two(ranking), queries.vectors)
+    _, removals = score_removals(ranker, around, queries)
     outcomes = set()
-    for query, evidence in enumerate(explain(network, anchors, concepts, queries, ranking)):
+    for query, evidence in enumerate(explain(ranker, queries, ranking)):
         assert evidence.comparison is not None
         changes = removals.change[removals.query == query]
         decisive = evidence.comparison.decisive_relation
@@ -149,7 +152,7 @@ def test_the_decisive_relation_is_the_one_with_the_largest_change() -> None:
         margin = evidence.comparison.margin - changes.max()
         assert decisive.margin_without == pytest.approx(margin, abs=1e-5)
         assert decisive.reverses == (margin < 0)
-        assert decisive.child.id in anchors.taxonomy.children(decisive.parent.id)
+        assert decisive.child.id in ranker.anchors.taxonomy.children(decisive.parent.id)
         outcomes.add(decisive.reverses)
     assert outcomes == {True, False}
 
@@ -163,7 +166,7 @@ def test_removals_at_a_hub_are_the_nearest_children_and_always_the_rival() -> No
     rival = 1 + int(cosines.argmin())
     pairs = QueryAnchorPairs(np.array([0, 0]), np.array([0, rival]))
     around = find_neighbourhood(anchors, pairs, query)
-    _, removals = score_removals(random_network(0), anchors, around, query)
+    _, removals = score_removals(Ranker(random_network(0), anchors), around, Queries(query))
     removed = removals.neighbour[(removals.anchor == 0) & removals.is_child].tolist()
     nearest = (1 + cosines.argsort(descending=True)[: MAX_REMOVALS - 1]).tolist()
     assert removed == [rival, *nearest]

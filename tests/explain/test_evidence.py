@@ -12,6 +12,7 @@ from taxoexpan.explain import Evidence, explain
 from taxoexpan.explain.evidence import Mention
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.queries import Queries
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Concept
 
@@ -19,10 +20,10 @@ QUERIES = 4
 
 
 def test_evidence_converts_to_json_values() -> None:
-    network, anchors, ranker, queries, concepts = small_case(use_mentions=True)
+    ranker, queries = small_case(use_mentions=True)
     mentions = Mentions.from_rows([[(i, MentionKind.FIRST_OTHER_SENSE) for i in range(40)]] * 11)
-    ranking = ranker.rank(queries, 2, mentions)
-    found = explain(network, anchors, concepts, queries, ranking, mentions)
+    queries = replace(queries, mentions=mentions)
+    found = explain(ranker, queries, ranker.rank(queries, 2))
     converted = [evidence.to_dict() for evidence in found]
     assert json.loads(json.dumps(converted)) == converted
     first = converted[0]
@@ -35,13 +36,14 @@ def test_evidence_converts_to_json_values() -> None:
 @settings(max_examples=15, deadline=None)
 def test_evidence_is_read_back_as_it_was_written(seed: int, top_k: int) -> None:
     taxonomy = random_taxonomy(seed, count=5 + seed % 12)
-    both, queries = random_vectors(seed, len(taxonomy)), random_vectors(seed + 1, QUERIES)
+    both = random_vectors(seed, len(taxonomy))
     network = random_network(seed, propagation="pgat")
     anchors = Anchors(taxonomy, ConceptVectors.of(both), 3)
-    ranking = Ranker(network, anchors, anchors.encode(network)).rank(queries, top_k)
+    ranker = Ranker(network, anchors)
     concepts = [Concept(f"q{i}", f"new {i}") for i in range(QUERIES)]
+    queries = Queries(random_vectors(seed + 1, QUERIES), concepts=concepts)
     mentions = tuple(Mention(kind, 0.25) for kind in MentionKind)
-    for evidence in explain(network, anchors, concepts, queries, ranking):
+    for evidence in explain(ranker, queries, ranker.rank(queries, top_k)):
         first = replace(evidence.first, mentions=mentions)
         evidence = replace(evidence, suggestions=(first, *evidence.suggestions[1:]))
         written = json.loads(json.dumps(evidence.to_dict()))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from random_cases import LEAF_BONUS, small_case
@@ -14,16 +16,16 @@ FIRST = MentionKind.FIRST_IN_DEFINITION
 
 
 def test_score_parts_add_up_to_the_raw_score() -> None:
-    network, anchors, ranker, queries, concepts = small_case(use_mentions=True)
+    ranker, queries = small_case(use_mentions=True)
     mentions = Mentions.from_rows(
         [
             [(i, FIRST), (i + 1, MentionKind.NAME_ENDING), (i, MentionKind.SAME_NAME)]
             for i in range(11)
         ]
     )
-    ranking = ranker.rank(queries, 3, mentions, leaf_bonus=LEAF_BONUS)
-    scores = ranker.scores(queries, mentions, LEAF_BONUS)
-    found = explain(network, anchors, concepts, queries, ranking, mentions, LEAF_BONUS)
+    ranker, queries = ranker.with_leaf_bonus(LEAF_BONUS), replace(queries, mentions=mentions)
+    ranking, scores = ranker.rank(queries, 3), ranker.scores(queries)
+    found = explain(ranker, queries, ranking)
     for query, evidence in enumerate(found):
         first, second, _ = ranking.anchors[query].tolist()
         assert evidence.comparison is not None
@@ -40,33 +42,32 @@ def test_score_parts_add_up_to_the_raw_score() -> None:
 def test_blocks_of_queries_are_explained_like_all_queries_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    network, anchors, ranker, queries, concepts = small_case(use_mentions=True)
+    ranker, queries = small_case(use_mentions=True)
     mentions = Mentions.from_rows([[(i, FIRST)] for i in range(11)])
-    ranking = ranker.rank(queries, 3, mentions)
-    whole = explain(network, anchors, concepts, queries, ranking, mentions)
+    queries = replace(queries, mentions=mentions)
+    ranking = ranker.rank(queries, 3)
+    whole = explain(ranker, queries, ranking)
     for limit, size in (("MAX_QUERIES", 3), ("MAX_NEIGHBOURS", 9)):
         with monkeypatch.context() as patched:
             patched.setattr(explanation, limit, size)
-            in_blocks = explain(network, anchors, concepts, queries, ranking, mentions)
+            in_blocks = explain(ranker, queries, ranking)
         for one, other in zip(whole, in_blocks, strict=True):
             assert describe(one) == describe(other)
             assert one.score_parts.total == pytest.approx(other.score_parts.total, abs=1e-4)
-    assert explain(network, anchors, [], queries[:, :0], Ranking(*np.zeros((3, 0, 3), int))) == []
+    assert explain(ranker, queries[:0], Ranking(*np.zeros((3, 0, 3), int))) == []
 
 
 def test_a_single_suggestion_is_compared_with_nothing() -> None:
-    network, anchors, ranker, queries, concepts = small_case()
-    for evidence in explain(network, anchors, concepts, queries, ranker.rank(queries, 1)):
+    ranker, queries = small_case()
+    for evidence in explain(ranker, queries, ranker.rank(queries, 1)):
         assert evidence.comparison is None
         assert "runner-up" not in describe(evidence)
 
 
 def test_a_trained_model_points_at_the_future_siblings(model: TaxoExpan) -> None:
     concepts = [Concept("", "soy milk"), Concept("", "banana bread")]
-    network, ranker = model._fitted().network, model.ranker
-    vectors = model._embed(concepts)
-    ranking = ranker.rank(vectors, 2)
-    milk, bread = explain(network, ranker.anchors, concepts, vectors, ranking)
+    queries = model._queries(concepts)
+    milk, bread = explain(model.ranker, queries, model.ranker.rank(queries, 2))
     assert milk.first.path == ("food", "milk")
     assert bread.first.path == ("food", "bread")
     children = milk.first.nearest_children

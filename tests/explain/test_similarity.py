@@ -9,19 +9,20 @@ from taxoexpan.taxonomy import Concept
 
 
 def test_every_suggestion_lists_its_nearest_children_with_their_cosines() -> None:
-    network, anchors, ranker, queries, concepts = small_case()
+    ranker, queries = small_case()
     ranking = ranker.rank(queries, 4)
-    taxonomy, names = anchors.taxonomy, anchors.vectors.names
-    for query, evidence in enumerate(explain(network, anchors, concepts, queries, ranking)):
+    taxonomy, names = ranker.anchors.taxonomy, ranker.anchors.vectors.names
+    vectors = queries.vectors
+    for query, evidence in enumerate(explain(ranker, queries, ranking)):
         assert len(evidence.suggestions) == 4
         for rank, suggestion in enumerate(evidence.suggestions):
             anchor = int(ranking.anchors[query, rank])
             assert suggestion.parent.id == taxonomy.ids[anchor]
             assert suggestion.path == taxonomy.path(taxonomy.ids[anchor])
             assert suggestion.score == ranking.scores[query, rank]
-            assert suggestion.cosine == pytest.approx(float(names[anchor] @ queries[0, query]))
+            assert suggestion.cosine == pytest.approx(float(names[anchor] @ vectors[0, query]))
             children = taxonomy.children_of.of(anchor)
-            cosines = (names[children.tolist()] @ queries[0, query]).tolist()
+            cosines = (names[children.tolist()] @ vectors[0, query]).tolist()
             nearest = sorted(zip(cosines, children, strict=True), reverse=True)[:3]
             found = suggestion.nearest_children
             assert [child.concept.id for child in found] == [f"c{i}" for _, i in nearest]

@@ -10,15 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.abstention import (
-    LARGEST,
-    MISTAKEN,
-    SIGNS,
+    FALSE_ALARM_RATE,
+    FEATURES,
+    MAX_BRANCH,
+    abstention_features,
     agreement,
-    branches_of,
+    branches_to_close,
     learn_abstention,
     nearest_region,
-    signs_of,
 )
 from taxoexpan.training.holdout import hold_out, hold_out_leaves
 
@@ -26,23 +27,23 @@ FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_the_branch_to_close_is_the_largest_that_is_small_enough(seed: int) -> None:
+def test_the_branch_to_close_is_the_largest_one_that_is_small_enough(seed: int) -> None:
     taxonomy = random_taxonomy(seed, 40, 2)
-    parents = [np.array([index]) for index in range(len(taxonomy))]
-    for index, branch in enumerate(branches_of(taxonomy, parents).tolist()):
+    parents = np.arange(len(taxonomy))
+    for index, branch in enumerate(branches_to_close(taxonomy, parents).tolist()):
         line = [index]
         while len(taxonomy.parents_of.of(line[-1])):
             line.append(int(taxonomy.parents_of.of(line[-1])[0]))
         sizes = [len(taxonomy.descendants(taxonomy.ids[place])) for place in line]
-        small = [place for place, size in zip(line, sizes, strict=True) if size < LARGEST * 40]
+        small = [place for place, size in zip(line, sizes, strict=True) if size < MAX_BRANCH * 40]
         assert branch == (small[-1] if small else -1)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6))
-def test_the_nearest_region_is_the_deepest_that_holds_most(seed: int, count: int) -> None:
+def test_the_nearest_region_is_the_deepest_with_most_anchors(seed: int, count: int) -> None:
     taxonomy = random_taxonomy(seed, 30, 2)
-    dice = np.random.default_rng(seed)
-    anchors = [taxonomy.ids[i] for i in dice.choice(30, count, replace=False)]
+    rng = np.random.default_rng(seed)
+    anchors = [taxonomy.ids[i] for i in rng.choice(30, count, replace=False)]
     held = {
         id: sum(id in (anchor, *taxonomy.ancestors(anchor)) for anchor in anchors)
         for id in taxonomy
@@ -58,7 +59,7 @@ def test_the_nearest_region_is_the_deepest_that_holds_most(seed: int, count: int
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6))
-def test_anchors_agree_by_what_they_have_above_them_in_common(seed: int, most: int) -> None:
+def test_agreement_is_the_fraction_of_shared_ancestors(seed: int, most: int) -> None:
     taxonomy = random_taxonomy(seed, 30, 2)
     anchors = np.random.default_rng(seed).choice(30, (4, most))
     for told, row in zip(agreement(taxonomy, anchors), anchors.tolist(), strict=True):
@@ -68,7 +69,7 @@ def test_anchors_agree_by_what_they_have_above_them_in_common(seed: int, most: i
         assert told == pytest.approx(shared / whole if whole else 0.0)
 
 
-def test_a_region_is_named_where_most_suggestions_agree(model: TaxoExpan) -> None:
+def test_the_nearest_region_of_some_suggestions(model: TaxoExpan) -> None:
     anchors = ["milk", "oat milk", "goat milk", "tea"]
     assert nearest_region(model.taxonomy, anchors) == "milk"
     assert nearest_region(model.taxonomy, ["milk", "tea", "cheese"]) == "food"
@@ -77,16 +78,16 @@ def test_a_region_is_named_where_most_suggestions_agree(model: TaxoExpan) -> Non
 
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32 - 1))
-def test_signs_are_what_is_left_when_a_branch_is_closed(model: TaxoExpan, seed: int) -> None:
+def test_features_leave_out_a_closed_branch(model: TaxoExpan, seed: int) -> None:
     ranker, taxonomy = model.ranker, model.taxonomy
-    dice = np.random.default_rng(seed)
-    rows = dice.choice(len(taxonomy), 3, replace=False)
-    queries = model._embed([taxonomy.concept_at(int(row)) for row in rows])
+    rng = np.random.default_rng(seed)
+    rows = rng.choice(len(taxonomy), 3, replace=False)
+    queries = model._queries([taxonomy.concept_at(int(row)) for row in rows])
     closed = np.array([taxonomy.index("milk"), -1, taxonomy.index("tea")])
-    signs = signs_of(ranker, queries, closed=closed)
-    assert signs.shape == (3, len(SIGNS))
+    features = abstention_features(ranker, queries, closed)
+    assert features.shape == (3, len(FEATURES))
     scores = ranker.scores(queries).double().numpy()
-    names = (ranker.anchors.vectors.names @ queries[0].T).double().numpy()
+    names = (ranker.anchors.vectors.names @ queries.vectors[0].T).double().numpy()
     for column, branch in enumerate(closed.tolist()):
         shut = {branch, *map(taxonomy.index, taxonomy.descendants(taxonomy.ids[branch]))}
         left = [i for i in range(len(taxonomy)) if branch < 0 or i not in shut]
@@ -94,12 +95,12 @@ def test_signs_are_what_is_left_when_a_branch_is_closed(model: TaxoExpan, seed: 
         share = best - np.log(np.exp(scores[left, column]).sum())
         near = np.sort(names[left, column])[::-1]
         expected = [best, share, near[0], near[9]]
-        np.testing.assert_allclose(signs[column, :4], expected, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(features[column, :4], expected, rtol=1e-3, atol=1e-4)
 
 
 @pytest.fixture(scope="module")
 def food_without_drinks() -> tuple[TaxoExpan, list[str]]:
-    """A model of the foods, hardly trained, that has seen no alcohol, and these."""
+    """A model of the foods, hardly trained, without any alcohol, and the ids of the alcohols."""
     whole = Taxonomy.read(FOOD)
     (branch,) = (id for id in whole if id.startswith("alcohol#"))
     gone = [branch, *whole.descendants(branch)]
@@ -107,7 +108,7 @@ def food_without_drinks() -> tuple[TaxoExpan, list[str]]:
     return model, gone
 
 
-def test_what_has_no_place_is_told_from_what_has(
+def test_concepts_without_a_suitable_parent_get_lower_odds(
     food_without_drinks: tuple[TaxoExpan, list[str]],
 ) -> None:
     model, gone = food_without_drinks
@@ -116,27 +117,29 @@ def test_what_has_no_place_is_told_from_what_has(
     held = hold_out_leaves(model.taxonomy, 0.1, 1000, model.seed)
     drinks = [whole.concept(id) for id in gone[1:]]
     odds = [
-        model.calibrators.abstention.odds(signs_of(model.ranker, model._embed(concepts)))
+        model.calibrators.abstention.log_odds(
+            abstention_features(model.ranker, model._queries(concepts))
+        )
         for concepts in (held.concepts, drinks)
     ]
     assert np.mean(odds[0][:, None] > odds[1]) > 0.75
 
 
-def test_about_so_many_that_have_a_place_are_said_to_have_none(
+def test_the_false_alarm_rate_is_about_the_chosen_one(
     food_without_drinks: tuple[TaxoExpan, list[str]],
 ) -> None:
     model, _ = food_without_drinks
     held = hold_out_leaves(model.taxonomy, 0.1, 1000, model.seed)
     assert model.calibrators.abstention is not None
-    signs = signs_of(model.ranker, model._embed(held.concepts))
-    # The held-out leaves are in the taxonomy again, and so fewer of them have none.
-    assert 1 - np.mean(model.calibrators.abstention.belongs(signs)) <= MISTAKEN + 0.01
-    assert ((model.calibrators.abstention.probability(signs) > 0.5).mean()) > 0.5
+    features = abstention_features(model.ranker, model._queries(held.concepts))
+    # The held-out leaves are in this taxonomy, so fewer of them are false alarms.
+    assert 1 - np.mean(model.calibrators.abstention.has_parent(features)) <= FALSE_ALARM_RATE + 0.01
+    assert (model.calibrators.abstention.log_odds(features) > 0).mean() > 0.5
 
 
-def test_few_leaves_teach_nothing(model: TaxoExpan) -> None:
+def test_nothing_is_learned_from_too_few_leaves(model: TaxoExpan) -> None:
     taxonomy = model.taxonomy
     held = hold_out(taxonomy, ["oat milk", "rye bread"], taxonomy)
-    queries = model._embed(held.concepts)
-    assert learn_abstention(model.ranker, queries, held.parents) is None
+    queries = LabeledQueries(model._embed(held.concepts), parents=held.parents)
+    assert learn_abstention(model.ranker, queries) is None
     assert model.calibrators.abstention is None

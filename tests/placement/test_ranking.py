@@ -5,15 +5,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from taxoexpan import TaxoExpan
 from taxoexpan.config import load_preset
 from taxoexpan.network.concept_vectors import ConceptVectors, distinct_rows
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.ranking import Anchors, Ranker, best_of
 from taxoexpan.taxonomy import Taxonomy
 
 
-def placement_with_keys(keys: torch.Tensor, deprecated: tuple[int, ...] = ()) -> Ranker:
-    """A placement whose scores are `keys @ query`, so that a test can set them."""
+def ranker_with_keys(keys: torch.Tensor, deprecated: tuple[int, ...] = ()) -> Ranker:
+    """A ranker whose scores are `keys @ query`, so that a test can set them."""
     names = [str(i) for i in range(len(keys))]
     empty = np.zeros(0, np.int64)
     taxonomy = Taxonomy.from_columns(names, names, empty, empty, deprecated=deprecated)
@@ -24,23 +26,25 @@ def placement_with_keys(keys: torch.Tensor, deprecated: tuple[int, ...] = ()) ->
 
 
 def test_a_rank_counts_the_anchors_that_score_strictly_higher() -> None:
-    ranker = placement_with_keys(torch.tensor([[3.0], [2.0], [2.0], [1.0]]))
-    ranks = ranker.true_ranks(torch.ones(2, 2, 1), [np.array([1]), np.array([3])])
+    ranker = ranker_with_keys(torch.tensor([[3.0], [2.0], [2.0], [1.0]]))
+    ranks = ranker.true_ranks(
+        LabeledQueries(torch.ones(2, 2, 1), parents=[np.array([1]), np.array([3])])
+    )
     assert [r.tolist() for r in ranks] == [[2], [4]]
 
 
 def test_a_querys_other_parents_are_left_out_of_its_ranks() -> None:
-    ranker = placement_with_keys(torch.tensor([[4.0], [3.0], [2.0], [1.0]]))
-    ranks = ranker.true_ranks(torch.ones(2, 1, 1), [np.array([3, 0, 2])])
+    ranker = ranker_with_keys(torch.tensor([[4.0], [3.0], [2.0], [1.0]]))
+    ranks = ranker.true_ranks(LabeledQueries(torch.ones(2, 1, 1), parents=[np.array([3, 0, 2])]))
     assert ranks[0].tolist() == [2, 1, 2]
 
 
 def test_ranks_in_blocks_equal_ranks_one_by_one() -> None:
     generator = torch.Generator().manual_seed(0)
-    ranker = placement_with_keys(torch.randn(300, 4, generator=generator))
+    ranker = ranker_with_keys(torch.randn(300, 4, generator=generator))
     queries = torch.randn(2, 700, 4, generator=generator)
     parents = [np.random.default_rng(i).choice(300, 1 + i % 3, False) for i in range(700)]
-    for q, ranks in enumerate(ranker.true_ranks(queries, parents)):
+    for q, ranks in enumerate(ranker.true_ranks(LabeledQueries(queries, parents=parents))):
         scores = ranker.keys @ queries[0, q]
         for parent, rank in zip(parents[q], ranks, strict=True):
             higher = (scores > scores[parent]).nonzero().flatten().tolist()
@@ -48,21 +52,21 @@ def test_ranks_in_blocks_equal_ranks_one_by_one() -> None:
 
 
 def test_scores_are_shares_of_one_and_best_come_first() -> None:
-    ranker = placement_with_keys(torch.randn(50, 4, generator=torch.Generator().manual_seed(1)))
-    ranking = ranker.rank(torch.randn(2, 9, 4), top_k=50)
+    ranker = ranker_with_keys(torch.randn(50, 4, generator=torch.Generator().manual_seed(1)))
+    ranking = ranker.rank(Queries(torch.randn(2, 9, 4)), top_k=50)
     assert np.allclose(ranking.scores.sum(1), 1, atol=1e-5)
     assert (np.diff(ranking.scores, axis=1) <= 0).all()
     assert (np.sort(ranking.anchors, axis=1) == np.arange(50)).all()
 
 
 def test_more_parents_than_concepts_gives_all_of_them() -> None:
-    ranker = placement_with_keys(torch.randn(3, 4))
-    assert ranker.rank(torch.randn(2, 2, 4), top_k=10).anchors.shape == (2, 3)
+    ranker = ranker_with_keys(torch.randn(3, 4))
+    assert ranker.rank(Queries(torch.randn(2, 2, 4)), top_k=10).anchors.shape == (2, 3)
 
 
 def test_a_deprecated_concept_is_never_offered() -> None:
-    ranker = placement_with_keys(torch.tensor([[4.0], [3.0], [2.0]]), deprecated=(0,))
-    ranking = ranker.rank(torch.ones(2, 1, 1), top_k=9)
+    ranker = ranker_with_keys(torch.tensor([[4.0], [3.0], [2.0]]), deprecated=(0,))
+    ranking = ranker.rank(Queries(torch.ones(2, 1, 1)), top_k=9)
     assert ranking.anchors.tolist() == [[1, 2]]
     assert abs(ranking.scores.sum() - 1) < 1e-6
 
@@ -76,9 +80,9 @@ def test_anchors_without_children_gain_what_they_are_given() -> None:
     anchors = Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50)
     ranker = Ranker(network, anchors, keys)
     assert ranker.leaf_rows.tolist() == [2, 3]
-    plain = ranker.rank(torch.ones(2, 1, 1), 4)
+    plain = ranker.rank(Queries(torch.ones(2, 1, 1)), 4)
     assert plain.anchors.tolist() == [[0, 1, 2]]
-    gained = ranker.rank(torch.ones(2, 1, 1), 4, temperature=2.0, leaf_bonus=1.5)
+    gained = ranker.with_leaf_bonus(1.5).rank(Queries(torch.ones(2, 1, 1)), 4, temperature=2.0)
     assert gained.anchors.tolist() == [[0, 2, 1]]
     told = np.exp([3.0, 2.5, 2.0])
     assert np.allclose(gained.scores, told / told.sum())
@@ -121,13 +125,31 @@ def test_distinct_rows_are_told_apart_and_equal_ones_are_not(seed: int) -> None:
 
 
 def test_a_network_that_scores_all_alike_ranks_in_the_middle_where_ties_count() -> None:
-    ranker = placement_with_keys(torch.ones(101, 1))
+    ranker = ranker_with_keys(torch.ones(101, 1))
     truth = [np.array([7]), np.array([3, 50])]
     queries = torch.ones(2, 2, 1)
-    assert [r.tolist() for r in ranker.true_ranks(queries, truth)] == [[1], [1, 1]]
-    assert [r.tolist() for r in ranker.true_ranks(queries, truth, 0.5)] == [[51], [50.5, 50.5]]
+    assert [r.tolist() for r in ranker.true_ranks(LabeledQueries(queries, parents=truth))] == [
+        [1],
+        [1, 1],
+    ]
+    assert [r.tolist() for r in ranker.true_ranks(LabeledQueries(queries, parents=truth), 0.5)] == [
+        [51],
+        [50.5, 50.5],
+    ]
 
 
 def test_what_is_no_number_ranks_last() -> None:
-    ranker = placement_with_keys(torch.full((9, 1), torch.nan))
-    assert ranker.true_ranks(torch.ones(2, 1, 1), [np.array([2])])[0].tolist() == [9]
+    ranker = ranker_with_keys(torch.full((9, 1), torch.nan))
+    assert ranker.true_ranks(LabeledQueries(torch.ones(2, 1, 1), parents=[np.array([2])]))[
+        0
+    ].tolist() == [9]
+
+
+def test_tempered_scores_are_probabilities_at_that_temperature(model: TaxoExpan) -> None:
+    queries = model._queries([model.taxonomy.concept("oat milk")])
+    ranking = model.ranker.rank(queries, 3, temperature=2.0)
+    softmax = torch.softmax(model.ranker.scores(queries)[:, 0].double() / 2, 0).numpy()
+    np.testing.assert_allclose(ranking.tempered[0], softmax[ranking.anchors[0]], rtol=1e-4)
+    plain = model.ranker.rank(queries, 3)
+    np.testing.assert_array_equal(plain.tempered, plain.scores)
+    np.testing.assert_allclose(plain.scores, ranking.scores, rtol=1e-6)

@@ -90,10 +90,10 @@ def _plural_notes(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> list[str]:
 
 def print_confidence(calibrators: Calibrators) -> None:
     """Print the calibration error and the confidence thresholds that a model has learned."""
-    from taxoexpan.placement.confidence import FEWEST
+    from taxoexpan.placement.confidence import MIN_HELD_OUT
 
     if calibrators.calibration is None:
-        message = f"confidence: not available; it needs {FEWEST} held-out leaves"
+        message = f"confidence: not available; it needs {MIN_HELD_OUT} held-out leaves"
         note(f"{message} (--set validation_fraction=0.3 holds out more)")
         return
     reliability = calibrators.calibration.reliability

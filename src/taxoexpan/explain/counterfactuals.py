@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.explain.neighbourhood import Neighbourhood
+from taxoexpan.network.cosine_features import cosine_features_of_pairs
 from taxoexpan.network.egonets import build_egonets, spread_siblings
-from taxoexpan.network.fusion import compare_pairs
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.propagation import Leave
-from taxoexpan.placement.ranking import Anchors
+from taxoexpan.network.pooling import LeftOutSiblings
+from taxoexpan.network.queries import Queries
+from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy.arrays import Floats, Indices
 
 MAX_REMOVALS = 20
@@ -61,29 +62,25 @@ class Removals:
 
 
 def score_removals(
-    network: MatchingNetwork,
-    anchors: Anchors,
-    around: Neighbourhood,
-    queries: Tensor,
-    leaf_bonus: float = 0.0,
+    ranker: Ranker, around: Neighbourhood, queries: Queries
 ) -> tuple[PairScores, Removals]:
     """Score the pairs, and again after each removal.
 
-    The pairs are the first suggestions of all queries [2, Q, D], followed by the runners-up.
-    Without runners-up nothing is removed. An anchor that loses its only child gets `leaf_bonus`.
+    The pairs are the first suggestions of all queries, followed by the runners-up.
+    Without runners-up nothing is removed. An anchor that loses its only child gets the leaf bonus.
     """
-    pairs, count = around.pairs, queries.shape[1]
+    anchors, pairs, count = ranker.anchors, around.pairs, len(queries)
     rival = np.roll(pairs.anchor, count)
     limit = MAX_REMOVALS if len(pairs) > count else 0
     # A relation between the two suggestions is always among the removals, from both ends.
     parents, children = (side.nearest(limit, rival) for side in (around.parents, around.children))
-    before, after = _rescore(network, anchors, around, queries, (parents, children))
+    before, after = _rescore(ranker, around, queries, (parents, children))
     pair = np.concatenate([around.parents.pair[parents], around.children.pair[children]])
     neighbour = np.concatenate([around.parents.concept[parents], around.children.concept[children]])
     is_child = np.arange(len(pair)) >= len(parents)
     deprecated = np.isin(neighbour, list(anchors.taxonomy.deprecated))
     becomes_leaf = is_child & ~deprecated & (anchors.child_counts[pairs.anchor[pair]] == 1)
-    loss = before.total[pair] - after.total - np.where(becomes_leaf, leaf_bonus, 0.0)
+    loss = before.total[pair] - after.total - np.where(becomes_leaf, ranker.leaf_bonus, 0.0)
     change = np.where(pair < count, loss, -loss)
     between = np.flatnonzero(neighbour == rival[pair])
     change[between] = _group_sums(change[between], pairs.query[pair[between]])
@@ -98,30 +95,27 @@ def _group_sums(values: Floats, groups: Indices) -> Floats:
 
 @torch.no_grad()
 def _rescore(
-    network: MatchingNetwork,
-    anchors: Anchors,
-    around: Neighbourhood,
-    queries: Tensor,
-    removed: tuple[Indices, Indices],
+    ranker: Ranker, around: Neighbourhood, queries: Queries, removed: tuple[Indices, Indices]
 ) -> tuple[PairScores, PairScores]:
     """Return the scores of all pairs [P], and the scores after each removal [V].
 
     `removed` are rows of `around.parents` and of `around.children`.
     """
+    network, anchors = ranker.network, ranker.anchors
     parents, children = removed
     was_training = network.training
     network.eval()
     keys, without_child = _keys_without_children(network, anchors, around, children)
     without_parent = _keys_without_parents(network, anchors, around, parents)
     network.train(was_training)
-    projected = network.match.asked(queries[0])
+    projected = network.match.project_queries(queries.vectors[0])
     pair = np.concatenate([around.parents.pair[parents], around.children.pair[children]])
     own, own_removed = (
         projected.index_select(0, _tensor(rows, projected))
         for rows in (around.pairs.query, around.pairs.query[pair])
     )
-    match = network.match.pairs(keys, own)
-    match_after = network.match.pairs(torch.cat([without_parent, without_child]), own_removed)
+    match = network.match.score_pairs(keys, own)
+    match_after = network.match.score_pairs(torch.cat([without_parent, without_child]), own_removed)
     fusion, fusion_after = _fusion_scores(network, around, removed, projected)
     return (
         PairScores(match.cpu().numpy(), fusion.cpu().numpy()),
@@ -145,9 +139,9 @@ def _keys_without_children(
         around.children.edge[removed], return_index=True, return_inverse=True
     )
     # Anchors are in ascending order, and so are the edges of the siblings shown in the egonets.
-    position = np.searchsorted(siblings.places, edges)
-    is_shown = np.append(siblings.places, -1)[position] == edges
-    leave = Leave(
+    position = np.searchsorted(siblings.relations, edges)
+    is_shown = np.append(siblings.relations, -1)[position] == edges
+    leave = LeftOutSiblings(
         _tensor(rows[around.children.pair[removed[first]]], names),
         _tensor(np.where(is_shown, position, -1), names),
     )
@@ -188,7 +182,7 @@ def _fusion_scores(
     parent_pairs = _tensor(around.parents.pair[parents], like)
     if network.fusion is None:
         return like.new_zeros(len(around.pairs)), like.new_zeros(len(parents) + len(children))
-    compared, without_child = compare_pairs(
+    compared, without_child = cosine_features_of_pairs(
         torch.from_numpy(around.anchor_cosines).to(like.device),
         torch.from_numpy(around.children.cosines).to(like.device),
         _tensor(around.children.pair, like),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from torch import Tensor
 
 from taxoexpan.explain.attention import egonet_weights
 from taxoexpan.explain.counterfactuals import PairScores, Removals, score_removals
@@ -18,43 +17,25 @@ from taxoexpan.explain.evidence import (
 )
 from taxoexpan.explain.neighbourhood import QueryAnchorPairs, find_neighbourhood
 from taxoexpan.explain.similarity import ConceptLookup, pair_mentions, suggestion_evidence
-from taxoexpan.features.mentions import Mentions
-from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.ranking import Anchors, Ranking
-from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.network.queries import Queries
+from taxoexpan.placement.ranking import Ranker, Ranking
+from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 
 MAX_QUERIES, MAX_NEIGHBOURS = 128, 250_000
-"""Limits of a block of queries: their number, and roughly the neighbours of all their anchors."""
+"""Limits of a block of queries: their number, and roughly the neighbors of all their anchors."""
 
 
-def explain(
-    network: MatchingNetwork,
-    anchors: Anchors,
-    concepts: Sequence[Concept],
-    queries: Tensor,
-    ranking: Ranking,
-    mentions: Mentions | None = None,
-    leaf_bonus: float = 0.0,
-) -> list[Evidence]:
-    """Return why each query was given its anchors in the ranking; queries are vectors [2, Q, D].
+def explain(ranker: Ranker, queries: Queries, ranking: Ranking) -> list[Evidence]:
+    """Return why each query was given its anchors in the ranking.
 
-    There is no comparison if the ranking has one anchor per query. `mentions` are those of the
-    queries, for a network that uses them.
+    There is no comparison if the ranking has one anchor per query.
     """
-    lookup = ConceptLookup(anchors.taxonomy)
+    taxonomy = ranker.anchors.taxonomy
+    lookup = ConceptLookup(taxonomy)
     evidence: list[Evidence] = []
-    for start, stop in _blocks(anchors.taxonomy, ranking.anchors):
-        evidence += _explain_block(
-            network,
-            anchors,
-            lookup,
-            concepts[start:stop],
-            queries[:, start:stop],
-            ranking.between(start, stop),
-            None if mentions is None else mentions.between(start, stop),
-            leaf_bonus,
-        )
+    for start, stop in _blocks(taxonomy, ranking.anchors):
+        evidence += _explain_block(ranker, lookup, queries[start:stop], ranking[start:stop])
     return evidence
 
 
@@ -72,32 +53,29 @@ def _blocks(taxonomy: Taxonomy, anchors: Indices) -> Iterator[tuple[int, int]]:
 
 
 def _explain_block(
-    network: MatchingNetwork,
-    anchors: Anchors,
-    lookup: ConceptLookup,
-    concepts: Sequence[Concept],
-    queries: Tensor,
-    ranking: Ranking,
-    mentions: Mentions | None,
-    leaf_bonus: float,
+    ranker: Ranker, lookup: ConceptLookup, queries: Queries, ranking: Ranking
 ) -> list[Evidence]:
     """Return the evidence for one block of queries."""
+    network, anchors = ranker.network, ranker.anchors
     count, top_k = ranking.anchors.shape
     # All first suggestions, followed by all second suggestions, and so on.
     pairs = QueryAnchorPairs(np.tile(np.arange(count), top_k), ranking.anchors.T.ravel())
-    around = find_neighbourhood(anchors, pairs, queries)
-    mentioned = pair_mentions(pairs, mentions, network.mentions)
-    suggestions = suggestion_evidence(lookup, concepts, around, ranking.scores.T.ravel(), mentioned)
+    around = find_neighbourhood(anchors, pairs, queries.vectors)
+    mentioned = pair_mentions(pairs, queries.mentions, network.mentions)
+    suggestions = suggestion_evidence(
+        lookup, queries.concepts, around, ranking.scores.T.ravel(), mentioned
+    )
     first_two = around.first_pairs(count * min(top_k, 2))
-    scores, removals = score_removals(network, anchors, first_two, queries, leaf_bonus)
+    scores, removals = score_removals(ranker, first_two, queries)
     child_counts = anchors.child_counts[first_two.pairs.anchor]
-    parts = _score_parts(scores, mentioned, np.where(child_counts == 0, leaf_bonus, 0.0))
+    bonuses = np.where(child_counts == 0, ranker.leaf_bonus, 0.0)
+    parts = _score_parts(scores, mentioned, bonuses)
     distinct, rows = np.unique(ranking.anchors[:, 0], return_inverse=True)
     weights = egonet_weights(network, anchors, distinct)
     comparisons: Sequence[RunnerUpComparison | None] = [None] * count
     if top_k > 1:
         comparisons = _comparisons(lookup, ranking.anchors, parts, removals)
-    has_vector = queries[0].any(1).tolist()
+    has_vector = queries.vectors[0].any(1).tolist()
     return [
         Evidence(
             query=concept,
@@ -107,7 +85,7 @@ def _explain_block(
             egonet_weights=weights[rows[query]],
             comparison=comparisons[query],
         )
-        for query, concept in enumerate(concepts)
+        for query, concept in enumerate(queries.concepts)
     ]
 
 

@@ -1,8 +1,8 @@
-"""Whether a new concept has a good place in the taxonomy at all.
+"""Abstention: whether a new concept has a suitable parent in the taxonomy at all.
 
-Learned without labels: of held-out leaves the whole branch is closed in which they belong, so that
-no anchor left is a good place for them. What they score then, and how near the nearest is, is set
-against what they score when all is open.
+This is learned without labels. For held-out leaves, the whole branch that contains their parent is
+closed, so that no remaining anchor is suitable. Their scores and similarities to the remaining
+anchors are compared with those when all anchors are open.
 """
 
 from __future__ import annotations
@@ -16,183 +16,173 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from taxoexpan.features.mentions import Mentions
+from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.ranking import Ranker, best_of
-from taxoexpan.placement.regression import Floats, logistic, sigmoid
+from taxoexpan.placement.regression import Floats, logistic
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
 
-LARGEST = 0.2
-"""A branch that is closed has no larger share of the concepts."""
-FEWEST = 50
-"""Fewer held-out leaves tell nothing."""
-MISTAKEN = 0.05
-"""So many of the concepts that have a place are said to have none."""
-SIGNS = (
-    "best score",
-    "its share",
-    "cosine of the nearest",
-    "cosine of the tenth",
-    "of a head word",
-    "agreement of the ten best",
+MAX_BRANCH = 0.2
+"""A branch that is closed holds at most this fraction of the concepts."""
+MIN_HELD_OUT = 50
+"""With fewer held-out leaves in such branches, nothing is learned."""
+FALSE_ALARM_RATE = 0.05
+"""The fraction of the concepts with a suitable parent that are reported to have none."""
+NEAREST = 10
+FEATURES = (
+    "log f of the best anchor",
+    "log-probability of the best anchor",
+    "cosine of the nearest concept",
+    "cosine of the tenth nearest concept",
+    "cosine of the nearest head word",
+    "agreement of the ten best anchors",
 )
-"""What is looked at."""
 
 
 @dataclass(frozen=True)
 class AbstentionModel:
-    """A logistic regression over the standardised signs.
+    """A logistic regression over the standardized features.
 
-    A concept has no good place where its odds are below `least`.
+    A concept has no suitable parent where its log-odds are below `threshold`.
     """
 
-    centre: tuple[float, ...]
+    center: tuple[float, ...]
     scale: tuple[float, ...]
     weights: tuple[float, ...]
-    least: float
+    threshold: float
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> AbstentionModel:
-        """From its fields, as JSON has them."""
-        centre, scale, weights = (tuple(kept[name]) for name in ("centre", "scale", "weights"))
-        return cls(centre, scale, weights, float(kept["least"]))
+    def from_dict(cls, fields: Mapping[str, Any]) -> AbstentionModel:
+        """Restore a model from its fields as JSON stores them."""
+        center, scale, weights = (tuple(fields[name]) for name in ("center", "scale", "weights"))
+        return cls(center, scale, weights, float(fields["threshold"]))
 
-    def odds(self, signs: Floats) -> Floats:
-        """The log-odds that each query has a good place: [Q, S] → [Q]."""
-        table = _table(signs, np.array(self.centre), np.array(self.scale))
+    def log_odds(self, features: Floats) -> Floats:
+        """Return the log-odds that each query has a suitable parent: [Q, F] → [Q]."""
+        table = _standardized(features, np.array(self.center), np.array(self.scale))
         return np.asarray(table @ np.array(self.weights))
 
-    def probability(self, signs: Floats) -> Floats:
-        """The same as a probability, if one in two had none."""
-        return sigmoid(self.odds(signs))
-
-    def belongs(self, signs: Floats) -> NDArray[np.bool_]:
-        """Whether each query has a good place."""
-        return self.odds(signs) >= self.least
+    def has_parent(self, features: Floats) -> NDArray[np.bool_]:
+        """Return whether each query has a suitable parent."""
+        return self.log_odds(features) >= self.threshold
 
 
-def learn_abstention(
-    ranker: Ranker,
-    queries: Tensor,
-    parents: Sequence[Indices],
-    mentions: Mentions | None = None,
-) -> AbstentionModel | None:
-    """Learn from held-out leaves; nothing where they are too few, or in no branch to close."""
-    taxonomy = ranker.anchors.taxonomy
-    branches = branches_of(taxonomy, parents)
-    shut = np.flatnonzero(branches >= 0)
-    if len(shut) < FEWEST:
+def learn_abstention(ranker: Ranker, queries: LabeledQueries) -> AbstentionModel | None:
+    """Learn from held-out leaves; None where too few of them are in a branch to close."""
+    branches = branches_to_close(ranker.anchors.taxonomy, queries.first_parents)
+    in_branch = np.flatnonzero(branches >= 0)
+    if len(in_branch) < MIN_HELD_OUT:
         return None
-    there = signs_of(ranker, queries, mentions)
-    gone = signs_of(ranker, queries, mentions, branches)[shut]
-    both = np.concatenate([there, gone])
-    centre, scale = both.mean(axis=0), both.std(axis=0) + 1e-9
-    truth = np.concatenate([np.ones(len(there)), np.zeros(len(gone))])
-    weights = logistic(_table(both, centre, scale), truth)
-    least = np.quantile(_table(there, centre, scale) @ weights, MISTAKEN)
+    opened = abstention_features(ranker, queries)
+    closed = abstention_features(ranker, queries, branches)[in_branch]
+    both = np.concatenate([opened, closed])
+    center, scale = both.mean(axis=0), both.std(axis=0) + 1e-9
+    truth = np.concatenate([np.ones(len(opened)), np.zeros(len(closed))])
+    weights = logistic(_standardized(both, center, scale), truth)
+    log_odds = _standardized(opened, center, scale) @ weights
+    threshold = float(np.quantile(log_odds, FALSE_ALARM_RATE))
     return AbstentionModel(
-        tuple(centre.tolist()), tuple(scale.tolist()), tuple(weights.tolist()), float(least)
+        tuple(center.tolist()), tuple(scale.tolist()), tuple(weights.tolist()), threshold
     )
 
 
 @torch.no_grad()
-def signs_of(
-    ranker: Ranker,
-    queries: Tensor,
-    mentions: Mentions | None = None,
-    closed: Indices | None = None,
-) -> Floats:
-    """The signs of each query, with the branch below `closed` [Q] shut where that is not -1."""
+def abstention_features(ranker: Ranker, queries: Queries, closed: Indices | None = None) -> Floats:
+    """Return the `FEATURES` of each query [Q, F], with the branch below `closed` [Q] left out.
+
+    A branch of -1 leaves out nothing. The leaf bonus is not used.
+    """
+    ranker = ranker.with_leaf_bonus(0.0)
     vectors, taxonomy = ranker.anchors.vectors, ranker.anchors.taxonomy
-    count = min(10, len(taxonomy))
-    signs = []
-    for start, raw in ranker.blocks(queries, mentions):
-        scores = ranker.match.log_match(raw)
-        asked = queries[:, start : start + scores.shape[1]]
-        names, heads = vectors.names @ asked[0].T, vectors.heads @ asked[1].T
+    count = min(NEAREST, len(taxonomy))
+    features = []
+    for start, some in queries.blocks(len(ranker.keys)):
+        log_f = ranker.network.match.log_match(ranker.scores(some))
+        names, heads = vectors.names @ some.vectors[0].T, vectors.heads @ some.vectors[1].T
         heads = heads.index_select(0, vectors.head_of)
         if closed is not None:
-            shut = _inside(taxonomy, closed[start : start + scores.shape[1]]).to(scores.device)
-            for each in (scores, names, heads):
-                each.masked_fill_(shut, -torch.inf)
-        best = scores.amax(0)
-        near = names.topk(count, dim=0).values
-        ten = best_of(scores, count)[1].T.cpu().numpy()
-        rows = (best, best - scores.logsumexp(0), near[0], near[-1], heads.amax(0))
-        told = torch.stack(rows, dim=1).cpu().numpy()
-        signs.append(np.column_stack([told, agreement(taxonomy, ten)]))
-    return np.asarray(np.nan_to_num(np.concatenate(signs), neginf=-1.0))
+            inside = _inside(taxonomy, closed[start : start + len(some)]).to(log_f.device)
+            for each in (log_f, names, heads):
+                each.masked_fill_(inside, -torch.inf)
+        best = log_f.amax(0)
+        nearest = names.topk(count, dim=0).values
+        columns = (best, best - log_f.logsumexp(0), nearest[0], nearest[-1], heads.amax(0))
+        table = torch.stack(columns, dim=1).cpu().numpy()
+        best_anchors = best_of(log_f, count)[1].T.cpu().numpy()
+        features.append(np.column_stack([table, agreement(taxonomy, best_anchors)]))
+    return np.asarray(np.nan_to_num(np.concatenate(features), neginf=-1.0))
 
 
 def agreement(taxonomy: Taxonomy, anchors: Indices) -> Floats:
-    """How near the anchors of each query stand to each other: [Q, K] → [Q].
+    """Return how close the anchors of each query are to each other: [Q, K] → [Q].
 
-    It is the share of what an anchor is or lies below that another of them is or lies below too:
-    1 where all are the same, 0 where they have nothing in common.
+    This is the mean fraction of an anchor's ancestors, itself included, that it shares with another
+    of the anchors: 1 where all are the same, 0 where they have nothing in common.
     """
-    count, most = anchors.shape
+    count, size = anchors.shape
     distinct, rows = np.unique(anchors, return_inverse=True)
-    owners, above = taxonomy.parents_of.reach_of_many(distinct)
+    owners, ancestors = taxonomy.parents_of.reach_of_many(distinct)
     owners = np.concatenate([np.arange(len(distinct)), owners])
-    lines = Adjacency.from_pairs(owners, np.concatenate([distinct, above]), len(distinct))
-    places, found = lines.of_many(rows.reshape(-1))
-    pairs, shared = np.unique(places // most * len(taxonomy) + found, return_counts=True)
+    lines = Adjacency.from_pairs(owners, np.concatenate([distinct, ancestors]), len(distinct))
+    cells, concepts = lines.of_many(rows.reshape(-1))
+    pairs, shared = np.unique(cells // size * len(taxonomy) + concepts, return_counts=True)
     queries = pairs // len(taxonomy)
     common = np.bincount(queries, shared * (shared - 1), minlength=count)
     total = np.bincount(queries, shared, minlength=count)
-    return np.asarray(common / np.maximum(total * (most - 1), 1))
+    return np.asarray(common / np.maximum(total * (size - 1), 1))
 
 
-def branches_of(taxonomy: Taxonomy, parents: Sequence[Indices]) -> Indices:
-    """The root of the largest branch above each query's parent that can be closed, or -1.
+def branches_to_close(taxonomy: Taxonomy, parents: Indices) -> Indices:
+    """Return the root of the largest branch above each query's parent that can be closed, or -1.
 
-    That is the highest of the first parent's ancestors, itself among them, along first parents,
-    that has no more than `LARGEST` of all concepts below it.
+    That is the highest ancestor of the parent, itself included and along first parents, with at
+    most `MAX_BRANCH` of all concepts below it.
     """
     above = taxonomy.parents_of
     first = np.full(len(taxonomy), -1)
-    some = above.degrees > 0
-    first[some] = above.targets[above.offsets[:-1][some]]
-    lines = [np.array([own[0] for own in parents], dtype=np.int64)]
+    has_parent = above.degrees > 0
+    first[has_parent] = above.targets[above.offsets[:-1][has_parent]]
+    lines = [parents]
     while (lines[-1] >= 0).any():
         lines.append(np.where(lines[-1] >= 0, first[lines[-1]], -1))
-    asked = np.unique(np.concatenate(lines))
-    asked = asked[asked >= 0]
-    owners, _ = taxonomy.children_of.reach_of_many(asked)
+    candidates = np.unique(np.concatenate(lines))
+    candidates = candidates[candidates >= 0]
+    owners, _ = taxonomy.children_of.reach_of_many(candidates)
     small = np.zeros(len(taxonomy) + 1, dtype=bool)  # the last is for -1
-    small[asked] = np.bincount(owners, minlength=len(asked)) < LARGEST * len(taxonomy)
-    found = np.full(len(parents), -1)
+    sizes = np.bincount(owners, minlength=len(candidates))
+    small[candidates] = sizes < MAX_BRANCH * len(taxonomy)
+    branches = np.full(len(parents), -1)
     for line in lines:
-        found = np.where(small[line], line, found)
-    return found
+        branches = np.where(small[line], line, branches)
+    return branches
 
 
 def nearest_region(taxonomy: Taxonomy, anchors: Sequence[str]) -> str | None:
-    """The deepest concept that most of the anchors are, or lie below; none where there is none.
+    """Return the deepest concept that is, or is above, more than half of the anchors, if any.
 
-    Most are more than half. Of several at one depth it is the one of the most anchors.
+    Of several at one depth it is the one with the most anchors.
     """
     indices = np.array([taxonomy.index(id) for id in anchors], dtype=np.int64)
-    _, above = taxonomy.parents_of.reach_of_many(indices)
-    found, counts = np.unique(np.concatenate([indices, above]), return_counts=True)
+    _, ancestors = taxonomy.parents_of.reach_of_many(indices)
+    concepts, counts = np.unique(np.concatenate([indices, ancestors]), return_counts=True)
     common = np.flatnonzero(2 * counts > len(indices))
     if not len(common):
         return None
-    deepest = np.lexsort((-counts[common], -taxonomy.levels[found[common]]))[0]
-    return taxonomy.ids[int(found[common[deepest]])]
+    deepest = np.lexsort((-counts[common], -taxonomy.levels[concepts[common]]))[0]
+    return taxonomy.ids[int(concepts[common[deepest]])]
 
 
 def _inside(taxonomy: Taxonomy, branches: Indices) -> Tensor:
-    """Which anchors lie in the branch of each query: [Q] → [N, Q]."""
+    """Return which anchors lie in the branch of each query: [Q] → [N, Q]."""
     inside = np.zeros((len(taxonomy), len(branches)), dtype=bool)
-    some = np.flatnonzero(branches >= 0)
-    places, below = taxonomy.children_of.reach_of_many(branches[some])
-    inside[below, some[places]] = True
-    inside[branches[some], some] = True
+    columns = np.flatnonzero(branches >= 0)
+    owners, below = taxonomy.children_of.reach_of_many(branches[columns])
+    inside[below, columns[owners]] = True
+    inside[branches[columns], columns] = True
     return torch.from_numpy(inside)
 
 
-def _table(signs: Floats, centre: Floats, scale: Floats) -> Floats:
-    standard = (signs - centre) / scale
-    return np.concatenate([standard, np.ones((len(signs), 1))], axis=1)
+def _standardized(features: Floats, center: Floats, scale: Floats) -> Floats:
+    """Return the standardized features and a column of ones."""
+    return np.concatenate([(features - center) / scale, np.ones((len(features), 1))], axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,29 +11,27 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.cosine_features import Cosines, cosine_features
 from taxoexpan.network.egonets import Egonets, build_egonets, spread_siblings
-from taxoexpan.network.fusion import Cosines, compare
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training.metrics import ranks_in
+from taxoexpan.training.metrics import rank_true_parents
 
-ENCODED = 8192
-"""Anchors encoded at a time."""
-FUSED = 2048
-"""Anchors that the fusion head scores at a time; each pair needs room for its hidden units."""
-CELLS = 16_000_000
-"""Scores held at a time, which decides how many queries are scored together."""
-GROUP = 64
-"""Anchors that are looked at as one when the best are sought."""
+ENCODER_BLOCK = 8192
+"""Anchors that are encoded at a time."""
+FUSION_BLOCK = 2048
+"""Anchors that the fusion head scores at a time; each pair needs memory for its hidden units."""
+GROUP_SIZE = 64
+"""Anchors in one group when the best anchors are searched."""
 
 
 class Anchors:
     """Every concept of a taxonomy as an anchor, or those `chosen`, with the vectors of all of them.
 
-    Its egonets are built once, with at most so many siblings, and always the same ones.
+    The egonets are built once, with at most `siblings` siblings, and always the same ones.
     """
 
     def __init__(
@@ -48,7 +46,7 @@ class Anchors:
 
     @cached_property
     def child_counts(self) -> Indices:
-        """How many children each concept of the taxonomy has that are not deprecated: [N]."""
+        """The number of children of each concept of the taxonomy, without deprecated ones: [N]."""
         parents, children = self.taxonomy.relation_indices
         deprecated = np.zeros(len(self.taxonomy), dtype=bool)
         deprecated[list(self.taxonomy.deprecated)] = True
@@ -56,7 +54,7 @@ class Anchors:
 
     @torch.no_grad()
     def encode(self, network: MatchingNetwork) -> Tensor:
-        """The key [N, k] of every anchor, computed once for all queries."""
+        """Compute the key of every anchor, once for all queries: [N, k]."""
         was_training = network.training
         network.eval()
         names = self.vectors.names
@@ -67,11 +65,11 @@ class Anchors:
     @cached_property
     def families(self) -> list[Egonets]:
         """The egonets with all children, as the fusion head sees them."""
-        return self._blocks(FUSED, len(self.taxonomy))
+        return self._blocks(FUSION_BLOCK, len(self.taxonomy))
 
     @cached_property
     def _egonets(self) -> list[Egonets]:
-        return self._blocks(ENCODED, self.siblings)
+        return self._blocks(ENCODER_BLOCK, self.siblings)
 
     def _blocks(self, size: int, siblings: int) -> list[Egonets]:
         return [
@@ -81,7 +79,7 @@ class Anchors:
 
 
 def anchor_egonets(taxonomy: Taxonomy, anchors: Indices, siblings: int) -> Egonets:
-    """The egonets of some anchors as they are used outside training: always the same."""
+    """Build the egonets of some anchors as they are used outside training: always the same."""
     return build_egonets(taxonomy, anchors, spread_siblings(taxonomy, anchors, siblings))
 
 
@@ -89,137 +87,120 @@ def anchor_egonets(taxonomy: Taxonomy, anchors: Indices, siblings: int) -> Egone
 class Ranking:
     """The best anchors of each query: their indices and scores, both [Q, k], best first.
 
-    `tempered` are the scores at the temperature that was asked for.
+    `tempered` are the scores at the temperature of the ranking.
     """
 
     anchors: Indices
     scores: NDArray[np.float32]
     tempered: NDArray[np.float32]
 
-    def between(self, start: int, stop: int) -> Ranking:
-        """Those of the queries from one place to before another."""
-        rows = slice(start, stop)
+    def __getitem__(self, rows: slice) -> Ranking:
+        """Return the ranking of some consecutive queries."""
         return Ranking(self.anchors[rows], self.scores[rows], self.tempered[rows])
 
 
 class Ranker:
-    """All anchors of a taxonomy, ready to score queries by their keys [N, k].
+    """Scores queries against all anchors of a taxonomy by the anchors' keys [N, k].
 
-    Deprecated concepts are no parents: they score minus infinity.
+    Deprecated concepts cannot be parents: they score minus infinity. `leaf_bonus` is added to the
+    raw score of every anchor that has no children.
     """
 
-    def __init__(self, network: MatchingNetwork, anchors: Anchors, keys: Tensor) -> None:
-        self.anchors, self.keys = anchors, keys
-        self.match, self.fusion, self.mentions = network.match, network.fusion, network.mentions
+    def __init__(
+        self,
+        network: MatchingNetwork,
+        anchors: Anchors,
+        keys: Tensor | None = None,
+        leaf_bonus: float = 0.0,
+    ) -> None:
+        self.network, self.anchors, self.leaf_bonus = network, anchors, leaf_bonus
+        self.keys = anchors.encode(network) if keys is None else keys
         deprecated = np.array(sorted(anchors.taxonomy.deprecated), dtype=np.int64)
-        closed = np.flatnonzero(np.isin(anchors.chosen, deprecated))
-        self.closed = torch.from_numpy(closed).to(keys.device)
+        rows = np.flatnonzero(np.isin(anchors.chosen, deprecated))
+        self.deprecated_rows = torch.from_numpy(rows).to(self.keys.device)
+
+    def with_leaf_bonus(self, leaf_bonus: float) -> Ranker:
+        """Return the same ranker with another leaf bonus."""
+        other = copy.copy(self)
+        other.leaf_bonus = leaf_bonus
+        return other
 
     @cached_property
     def leaf_rows(self) -> Tensor:
-        """The rows of the anchors that have no child in force."""
+        """The rows of the leaf anchors; deprecated children do not count."""
         counts = self.anchors.child_counts[self.anchors.chosen]
         return torch.from_numpy(np.flatnonzero(counts == 0)).to(self.keys.device)
 
     @torch.no_grad()
-    def scores(
-        self, queries: Tensor, mentions: Mentions | None = None, leaf_bonus: float = 0.0
-    ) -> Tensor:
-        """What orders every anchor for every query, higher is better: [2, Q, D1] → [N, Q].
-
-        `mentions` are those of the queries, for a network that heeds them; `leaf_bonus` is what
-        anchors without children gain.
-        """
-        scores = self.match.grid(self.keys, self.match.asked(queries[0]))
-        if self.fusion is not None:
+    def scores(self, queries: Queries) -> Tensor:
+        """Compute the raw score of every pair, higher is better: [N, Q]."""
+        network, asked = self.network, queries.vectors
+        scores = network.match.score_all(self.keys, network.match.project_queries(asked[0]))
+        if network.fusion is not None:
             vectors, first = self.anchors.vectors, 0
-            names, heads = vectors.names @ queries[0].T, vectors.heads @ queries[1].T
+            names, heads = vectors.names @ asked[0].T, vectors.heads @ asked[1].T
             for family in self.anchors.families:
                 rows = family.concepts.index_select(0, family.nodes[family.sizes[0] :])
                 by_head = Cosines(heads, vectors.head_of.index_select(0, rows))
-                compared = compare(Cosines(names, rows), by_head, family)
-                scores[first : first + family.size] += self.fusion(compared)
+                compared = cosine_features(Cosines(names, rows), by_head, family)
+                scores[first : first + family.size] += network.fusion(compared)
                 first += family.size
-        if self.mentions is not None and mentions is not None:
-            of, anchors, kinds = mentions.of_many(np.arange(len(mentions)))
+        if network.mentions is not None and queries.mentions is not None:
+            of, anchors, kinds = queries.mentions.of_many(np.arange(len(queries)))
             pairs = torch.from_numpy(np.stack([anchors, of, kinds])).to(scores.device)
-            scores += self.mentions(pairs, *scores.shape)
-        if leaf_bonus:
-            scores[self.leaf_rows] += leaf_bonus
-        return scores.index_fill_(0, self.closed, -torch.inf)
+            scores += network.mentions(pairs, *scores.shape)
+        if self.leaf_bonus:
+            scores[self.leaf_rows] += self.leaf_bonus
+        return scores.index_fill_(0, self.deprecated_rows, -torch.inf)
 
-    def blocks(
-        self, queries: Tensor, mentions: Mentions | None = None, leaf_bonus: float = 0.0
-    ) -> Iterator[tuple[int, Tensor]]:
-        """The scores of a few queries at a time, each beside the first one's place."""
-        size = min(256, max(1, CELLS // len(self.keys)))
-        for start in range(0, queries.shape[1], size):
-            stop = min(start + size, queries.shape[1])
-            own = None if mentions is None else mentions.between(start, stop)
-            yield start, self.scores(queries[:, start:stop], own, leaf_bonus)
-
-    def rank(
-        self,
-        queries: Tensor,
-        top_k: int,
-        mentions: Mentions | None = None,
-        temperature: float = 1.0,
-        leaf_bonus: float = 0.0,
-    ) -> Ranking:
-        """The best anchors; a score is the anchor's share of the softmax over all anchors.
-
-        What anchors without children gain, `leaf_bonus`, counts in all of it.
-        """
-        top_k = min(top_k, len(self.keys) - len(self.closed))
+    def rank(self, queries: Queries, top_k: int, temperature: float = 1.0) -> Ranking:
+        """Return the best anchors; a score is the anchor's softmax probability over all anchors."""
+        top_k = min(top_k, len(self.keys) - len(self.deprecated_rows))
+        log_match = self.network.match.log_match
         anchors, scores, tempered = [], [], []
-        for _, block in self.blocks(queries, mentions, leaf_bonus):
-            best, places = best_of(block, top_k)
-            anchors.append(places.T)
-            best, belief = self.match.log_match(best), self.match.log_match(block)
-            belief = belief.index_fill_(0, self.closed, -torch.inf).sub_(best[0])
+        for _, some in queries.blocks(len(self.keys)):
+            block = self.scores(some)
+            best, rows = best_of(block, top_k)
+            anchors.append(rows.T)
+            best, log_f = log_match(best), log_match(block)
+            log_f = log_f.index_fill_(0, self.deprecated_rows, -torch.inf).sub_(best[0])
             best = best - best[0]
             if temperature != 1:
-                heated = (best / temperature).exp() / (belief / temperature).exp_().sum(0)
+                heated = (best / temperature).exp() / (log_f / temperature).exp_().sum(0)
                 tempered.append(heated.T)
-            scores.append((best.exp() / belief.exp_().sum(0)).T)
-        shares = torch.cat(scores).cpu().numpy()
-        heated_shares = torch.cat(tempered).cpu().numpy() if tempered else shares
-        return Ranking(torch.cat(anchors).cpu().numpy(), shares, heated_shares)
+            scores.append((best.exp() / log_f.exp_().sum(0)).T)
+        probabilities = torch.cat(scores).cpu().numpy()
+        heated_probabilities = torch.cat(tempered).cpu().numpy() if tempered else probabilities
+        return Ranking(torch.cat(anchors).cpu().numpy(), probabilities, heated_probabilities)
 
-    def true_ranks(
-        self,
-        queries: Tensor,
-        parents: Sequence[Indices],
-        ties: float = 0.0,
-        mentions: Mentions | None = None,
-        leaf_bonus: float = 0.0,
-    ) -> list[NDArray[np.floating]]:
-        """The rank of each true parent of each query, its other true parents left out.
+    def true_ranks(self, queries: LabeledQueries, ties: float = 0.0) -> list[NDArray[np.floating]]:
+        """Return the rank of each true parent of each query, without its other true parents.
 
-        Of the anchors that score the same, the share `ties` counts as higher, as in `ranks_in`;
-        with a half, a network that scores all alike ranks in the middle, and not first.
+        Of the anchors with an equal score, the fraction `ties` counts as higher;
+        with 0.5, a network that gives all anchors the same score ranks in the middle, not first.
         """
         ranks: list[NDArray[np.floating]] = []
-        for start, block in self.blocks(queries, mentions, leaf_bonus):
-            ranks += ranks_in(block, parents[start : start + block.shape[1]], ties)
+        for _, some in queries.blocks(len(self.keys)):
+            ranks += rank_true_parents(self.scores(some), some.parents, ties)
         return ranks
 
 
 def best_of(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """The k highest scores of each column and their rows, [N, Q] → two of [k, Q], best first.
+    """Return the k highest scores of each column and their rows: [N, Q] → two of [k, Q].
 
-    The k best stand in the k groups of rows with the highest peaks, so that all scores are passed
-    over once, and only those of k groups are sorted.
+    The k best scores lie in the k groups of rows with the highest maxima. So all scores are read
+    once, and only those of k groups are sorted.
     """
-    groups = len(scores) // GROUP
+    groups = len(scores) // GROUP_SIZE
     if k >= groups:
         best, rows = scores.topk(k, dim=0)
         return best, rows
-    whole, rest = scores.split([groups * GROUP, len(scores) - groups * GROUP])
-    peaks = whole.view(groups, GROUP, -1).amax(1)
-    inside = torch.arange(GROUP, device=scores.device)[None, :, None]
-    rows = (peaks.topk(k, dim=0).indices[:, None] * GROUP + inside).flatten(0, 1)
-    tail = torch.arange(groups * GROUP, len(scores), device=scores.device)
+    size = groups * GROUP_SIZE
+    whole, rest = scores.split([size, len(scores) - size])
+    maxima = whole.view(groups, GROUP_SIZE, -1).amax(1)
+    inside = torch.arange(GROUP_SIZE, device=scores.device)[None, :, None]
+    rows = (maxima.topk(k, dim=0).indices[:, None] * GROUP_SIZE + inside).flatten(0, 1)
+    tail = torch.arange(size, len(scores), device=scores.device)
     rows = torch.cat([rows, tail[:, None].expand(-1, scores.shape[1])])
-    best, places = torch.cat([scores.gather(0, rows[: k * GROUP]), rest]).topk(k, dim=0)
-    return best, rows.gather(0, places)
+    best, indices = torch.cat([scores.gather(0, rows[: k * GROUP_SIZE]), rest]).topk(k, dim=0)
+    return best, rows.gather(0, indices)

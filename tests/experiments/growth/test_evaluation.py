@@ -18,6 +18,7 @@ from taxoexpan.experiments.methods.method_registry import make_method
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.features.static import StaticEncoder
+from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.taxonomy import Concept
 from taxoexpan.training.metrics import Averaging, compute_metrics, per_query
 
@@ -129,8 +130,8 @@ def test_taxoexpan_ranks_as_the_product_does(
     model = TaxoExpan("best", 2, "cpu", **settings).fit(old.active)
     vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
     mentions = Lexicon.from_taxonomy(growth.taxonomy).mentions(growth.queries.concepts)
-    gain = model.calibrators.leaf_bonus
-    expected = model.ranker.true_ranks(vectors, growth.queries.parents, 0.5, mentions, gain)
+    queries = LabeledQueries(vectors, mentions, parents=growth.queries.parents)
+    expected = model.ranker.true_ranks(queries, 0.5)
     assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]
 
 
@@ -145,8 +146,8 @@ def test_the_leaf_bonus_counts_as_it_does_in_the_product() -> None:
     model = TaxoExpan("best", 2, "cpu", **settings).fit(growth.taxonomy)
     assert model.calibrators.leaf_bonus != 0
     vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
-    parents, gain = growth.queries.parents, model.calibrators.leaf_bonus
-    expected = model.ranker.true_ranks(vectors, parents, 0.5, None, gain)
+    queries = LabeledQueries(vectors, parents=growth.queries.parents)
+    expected = model.ranker.true_ranks(queries, 0.5)
     assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]
 
 

@@ -20,16 +20,17 @@ from taxoexpan.experiments.methods.dist_xgboost import (
     _from_relations,
 )
 from taxoexpan.experiments.methods.distance_features import FEATURES, EgonetDistances, Pairs
-from taxoexpan.experiments.methods.method import Problem, Queries, true_ranks_by
+from taxoexpan.experiments.methods.method import Problem, true_ranks_by
+from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.training.holdout import hold_out_leaves
-from taxoexpan.training.loop import SILENT, TrainingLog
 from taxoexpan.training.metrics import compute_metrics
+from taxoexpan.training.training_log import SILENT, TrainingLog
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
-from boosting import plain_features
+from distance_features_speed import plain_features
 
 # Unit vectors whose products are exact in single precision, so that a tie is a tie.
 SIGNS = torch.cartesian_prod(*[torch.tensor([-0.5, 0.5])] * 4)
@@ -184,7 +185,9 @@ def test_negatives_are_drawn_uniformly() -> None:
 
 
 def test_every_anchor_but_its_parents_may_be_a_negative_of_a_new_query() -> None:
-    queries = Queries(torch.zeros(2, 3, 1), [np.array([5, place]) for place in range(3)])
+    queries = LabeledQueries(
+        torch.zeros(2, 3, 1), parents=[np.array([5, place]) for place in range(3)]
+    )
     drawn = _from_queries(queries, 12, 5_000, np.random.default_rng(0))
     assert (drawn.pairs.left_out == -1).all()
     for place in range(3):
@@ -198,7 +201,7 @@ def assert_uniform(instances: Instances, place: int, allowed: set[int]) -> None:
     np.testing.assert_allclose(counts / max(1, counts.sum()), expected, atol=0.02)
 
 
-def clusters(seed: int, kinds: int = 12, each: int = 20) -> tuple[Problem, Queries]:
+def clusters(seed: int, kinds: int = 12, each: int = 20) -> tuple[Problem, LabeledQueries]:
     """A root, its kinds, and concepts close to their kind, some of which are held out."""
     names = ["all", *(f"k{i}" for i in range(kinds))]
     parents = [0] * kinds + [1 + i % kinds for i in range(kinds * each)]
@@ -213,17 +216,17 @@ def clusters(seed: int, kinds: int = 12, each: int = 20) -> tuple[Problem, Queri
     held_out = hold_out_leaves(test.taxonomy, 0.2, 100, seed)
     remaining = held_out.taxonomy
 
-    def asked(concepts: tuple[Concept, ...]) -> Queries:
+    def asked(concepts: tuple[Concept, ...]) -> LabeledQueries:
         rows = [taxonomy.index(concept.id) for concept in concepts]
         above = [remaining.index(taxonomy.parents(c.id)[0]) for c in concepts]
-        return Queries(both[:, rows], [np.array([parent]) for parent in above])
+        return LabeledQueries(both[:, rows], parents=[np.array([parent]) for parent in above])
 
     known = [taxonomy.index(id) for id in remaining.ids]
     return Problem(remaining, both[:, known], asked(held_out.concepts)), asked(test.concepts)
 
 
 @pytest.fixture(scope="module")
-def fitted() -> tuple[DistXGBoost, Problem, Queries]:
+def fitted() -> tuple[DistXGBoost, Problem, LabeledQueries]:
     pytest.importorskip("xgboost")
     problem, queries = clusters(0)
     method = DistXGBoost(rounds=60)
@@ -232,7 +235,7 @@ def fitted() -> tuple[DistXGBoost, Problem, Queries]:
 
 
 def test_parents_are_ranked_far_better_than_by_chance(
-    fitted: tuple[DistXGBoost, Problem, Queries],
+    fitted: tuple[DistXGBoost, Problem, LabeledQueries],
 ) -> None:
     method, problem, queries = fitted
     anchors = len(problem.taxonomy)
@@ -242,7 +245,7 @@ def test_parents_are_ranked_far_better_than_by_chance(
 
 
 def test_scores_are_those_of_the_trees_on_slow_features(
-    fitted: tuple[DistXGBoost, Problem, Queries], monkeypatch: pytest.MonkeyPatch
+    fitted: tuple[DistXGBoost, Problem, LabeledQueries], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from xgboost import DMatrix
 
@@ -254,7 +257,7 @@ def test_scores_are_those_of_the_trees_on_slow_features(
     margins = method._booster.predict(DMatrix(table), output_margin=True)
     for cells in (1, 100_000):
         monkeypatch.setattr(distance_features, "BLOCK_SIZE", cells)
-        scores = method.score(asked)
+        scores = method.score(Queries(asked))
         assert scores.shape == (len(problem.taxonomy), 3)
         # A tree may split two features that differ in the last digit, so not all scores agree.
         close = np.isclose(scores.T.numpy().ravel(), margins, atol=1e-4)
@@ -262,7 +265,7 @@ def test_scores_are_those_of_the_trees_on_slow_features(
 
 
 def test_other_anchors_bring_their_own_egonets(
-    fitted: tuple[DistXGBoost, Problem, Queries],
+    fitted: tuple[DistXGBoost, Problem, LabeledQueries],
 ) -> None:
     from xgboost import DMatrix
 
@@ -271,7 +274,7 @@ def test_other_anchors_bring_their_own_egonets(
     vectors = torch.randn(2, 50, asked.shape[2], generator=torch.Generator().manual_seed(0))
     vectors = torch.nn.functional.normalize(vectors, dim=2)
     method.set_anchors(taxonomy, vectors)
-    scores = method.score(asked)
+    scores = method.score(Queries(asked))
     method.set_anchors(problem.taxonomy, problem.vectors)
     table = slow_features(taxonomy, vectors[0], asked[0], every_pair(3, 50))
     assert method._booster is not None
@@ -280,7 +283,7 @@ def test_other_anchors_bring_their_own_egonets(
 
 
 def test_the_training_table_equals_the_slow_one(
-    fitted: tuple[DistXGBoost, Problem, Queries], monkeypatch: pytest.MonkeyPatch
+    fitted: tuple[DistXGBoost, Problem, LabeledQueries], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     method, problem, _ = fitted
     taxonomy, vectors = problem.taxonomy, problem.vectors[0]
@@ -291,28 +294,28 @@ def test_the_training_table_equals_the_slow_one(
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-def test_zero_queries_have_no_scores(fitted: tuple[DistXGBoost, Problem, Queries]) -> None:
+def test_zero_queries_have_no_scores(fitted: tuple[DistXGBoost, Problem, LabeledQueries]) -> None:
     method, problem, queries = fitted
-    assert method.score(queries.vectors[:, :0]).shape == (len(problem.taxonomy), 0)
+    assert method.score(Queries(queries.vectors[:, :0])).shape == (len(problem.taxonomy), 0)
 
 
 def test_the_same_seed_gives_the_same_scores(
-    fitted: tuple[DistXGBoost, Problem, Queries],
+    fitted: tuple[DistXGBoost, Problem, LabeledQueries],
 ) -> None:
     method, problem, queries = fitted
     again, other = DistXGBoost(rounds=60), DistXGBoost(rounds=60)
     again.fit(problem, 0, SILENT)
     other.fit(problem, 1, SILENT)
-    expected = method.score(queries.vectors)
-    assert torch.equal(again.score(queries.vectors), expected)
-    assert not torch.equal(other.score(queries.vectors), expected)
+    expected = method.score(queries)
+    assert torch.equal(again.score(queries), expected)
+    assert not torch.equal(other.score(queries), expected)
 
 
 def test_boosting_stops_when_the_validation_loss_stops_improving(tmp_path: Path) -> None:
     pytest.importorskip("xgboost")
     problem, _ = clusters(1)
     method = DistXGBoost(patience=3, learning_rate=0.5, thinned=True)
-    history = method.fit(problem, 0, TrainingLog(log=tmp_path / "log.jsonl"))
+    history = method.fit(problem, 0, TrainingLog(path=tmp_path / "log.jsonl"))
     assert len(history.epochs) == history.best + 3 < 500
     assert history.best_epoch.loss == min(epoch.loss for epoch in history.epochs)
     assert method._booster is not None
@@ -323,7 +326,7 @@ def test_boosting_stops_when_the_validation_loss_stops_improving(tmp_path: Path)
 def test_without_validation_query_vectorsall_rounds_are_made() -> None:
     pytest.importorskip("xgboost")
     problem, _ = clusters(2)
-    no_queries = Queries(problem.validation.vectors[:, :0], [])
+    no_queries = LabeledQueries(problem.validation.vectors[:, :0], parents=[])
     history = DistXGBoost(rounds=25).fit(
         Problem(problem.taxonomy, problem.vectors, no_queries), 0, SILENT
     )
@@ -338,13 +341,15 @@ def test_without_xgboost_the_error_says_how_to_install_it(monkeypatch: pytest.Mo
 
 def test_scoring_before_fitting_is_refused() -> None:
     with pytest.raises(ModelError, match="call fit first"):
-        DistXGBoost().score(torch.zeros(2, 1, 4))
+        DistXGBoost().score(Queries(torch.zeros(2, 1, 4)))
 
 
 def test_a_taxonomy_without_relations_is_refused() -> None:
     pytest.importorskip("xgboost")
     taxonomy = Taxonomy([Concept("a", "a")])
-    problem = Problem(taxonomy, torch.ones(2, 1, 4), Queries(torch.ones(2, 0, 4), []))
+    problem = Problem(
+        taxonomy, torch.ones(2, 1, 4), LabeledQueries(torch.ones(2, 0, 4), parents=[])
+    )
     with pytest.raises(ModelError, match="has no relations"):
         DistXGBoost().fit(problem, 0, SILENT)
 

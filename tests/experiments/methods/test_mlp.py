@@ -11,16 +11,17 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from taxoexpan.config import Config, load_preset
-from taxoexpan.experiments.methods.method import Problem, Queries, true_ranks_by
+from taxoexpan.experiments.methods.method import Problem, true_ranks_by
 from taxoexpan.experiments.methods.mlp import DeepSetMLP, DeepSetNetwork, ParentMLP, ParentNetwork
 from taxoexpan.experiments.methods.network_method import NetworkMethod
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.loop import SILENT
 from taxoexpan.training.metrics import compute_metrics
 from taxoexpan.training.sampling import TrainingSampler
+from taxoexpan.training.training_log import SILENT
 
 SIZE = 6
 NETWORKS = [ParentNetwork, DeepSetNetwork]
@@ -80,7 +81,7 @@ def plain_loss(network: ParentNetwork, vectors: ConceptVectors, batch: TrainingB
         place = int(batch.positives[b])
         others = [child for child in shown_children(batch, place) if child != query]
         scores = [score(query, place, others)]
-        drawn = torch.arange(len(anchors)) if batch.drawn is None else batch.drawn
+        drawn = torch.arange(len(anchors)) if batch.negatives is None else batch.negatives
         tried = (drawn if drawn.dim() == 1 else drawn[:, b]).tolist()
         scores += [
             score(query, anchor, shown_children(batch, anchor))
@@ -99,9 +100,8 @@ def test_all_pairs_score_as_the_plain_mlp_on_each(
     taxonomy, vectors = random_taxonomy(3), new_vectors(30)
     network, queries = new_network(kind, settings()), new_vectors(4).names
     anchors = Anchors(taxonomy, vectors, 50)
-    scores = Ranker(network, anchors, anchors.encode(network)).scores(
-        torch.stack([queries, torch.zeros_like(queries)])
-    )
+    both = torch.stack([queries, torch.zeros_like(queries)])
+    scores = Ranker(network, anchors).scores(Queries(both))
     assert scores.shape == (30, 4)
     for place, id in enumerate(taxonomy):
         children = vectors.names[[taxonomy.index(child) for child in taxonomy.children(id)]]
@@ -164,7 +164,7 @@ def test_a_batch_of_egonets_without_children_is_learned_from() -> None:
     torch.testing.assert_close(network.loss(vectors, batch), plain_loss(network, vectors, batch))
 
 
-def clustered(clusters: int = 12, leaves: int = 10) -> tuple[Problem, Queries]:
+def clustered(clusters: int = 12, leaves: int = 10) -> tuple[Problem, LabeledQueries]:
     """Leaves around their parents; the last two of each parent are held out."""
     generator = np.random.default_rng(0)
     centres = generator.normal(size=(clusters, SIZE * 2))
@@ -175,7 +175,8 @@ def clustered(clusters: int = 12, leaves: int = 10) -> tuple[Problem, Queries]:
     parents = np.concatenate([np.zeros(clusters, np.int64), np.repeat(inner, leaves)])
     taxonomy = Taxonomy.from_columns(names, names, parents, np.arange(1, len(known)))
     validation, test = (
-        Queries(both(around[:, leaves + last]), [np.array([p]) for p in inner]) for last in (0, 1)
+        LabeledQueries(both(around[:, leaves + last]), parents=[np.array([p]) for p in inner])
+        for last in (0, 1)
     )
     return Problem(taxonomy, both(known), validation), test
 
@@ -205,7 +206,7 @@ def test_the_same_seed_gives_the_same_scores_bit_for_bit(kind: type[NetworkMetho
     for seed in (0, 0, 1):
         method = kind(hidden_dim=64, epochs=2)
         method.fit(problem, seed, SILENT)
-        scores.append(method.score(test.vectors))
+        scores.append(method.score(test))
     one, same, other = scores
     assert torch.equal(one, same)
     assert not torch.equal(one, other)
@@ -219,7 +220,7 @@ def test_placing_in_another_taxonomy_scores_as_the_plain_mlp(kind: type[NetworkM
     larger = random_taxonomy(4, 200)
     vectors = both(np.random.default_rng(1).normal(size=(200, SIZE * 2)))
     method.set_anchors(larger, vectors)
-    scores = method.score(test.vectors[:, :2])
+    scores = method.score(Queries(test.vectors[:, :2]))
     assert scores.shape == (200, 2)
     network = cast(ParentNetwork, method.network)
     for place, id in enumerate(larger):

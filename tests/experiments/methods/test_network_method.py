@@ -7,14 +7,15 @@ import torch
 from conftest import SMALL
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.experiments.methods.method import Problem, Queries, true_ranks_by
+from taxoexpan.experiments.methods.method import Problem, true_ranks_by
 from taxoexpan.experiments.methods.mlp import DeepSetMLP, ParentMLP
 from taxoexpan.experiments.methods.network_method import NetworkMethod, TaxoExpanMethod
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
+from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.training.holdout import Holdout, hold_out_leaves
-from taxoexpan.training.loop import SILENT, TrainingLog
 from taxoexpan.training.metrics import compute_metrics
+from taxoexpan.training.training_log import SILENT, TrainingLog
 
 QUICK = {**SMALL, "epochs": 4}
 
@@ -33,7 +34,7 @@ def problem(holdout: Holdout) -> Problem:
         torch.from_numpy(embed_concepts(encoder, concepts))
         for concepts in (holdout.concepts, holdout.taxonomy.concepts)
     )
-    return Problem(holdout.taxonomy, known, Queries(queries, holdout.parents))
+    return Problem(holdout.taxonomy, known, LabeledQueries(queries, parents=holdout.parents))
 
 
 @pytest.mark.parametrize(("preset", "negatives"), [("paper", "uniform"), ("best", "shared")])
@@ -60,7 +61,7 @@ def test_scores_in_the_whole_taxonomy_are_those_of_the_product(
     method.fit(problem, 3, SILENT)
     vectors = torch.from_numpy(embed_concepts(model.encoder, whole.concepts))
     method.set_anchors(whole, vectors)
-    queries = problem.validation.vectors
+    queries = problem.validation
     assert torch.equal(method.score(queries), model.ranker.scores(queries))
     assert method.score(queries).shape[0] == len(whole) > len(problem.taxonomy)
 
@@ -68,7 +69,7 @@ def test_scores_in_the_whole_taxonomy_are_those_of_the_product(
 class Stopping(TrainingLog):
     """Interrupts like Ctrl-C after the first epoch."""
 
-    def tell(self, *_: object) -> None:
+    def write(self, *_: object) -> None:
         raise KeyboardInterrupt
 
 
@@ -96,7 +97,7 @@ def test_fitting_does_not_change_the_callers_random_state(
 
 
 def test_without_validation_queries_the_loss_decides(problem: Problem) -> None:
-    nothing = Queries(problem.validation.vectors[:, :0], [])
+    nothing = LabeledQueries(problem.validation.vectors[:, :0], parents=[])
     alone = Problem(problem.taxonomy, problem.vectors, nothing)
     history = TaxoExpanMethod(**QUICK).fit(alone, 0, SILENT)
     assert history.best_epoch.validation is None
@@ -105,7 +106,7 @@ def test_without_validation_queries_the_loss_decides(problem: Problem) -> None:
 
 def test_every_epoch_is_logged(problem: Problem, tmp_path: Path) -> None:
     log = tmp_path / "epochs.jsonl"
-    history = TaxoExpanMethod(**QUICK).fit(problem, 0, TrainingLog(log=log))
+    history = TaxoExpanMethod(**QUICK).fit(problem, 0, TrainingLog(path=log))
     assert len(log.read_text().splitlines()) == len(history.epochs) == 4
 
 
@@ -114,9 +115,9 @@ def test_every_epoch_is_logged(problem: Problem, tmp_path: Path) -> None:
 def test_it_learns_on_the_device_of_the_vectors(
     kind: type[NetworkMethod], problem: Problem
 ) -> None:
-    queries = Queries(problem.validation.vectors.cuda(), problem.validation.parents)
+    queries = LabeledQueries(problem.validation.vectors.cuda(), parents=problem.validation.parents)
     method = kind(**QUICK)
     method.fit(Problem(problem.taxonomy, problem.vectors.cuda(), queries), 0, SILENT)
-    scores = method.score(queries.vectors)
+    scores = method.score(queries)
     assert scores.is_cuda
     assert scores.isfinite().all()

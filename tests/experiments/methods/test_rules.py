@@ -10,7 +10,6 @@ from strategies import quickly, taxonomies
 from taxoexpan.experiments.methods.method import (
     Method,
     Problem,
-    Queries,
     rank_queries,
     true_ranks_by,
 )
@@ -21,8 +20,9 @@ from taxoexpan.experiments.methods.rules import (
     Popularity,
 )
 from taxoexpan.features.mentions import MentionKind, Mentions
+from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.training.loop import SILENT
+from taxoexpan.training.training_log import SILENT
 
 
 def vectors_of(count: int, seed: int) -> torch.Tensor:
@@ -35,9 +35,9 @@ def vectors_of(count: int, seed: int) -> torch.Tensor:
 def scores_of(method: Method, taxonomy: Taxonomy, seed: int) -> tuple[torch.Tensor, ...]:
     """The scores [N, 3] of three queries, with the vectors of the anchors and of the queries."""
     anchors, queries = vectors_of(len(taxonomy), seed), vectors_of(3, seed + 1)
-    problem = Problem(taxonomy, anchors, Queries(queries[:, :0], []))
+    problem = Problem(taxonomy, anchors, LabeledQueries(queries[:, :0], parents=[]))
     assert method.fit(problem, 0, SILENT) is None
-    return method.score(queries), anchors[0], queries[0]
+    return method.score(Queries(queries)), anchors[0], queries[0]
 
 
 def distance(one: torch.Tensor, other: torch.Tensor) -> float:
@@ -78,7 +78,7 @@ def test_anchors_can_be_replaced_after_fitting(
     method = kind()
     scores_of(method, Taxonomy([Concept("a", "a"), Concept("b", "b")], [("a", "b")]), seed)
     method.set_anchors(taxonomy, vectors_of(len(taxonomy), seed))
-    assert torch.equal(method.score(vectors_of(3, seed + 1)), expected)
+    assert torch.equal(method.score(Queries(vectors_of(3, seed + 1))), expected)
 
 
 def test_of_two_equally_close_anchors_the_one_with_closer_children_is_the_neighbor() -> None:
@@ -87,12 +87,12 @@ def test_of_two_equally_close_anchors_the_one_with_closer_children_is_the_neighb
     )  # c has the query's vector, d the opposite one
     names = torch.tensor([[1.0, 1.0], [1.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])
     queries = torch.tensor([[1.0, 0.0]]).expand(2, 1, 2)
-    problem = Problem(taxonomy, names.expand(2, 4, 2), Queries(queries[:, :0], []))
+    problem = Problem(taxonomy, names.expand(2, 4, 2), LabeledQueries(queries[:, :0], parents=[]))
     parent, neighbor = ClosestParent(), ClosestNeighbor()
     for method in (parent, neighbor):
         method.fit(problem, 0, SILENT)
-    assert parent.score(queries)[0, 0] == parent.score(queries)[1, 0]
-    assert neighbor.score(queries)[0, 0] > neighbor.score(queries)[1, 0]
+    assert parent.score(Queries(queries))[0, 0] == parent.score(Queries(queries))[1, 0]
+    assert neighbor.score(Queries(queries))[0, 0] > neighbor.score(Queries(queries))[1, 0]
 
 
 @quickly
@@ -109,7 +109,7 @@ def test_the_first_sense_comes_first_then_the_others() -> None:
     taxonomy = random_taxonomy(0, count=20)
     vectors = torch.zeros(2, 20, 1)
     method = FirstWord()
-    method.fit(Problem(taxonomy, vectors, Queries(vectors[:, :0], [])), 0, SILENT)
+    method.fit(Problem(taxonomy, vectors, LabeledQueries(vectors[:, :0], parents=[])), 0, SILENT)
     rows = [
         [
             (7, MentionKind.FIRST_IN_DEFINITION),
@@ -120,22 +120,22 @@ def test_the_first_sense_comes_first_then_the_others() -> None:
         [(5, MentionKind.FIRST_IN_DEFINITION), (6, MentionKind.NAME_ENDING)],
     ]
     mentions = Mentions.from_rows(rows)
-    scores = method.score(torch.zeros(2, 3, 1), mentions)
+    scores = method.score(Queries(torch.zeros(2, 3, 1), mentions))
     assert scores.shape == (20, 3)
     assert {tuple(place): value for place, value in _values(scores)} == {
         (7, 0): 2,
         (3, 0): 1,
         (5, 2): 2,
     }
-    assert not method.score(torch.zeros(2, 3, 1)).any()
-    queries = Queries(torch.zeros(2, 3, 1), [np.array([0])] * 3, mentions)
+    assert not method.score(Queries(torch.zeros(2, 3, 1))).any()
+    queries = LabeledQueries(torch.zeros(2, 3, 1), mentions=mentions, parents=[np.array([0])] * 3)
     ranked = rank_queries(method, queries, 20, 2)
     assert ranked.best[[0, 2], 0].tolist() == [7, 5]
     assert (ranked.best[0].tolist(), ranked.scores[0].tolist()) == ([7, 3], [2, 1])
     assert [ranks.tolist() for ranks in ranked.ranks] == [
         ranks.tolist() for ranks in true_ranks_by(method, queries, 20)
     ]
-    no_queries = rank_queries(method, queries.between(0, 0), 20, 2)
+    no_queries = rank_queries(method, queries[:0], 20, 2)
     assert no_queries.best.shape == no_queries.scores.shape == (0, 2)
 
 

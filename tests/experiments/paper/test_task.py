@@ -10,7 +10,7 @@ from splits import pantry_task, same_parents, write_split
 
 from taxoexpan.cli.main import main
 from taxoexpan.errors import FormatError, ModelError
-from taxoexpan.experiments.methods.method import Problem, Queries
+from taxoexpan.experiments.methods.method import Problem
 from taxoexpan.experiments.paper.perturb import rewire_relations, sample_leaves
 from taxoexpan.experiments.paper.split import read_split
 from taxoexpan.experiments.paper.task import (
@@ -21,6 +21,7 @@ from taxoexpan.experiments.paper.task_file import load_task, task_bytes
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.static import StaticEncoder
+from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.duplicates import DuplicateCandidates
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -157,10 +158,12 @@ def test_the_digest_tells_every_change(task: Task, tmp_path: Path) -> None:
         changed(task, taxonomy=renamed),
         changed(task, taxonomy=relabelled),
         changed(task, vectors=p.vectors + 1e-6),
-        changed(task, validation=Queries(p.validation.vectors, elsewhere)),
-        changed(task, validation=Queries(-p.validation.vectors, p.validation.parents)),
-        replace(task, test=Queries(test.vectors.flip(1), test.parents)),
-        replace(task, test=Queries(test.vectors, moved)),
+        changed(task, validation=LabeledQueries(p.validation.vectors, parents=elsewhere)),
+        changed(
+            task, validation=LabeledQueries(-p.validation.vectors, parents=p.validation.parents)
+        ),
+        replace(task, test=LabeledQueries(test.vectors.flip(1), parents=test.parents)),
+        replace(task, test=LabeledQueries(test.vectors, parents=moved)),
         replace(task, labels=("other", *task.labels[1:])),
         replace(task, name="a b", features="c"),
         replace(task, name="a", features="b c"),
@@ -214,10 +217,10 @@ def test_encoders_without_known_names_are_refused_and_others_warn(tmp_path: Path
     with pytest.raises(ModelError, match="no vector for any name of the taxonomy"):
         make_task("pantry", make_encoder(knowing(["quasar"], tmp_path)), *split)
     encoder = make_encoder(knowing(["milk", "tea"], tmp_path))
-    with pytest.warns(UserWarning, match="have no vector by") as told:
+    with pytest.warns(UserWarning, match="have no vector in") as told:
         make_task("pantry", encoder, *split)
     messages = [str(each.message) for each in told]
-    assert [message.partition(" by ")[0] for message in messages] == [
+    assert [message.partition(" in ")[0] for message in messages] == [
         "55 of 73 concepts have no vector",
         "6 of 8 validation queries have no vector",
         "6 of 8 test queries have no vector",
@@ -393,7 +396,8 @@ def chains(count: int = 2000) -> Task:
     taxonomy = Taxonomy.from_columns(names, names, parents, np.arange(1, count))
     vectors = torch.arange(count, dtype=torch.float32).expand(2, 1, count).transpose(1, 2)
     validation, test = (
-        Queries(torch.zeros(2, 1, 1), [np.array(some)]) for some in ([3, count - 1], [7])
+        LabeledQueries(torch.zeros(2, 1, 1), parents=[np.array(some)])
+        for some in ([3, count - 1], [7])
     )
     return Task("chains", "none", Problem(taxonomy, vectors, validation), test, ("query",))
 

@@ -13,15 +13,15 @@ from taxoexpan.config import load_preset
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.queries import Queries
+from taxoexpan.placement.joint.batch_scoring import BatchScorer
 from taxoexpan.placement.joint.joint_placement import (
-    Batch,
-    NewConcepts,
     mentions_among,
     place_jointly,
 )
 from taxoexpan.placement.joint.new_parent_prior import NewParentPrior
-from taxoexpan.placement.joint.prior_learning import learn_new_parent_prior
-from taxoexpan.placement.joint.subtrees import removed_subtrees
+from taxoexpan.placement.joint.prior_learning import learn_new_parent_priors
+from taxoexpan.placement.joint.subtrees import remove_subtrees
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
@@ -50,7 +50,7 @@ def drawn_network(seed: int, **changes: str) -> MatchingNetwork:
 
 def drawn_batch(
     seed: int, count: int, network: MatchingNetwork, deprecated: tuple[int, ...] = ()
-) -> tuple[Ranker, NewConcepts]:
+) -> tuple[Ranker, Queries]:
     """Thirty existing concepts, and some new ones."""
     generator = torch.Generator().manual_seed(seed)
     taxonomy = random_taxonomy(seed)
@@ -62,20 +62,19 @@ def drawn_batch(
     concepts = [Concept(f"new {i}", f"name {(7 * i) % 5}") for i in range(count)]
     mentions = None
     if network.mentions is not None:
-        dice = np.random.default_rng(seed)
-        drawn = dice.integers(0, (len(taxonomy) + count, 7), (count, 6, 2)).tolist()
+        rng = np.random.default_rng(seed)
+        drawn = rng.integers(0, (len(taxonomy) + count, 7), (count, 6, 2)).tolist()
         mentions = Mentions.from_rows([[(t, k) for t, k in row] for row in drawn])
-    ranker = Ranker(network, anchors, anchors.encode(network))
-    return ranker, NewConcepts(concepts, unit(generator, count), mentions)
+    return Ranker(network, anchors), Queries(unit(generator, count), mentions, concepts)
 
 
-def reordered(new: NewConcepts, known: int, order: list[int]) -> NewConcepts:
+def reordered(new: Queries, known: int, order: list[int]) -> Queries:
     """The same batch, given in another order."""
     mentions = new.mentions
     if mentions is not None:
         places = np.concatenate([np.arange(known), known + np.argsort(order)])
         mentions = mentions.reindex(places, np.array(order))
-    return NewConcepts([new.concepts[i] for i in order], new.vectors[:, order], mentions)
+    return Queries(new.vectors[:, order], mentions, [new.concepts[i] for i in order])
 
 
 @given(st.integers(0, 1000), st.integers(1, 12), st.booleans())
@@ -87,12 +86,12 @@ def test_the_order_of_a_batch_does_not_matter_and_no_cycle_comes_of_it(
     ranker, new = drawn_batch(seed, count, network)
     order = np.random.default_rng(seed + 1).permutation(count).tolist()
     known = len(ranker.keys)
-    one = place_jointly(network, ranker, new, [EAGER])
-    other = place_jointly(network, ranker, reordered(new, known, order), [EAGER])
+    one = place_jointly(ranker, new, [EAGER])
+    other = place_jointly(ranker, reordered(new, known, order), [EAGER])
     names = [*range(known), *(known + place for place in order)]
     assert [names[p] for p in other.parents] == [one.parents[i] for i in order]
     assert np.array_equal(other.scores, one.scores[order])
-    assert (one.rounds, one.settled) == (other.rounds, other.settled)
+    assert (one.rounds, one.converged) == (other.rounds, other.converged)
     # A cycle would be refused here.
     grown = ranker.anchors.taxonomy.expanded(one.additions(ranker.anchors.taxonomy, new.concepts))
     assert len(grown) == known + count
@@ -100,7 +99,7 @@ def test_the_order_of_a_batch_does_not_matter_and_no_cycle_comes_of_it(
 
 
 def plain_scores(
-    network: MatchingNetwork, ranker: Ranker, new: NewConcepts, parents: list[int], query: int
+    network: MatchingNetwork, ranker: Ranker, new: Queries, parents: list[int], query: int
 ) -> torch.Tensor:
     """The raw scores of all anchors in the grown taxonomy without the query: [N + Q]."""
     old, known = ranker.anchors.taxonomy, len(ranker.keys)
@@ -122,7 +121,7 @@ def plain_scores(
         places[left] = np.arange(len(left))
         mentions = mentions.reindex(places, np.array([query]))
     asked = new.vectors[:, query : query + 1]
-    without = Ranker(network, anchors, anchors.encode(network)).scores(asked, mentions)[:, 0]
+    without = Ranker(network, anchors).scores(Queries(asked, mentions))[:, 0]
     scores = torch.full((len(ids),), -torch.inf)
     scores[left] = without
     return scores
@@ -134,56 +133,58 @@ def test_every_query_is_scored_in_the_taxonomy_that_it_is_not_in(seed: int, ment
     network = drawn_network(seed, use_mentions=mentions)
     ranker, new = drawn_batch(seed, 7, network)
     known = len(ranker.keys)
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     # Chains, siblings and existing parents, each below an existing or an earlier one.
     parents = [
-        int(dice.integers(0, known)) if i < 2 or dice.random() < 0.3 else known + i - 1 - i % 2
+        int(rng.integers(0, known)) if i < 2 or rng.random() < 0.3 else known + i - 1 - i % 2
         for i in range(7)
     ]
-    look = Batch(network, ranker, new).look(np.array(parents))
+    scores = BatchScorer(ranker, new).scores(np.array(parents))
     for query in range(7):
         plain = plain_scores(network, ranker, new, parents, query)
-        assert torch.allclose(torch.from_numpy(look.among[query]).float(), plain[known:], atol=1e-4)
-        assert look.anchors[query] == int(plain[:known].argmax())
-        assert abs(look.best[query] - float(plain[:known].max())) < 1e-4
-        assert abs(look.total[query] - float(plain[:known].logsumexp(0))) < 1e-4
+        assert torch.allclose(
+            torch.from_numpy(scores.among[query]).float(), plain[known:], atol=1e-4
+        )
+        assert scores.anchors[query] == int(plain[:known].argmax())
+        assert abs(scores.best[query] - float(plain[:known].max())) < 1e-4
+        assert abs(scores.total[query] - float(plain[:known].logsumexp(0))) < 1e-4
 
 
 def test_a_batch_of_one_goes_where_it_would_go_by_itself() -> None:
     network = drawn_network(0)
     ranker, new = drawn_batch(0, 1, network)
-    placed = place_jointly(network, ranker, new, [EAGER])
-    ranking = ranker.rank(new.vectors, 1)
+    placed = place_jointly(ranker, new, [EAGER])
+    ranking = ranker.rank(new, 1)
     assert placed.parents.tolist() == ranking.anchors[:, 0].tolist()
-    assert (placed.rounds, placed.settled) == (0, True)
+    assert (placed.rounds, placed.converged) == (0, True)
 
 
 def test_no_new_concepts_have_no_parents() -> None:
     network = drawn_network(0)
     ranker, new = drawn_batch(0, 1, network)
-    none = NewConcepts([], new.vectors[:, :0])
-    assert place_jointly(network, ranker, none).parents.tolist() == []
+    none = new[:0]
+    assert place_jointly(ranker, none).parents.tolist() == []
 
 
 def test_nothing_is_placed_below_what_is_deprecated() -> None:
     network = drawn_network(3)
     ranker, new = drawn_batch(3, 9, network)
-    first = place_jointly(network, ranker, new).parents
+    first = place_jointly(ranker, new).parents
     taken = tuple(sorted({int(parent) for parent in first if parent < len(ranker.keys)}))
     ranker, new = drawn_batch(3, 9, network, deprecated=taken)
-    assert not set(taken) & set(place_jointly(network, ranker, new).parents.tolist())
+    assert not set(taken) & set(place_jointly(ranker, new).parents.tolist())
 
 
 def test_the_rounds_end_where_they_are_bounded() -> None:
     network = drawn_network(1)
     ranker, new = drawn_batch(1, 12, network)
-    assert place_jointly(network, ranker, new, [EAGER], rounds=0).rounds == 0
-    placed = place_jointly(network, ranker, new, [EAGER], rounds=1)
-    assert (placed.rounds, placed.settled) == (1, False)
-    # Once settled, further rounds find the same.
-    long = place_jointly(network, ranker, new, [EAGER], rounds=50)
-    if long.settled:
-        more = place_jointly(network, ranker, new, [EAGER], rounds=long.rounds + 9)
+    assert place_jointly(ranker, new, [EAGER], max_rounds=0).rounds == 0
+    placed = place_jointly(ranker, new, [EAGER], max_rounds=1)
+    assert (placed.rounds, placed.converged) == (1, False)
+    # Once converged, further rounds find the same.
+    long = place_jointly(ranker, new, [EAGER], max_rounds=50)
+    if long.converged:
+        more = place_jointly(ranker, new, [EAGER], max_rounds=long.rounds + 9)
         assert more.parents.tolist() == long.parents.tolist()
 
 
@@ -212,18 +213,17 @@ def grocery() -> TaxoExpan:
 
 def test_a_family_of_a_kind_that_was_never_seen_is_put_together(grocery: TaxoExpan) -> None:
     concepts = [Concept(name, name) for name in ("bread", *(f"{sort} bread" for sort in SORTS))]
-    network, known = grocery._fitted().network, len(grocery.taxonomy)
-    new = NewConcepts(concepts, grocery._embed(concepts))
-    prior = learn_new_parent_prior(network, grocery.ranker)
-    placed = place_jointly(network, grocery.ranker, new, prior)
-    alone = place_jointly(network, grocery.ranker, new)
+    known = len(grocery.taxonomy)
+    new = Queries(grocery._embed(concepts), None, concepts)
+    prior = learn_new_parent_priors(grocery.ranker)
+    placed = place_jointly(grocery.ranker, new, prior)
+    alone = place_jointly(grocery.ranker, new)
     assert placed.parents[0] < known
     assert (placed.parents[1:] == known).sum() >= 4 > (alone.parents[1:] == known).sum()
 
 
-def test_the_same_seed_learns_the_same_newness(grocery: TaxoExpan) -> None:
-    network, ranker = grocery._fitted().network, grocery.ranker
-    one, other = (learn_new_parent_prior(network, ranker, seed=4) for _ in range(2))
+def test_the_same_seed_learns_the_same_priors(grocery: TaxoExpan) -> None:
+    one, other = (learn_new_parent_priors(grocery.ranker, seed=4) for _ in range(2))
     assert len(one) == 2
     assert [n.weights.tolist() for n in one] == [n.weights.tolist() for n in other]
 
@@ -236,5 +236,5 @@ def test_a_taxonomy_without_subtrees_teaches_nothing_of_them() -> None:
     )
     vectors = ranker.anchors.vectors.select(torch.arange(5))
     anchors = Anchors(flat, vectors, 50)
-    assert not removed_subtrees(flat, 9, 5, 20, 0).batches
-    assert learn_new_parent_prior(network, Ranker(network, anchors, anchors.encode(network))) == ()
+    assert not remove_subtrees(flat, 9, 5, 20, 0).batches
+    assert learn_new_parent_priors(Ranker(network, anchors)) == ()

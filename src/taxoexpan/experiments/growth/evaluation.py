@@ -16,17 +16,18 @@ from torch import Tensor
 
 from taxoexpan.config import load_preset
 from taxoexpan.errors import ModelError, TaxonomyError
-from taxoexpan.experiments.methods.method import Method, Problem, Queries, true_ranks_by
+from taxoexpan.experiments.methods.method import Method, Problem, true_ranks_by
 from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.lexicon import Lexicon
+from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.training.holdout import HOLDOUTS, Holdout
-from taxoexpan.training.loop import SILENT, TrainingLog
+from taxoexpan.training.training_log import SILENT, TrainingLog
 
 Ranks = list[NDArray[np.floating]]
 """The ranks of the true parents of each query."""
@@ -106,7 +107,7 @@ def evaluate_growth(
     return ranks
 
 
-def _embed(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tensor, Queries]:
+def _embed(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tensor, LabeledQueries]:
     """Embed the anchors [2, N, D] and the queries."""
     taxonomy, new = growth.taxonomy, growth.queries
     if taxonomy.relation_count < 2:
@@ -120,7 +121,7 @@ def _embed(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tens
     new_vectors = embed_concepts(encoder, new.concepts)
     vectors, queries = (torch.from_numpy(each).to(device) for each in (known, new_vectors))
     mentions = Lexicon.from_taxonomy(taxonomy).mentions(new.concepts)
-    return vectors, Queries(queries, new.parents, mentions)
+    return vectors, LabeledQueries(queries, mentions, new.concepts, new.parents)
 
 
 def _problem(taxonomy: Taxonomy, vectors: Tensor, holdout_kind: str, seed: int) -> Problem:
@@ -134,7 +135,8 @@ def _problem(taxonomy: Taxonomy, vectors: Tensor, holdout_kind: str, seed: int) 
 
     lexicon = Lexicon.from_taxonomy(holdout.taxonomy)
     query_vectors = vectors_of(concept.id for concept in holdout.concepts)
-    validation = Queries(query_vectors, holdout.parents, lexicon.mentions(holdout.concepts))
+    own_mentions = lexicon.mentions(holdout.concepts)
+    validation = LabeledQueries(query_vectors, own_mentions, holdout.concepts, holdout.parents)
     mentions = lexicon.mentions(holdout.taxonomy.concepts, exclude_self=True)
     return Problem(
         holdout.taxonomy,

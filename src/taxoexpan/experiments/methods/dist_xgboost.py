@@ -13,12 +13,13 @@ from tqdm import tqdm
 
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.experiments.methods.distance_features import FEATURES, EgonetDistances, Pairs
-from taxoexpan.experiments.methods.method import Method, Problem, Queries
-from taxoexpan.features.mentions import Mentions
+from taxoexpan.experiments.methods.method import Method, Problem
+from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Floats, Indices
-from taxoexpan.training.loop import Epoch, History, TrainingLog
+from taxoexpan.training.history import Epoch, History
+from taxoexpan.training.training_log import TrainingLog
 
 if TYPE_CHECKING:
     from xgboost import Booster, DMatrix
@@ -93,17 +94,17 @@ class DistXGBoost(Method):
         """Prepare the distances to the egonets of a taxonomy."""
         self._distances = EgonetDistances(taxonomy, vectors[0])
 
-    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:  # noqa: ARG002
-        """Return the margin of every pair, the logit of a match: [2, Q, D] → [N, Q]."""
+    def score(self, queries: Queries) -> Tensor:
+        """Return the margin of every pair, the logit of a match: [N, Q]."""
         if self._booster is None:
             raise ModelError(f"{self.name} is not trained; call fit first")
-        scores = np.empty((queries.shape[1], self._distances.size), dtype=np.float32)
+        scores = np.empty((len(queries), self._distances.size), dtype=np.float32)
         flat, done = scores.reshape(-1), 0
-        for features in self._distances.of_all(queries[0]):
+        for features in self._distances.of_all(queries.vectors[0]):
             margins = self._booster.inplace_predict(features, predict_type="margin")
             flat[done : done + len(margins)] = margins
             done += len(margins)
-        return torch.from_numpy(scores).T.to(queries.device)
+        return torch.from_numpy(scores).T.to(queries.vectors.device)
 
     def _table(self, instances: Instances, report: TrainingLog) -> Floats:
         """Return the features of all instances: [P, 39]."""
@@ -138,7 +139,7 @@ class DistXGBoost(Method):
             history.epochs.append(Epoch(number, loss, self.learning_rate, None, seconds))
             if loss < lowest:
                 history.best, lowest = number, loss
-            report.tell(history.epochs[-1], history.best == number)
+            report.write(history.epochs[-1], history.best == number)
         self._booster = booster[: history.best]
         return history
 
@@ -174,7 +175,7 @@ def _from_relations(
 
 
 def _from_queries(
-    queries: Queries, size: int, negatives: int, rng: np.random.Generator
+    queries: LabeledQueries, size: int, negatives: int, rng: np.random.Generator
 ) -> Instances:
     """Make every true parent of new queries a positive; all other anchors may be negatives."""
     count = len(queries.parents)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,30 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.features.mentions import Mentions
+from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training.loop import History, TrainingLog
-from taxoexpan.training.metrics import ranks_in
-
-MAX_SCORES = 16_000_000
-"""The number of scores in memory, which limits how many queries are scored together."""
-
-
-@dataclass(frozen=True)
-class Queries:
-    """Q concepts to place: their vectors [2, Q, D], and the indices of their true parents.
-
-    `mentions` holds the anchors that the queries mention.
-    """
-
-    vectors: Tensor
-    parents: Sequence[Indices]
-    mentions: Mentions | None = None
-
-    def between(self, start: int, stop: int) -> Queries:
-        """Return the queries from index `start` to before `stop`."""
-        mentions = None if self.mentions is None else self.mentions.between(start, stop)
-        return Queries(self.vectors[:, start:stop], self.parents[start:stop], mentions)
+from taxoexpan.training.history import History
+from taxoexpan.training.metrics import rank_true_parents
+from taxoexpan.training.training_log import TrainingLog
 
 
 @dataclass(frozen=True)
@@ -50,7 +31,7 @@ class Problem:
 
     taxonomy: Taxonomy
     vectors: Tensor
-    validation: Queries
+    validation: LabeledQueries
     mentions: Mentions | None = None
     as_it_grows: bool = False
 
@@ -86,37 +67,30 @@ class Method(ABC):
         """
 
     @abstractmethod
-    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:
-        """Score all anchors for queries, higher is better: [2, Q, D] → [N, Q].
-
-        `mentions` are those of the queries, for methods that use them.
-        """
+    def score(self, queries: Queries) -> Tensor:
+        """Score all anchors for queries, higher is better: [N, Q]."""
 
 
 def true_ranks_by(
-    method: Method, queries: Queries, anchors: int, ties: float = 0.0
+    method: Method, queries: LabeledQueries, anchors: int, ties: float = 0.0
 ) -> list[NDArray[np.floating]]:
     """Return the ranks of each query's true parents among the anchors."""
     ranks: list[NDArray[np.floating]] = []
-    for block in _blocks(queries, anchors):
-        ranks += ranks_in(method.score(block.vectors, block.mentions), block.parents, ties)
+    for _, block in queries.blocks(anchors):
+        ranks += rank_true_parents(method.score(block), block.parents, ties)
     return ranks
 
 
-def rank_queries(method: Method, queries: Queries, anchors: int, count: int) -> RankedQueries:
+def rank_queries(
+    method: Method, queries: LabeledQueries, anchors: int, count: int
+) -> RankedQueries:
     """Return the ranks of the true parents and the `count` best anchors, scoring only once."""
     ranks: list[NDArray[np.floating]] = []
     indices, scores = [np.zeros((0, count), dtype=np.int64)], [np.zeros((0, count))]
-    for block in _blocks(queries, anchors):
-        block_scores = method.score(block.vectors, block.mentions)
+    for _, block in queries.blocks(anchors):
+        block_scores = method.score(block)
         best = block_scores.topk(count, dim=0)
         indices.append(best.indices.T.cpu().numpy())
         scores.append(best.values.T.cpu().numpy())
-        ranks += ranks_in(block_scores, block.parents)
+        ranks += rank_true_parents(block_scores, block.parents)
     return RankedQueries(ranks, np.concatenate(indices), np.concatenate(scores))
-
-
-def _blocks(queries: Queries, anchors: int) -> Iterator[Queries]:
-    size = min(256, max(1, MAX_SCORES // anchors))
-    for start in range(0, len(queries.parents), size):
-        yield queries.between(start, min(start + size, len(queries.parents)))

@@ -5,20 +5,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from taxoexpan.config import load_preset
 from taxoexpan.experiments.methods.method import Method, Problem
-from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.placement.confidence import learn_leaf_bonus
+from taxoexpan.network.queries import Queries
+from taxoexpan.placement.leaf_bonus import learn_leaf_bonus
+from taxoexpan.placement.network_training import TrainingData, train_network
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.loop import History, TrainingLog, Validate, train
-from taxoexpan.training.metrics import Metrics, compute_metrics
-from taxoexpan.training.sampling import TrainingSampler
+from taxoexpan.training.history import History
+from taxoexpan.training.training_log import TrainingLog
 
 
 class NetworkMethod(Method):
@@ -26,6 +25,8 @@ class NetworkMethod(Method):
 
     `preset` names the settings; keywords change single ones.
     """
+
+    ranker: Ranker
 
     def __init__(self, preset: str = "paper", **changes: Any) -> None:
         self.config = load_preset(preset, **changes)
@@ -35,37 +36,29 @@ class NetworkMethod(Method):
 
         An interrupted training is an error, since an unfinished one cannot be compared.
         """
-        c = self.config
         vectors = ConceptVectors.of(problem.vectors)
+        anchors = Anchors(problem.taxonomy, vectors, self.config.max_siblings)
+        data = TrainingData(anchors, problem.validation, problem.mentions)
         network = self._network(vectors.dimension)
-        network.reset(torch.Generator().manual_seed(seed))
-        network.to(vectors.device)
-        anchors = Anchors(problem.taxonomy, vectors, c.max_siblings)
-        sampler = TrainingSampler(problem.taxonomy, c, seed, problem.mentions)
-        validate = _validation(problem, anchors)
-        gpus = [vectors.device] if vectors.device.type == "cuda" else []
-        with torch.random.fork_rng(devices=gpus):
-            torch.manual_seed(seed)
-            history = train(network, vectors, sampler, validate, c, report)
+        history = train_network(network, data, self.config, seed, report)
         if history.interrupted:
             raise KeyboardInterrupt
         self.network, self.leaf_bonus = network, 0.0
         self.set_anchors(problem.taxonomy, problem.vectors)
         if problem.as_it_grows:
-            v = problem.validation
-            self.leaf_bonus = learn_leaf_bonus(self.ranker, v.vectors, v.parents, v.mentions)
+            self.leaf_bonus = learn_leaf_bonus(self.ranker, problem.validation)
+            self.ranker = self.ranker.with_leaf_bonus(self.leaf_bonus)
         return history
 
     def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         """Encode every concept of a taxonomy with the trained network, on the vectors' device."""
         self.network.to(vectors.device)
-        known = ConceptVectors.of(vectors)
-        anchors = Anchors(taxonomy, known, self.config.max_siblings)
-        self.ranker = Ranker(self.network, anchors, anchors.encode(self.network))
+        anchors = Anchors(taxonomy, ConceptVectors.of(vectors), self.config.max_siblings)
+        self.ranker = Ranker(self.network, anchors, leaf_bonus=self.leaf_bonus)
 
-    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:
-        """Return the raw score of every pair: [2, Q, D] → [N, Q]."""
-        return self.ranker.scores(queries, mentions, self.leaf_bonus)
+    def score(self, queries: Queries) -> Tensor:
+        """Return the raw score of every pair: [N, Q]."""
+        return self.ranker.scores(queries)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -84,17 +77,3 @@ class TaxoExpanMethod(NetworkMethod):
 
     def _network(self, dimension: int) -> MatchingNetwork:
         return MatchingNetwork(self.config, dimension)
-
-
-def _validation(problem: Problem, anchors: Anchors) -> Validate | None:
-    """Return the function that scores the validation queries after an epoch, if there are any."""
-    queries = problem.validation
-    if not len(queries.parents):
-        return None
-
-    def validate(network: MatchingNetwork) -> Metrics:
-        ranker = Ranker(network, anchors, anchors.encode(network))
-        ranks = ranker.true_ranks(queries.vectors, queries.parents, 0.5, queries.mentions)
-        return compute_metrics(ranks)
-
-    return validate

@@ -14,9 +14,10 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from taxoexpan.experiments.methods.method import Method, Problem
-from taxoexpan.features.mentions import MentionKind, Mentions
+from taxoexpan.features.mentions import MentionKind
+from taxoexpan.network.queries import Queries
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.loop import TrainingLog
+from taxoexpan.training.training_log import TrainingLog
 
 
 class Rule(Method):
@@ -36,9 +37,9 @@ class ClosestParent(Rule):
         """Store the unit vectors of the anchors [N, D]."""
         self.anchors = F.normalize(vectors[0], dim=1)
 
-    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:  # noqa: ARG002
-        """Return the cosine of every pair: [2, Q, D] → [N, Q]."""
-        return self.anchors @ F.normalize(queries[0], dim=1).T
+    def score(self, queries: Queries) -> Tensor:
+        """Return the cosine of every pair: [N, Q]."""
+        return self.anchors @ F.normalize(queries.vectors[0], dim=1).T
 
 
 class ClosestNeighbor(Rule):
@@ -63,9 +64,9 @@ class ClosestNeighbor(Rule):
         anchors = F.normalize(vectors[0], dim=1)
         self.neighborhoods = anchors + _mean_of_children(taxonomy, anchors)
 
-    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:  # noqa: ARG002
-        """Return two minus the sum of both distances for every pair: [2, Q, D] → [N, Q]."""
-        return self.neighborhoods @ F.normalize(queries[0], dim=1).T
+    def score(self, queries: Queries) -> Tensor:
+        """Return two minus the sum of both distances for every pair: [N, Q]."""
+        return self.neighborhoods @ F.normalize(queries.vectors[0], dim=1).T
 
 
 class Popularity(Rule):
@@ -77,9 +78,9 @@ class Popularity(Rule):
         """Store the numbers of children [N]."""
         self.children = _child_counts(taxonomy, vectors)
 
-    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:  # noqa: ARG002
-        """Return the number of the anchor's children: [2, Q, D] → [N, Q]."""
-        return self.children[:, None].repeat(1, queries.shape[1])
+    def score(self, queries: Queries) -> Tensor:
+        """Return the number of the anchor's children: [N, Q]."""
+        return self.children[:, None].repeat(1, len(queries))
 
 
 class FirstWord(Rule):
@@ -91,11 +92,12 @@ class FirstWord(Rule):
         """Store the number of anchors and the device."""
         self.size, self.device = len(taxonomy), vectors.device
 
-    def score(self, queries: Tensor, mentions: Mentions | None = None) -> Tensor:
-        """Return 2 for the first sense of the first mention, 1 for others: [2, Q, D] → [N, Q]."""
-        scores = torch.zeros(self.size, queries.shape[1], device=self.device)
+    def score(self, queries: Queries) -> Tensor:
+        """Return 2 for the first sense of the first mention, 1 for others: [N, Q]."""
+        scores = torch.zeros(self.size, len(queries), device=self.device)
+        mentions = queries.mentions
         if mentions is not None:
-            rows, anchors, kinds = mentions.of_many(np.arange(len(mentions)))
+            rows, anchors, kinds = mentions.of_many(np.arange(len(queries)))
             for kind, value in (
                 (MentionKind.FIRST_OTHER_SENSE, 1.0),
                 (MentionKind.FIRST_IN_DEFINITION, 2.0),

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import torch
 
-from taxoexpan.experiments.methods.method import Problem, Queries
+from taxoexpan.experiments.methods.method import Problem
 from taxoexpan.experiments.paper.task import Task
+from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
@@ -67,7 +68,7 @@ def sample_leaves(task: Task, fraction: float, seed: int) -> Task:
     return replace(task, problem=problem, test=test, duplicates={})
 
 
-def _reindex(queries: Queries, new_index: Indices) -> Queries:
+def _reindex(queries: LabeledQueries, new_index: Indices) -> LabeledQueries:
     """Return the queries with new indices for their parents and for the anchors they mention."""
     rows = np.arange(len(queries.parents))
     mentions = queries.mentions.reindex(new_index, rows) if queries.mentions else None

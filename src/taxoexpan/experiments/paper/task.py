@@ -13,10 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from taxoexpan.experiments.methods.method import Problem, Queries
+from taxoexpan.experiments.methods.method import Problem
 from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.features.lexicon import Lexicon
+from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.duplicates import DuplicateCandidates, DuplicateDetector
 from taxoexpan.training.holdout import Holdout
 
@@ -33,7 +34,7 @@ class Task:
     name: str
     features: str
     problem: Problem
-    test: Queries
+    test: LabeledQueries
     labels: tuple[str, ...]
     duplicates: Mapping[str, DuplicateCandidates] = field(default_factory=dict)
 
@@ -46,7 +47,7 @@ class Task:
         return self._with_vectors(lambda vectors: vectors.half().float())
 
     def _with_vectors(self, change: Callable[[Tensor], Tensor]) -> Task:
-        def changed(queries: Queries) -> Queries:
+        def changed(queries: LabeledQueries) -> LabeledQueries:
             return replace(queries, vectors=change(queries.vectors))
 
         p = self.problem
@@ -100,7 +101,9 @@ def make_task(
         query_vectors = embed(holdout.concepts)
         _warn_of_unknown(query_vectors, part, encoder.name)
         mentions = lexicon.mentions(holdout.concepts)
-        queries[part] = Queries(torch.from_numpy(query_vectors), holdout.parents, mentions)
+        queries[part] = LabeledQueries(
+            torch.from_numpy(query_vectors), mentions, holdout.concepts, holdout.parents
+        )
         if detector is not None:
             duplicates[part] = detector.candidates(holdout.concepts, query_vectors)
     own_mentions = lexicon.mentions(concepts, exclude_self=True)
@@ -114,6 +117,6 @@ def _warn_of_unknown(vectors: Vectors, part: str, features: str) -> None:
     """Warn about queries without a vector."""
     unknown, size = int((~vectors[0].any(axis=1)).sum()), vectors.shape[1]
     if unknown:
-        message = f"{unknown:,} of {size:,} {part} queries have no vector by {features!r}"
+        message = f"{unknown:,} of {size:,} {part} queries have no vector in {features!r}"
         fix = "their ranks mean nothing; a second encoder, as in static+…, may know them"
         warnings.warn(f"{message}; {fix}", stacklevel=3)

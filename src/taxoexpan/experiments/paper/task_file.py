@@ -14,9 +14,10 @@ import torch
 from numpy.typing import NDArray
 
 from taxoexpan.errors import FormatError
-from taxoexpan.experiments.methods.method import Problem, Queries
+from taxoexpan.experiments.methods.method import Problem
 from taxoexpan.experiments.paper.task import Task
 from taxoexpan.features.mentions import Mentions
+from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.duplicates import DuplicateCandidates
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
@@ -93,7 +94,10 @@ def _task_from(arrays: Arrays) -> Task:
         _read_mentions(arrays, part, count, size)
         for part, count in zip(("training", *PARTS), rows, strict=True)
     )
-    validation, test = (Queries(*q) for q in zip(query_vectors, truths, mentions, strict=True))
+    validation, test = (
+        LabeledQueries(of_queries, mentioned, parents=truth)
+        for of_queries, mentioned, truth in zip(query_vectors, mentions, truths, strict=True)
+    )
     problem = Problem(taxonomy, vectors, validation, own)
     duplicates = _read_duplicates(arrays, dict(zip(PARTS, rows[1:], strict=True)), size)
     name, features = str(arrays["name"]), str(arrays["features"])

@@ -1,16 +1,18 @@
-"""What a new concept gains as the parent of another new one, learned without labels.
+"""The new-parent prior: what a new concept gains as the parent of another new one.
 
-A new anchor is childless and unknown to the network, which has learned that such anchors are hardly
-ever parents. In a batch that is not so, and names tell more there: *rye bread* goes below *bread*
-rather than the other way. So a pair of new concepts gains a constant, something where the name of
-the one ends in the other's, and something for each word that it is longer. All the new ones of a
-batch share what one would gain, since only one of them is the parent.
+A new anchor has no children and is unknown to the network, which has learned that such anchors are
+hardly ever parents. In a batch that is different, and names are more informative there: *rye bread*
+goes below *bread* rather than the other way around. So a pair of new concepts gains a constant, a
+weight if the child's label ends in the parent's, and a weight for each word that the child's label
+is longer. The gain of one new parent is divided among all new concepts of a batch, since only one
+of them is the parent. All weights are learned without labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,18 +23,18 @@ from taxoexpan.taxonomy.names import normalize_name
 Floats = NDArray[np.float64]
 
 FEATURES = 3
-"""One; whether the query's name ends in the anchor's; how many words longer it is."""
+"""A constant; whether the query's label ends in the anchor's; how many words longer it is."""
 DECAY = 1e-3
-STEPS = 100
-DOUBT = 1.0
-"""How many concepts with a new parent, and how many without, a batch is thought to have besides."""
+MAX_STEPS = 100
+PSEUDO_COUNT = 1.0
+"""Imaginary concepts with a new parent, and without one, that smooth the rate of a batch."""
 
 
 @dataclass(frozen=True)
-class Look:
-    """What a network makes of Q new concepts among all anchors, as log f.
+class BatchScores:
+    """The scores of Q new concepts among all anchors, as log f.
 
-    `anchors` [Q] are their best existing anchors, `best` [Q] these anchors' log f, and `total` [Q]
+    `anchors` [Q] are their best existing anchors, `best` [Q] the log f of these, and `total` [Q]
     the logarithm of the sum of f over all existing ones. `among` [Q, Q] is log f of each query
     (row) below each new anchor (column), minus infinity below itself.
     """
@@ -44,103 +46,117 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Case:
-    """A batch whose relations are known: `true` [Q, Q] has those between new concepts."""
+class LabeledBatch:
+    """A batch with known relations: `true` [Q, Q] marks those between new concepts."""
 
-    look: Look
+    scores: BatchScores
     features: Floats
     true: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class NewParentPrior:
-    """The weights of the features, and the share of concepts with new parents they stand for."""
+    """The weights of the features, and the rate of new parents that they were fitted at."""
 
     weights: Floats
-    share: float
+    rate: float
 
     @classmethod
-    def learn(cls, cases: Sequence[Case]) -> NewParentPrior | None:
-        """The weights by which the true relations are likeliest (a conditional logit).
+    def learn(cls, batches: Sequence[LabeledBatch]) -> NewParentPrior | None:
+        """Fit the weights that make the true relations likeliest (a conditional logit).
 
         Each concept's parent is one of the new ones, or none of them. There is nothing to learn
         where it is always the one, or always the other.
         """
-        has_new = np.concatenate([case.true.any(1) for case in cases] or [np.zeros(0, np.bool_)])
+        has_new = np.concatenate([b.true.any(1) for b in batches] or [np.zeros(0, np.bool_)])
         if not has_new.any() or has_new.all():
             return None
         weights = np.zeros(FEATURES)
-        for _ in range(STEPS):
-            slope, curve = _slope_and_curve(cases, weights)
-            slope, curve = slope / len(has_new), curve / len(has_new)
-            step = np.linalg.solve(curve + DECAY * np.eye(FEATURES), slope - DECAY * weights)
-            # The first steps may be too long; none of the weights has far to go.
+        for _ in range(MAX_STEPS):
+            gradient, hessian = _gradient_and_hessian(batches, weights)
+            gradient, hessian = gradient / len(has_new), hessian / len(has_new)
+            step = np.linalg.solve(hessian + DECAY * np.eye(FEATURES), gradient - DECAY * weights)
+            # The first Newton steps may be too long; the weights are small.
             weights = weights + step.clip(-1, 1)
             if np.abs(step).max() < 1e-6:
                 break
         return cls(weights, float(has_new.mean()))
 
-    def applied(self, look: Look, features: Floats) -> Floats:
-        """Log f among the new concepts with what they gain [Q, Q].
+    def adjust(self, scores: BatchScores, features: Floats) -> Floats:
+        """Return log f among the new concepts with their gain [Q, Q].
 
-        The more of a batch look like the children of others of it, the more all gain: the share is
-        the batch's own, as it is likeliest (by EM, with a little doubt).
+        The more concepts of a batch look like children of others in it, the more all pairs gain:
+        the rate of new parents is the likeliest one for this batch (by EM, with pseudo-counts).
         """
-        scores = _gained(look, features, self.weights)
-        odds = _log_sum(scores) - look.total - _logit(self.share)
-        share = self.share
-        for _ in range(STEPS):
-            likely = 1 / (1 + np.exp(-(odds + _logit(share)).clip(-500, 500)))
-            share = float((likely.sum() + DOUBT) / (len(likely) + 2 * DOUBT))
-        gained: Floats = scores + (_logit(share) - _logit(self.share))
-        return gained
+        gained = _with_gain(scores, features, self.weights)
+        log_odds = _log_sum(gained) - scores.total - _logit(self.rate)
+        rate = self.rate
+        for _ in range(MAX_STEPS):
+            has_new = 1 / (1 + np.exp(-(log_odds + _logit(rate)).clip(-500, 500)))
+            rate = float((has_new.sum() + PSEUDO_COUNT) / (len(has_new) + 2 * PSEUDO_COUNT))
+        adjusted: Floats = gained + (_logit(rate) - _logit(self.rate))
+        return adjusted
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON stores them."""
+        return {"weights": self.weights.tolist(), "rate": self.rate}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> NewParentPrior:
+        """Restore a prior from the fields of `as_dict`."""
+        weights = np.array(fields["weights"], dtype=np.float64)
+        if weights.shape != (FEATURES,):
+            raise ValueError(f"a new-parent prior has {FEATURES} weights, not {weights.shape}")
+        return cls(weights, float(fields["rate"]))
 
 
-def pair_features(concepts: Sequence[Concept]) -> Floats:
-    """What names tell of each query (row) below each new anchor (column): [Q, Q, 3]."""
-    names = [normalize_name(concept.label) for concept in concepts]
-    places: dict[str, list[int]] = {}
-    for place, name in enumerate(names):
-        places.setdefault(name, []).append(place)
-    features = np.zeros((len(names), len(names), FEATURES))
+def label_features(concepts: Sequence[Concept]) -> Floats:
+    """Compare the labels of each query (row) and each new anchor (column): [Q, Q, 3]."""
+    labels = [normalize_name(concept.label) for concept in concepts]
+    indices: dict[str, list[int]] = {}
+    for index, label in enumerate(labels):
+        indices.setdefault(label, []).append(index)
+    features = np.zeros((len(labels), len(labels), FEATURES))
     features[..., 0] = 1
-    for query, name in enumerate(names):
-        words = name.split()
+    for query, label in enumerate(labels):
+        words = label.split()
         for start in range(1, len(words)):
-            features[query, places.get(" ".join(words[start:]), []), 1] = 1
-    lengths = np.array([len(name.split()) for name in names], dtype=np.float64)
+            features[query, indices.get(" ".join(words[start:]), []), 1] = 1
+    lengths = np.array([len(label.split()) for label in labels], dtype=np.float64)
     features[..., 2] = lengths[:, None] - lengths
     return features
 
 
-def _gained(look: Look, features: Floats, weights: Floats) -> Floats:
-    """Log f among the new concepts, with what the weights say."""
-    gained: Floats = look.among + features @ weights - np.log(max(len(look.best) - 1, 1))
+def _with_gain(scores: BatchScores, features: Floats, weights: Floats) -> Floats:
+    """Return log f among the new concepts with the gain by the weights."""
+    gained: Floats = scores.among + features @ weights - np.log(max(len(scores.best) - 1, 1))
     return gained
 
 
-def _slope_and_curve(cases: Sequence[Case], weights: Floats) -> tuple[Floats, Floats]:
-    """How the log-likelihood of all parents rises with the weights [F], and bends [F, F]."""
-    slope, curve = np.zeros(FEATURES), np.zeros((FEATURES, FEATURES))
-    for case in cases:
-        scores = _gained(case.look, case.features, weights)
-        every = np.logaddexp(_log_sum(scores), case.look.total)
-        likely = np.exp(scores - every[:, None])
-        right = np.where(case.true, likely, 0)
+def _gradient_and_hessian(
+    batches: Sequence[LabeledBatch], weights: Floats
+) -> tuple[Floats, Floats]:
+    """Return the gradient [F] of the log-likelihood of all parents, and its negative Hessian."""
+    gradient, hessian = np.zeros(FEATURES), np.zeros((FEATURES, FEATURES))
+    for batch in batches:
+        scores, features = _with_gain(batch.scores, batch.features, weights), batch.features
+        total = np.logaddexp(_log_sum(scores), batch.scores.total)
+        probability = np.exp(scores - total[:, None])
+        right = np.where(batch.true, probability, 0)
         right /= np.maximum(right.sum(1, keepdims=True), 1e-300)
-        expected = np.einsum("qa,qaf->qf", likely, case.features)
-        slope += np.einsum("qa,qaf->f", right, case.features) - expected.sum(0)
-        squares = np.einsum("qa,qaf,qag->fg", likely, case.features, case.features, optimize=True)
-        curve += squares - expected.T @ expected
-    return slope, curve
+        expected = np.einsum("qa,qaf->qf", probability, features)
+        gradient += np.einsum("qa,qaf->f", right, features) - expected.sum(0)
+        squares = np.einsum("qa,qaf,qag->fg", probability, features, features, optimize=True)
+        hessian += squares - expected.T @ expected
+    return gradient, hessian
 
 
 def _log_sum(scores: Floats) -> Floats:
-    """The logarithm of the sum of exponentials of each row, which may all be minus infinity."""
-    most = scores.max(1, initial=-1e30)
-    summed: Floats = most + np.log(np.exp(scores - most[:, None]).sum(1).clip(1e-300))
+    """Return the log-sum-exp of each row, which may be minus infinity throughout."""
+    highest = scores.max(1, initial=-1e30)
+    summed: Floats = highest + np.log(np.exp(scores - highest[:, None]).sum(1).clip(1e-300))
     return summed
 
 
-def _logit(share: float) -> float:
-    return float(np.log(share) - np.log1p(-share))
+def _logit(rate: float) -> float:
+    return float(np.log(rate) - np.log1p(-rate))

@@ -1,0 +1,128 @@
+"""Fitting a calibration to the scores of held-out leaves.
+
+A temperature softens the softmax over all anchors. The resulting log-odds are then mapped to the
+fraction of held-out leaves for which the suggestion was right: unchanged, by a logistic curve
+(Platt), or by an isotonic one, whichever predicts leaves best that it was not fitted to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.placement.confidence import (
+    IDENTITY,
+    MIN_HELD_OUT,
+    Calibration,
+    Curve,
+    Reliability,
+)
+from taxoexpan.placement.leaf_bonus import padded_parents
+from taxoexpan.placement.ranking import Ranker, best_of
+from taxoexpan.placement.regression import Floats, isotonic, logistic, logit
+from taxoexpan.taxonomy.arrays import Indices
+
+TEMPERATURES = tuple(np.geomspace(0.25, 4, 17).round(4).tolist())
+TOP_K = 5
+"""Suggestions of each held-out leaf that the curves are fitted to."""
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class HeldOutScores:
+    """The best raw scores of Q held-out queries [Q, K], and which anchors were right [Q, K].
+
+    `totals` [Q, T] are the logarithms of the softmax's denominators at every temperature, and
+    `likelihood` [T] the mean log-probability of the true parents. `leaf_bonus` is the bonus that
+    the scores contain.
+    """
+
+    scores: Floats
+    right: NDArray[np.bool_]
+    totals: Floats
+    likelihood: Floats
+    leaf_bonus: float = 0.0
+
+
+def score_held_out(ranker: Ranker, queries: LabeledQueries) -> HeldOutScores:
+    """Score held-out queries whose true parents are known."""
+    columns: list[list[NDArray[Any]]] = [[], [], [], []]
+    for _, some in queries.blocks(len(ranker.keys)):
+        log_f = ranker.network.match.log_match(ranker.scores(some))
+        best, rows = best_of(log_f, min(TOP_K, len(log_f)))
+        own = padded_parents(some).to(log_f.device)
+        right = (rows[:, None] == own).any(1)
+        totals = _log_totals(log_f)
+        own_log_f = log_f.gather(0, own.relu()).masked_fill(own < 0, -torch.inf)
+        likelihoods = _log_totals(own_log_f) - totals
+        for column, tensor in zip(columns, (best, right, totals, likelihoods), strict=True):
+            column.append(tensor.T.cpu().numpy())
+    scores, right_ones, denominators, likelihood = (np.concatenate(c) for c in columns)
+    mean_likelihood = likelihood.mean(axis=0)
+    return HeldOutScores(scores, right_ones, denominators, mean_likelihood, ranker.leaf_bonus)
+
+
+def _log_totals(scores: Tensor) -> Tensor:
+    """Return the logarithm of the softmax's denominator at every temperature: [N, Q] → [T, Q]."""
+    return torch.stack([(scores / heat).logsumexp(0) for heat in TEMPERATURES])
+
+
+def calibrate(held_out: HeldOutScores, seed: int = 0) -> Calibration | None:
+    """Fit the calibration that predicts held-out queries best; None where they are too few."""
+    if len(held_out.scores) < MIN_HELD_OUT:
+        return None
+    best = int(held_out.likelihood.argmax())
+    temperature = TEMPERATURES[best]
+    probabilities = np.exp(held_out.scores / temperature - held_out.totals[:, best, None])
+    log_odds, right = logit(probabilities), held_out.right
+    folds = np.random.default_rng(seed).permutation(len(log_odds)) % FOLDS
+    first, confidence = _best_curve(log_odds[:, :1], right[:, :1], folds)
+    later, _ = _best_curve(log_odds[:, 1:], right[:, 1:], folds)
+    reliability = Reliability.of(confidence[:, 0], right[:, 0])
+    return Calibration(temperature, first, later, reliability, held_out.leaf_bonus)
+
+
+def _best_curve(log_odds: Floats, right: NDArray[np.bool_], folds: Indices) -> tuple[Curve, Floats]:
+    """Return the curve with the lowest cross-validated loss, and the cross-validated confidence."""
+    if not log_odds.size or right.all() or not right.any():
+        return IDENTITY, IDENTITY(log_odds)
+    predicted = {kind: np.empty_like(log_odds) for kind in FITS}
+    for fold in range(FOLDS):
+        out = folds == fold
+        for kind, fit in FITS.items():
+            curve = fit(log_odds[~out].ravel(), right[~out].ravel())
+            predicted[kind][out] = curve(log_odds[out])
+    kind = min(FITS, key=lambda kind: _log_loss(predicted[kind], right))
+    return FITS[kind](log_odds.ravel(), right.ravel()), predicted[kind]
+
+
+def _log_loss(confidence: Floats, right: NDArray[np.bool_]) -> float:
+    """Return the mean log loss, clipped so that one impossible event does not decide alone."""
+    confidence = np.clip(confidence, 1e-3, 1 - 1e-3)
+    return float(-np.where(right, np.log(confidence), np.log1p(-confidence)).mean())
+
+
+def _identity(log_odds: Floats, right: NDArray[np.bool_]) -> Curve:
+    del log_odds, right
+    return IDENTITY
+
+
+def _platt(log_odds: Floats, right: NDArray[np.bool_]) -> Curve:
+    table = np.stack([log_odds, np.ones_like(log_odds)], axis=1)
+    slope, shift = logistic(table, right.astype(float))
+    return Curve("platt", (), (float(slope), float(shift)))
+
+
+def _isotonic(log_odds: Floats, right: NDArray[np.bool_]) -> Curve:
+    xs, ys = isotonic(log_odds, right.astype(float))
+    return Curve("isotonic", tuple(xs.tolist()), tuple(ys.tolist()))
+
+
+FITS = {"none": _identity, "platt": _platt, "isotonic": _isotonic}
+"""The kinds of curves, and the function that fits each."""

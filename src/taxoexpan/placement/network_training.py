@@ -1,0 +1,61 @@
+"""Training a network on one taxonomy, validated by ranking held-out concepts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from taxoexpan.config import Config
+from taxoexpan.features.mentions import Mentions
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.placement.ranking import Anchors, Ranker
+from taxoexpan.training.checkpoint import Checkpoint
+from taxoexpan.training.history import History
+from taxoexpan.training.loop import train
+from taxoexpan.training.metrics import Metrics, compute_metrics
+from taxoexpan.training.sampling import TrainingSampler
+from taxoexpan.training.training_log import SILENT, TrainingLog
+
+TIES = 0.5
+"""The fraction of equal scores that counts as higher: a constant score ranks in the middle."""
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The taxonomy to learn from, as anchors, and the held-out queries to validate on.
+
+    `mentions` are those of the taxonomy's concepts, for a network that uses them.
+    """
+
+    anchors: Anchors
+    validation: LabeledQueries
+    mentions: Mentions | None = None
+
+
+def train_network(
+    network: MatchingNetwork,
+    data: TrainingData,
+    config: Config,
+    seed: int,
+    log: TrainingLog = SILENT,
+    checkpoint: Checkpoint | None = None,
+) -> History:
+    """Draw the weights and train on the device of the vectors; the caller's rng is left as it was.
+
+    The same seed on the same machine gives the same weights.
+    """
+    vectors = data.anchors.vectors
+    network.reset(torch.Generator().manual_seed(seed))
+    network.to(vectors.device)
+    sampler = TrainingSampler(data.anchors.taxonomy, config, seed, data.mentions)
+
+    def validate(network: MatchingNetwork) -> Metrics:
+        return compute_metrics(Ranker(network, data.anchors).true_ranks(data.validation, TIES))
+
+    validation = validate if len(data.validation) else None
+    gpus = [vectors.device] if vectors.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=gpus):
+        torch.manual_seed(seed)
+        return train(network, vectors, sampler, validation, config, log, checkpoint)
