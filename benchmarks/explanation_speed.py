@@ -21,7 +21,7 @@ from taxoexpan.explain import describe, explain
 from taxoexpan.explain.counterfactuals import Removals, score_removals
 from taxoexpan.explain.neighbourhood import QueryAnchorPairs, find_neighbourhood
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.fusion import Cosines, compare
+from taxoexpan.network.cosine_features import Cosines, cosine_features
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.ranking import Anchors, Ranker, Ranking, anchor_egonets
@@ -129,13 +129,15 @@ def plain_margin(
     query = queries[:, [removals.query[row]]]
     egonets = anchor_egonets(taxonomy, two, anchors.siblings)
     keys = network.encode(anchors.vectors.names[egonets.concepts], egonets)
-    scores = network.match.grid(keys, network.match.asked(query[0]))
+    scores = network.match.score_all(keys, network.match.project_queries(query[0]))
     family = anchor_egonets(taxonomy, two, len(taxonomy))
     near = anchors.vectors.select(family.concepts)
     around = family.nodes[family.sizes[0] :]
     by_head = Cosines(near.heads @ query[1].T, near.head_of[around])
     assert network.fusion is not None
-    scores += network.fusion(compare(Cosines(near.names @ query[0].T, around), by_head, family))
+    scores += network.fusion(
+        cosine_features(Cosines(near.names @ query[0].T, around), by_head, family)
+    )
     return float(scores[0, 0] - scores[1, 0])
 
 

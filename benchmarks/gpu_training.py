@@ -25,7 +25,7 @@ from timing import MatrixProducts, synthetic_taxonomy
 
 from taxoexpan import Taxonomy
 from taxoexpan.config import Config, load_preset
-from taxoexpan.device import quick_products
+from taxoexpan.device import fast_matmul
 from taxoexpan.network.concept_vectors import ConceptVectors, distinct_rows
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
@@ -187,7 +187,7 @@ def products(task: Task, out: Path) -> dict[str, Any]:
         ("best", load_preset("best")),
     ):
         step, bare = step_and_products(task, config)
-        with quick_products(torch.device("cuda")):
+        with fast_matmul(torch.device("cuda")):
             one, other = timed(step), timed(bare)
         found[name] = {"step_ms": one, "products_ms": other, "ratio": round(one / other, 2)}
     return found
@@ -225,7 +225,7 @@ def timed(function: Callable[[], None], rounds: int = 20) -> float:
 def profile(task: Task, out: Path) -> dict[str, Any]:
     """Profile the kernels of a step, and check that nothing in it waits for the GPU."""
     step, _ = step_and_products(task, paper())
-    with quick_products(torch.device("cuda")):
+    with fast_matmul(torch.device("cuda")):
         return {"waits": 0, "gpu_ms": profiled(step, out / "profile.txt")}
 
 

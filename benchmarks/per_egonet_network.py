@@ -19,9 +19,9 @@ from torch.nn import functional as F
 
 from taxoexpan.config import Config
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.network.bilinear_match import LogBilinearMatch
 from taxoexpan.network.egonets import Position, draw_siblings
 from taxoexpan.network.losses import info_nce
-from taxoexpan.network.matching import LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.propagation import AttentionLayer
 from taxoexpan.network.readout import WeightedMeanReadout
@@ -70,7 +70,7 @@ def plain_batch(
     anchors = pairs.ravel()
     grandparent_of, grandparents = taxonomy.parents_of.of_many(anchors)
     drawn = draw_siblings(taxonomy, anchors, siblings_cap, childless, generator)
-    siblings, sibling_of = taxonomy.children_of.targets[drawn.places], drawn.sibling_of
+    siblings, sibling_of = taxonomy.children_of.targets[drawn.relations], drawn.sibling_of
     kept = ~_is_own_query(queries, siblings, sibling_of, pairs.shape[1])
     siblings, sibling_of = siblings[kept], sibling_of[kept]
     sources, targets = _edges(grandparent_of, len(anchors), sibling_of)

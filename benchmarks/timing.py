@@ -28,7 +28,7 @@ class MatrixProducts:
     ) -> None:
         e, device = batch.egonets, vectors.device
         anchors, concepts, queries = e.size, len(e.concepts), len(batch.queries)
-        tried = anchors if batch.drawn is None else len(batch.drawn)
+        tried = anchors if batch.negatives is None else len(batch.negatives)
         hidden, mixed = network.output.inputs, network.output.matrix().shape[1]
         size, output = vectors.dimension, network.output.size
         shapes = [(concepts, size, hidden)] * 2  # W x and its gradient; x needs none

@@ -56,12 +56,12 @@ def the_same_draws(taxonomy: Taxonomy, batch: TrainingBatch, siblings: int) -> P
     """Our batch's queries, parents and negatives, built separately."""
     egonets = batch.egonets
     anchors = egonets.concepts[egonets.nodes.split(egonets.sizes)[1]].numpy()
-    assert batch.drawn is not None
+    assert batch.negatives is not None
     return plain_batch(
         taxonomy,
         batch.queries.numpy(),
         anchors[batch.positives.numpy()],
-        anchors[batch.drawn.numpy().T],
+        anchors[batch.negatives.numpy().T],
         siblings,
         np.random.default_rng(0),
     )
