@@ -66,7 +66,7 @@ def main() -> None:
     taken = f"{len(subtrees.batches)} subtrees of {count} concepts, and {len(leaves)} leaves"
     print(f"seed {options.seed}: without {taken}")
     began = time.monotonic()
-    priors = learn_new_parent_priors(model.ranker, options.seed)
+    priors = learn_new_parent_priors(model._ranker, options.seed)
     print(f"learned in {time.monotonic() - began:.1f} s: {priors}")
     ways: dict[str, Place] = {
         "one by one": lambda batch: singly(model, batch),
@@ -112,7 +112,7 @@ def print_row(
 
 def singly(model: TaxoExpan, batch: Additions) -> Additions:
     """Each concept by itself among those that are there."""
-    parents = [s.parent.id for s in model.rank(batch.concepts, 1)]
+    parents = [s.parent.id for s in model._suggest(batch.concepts, 1)[0]]
     children = [concept.id for concept in batch.concepts]
     return Additions(batch.concepts, tuple(zip(parents, children, strict=True)))
 
@@ -120,7 +120,7 @@ def singly(model: TaxoExpan, batch: Additions) -> Additions:
 def in_order(model: TaxoExpan, batch: Additions) -> Additions:
     """One concept after another, each an anchor for the next."""
     network, taxonomy = model._fitted().network, model.taxonomy
-    vectors = model._embed(taxonomy.concepts)
+    vectors = model._embedder.tensor(taxonomy.concepts)
     relations = []
     for concept in batch.concepts:
         siblings = model.config.max_siblings
@@ -128,7 +128,7 @@ def in_order(model: TaxoExpan, batch: Additions) -> Additions:
         mentions = None
         if model.config.use_mentions:
             mentions = Lexicon.from_taxonomy(taxonomy).mentions([concept])
-        asked = model._embed([concept])
+        asked = model._embedder.tensor([concept])
         ranking = Ranker(network, anchors).rank(Queries(asked, mentions), 1)
         parent = taxonomy.ids[int(ranking.anchors[0, 0])]
         relations.append((parent, concept.id))
@@ -141,8 +141,8 @@ def jointly(model: TaxoExpan, batch: Additions, priors: Sequence[NewParentPrior]
     """All at once."""
     heeded = model.config.use_mentions
     mentions = mentions_among(model.taxonomy, batch.concepts) if heeded else None
-    queries = Queries(model._embed(batch.concepts), mentions, batch.concepts)
-    placed = place_jointly(model.ranker, queries, priors)
+    queries = Queries(model._embedder.tensor(batch.concepts), mentions, batch.concepts)
+    placed = place_jointly(model._ranker, queries, priors)
     return placed.additions(model.taxonomy, batch.concepts)
 
 

@@ -35,7 +35,7 @@ from taxoexpan.experiments.paper.split import read_split
 from taxoexpan.files import write_whole
 from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.abstention import abstention_features
-from taxoexpan.placement.suggestions import MERGE
+from taxoexpan.placement.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.training.holdout import Holdout, hold_out_leaves
@@ -181,7 +181,7 @@ def answers_of(model: TaxoExpan, trial: Trial) -> Answers:
     if calibration is None:
         raise ModelError("too few leaves to learn a confidence from; take a larger taxonomy")
     # Where a merge is proposed too, the parent still stands in the list.
-    first = [s for s in model.rank(asked.concepts, 1) if s.kind != MERGE]
+    first = [s for s in model._suggest(asked.concepts, 1)[0] if s.kind != SuggestionKind.MERGE]
     ids = asked.taxonomy.ids
     true = [{ids[parent] for parent in own.tolist()} for own in asked.parents]
     return Answers(
@@ -203,7 +203,7 @@ def abstention_of(model: TaxoExpan, trial: Trial) -> Abstention:
         raise ModelError("too few leaves to learn from what has a place; take a larger taxonomy")
 
     def odds(concepts: Sequence[Concept]) -> tuple[float, ...]:
-        features = abstention_features(model.ranker, model._queries(concepts))
+        features = abstention_features(model._ranker, model._queries(concepts))
         return tuple(abstention.log_odds(features).tolist())
 
     return Abstention(
@@ -224,7 +224,7 @@ def record(model: TaxoExpan) -> dict[str, Any]:
     settings = model.config.model_dump()
     settings["features"] = without_folder(settings["features"])
     made = {"settings": settings, "device": model.device.type}
-    return made | {name: model.training[name] for name in wanted}
+    return made | {name: getattr(model.training, name) for name in wanted}
 
 
 def about(trial: Trial) -> str:

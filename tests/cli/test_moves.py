@@ -91,7 +91,7 @@ def test_a_merge_becomes_a_synonym_where_that_is_allowed(
     again = ["apply", str(out), str(table), "-o", str(tmp_path / f"2{out.suffix}")]
     assert main([*again, "--allow-merges"]) == 0
     told = capsys.readouterr().err
-    assert "'cuppa' is not added as another name: it is one of 'tea'" in told
+    assert "'cuppa' is not added as a synonym: it is already a name of 'tea'" in told
     assert "0 concepts and 0 relations added, 0 synonyms" in told
     assert Taxonomy.read(tmp_path / f"2{out.suffix}") == grown
 
@@ -167,7 +167,7 @@ def test_a_stale_table_is_refused_with_its_line_where_moves_are_allowed(
     command = ["apply", str(path), str(table), "-o", str(out)]
     assert main([*command, "--allow-moves"]) == 2
     assert (
-        f"{table}, line 2: moves names '{BASE}gone', and no concept of the taxonomy has that id; "
+        f"{table}, line 2: moves contains '{BASE}gone', but no concept of the taxonomy has that id; "
         "take it out of the cell, put | between ids, or suggest again" in capsys.readouterr().err
     )
     assert not out.exists()
