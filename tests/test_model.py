@@ -151,7 +151,7 @@ def test_an_untrained_model_is_refused() -> None:
         ({"dropout": 1.0}, "dropout is 1.0; it must be a number of at least 0 and below 0.998"),
         ({"monitor": "f1"}, "it must be one of mean_rank, reciprocal_rank"),
         ({"colour": "red"}, "no setting is called 'colour'"),
-        ({"features": "bert"}, "no features are called 'bert'"),
+        ({"features": "bert"}, "there are no features 'bert'"),
         ({"device": "abacus"}, "the device 'abacus' cannot be used here"),
     ],
 )

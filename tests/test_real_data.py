@@ -17,7 +17,7 @@ from taxoexpan import Concept, Taxonomy
 from taxoexpan.formats.taxonomy_file import write_expanded
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.holdout import hold_out
-from taxoexpan.training.metrics import Figure, compute_metrics, per_query, ranks_in
+from taxoexpan.training.metrics import MetricName, compute_metrics, per_query, rank_true_parents
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
 DATA = Path(os.environ.get("TAXOEXPAN_DATA", BESIDE))
@@ -90,7 +90,7 @@ def test_ranks_that_fit_the_authors_file_have_the_published_metrics() -> None:
     counts = [len(query["True parents"].split(", ")) for query in queries]
     ranks = [ranks_that_fit(count, *told[q]) for q, count in enumerate(counts)]
 
-    figures: tuple[Figure, ...] = ("mr", "hit_at_1", "hit_at_3", "mrr")
+    figures: tuple[MetricName, ...] = ("mr", "hit_at_1", "hit_at_3", "mrr")
     found = np.stack([per_query(ranks, figure) for figure in figures], axis=1)
     assert np.allclose(found, told, atol=1e-9)
     fraction, any_parent, pooled = (
@@ -108,7 +108,7 @@ def test_ranking_by_the_number_of_children_has_the_known_figures() -> None:
     training = whole.without([*validation, *test])
     children = torch.from_numpy(training.children_of.degrees)[:, None]
     parents = hold_out(whole, test, training).parents
-    found = compute_metrics([ranks_in(children, [truth])[0] for truth in parents])
+    found = compute_metrics([rank_true_parents(children, [truth])[0] for truth in parents])
     assert (found.queries, round(found.mr)) == (2450, 826)
     assert (round(found.hit_at_1, 3), round(found.hit_at_3, 3)) == (0.040, 0.122)
     assert round(found.mrr, 3) == 0.320

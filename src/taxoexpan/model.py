@@ -53,10 +53,11 @@ from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.ids import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.training.checkpoint import Checkpoint, identity_of
+from taxoexpan.training.history import History
 from taxoexpan.training.holdout import Holdout
-from taxoexpan.training.loop import History, TrainingLog
 from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.tensorboard import TensorBoardWriter, check_tensorboard
+from taxoexpan.training.training_log import TrainingLog
 
 
 class TaxoExpan:

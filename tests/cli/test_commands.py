@@ -140,7 +140,7 @@ def test_what_the_file_cannot_hold_is_refused_before_the_training(
     new.write_text("label\nE\n")
     assert main([*command, "--top-k", "2"]) == 2
     messages = capsys.readouterr().err
-    assert "a path has one parent, and 'E' was given 2; choose one" in messages
+    assert "'E' has 2 parents, but a path has only one; choose one" in messages
     assert "training" not in messages
     assert not out.exists()
 
@@ -253,7 +253,7 @@ def test_check_prints_findings_and_fails_on_warnings(
         (["info", "missing.csv"], "missing.csv: there is no such file; check the path"),
         (["train", "missing.csv", "-o", "model"], "there is no such file"),
         (["suggest", "nowhere", "new.csv"], "no such model directory"),
-        (["info", "new.csv", "--format", "xml"], "no format is called 'xml'; choose one of"),
+        (["info", "new.csv", "--format", "xml"], "there is no format 'xml'; choose one of"),
         (["apply", "old.csv", "new.csv", "-o", "out.csv"], "no column query"),
         (["expand", "tiny.csv", "new.csv", "-o", "out.csv"], "too little to learn from: 1 concept"),
         (["expand", "old.csv", "empty.csv", "-o", "out.csv"], "the file is empty"),
@@ -261,7 +261,10 @@ def test_check_prints_findings_and_fails_on_warnings(
             ["expand", "old.csv", "new.csv", "-o", "no/such/out.csv"],
             "does not exist; create it first",
         ),
-        (["expand", "old.csv", "long.csv", "-o", "out.csv"], "long.csv, line 2: a name of 10,000"),
+        (
+            ["expand", "old.csv", "long.csv", "-o", "out.csv"],
+            "long.csv, line 2: the name has 10,000",
+        ),
         (
             ["expand", "old.csv", "new.csv", "-o", "out.csv", "--suggestions", "out.csv"],
             "out.csv: would overwrite another output",

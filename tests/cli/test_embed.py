@@ -67,8 +67,8 @@ def test_a_term_that_nothing_is_known_of_is_told(
     command = ["embed", str(pantry), "--features", f"vectors:{path}", "--nearest"]
     assert main([*command, "zzzz"]) == 0
     told = capsys.readouterr().err
-    assert "nothing is known of 'zzzz'" in told
-    assert "concepts have no vector by 'vectors:" in told
+    assert "there is no vector for 'zzzz'" in told
+    assert "concepts have no vector in 'vectors:" in told
     path.write_text("1 3\nquasar 1 2 3\n", encoding="utf-8")
     assert main([*command, "quasar"]) == 2
     assert "no vector for any name" in capsys.readouterr().err
@@ -98,9 +98,9 @@ def test_a_model_has_its_own_vectors(
     ("arguments", "message"),
     [
         ([], "there is nothing to do; give -o FILE or --nearest TERM"),
-        (["-o", "vectors.parquet"], "not written as .parquet; choose one of .npz"),
-        (["-o", "vectors"], "a file without an ending"),
-        (["--nearest", "x", "--features", "bert"], "no features are called 'bert'"),
+        (["-o", "vectors.parquet"], "cannot be written as .parquet; choose one of .npz"),
+        (["-o", "vectors"], "a file without a suffix"),
+        (["--nearest", "x", "--features", "bert"], "there are no features 'bert'"),
         (["--nearest", "x", "--set", "oov=maybe"], "it must be one of skip, zero"),
     ],
 )

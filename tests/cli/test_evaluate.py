@@ -135,7 +135,7 @@ def test_boosted_trees_run_where_xgboost_is(
     ("arguments", "message"),
     [
         (["--methods", "popularity,magic"], "unknown method 'magic'; choose from popularity"),
-        (["--features", "bert"], "no features are called 'bert'"),
+        (["--features", "bert"], "there are no features 'bert'"),
         (["--device", "abacus"], "abacus"),
         (["-o", "/nowhere/ranks.csv"], "does not exist; create it first"),
         (["--format", "obo"], "pantry.csv"),

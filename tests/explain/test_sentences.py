@@ -98,7 +98,7 @@ def test_evidence_is_described_in_three_sentences() -> None:
                 "nearest_children": (SimilarChild(ALMOND, -0.004, ("d",)),),
                 "shared_words": ("a", "b", "c"),
             },
-            "It is similar to 'plant milk' itself (0.70), more than to the nearest child, "
+            "It is more similar to 'plant milk' itself (0.70) than to the nearest child, "
             "'almond milk' (0.00). It shares the words 'a', 'b' and 'c' with 'plant milk'.",
         ),
         (
@@ -126,7 +126,7 @@ def test_every_case_of_similarity_and_shared_words(
         ((0.5, 0.45), "The runner-up, close behind, is 'beverage'."),
         ((0.5, 0.3), "The runner-up is 'beverage'."),
         ((0.5, 0.1), "The runner-up, far behind, is 'beverage'."),
-        ((0.05, 0.04), "The model is unsure; the runner-up is 'beverage'."),
+        ((0.05, 0.04), "The model is unsure. The runner-up is 'beverage'."),
         ((0.05, 0.01), "The runner-up, far behind, is 'beverage'."),
     ],
 )

@@ -15,18 +15,18 @@ from taxoexpan.features.static import StaticEncoder
 
 @pytest.fixture
 def word_vectors(tmp_path: Path, pantry: Path) -> Path:
-    """A file of random vectors for every word of the pantry."""
+    """A file with random vectors for all words of the pantry."""
     words = sorted({word for name in Taxonomy.read(pantry).labels for word in name.split()})
-    generator = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     lines = [f"{len(words)} 20"]
     for word in words:
-        lines.append(f"{word} " + " ".join(f"{x:.4f}" for x in generator.normal(size=20)))
+        lines.append(f"{word} " + " ".join(f"{x:.4f}" for x in rng.normal(size=20)))
     path = tmp_path / "words.vec"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
-def test_the_vectors_of_a_file_are_found_by_the_names_of_concepts(word_vectors: Path) -> None:
+def test_a_vector_file_encodes_names(word_vectors: Path) -> None:
     encoder = make_encoder(f"vectors:{word_vectors}")
     both, oat, milk = encoder.encode(["oat milk", "oat", "milk"])
     assert encoder.dimension == 20
@@ -34,42 +34,40 @@ def test_the_vectors_of_a_file_are_found_by_the_names_of_concepts(word_vectors: 
     assert both @ milk > 0.2
 
 
-def test_side_by_side_each_part_has_the_same_weight(word_vectors: Path) -> None:
+def test_concatenated_encoders_have_equal_weights(word_vectors: Path) -> None:
     names = ["oat milk", "quasar", "goat cheese"]
     both = make_encoder(f"static+vectors:{word_vectors}").encode(names)
     static = StaticEncoder().encode(names)
     assert both.shape == (3, 276)
     np.testing.assert_allclose(np.linalg.norm(both, axis=1), 1, rtol=1e-6)
     np.testing.assert_allclose(both[0, :256], static[0] / np.sqrt(2), atol=1e-6)
-    # The file does not know quasars, so the static vector stands alone.
+    # The file has no vector for quasar, so only the static vector counts.
     np.testing.assert_allclose(both[1, :256], static[1], atol=1e-6)
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("bert", "no features are called 'bert'"),
-        ("static:x", "no features are called 'static:x'"),
-        ("static+", "no features are called 'static\\+'"),
-        ("static+bert", "no features are called 'static\\+bert'"),
+        ("bert", "there are no features 'bert'"),
+        ("static:x", "there are no features 'static:x'"),
+        ("static+", "there are no features 'static\\+'"),
+        ("static+bert", "there are no features 'static\\+bert'"),
         ("vectors", "write vectors:FILE"),
         ("vectors:", "write vectors:FILE"),
     ],
 )
-def test_a_wrong_name_is_refused_with_the_choices(name: str, message: str) -> None:
+def test_an_unknown_name_is_refused_with_the_choices(name: str, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         make_encoder(name)
 
 
-def test_a_plus_in_the_name_of_a_file_is_no_second_encoder(word_vectors: Path) -> None:
+def test_a_plus_in_a_file_name_does_not_separate_encoders(word_vectors: Path) -> None:
     odd = word_vectors.rename(word_vectors.with_name("c+d.vec"))
     assert make_encoder(f"vectors:{odd}").dimension == 20
     assert make_encoder(f"static + vectors:{odd}+static").dimension == 256 + 20 + 256
 
 
-def test_vectors_that_know_no_name_are_refused_and_few_are_told(
-    pantry: Path, tmp_path: Path
-) -> None:
+def test_unknown_names_are_refused_or_cause_a_warning(pantry: Path, tmp_path: Path) -> None:
     path = tmp_path / "other.vec"
     path.write_text("2 3\nquasar 1 2 3\npulsar 3 2 1\n", encoding="utf-8")
     model = TaxoExpan(features=f"vectors:{path}", **SMALL)
@@ -77,18 +75,18 @@ def test_vectors_that_know_no_name_are_refused_and_few_are_told(
         model.fit(Taxonomy.read(pantry))
     path.write_text("2 3\nmilk 1 2 3\ntea 3 2 1\n", encoding="utf-8")
     model = TaxoExpan(features=f"vectors:{path}", **SMALL | {"epochs": 1})
-    with pytest.warns(UserWarning, match="concepts have no vector by 'vectors:"):
+    with pytest.warns(UserWarning, match="concepts have no vector in 'vectors:"):
         model.fit(Taxonomy.read(pantry))
-    with pytest.warns(UserWarning, match="nothing is known of 'quasar' and 1 other"):
+    with pytest.warns(UserWarning, match="there is no vector for 'quasar' and 1 other concept"):
         model.suggest(["quasar", "moon milk", "pulsar"])
 
 
-def test_a_missing_file_is_refused_before_any_work(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused_by_the_constructor(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="there is no such file"):
         TaxoExpan(features=f"vectors:{tmp_path / 'none.vec'}")
 
 
-def test_a_model_is_used_with_the_vectors_that_it_learned_from(
+def test_a_model_refuses_vectors_that_differ_from_the_training(
     pantry: Path, word_vectors: Path, tmp_path: Path
 ) -> None:
     model = tmp_path / "model"
@@ -102,7 +100,7 @@ def test_a_model_is_used_with_the_vectors_that_it_learned_from(
         TaxoExpan.load(model)
 
 
-def test_vectors_that_have_moved_are_pointed_to(
+def test_moved_vectors_are_found_with_an_option(
     pantry: Path, word_vectors: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = TaxoExpan(features=f"vectors:{word_vectors}", **SMALL | {"epochs": 1})

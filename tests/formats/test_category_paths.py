@@ -99,7 +99,7 @@ def test_an_intermediate_path_without_a_line_is_a_category_with_a_note(tmp_path:
         [("1", "Food > Fruit"), ("Food > Fruit", "9")],
     )
     (note,) = document.notes
-    message = "'Food > Fruit' has no line of its own; it is taken as a category too"
+    message = "'Food > Fruit' has no line of its own; it is added as a category"
     assert (note.line, note.message) == (2, message)
 
 
@@ -119,29 +119,30 @@ def test_a_single_path_without_a_relation_reads_fine_when_the_format_is_named(
     [
         (
             "A\nA > > B\n",
-            ", line 2: a blank part in the path 'A > > B'; name it, or take the '>' out",
+            ", line 2: the path 'A > > B' has an empty part; name it, or remove the '>'",
         ),
-        ("A\nA > \n", ", line 2: a blank part in the path 'A >'; name it, or take the '>' out"),
-        ("A > B\n> B\n", ", line 2: a blank part in the path '> B'; name it, or take the '>' out"),
+        ("A\nA > \n", ", line 2: the path 'A >' has an empty part; name it, or remove the '>'"),
+        ("A > B\n> B\n", ", line 2: the path '> B' has an empty part; name it, or remove the '>'"),
         (
             "path,x\nA,1\n,2\n",
-            ", line 3: a blank part in the path ''; name it, or take the '>' out",
+            ", line 3: the path '' has an empty part; name it, or remove the '>'",
         ),
         ("A\nA > B\n\nA>B\n", ", line 4: the path 'A > B' is already on line 2; remove one"),
         (
             "1 - A\n2 - A > B\n1 - A > C\n",
-            ", line 3: the id '1' is already on line 1; "
-            "an id names one concept, so remove or rename one",
+            ", line 3: the id '1' is already used on line 1; "
+            "ids must be unique, so change or remove one",
         ),
-        ("# nothing\n", ": no concept in the file; it needs at least one"),
-        ("id,path\n", ": no concept in the file; it needs at least one"),
+        ("# nothing\n", ": the file has no concept; it needs at least one"),
+        ("id,path\n", ": the file has no concept; it needs at least one"),
         (
             "id,path\n1,A,B\n",
-            ", line 2: 3 cells, but the header has 2; quote the cells that hold a comma",
+            ", line 2: the row has 3 cells, but the header has 2; quote cells that contain a comma",
         ),
         (
             " > ".join("A" * 201),
-            ", line 1: a path of 201 parts, and 200 is the most; is this a path file?",
+            ", line 1: a path with 201 parts, but at most 200 are allowed; "
+            "check that this is a file of paths",
         ),
     ],
 )
@@ -278,7 +279,7 @@ def test_what_a_path_has_no_place_for_is_returned_as_lost(
 def test_two_parents_are_refused(tmp_path: Path) -> None:
     path = file(tmp_path, BARE)
     assert expansion_refusal(path, under("Food", "Food > Fruit")) == (
-        f"{path}: a path has one parent, and 'kiwi' was given 2; choose one"
+        f"{path}: 'kiwi' has 2 parents, but a path has only one; choose one"
     )
 
 
@@ -314,7 +315,7 @@ def test_a_path_that_is_there_already_is_refused(tmp_path: Path, text: str, pare
     path = file(tmp_path, text)
     message = expansion_refusal(path, under(parent, concept=Concept("7000", "Apples")))
     assert message == (
-        f"{path}: the path 'Food > Fruit > Apples' would be there twice; rename the term"
+        f"{path}: the path 'Food > Fruit > Apples' would occur twice; rename the new concept"
     )
 
 
@@ -328,13 +329,13 @@ def test_an_id_unlike_those_of_the_lines_is_refused(
     path = file(tmp_path, text)
     message = expansion_refusal(path, under(parent, concept=Concept(id, "kiwi")))
     assert message.startswith(f"{path}: the id {id!r} would not be read back from '{id}")
-    assert message.endswith("; give the new concept another")
+    assert message.endswith("; give the new concept another id")
 
 
 def test_a_path_that_would_be_too_deep_to_read_back_is_refused(tmp_path: Path) -> None:
     parts = [f"p{n}" for n in range(200)]
     path = file(tmp_path, " > ".join(parts))
     assert expansion_refusal(path, under(" > ".join(parts))) == (
-        f"{path}: the path of 'kiwi' would have 201 parts, and 200 is the most; "
-        "choose a parent further up"
+        f"{path}: the path of 'kiwi' would have 201 parts, but at most 200 are allowed; "
+        "choose a parent closer to a root"
     )

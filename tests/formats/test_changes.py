@@ -449,7 +449,7 @@ def test_a_move_to_an_id_with_the_separator_is_refused(tmp_path: Path) -> None:
     path = write_file(tmp_path / "x.csv", text)
     new = Concept("m|k", "m|k")
     additions = Additions([new], [("drink", "m|k")], moves=[Move("oat milk", "drink", "m|k")])
-    with pytest.raises(FormatError, match=r"holds '\|', which stands between several parents"):
+    with pytest.raises(FormatError, match=r"contains '\|', which separates parents"):
         write_expanded(path, additions, tmp_path / "new.csv")
 
 

@@ -84,16 +84,14 @@ def test_any_name_can_be_given_in_a_table(
 @pytest.mark.parametrize("blank", ["k1,", "k1,  ", 'k1,"\n"'])
 def test_a_blank_name_is_refused_with_its_line(tmp_path: Path, blank: str) -> None:
     path = write_file(tmp_path / "new.csv", f"id,label\nf1,fig\n{blank}\n")
-    assert refusal(path) == (
-        f"{path}, line 3: the name is blank; name the concept, or remove the row"
-    )
+    assert refusal(path) == (f"{path}, line 3: the name is empty; add a name, or remove the row")
 
 
 def test_a_name_as_long_as_a_page_is_refused_with_its_line(tmp_path: Path) -> None:
     path = write_file(tmp_path / "new.txt", "fig\n" + "x" * 10_000 + "\n")
     assert refusal(path) == (
-        f"{path}, line 2: a name of 10,000 characters, and 1,000 is the most; "
-        "shorten it, or put the text into a definition column"
+        f"{path}, line 2: the name has 10,000 characters, but at most 1,000 are allowed; "
+        "shorten it, or move the text to a definition column"
     )
 
 
@@ -117,23 +115,24 @@ def test_a_list_with_nothing_below_its_header_is_refused(tmp_path: Path, text: s
 def test_an_unquoted_comma_without_a_header_is_refused(tmp_path: Path) -> None:
     path = write_file(tmp_path / "new.csv", "fig\nkiwi, green\n")
     assert refusal(path) == (
-        f"{path}, line 2: 2 cells and no header; name the columns (label, id, definition, "
-        "synonyms), or quote a name that holds a comma"
+        f"{path}, line 2: 2 cells, but no header; add a header (label, id, definition, "
+        "synonyms), or quote a name that contains a comma"
     )
 
 
 def test_a_row_unlike_its_header_is_refused(tmp_path: Path) -> None:
     path = write_file(tmp_path / "new.csv", "id,label\nk1,kiwi, green\n")
     assert refusal(path) == (
-        f"{path}, line 2: 3 cells, but the header has 2; quote the cells that hold a comma"
+        f"{path}, line 2: the row has 3 cells, but the header has 2; "
+        "quote cells that contain a comma"
     )
 
 
 def test_an_unclosed_quote_is_refused_where_it_opens(tmp_path: Path) -> None:
     path = write_file(tmp_path / "new.csv", 'label\nfig\n"kiwi\n')
     assert refusal(path) == (
-        f"{path}, line 3: not a well-formed table (unexpected end of data); "
-        "look for a quote that is not closed"
+        f"{path}, line 3: the table is not well-formed (unexpected end of data); "
+        "check for a quote that is not closed"
     )
 
 

@@ -71,19 +71,19 @@ def test_there_and_back_only_what_was_announced_is_lost(
         difference = Difference(original, read(end, here[0]).taxonomy)
     announced = " ".join([*out.losses, *back.losses])
     found = {
-        r"written otherwise: [\d,]+ id": bool(out.ids or back.ids),
+        r"changed: [\d,]+ id": bool(out.ids or back.ids),
         r"missing: [\d,]+ concept": bool(difference.removed),
-        r"there: [\d,]+ further concept": bool(difference.added),
-        r"written otherwise: [\d,]+ label": bool(difference.relabelled),
+        r"present: [\d,]+ additional concept": bool(difference.added),
+        r"changed: [\d,]+ label": bool(difference.relabelled),
         r"missing: [\d,]+ relation": bool(difference.relations_removed),
-        r"there: [\d,]+ further relation": bool(difference.relations_added),
+        r"present: [\d,]+ additional relation": bool(difference.relations_added),
         r"missing: [\d,]+ synonym": any(
             set(c.old.synonyms) - set(c.new.synonyms) for c in difference.changed
         ),
-        r"missing or shorter: [\d,]+ definition": any(
+        r"missing or shortened: [\d,]+ definition": any(
             c.old.definition != c.new.definition for c in difference.changed
         ),
-        r"not marked as such: [\d,]+ deprecated": any(
+        r"not marked as deprecated: [\d,]+ deprecated": any(
             c.old.deprecated and not c.new.deprecated for c in difference.changed
         ),
     }
@@ -112,10 +112,10 @@ def test_every_loss_is_counted(tmp_path: Path) -> None:
     assert done.losses == [
         "missing: 1 relation",
         "missing: 1 synonym",
-        "missing or shorter: 1 definition",
+        "missing or shortened: 1 definition",
     ]
     done = convert(tmp_path / "food.json", Target(tmp_path / "food.ttl", base="urn:food:"))
-    assert done.losses == ["written otherwise: 3 ids"]
+    assert done.losses == ["changed: 3 ids"]
     assert done.ids["1"] == "urn:food:1"
 
 
@@ -123,17 +123,17 @@ def test_what_only_the_old_file_holds_is_named(tmp_path: Path) -> None:
     obo = tmp_path / "food.obo"
     obo.write_text("[Term]\nid: F:1\nname: food\nxref: X:1\n\n[Typedef]\nid: part_of\n")
     done = convert(obo, Target(tmp_path / "food.csv"))
-    assert done.losses == ["not part of a taxonomy, and left behind: xref (1), [Typedef] (1)"]
+    assert done.losses == ["not part of a taxonomy, and not converted: xref (1), [Typedef] (1)"]
     table = tmp_path / "shop.csv"
     table.write_text("id,label,parents,price\n1,food,,3\n2,fig,1,4\n")
     done = convert(table, Target(tmp_path / "shop.json"))
-    assert done.losses == ["not part of a taxonomy, and left behind: column 'price' (2)"]
+    assert done.losses == ["not part of a taxonomy, and not converted: column 'price' (2)"]
 
 
 @pytest.mark.parametrize("name", ["food", "food.docx", "food.xyz"])
 def test_a_name_that_says_no_format_is_refused(tmp_path: Path, name: str) -> None:
     put(FOOD, "json", tmp_path / "food.json")
-    with pytest.raises(ConfigurationError, match="which format is food"):
+    with pytest.raises(ConfigurationError, match="does not say in which format to write"):
         convert(tmp_path / "food.json", Target(tmp_path / name))
 
 

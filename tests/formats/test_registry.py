@@ -42,7 +42,7 @@ def test_a_named_format_goes_before_the_recognised_one(tmp_path: Path) -> None:
 
 def test_an_unknown_format_s_name_is_answered_with_the_known_ones(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", EDGES)
-    message = "no format is called 'xml'; choose one of terms, wordnet, obo, skos, json, paths"
+    message = "there is no format 'xml'; choose one of terms, wordnet, obo, skos, json, paths"
     with pytest.raises(ConfigurationError, match=message):
         read(path, "xml")
 
@@ -52,9 +52,10 @@ def test_a_file_of_no_format_is_told_what_a_table_needs(tmp_path: Path, text: st
     path = write_file(tmp_path / "food.csv", text)
     message = refusal(path)
     assert message.startswith(
-        f"{path}: not recognised; a table needs a header such as child,parent. Known formats: "
+        f"{path}: the format is not recognized; a table needs a header such as child,parent. "
+        "The known formats are:\n"
     )
-    assert all(f"{name} (" in message for name in ("terms", "paths", "edges", "rows"))
+    assert [line.split()[0] for line in message.splitlines()[1:]] == list(FORMATS)
 
 
 def test_an_output_is_not_overwritten_unless_forced(tmp_path: Path) -> None:

@@ -77,15 +77,15 @@ def test_relations_without_their_concepts_are_refused(tmp_path: Path) -> None:
 def test_a_row_is_two_cells_neither_blank(tmp_path: Path, line: str, cells: int) -> None:
     path = pair(tmp_path, f"f\tfruit\n{line}\n")
     assert refusal(path) == (
-        f"{path}, line 2: {cells} cells where id<TAB>name was expected, neither of them blank"
+        f"{path}, line 2: {cells} cells; the line must be id<TAB>name, without empty cells"
     )
 
 
 def test_a_relation_is_two_cells(tmp_path: Path) -> None:
     path = pair(tmp_path, "f\tfruit\na\tapple\n", "f a\n")
     assert refusal(path) == (
-        f"{path.with_suffix('.taxo')}, line 1: 1 cells where parent id<TAB>child id was expected, "
-        "neither of them blank"
+        f"{path.with_suffix('.taxo')}, line 1: 1 cells; the line must be "
+        "parent id<TAB>child id, without empty cells"
     )
 
 
@@ -101,15 +101,15 @@ def test_a_relation_that_names_a_label_is_told_the_id(tmp_path: Path) -> None:
     path = pair(tmp_path, "f\tfruit\na\tapple\n", "f\ta\nfruit\ta\n")
     assert refusal(path) == (
         f"{path.with_suffix('.taxo')}, line 2: no concept has the id 'fruit'; "
-        "relations name ids, and 'fruit' is the label of 'f'; write that"
+        "it is the label of 'f'; relations need ids, so write that id"
     )
 
 
 def test_a_repeated_id_is_refused_with_both_lines(tmp_path: Path) -> None:
     path = pair(tmp_path, "f\tfruit\na\tapple\nf\tfig\n")
     assert refusal(path) == (
-        f"{path}, line 3: the id 'f' is already on line 1; "
-        "an id names one concept, so remove or rename one"
+        f"{path}, line 3: the id 'f' is already used on line 1; "
+        "ids must be unique, so change or remove one"
     )
 
 
@@ -123,8 +123,8 @@ def test_a_cycle_is_refused_with_its_lines(tmp_path: Path) -> None:
 def test_a_concept_under_itself_is_refused(tmp_path: Path) -> None:
     path = pair(tmp_path, "a\tA\nb\tB\n", "a\tb\nb\tb\n")
     assert refusal(path) == (
-        f"{path.with_suffix('.taxo')}, line 2: 'b' is given as its own parent; "
-        "remove the relation or correct it"
+        f"{path.with_suffix('.taxo')}, line 2: 'b' is its own parent; "
+        "correct or remove this relation"
     )
 
 
@@ -132,7 +132,7 @@ def test_a_repeated_relation_is_noted_and_held_once(tmp_path: Path) -> None:
     document = read(pair(tmp_path, "f\tfruit\na\tapple\n", "f\ta\nf\ta\n"))
     assert document.taxonomy.relation_count == 1
     (note,) = document.notes
-    assert (note.line, note.message) == (2, "'a' under 'f' is given more than once")
+    assert (note.line, note.message) == (2, "'a' under 'f' occurs more than once")
 
 
 NAMES = names(without="\t")
@@ -169,8 +169,8 @@ def test_a_name_with_a_tab_or_a_line_break_is_refused(tmp_path: Path, mark: str)
     name = f"green{mark}kiwi"
     message = expansion_refusal(fruit(tmp_path), under("f", concept=Concept("k", name)))
     assert message == (
-        f"{tmp_path / 'food.terms'}: {name!r} has a tab or a line break, "
-        "which this format cannot hold; take it out"
+        f"{tmp_path / 'food.terms'}: {name!r} contains a tab or a line break; "
+        "remove it, as this format cannot store it"
     )
 
 

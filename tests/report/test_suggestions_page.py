@@ -86,7 +86,7 @@ def test_a_row_opens_to_the_reasons_and_all_other_suggestions(
     for each in own[1:]:
         assert facts[f"rank {each.rank} ({each.score:.2f})"] == each.path
     total = evidence[0].score_parts.total
-    assert str(facts["raw score"]).startswith(f"{total:.2f} for milk: neighbours ")
+    assert str(facts["raw score"]).startswith(f"{total:.2f} for milk: neighbors ")
     assert "synonyms" not in facts
     assert details_of(page_of(model, *explained), 2)[1]["synonyms"] == "chèvre"
 

@@ -26,11 +26,11 @@ def run(options: argparse.Namespace) -> int:
     """Convert, and print every loss."""
     from taxoexpan.files import preflight
     from taxoexpan.formats.conversion import convert
-    from taxoexpan.formats.output import BASE, Target
+    from taxoexpan.formats.output import DEFAULT_BASE, Target
     from taxoexpan.phrasing import pluralize
 
     preflight([options.output], [options.taxonomy], options.force)
-    target = Target(options.output, options.base or BASE, options.language or "")
+    target = Target(options.output, options.base or DEFAULT_BASE, options.language or "")
     done = convert(
         options.taxonomy, target, options.format, options.to, read_options(options), options.force
     )

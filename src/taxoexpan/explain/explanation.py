@@ -23,7 +23,7 @@ from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 
 MAX_QUERIES, MAX_NEIGHBOURS = 128, 250_000
-"""Limits of a block of queries: their number, and roughly the neighbours of all their anchors."""
+"""Limits of a block of queries: their number, and roughly the neighbors of all their anchors."""
 
 
 def explain(ranker: Ranker, queries: Queries, ranking: Ranking) -> list[Evidence]:

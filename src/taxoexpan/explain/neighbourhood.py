@@ -28,7 +28,7 @@ class QueryAnchorPairs:
 class Neighbours:
     """The parents, or the children, of the anchors of pairs, in the order of the pairs.
 
-    Neighbour e belongs to pair `pair[e]` and is the concept `concept[e]`; `edge[e]` is its index
+    Neighbor e belongs to pair `pair[e]` and is the concept `concept[e]`; `edge[e]` is its index
     in the targets of the taxonomy's adjacency. `cosines` [2, E] compare it with the query of its
     pair, by whole names and by head words.
     """
@@ -39,9 +39,9 @@ class Neighbours:
     cosines: Floats
 
     def nearest(self, count: int, always: Indices | None = None) -> Indices:
-        """Return the rows of the `count` most similar neighbours of each pair, nearest first.
+        """Return the rows of the `count` most similar neighbors of each pair, nearest first.
 
-        The concept `always[p]` counts as the nearest neighbour in pair p.
+        The concept `always[p]` counts as the nearest neighbor in pair p.
         """
         cosines = self.cosines[0]
         if always is not None:
@@ -52,7 +52,7 @@ class Neighbours:
         return order[rank < count]
 
     def first_pairs(self, count: int) -> Neighbours:
-        """Return the neighbours of the first `count` pairs."""
+        """Return the neighbors of the first `count` pairs."""
         rows = slice(int(np.searchsorted(self.pair, count)))
         return Neighbours(
             self.pair[rows], self.concept[rows], self.edge[rows], self.cosines[:, rows]
@@ -73,7 +73,7 @@ class Neighbourhood:
     children: Neighbours
 
     def first_pairs(self, count: int) -> Neighbourhood:
-        """Return the neighbourhood of the first `count` pairs."""
+        """Return the neighborhood of the first `count` pairs."""
         pairs = QueryAnchorPairs(self.pairs.query[:count], self.pairs.anchor[:count])
         parents, children = self.parents.first_pairs(count), self.children.first_pairs(count)
         return Neighbourhood(pairs, self.anchor_cosines[:, :count], parents, children)

@@ -79,7 +79,7 @@ def _no_similar_child(first: SuggestionEvidence) -> str:
         nearest = _with_cosine(first.nearest_children[0])
         if similar:
             return (
-                f"It is similar to {parent} itself ({_cosine(first.cosine)}), more than to the "
+                f"It is more similar to {parent} itself ({_cosine(first.cosine)}) than to the "
                 f"nearest child, {nearest}."
             )
         return (
@@ -134,7 +134,7 @@ def _runner_up_sentence(evidence: Evidence, comparison: RunnerUpComparison) -> s
     score, other = evidence.first.score, evidence.suggestions[1].score
     start = "The runner-up is"
     if score < UNSURE_SCORE and score < UNSURE_RATIO * other:
-        start = "The model is unsure; the runner-up is"
+        start = "The model is unsure. The runner-up is"
     elif score < CLOSE * other:
         start = "The runner-up, close behind, is"
     elif score >= FAR * other:

@@ -1,4 +1,4 @@
-"""What every encoder of texts can do, and the vectors it makes."""
+"""The interface of all encoders, which turn texts into vectors."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ Vectors = NDArray[np.float32]
 
 
 class Encoder(ABC):
-    """Turns texts into vectors of unit length; what one has no need of does nothing."""
+    """Turns texts into unit vectors; optional methods do nothing unless a subclass needs them."""
 
     name: str
     dimension: int
 
     def show_progress(self, shown: bool) -> None:
-        """Whether to show a bar on standard error for what takes long."""
+        """Show or hide progress bars on standard error."""
 
     def learn(self, names: Collection[str]) -> None:
-        """Learn what these names mean, where that is not known beforehand."""
+        """Learn vectors of these names, if the encoder is trained."""
 
     def prepare(self, texts: Sequence[str]) -> None:
-        """Get ready for these texts, in one go where it costs much."""
+        """Load the data that these texts need, if it is expensive to load it for each call."""
 
     @abstractmethod
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """One row a text; zeros where nothing is known of it."""
+        """Return one row per text, of zeros if nothing in the text is known: [N] → [N, D]."""
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """What tells its vectors from others, so that a model is used with its own."""
+        """A digest of the data that the vectors depend on; a saved model checks it."""
 
     def save(self, folder: Path) -> None:
-        """Keep in a new folder what was learned; where nothing was, there will be no folder."""
+        """Save the learned vectors in a new folder; an untrained encoder creates no folder."""
 
 
 def normalize_rows(vectors: Vectors) -> Vectors:
-    """Every row at unit length; a row of zeros stays one."""
+    """Scale every row to unit length; rows of zeros stay rows of zeros."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, np.where(lengths > 0, lengths, 1), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Which encoder a name stands for: `static`, `vectors:FILE` …, or several side by side, `a+b`."""
+"""Creates the encoder of a feature name: `static`, `vectors:FILE` …, or several joined by +."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from taxoexpan.features.static import StaticEncoder
 from taxoexpan.features.word_vectors.word_vector_encoder import WordVectorEncoder
 
 ARGUMENTS = {"vectors": "FILE", "transformer": "NAME_OR_PATH", "skipgram": "CORPUS"}
-"""The encoders that are made of something, and of what."""
+"""The encoders with an argument, and what the argument is."""
 
-# A path may hold a + too, so only one before the name of an encoder parts two of them.
-_BETWEEN = re.compile(rf"\+(?=\s*(?:static\s*(?:\+|$)|(?:{'|'.join(ARGUMENTS)}):))")
+# A path may contain a +, so only a + before the name of an encoder separates two encoders.
+_SEPARATOR = re.compile(rf"\+(?=\s*(?:static\s*(?:\+|$)|(?:{'|'.join(ARGUMENTS)}):))")
 
 
 def make_encoder(
-    name: str, oov: str = "skip", device: str = "auto", kept: Path | None = None
+    name: str, oov: str = "skip", device: str = "auto", saved: Path | None = None
 ) -> Encoder:
-    """The encoder of this name; what it needs is looked for at once.
+    """Create the encoder of this name, and check that its files exist.
 
-    `oov` says what unknown words of a file of vectors count, `device` where a transformer computes;
-    `kept` is the folder where an encoder that learned something has saved it.
+    `oov` is the policy for words that a vector file lacks, `device` is where a transformer runs,
+    and `saved` is the folder of learned vectors that were saved before.
     """
-    names = [part.strip() for part in _BETWEEN.split(name)]
+    names = [part.strip() for part in _SEPARATOR.split(name)]
     if len(names) == 1:
-        return _make_one(names[0], oov, device, kept)
+        return _make_one(names[0], oov, device, saved)
     return ConcatenatedEncoder(
         [
-            _make_one(part, oov, device, kept and kept / str(place))
-            for place, part in enumerate(names)
+            _make_one(part, oov, device, saved and saved / str(index))
+            for index, part in enumerate(names)
         ]
     )
 
 
 class ConcatenatedEncoder(Encoder):
-    """Several encoders' vectors, end to end, each with the same weight, at unit length."""
+    """Concatenates the vectors of several encoders with equal weights, at unit length."""
 
     def __init__(self, parts: Sequence[Encoder]) -> None:
         self.parts = parts
@@ -49,45 +49,47 @@ class ConcatenatedEncoder(Encoder):
         self.dimension = sum(part.dimension for part in parts)
 
     def show_progress(self, shown: bool) -> None:
-        """Whether each is to show its bars."""
+        """Show or hide the progress bars of all encoders."""
         for part in self.parts:
             part.show_progress(shown)
 
     def learn(self, names: Collection[str]) -> None:
-        """Let each learn what it can."""
+        """Let all encoders learn these names."""
         for part in self.parts:
             part.learn(names)
 
     def prepare(self, texts: Sequence[str]) -> None:
-        """Let each read what these texts need."""
+        """Let all encoders load the data that these texts need."""
         for part in self.parts:
             part.prepare(texts)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """One row a text; where one encoder knows nothing, the others stand alone."""
+        """Return one row per text; if an encoder does not know a text, only the others count."""
         return normalize_rows(np.hstack([part.encode(texts) for part in self.parts]))
 
     def fingerprint(self) -> str:
-        """What tells these encoders from others."""
+        """The fingerprints of all encoders."""
         return " + ".join(part.fingerprint() for part in self.parts)
 
     def save(self, folder: Path) -> None:
-        """Keep what each has learned, by its place."""
-        for place, part in enumerate(self.parts):
-            part.save(folder / str(place))
+        """Save each encoder in a subfolder with its index."""
+        for index, part in enumerate(self.parts):
+            part.save(folder / str(index))
 
 
-def _make_one(name: str, oov: str, device: str, kept: Path | None) -> Encoder:
+def _make_one(name: str, oov: str, device: str, saved: Path | None) -> Encoder:
     kind, colon, argument = name.partition(":")
     if kind == "static" and not colon:
         return StaticEncoder()
     if kind not in ARGUMENTS:
-        known = ", ".join(["static", *(f"{kind}:{what}" for kind, what in ARGUMENTS.items())])
+        known = ", ".join(["static", *(f"{kind}:{value}" for kind, value in ARGUMENTS.items())])
         raise ConfigurationError(
-            f"no features are called {name!r}; choose one of {known}, or several with + between"
+            f"there are no features {name!r}; choose one of {known}, or join several with +"
         )
     if not argument:
-        raise ConfigurationError(f"features {name!r} need more; write {kind}:{ARGUMENTS[kind]}")
+        raise ConfigurationError(
+            f"features {name!r} need an argument; write {kind}:{ARGUMENTS[kind]}"
+        )
     if kind == "vectors":
         return CachedEncoder(WordVectorEncoder(Path(argument), oov))
     if kind == "transformer":
@@ -96,4 +98,4 @@ def _make_one(name: str, oov: str, device: str, kept: Path | None) -> Encoder:
         return CachedEncoder(TransformerEncoder(argument, device))
     from taxoexpan.features.skipgram.corpus_encoder import CorpusEncoder
 
-    return CorpusEncoder(Path(argument), kept)
+    return CorpusEncoder(Path(argument), saved)

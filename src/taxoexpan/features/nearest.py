@@ -1,4 +1,4 @@
-"""Vectors to look at and to keep: the nearest concepts of a term, and files of vectors."""
+"""Finds the nearest concepts of a vector, and writes the vectors of concepts to files."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from taxoexpan.features.encoder import Vectors
 from taxoexpan.taxonomy import Concept
 
 SUFFIXES = (".npz", ".vec", ".txt")
-"""What a file of vectors may be: numpy's, or word2vec's text under either name."""
+"""The file types for vectors: numpy, or word2vec text with either suffix."""
 
 
 class NearestConcept(NamedTuple):
-    """A concept, and its cosine with what was asked for."""
+    """A concept, and the cosine of its vector with the query."""
 
     concept: Concept
     cosine: float
 
 
 def nearest_concepts(
-    concepts: Sequence[Concept], vectors: Vectors, query: Vectors, most: int
+    concepts: Sequence[Concept], vectors: Vectors, query: Vectors, top_k: int
 ) -> list[NearestConcept]:
-    """The concepts nearest to a query [D] by their unit vectors [N, D], the nearest first."""
+    """The concepts whose unit vectors [N, D] are nearest to a query [D], the nearest first."""
     cosines = vectors @ query
-    found = np.argsort(-cosines, kind="stable")[:most]
-    return [NearestConcept(concepts[row], float(cosines[row])) for row in found.tolist()]
+    rows = np.argsort(-cosines, kind="stable")[:top_k]
+    return [NearestConcept(concepts[row], float(cosines[row])) for row in rows.tolist()]
 
 
 def refuse_suffix(path: Path) -> None:
-    """Refuse, before any work is done, a file of a kind that is not written."""
+    """Refuse an unsupported file type before any work is done."""
     if path.suffix.lower() not in SUFFIXES:
-        message = f"vectors are not written as {path.suffix or 'a file without an ending'}"
+        message = f"vectors cannot be written as {path.suffix or 'a file without a suffix'}"
         raise FormatError(path, f"{message}; choose one of {', '.join(SUFFIXES)}")
 
 
 def vectors_content(path: Path, concepts: Sequence[Concept], both: Vectors) -> bytes:
-    """Vectors [2, N, D] as the bytes of a file of this name.
+    """The content of a file of this name for vectors [2, N, D].
 
-    A `.npz` has `ids`, `labels`, `vectors` and `heads`. word2vec's text has the first vectors by
-    name, every synonym too, and can be given as `vectors:FILE`.
+    A `.npz` file has the arrays `ids`, `labels`, `vectors` and `heads`. word2vec text has the
+    first vector of each concept under all its names, and can be used as `vectors:FILE`.
     """
     refuse_suffix(path)
     if path.suffix.lower() == ".npz":
@@ -60,7 +60,7 @@ def vectors_content(path: Path, concepts: Sequence[Concept], both: Vectors) -> b
 
 
 def _rows_by_name(concepts: Sequence[Concept], vectors: Vectors) -> dict[str, int]:
-    """The row of each name that has a vector; labels come before synonyms, and first ones count."""
+    """The row of each name with a vector; labels take precedence over synonyms."""
     known = np.flatnonzero(vectors.any(axis=1)).tolist()
     labels = [(concepts[row].label, row) for row in known]
     synonyms = [(name, row) for row in known for name in concepts[row].synonyms]
@@ -72,7 +72,7 @@ def _rows_by_name(concepts: Sequence[Concept], vectors: Vectors) -> dict[str, in
 
 
 def _word2vec_text(rows: dict[str, int], vectors: Vectors) -> str:
-    """A header, and a line a name; the numbers are as exact as single precision is."""
+    """A header, and one line per name; nine digits preserve single precision exactly."""
     lines = [f"{len(rows)} {vectors.shape[1]}"]
     for name, row in rows.items():
         lines.append(f"{name} {' '.join(f'{number:.9g}' for number in vectors[row].tolist())}")

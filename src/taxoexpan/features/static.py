@@ -1,4 +1,4 @@
-"""Static word vectors: wordllama's 256 dimensions, which ship inside its package."""
+"""The encoder `static`: the word vectors that are part of the wordllama package."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class StaticEncoder(Encoder):
-    """The sum of a text's token vectors, at unit length; offline, and always the same."""
+    """The sum of the token vectors of a text, at unit length. It needs no network."""
 
     name = "static"
     dimension = 256
@@ -31,21 +31,21 @@ class StaticEncoder(Encoder):
         before = logging.root.handlers[:], logging.root.level
         import wordllama
 
-        # Its import sets up the root logger, which is the application's business.
+        # Importing wordllama configures the root logger; restore the settings of the application.
         logging.root.handlers[:], level = before
         logging.root.setLevel(level)
-        # Given its own folder it finds its files there, and never asks the network.
-        own = Path(wordllama.__file__).parent
-        model = wordllama.WordLlama.load(cache_dir=own, disable_download=True)
+        # With its own folder as the cache, wordllama finds its files and needs no network.
+        folder = Path(wordllama.__file__).parent
+        model = wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
         model.tokenizer.no_padding()
         return model
 
     def prepare(self, texts: Sequence[str]) -> None:  # noqa: ARG002
-        """Load the library; any text can then be encoded at once."""
+        """Load the word vectors."""
         _ = self._wordllama
 
     def fingerprint(self) -> str:
-        """A digest of the file that the vectors ship in."""
+        """A digest of the file with the word vectors."""
         spec = find_spec("wordllama")
         if spec is None or spec.origin is None:
             raise ConfigurationError("wordllama is not installed; pip install wordllama")
@@ -53,9 +53,10 @@ class StaticEncoder(Encoder):
         return " ".join(file_digest(path) for path in weights)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """One row a text, whatever its case; a text without any token is a row of zeros.
+        """Return one unit vector per text, or zeros for a text without tokens.
 
-        Pooled over flat tokens, so that a text's vector does not depend on its neighbours.
+        Upper and lower case are the same. Tokens are summed without padding, so that the vector of
+        a text does not depend on the other texts.
         """
         lowered = [text.lower() for text in texts]
         tokens = self._wordllama.tokenizer.encode_batch_fast(lowered, add_special_tokens=False)

@@ -1,4 +1,4 @@
-"""What a parser fills: concepts and relations with their lines, checked once for all formats."""
+"""Builds a taxonomy from the concepts and relations of a file; the checks of all formats."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from taxoexpan.taxonomy.arrays import Indices
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that was read and set right, but that the file's keeper may want to know.
+    """A problem in a file that was corrected while reading it.
 
-    `line` is 0 where the file's parser keeps none; then `id` names the concept.
+    `line` is 0 if the parser knows no line numbers; then `id` is the id of the concept.
     """
 
     line: int
@@ -28,16 +28,16 @@ class Note:
 
     @property
     def place(self) -> str:
-        """Where it is: a line, or a concept."""
+        """The line, or else the id of the concept."""
         return f"line {self.line}" if self.line else self.id
 
 
 @dataclass(frozen=True)
 class ParsedTaxonomy:
-    """A taxonomy, with what was noticed while it was read.
+    """A taxonomy, and what the parser noticed in its file.
 
-    `beside` counts, by kind, what the file holds and a taxonomy does not; `tops` are the ids of
-    the concepts that the file itself puts at the top.
+    `ignored` counts, by kind, the content of the file that a taxonomy does not represent; `tops`
+    are the ids of the concepts that the file itself marks as top concepts.
     """
 
     taxonomy: Taxonomy
@@ -48,10 +48,7 @@ class ParsedTaxonomy:
 
 @dataclass
 class TaxonomyBuilder:
-    """Columns of concepts and relations as they stand in a file.
-
-    Line 0 stands for a place that the parser does not know.
-    """
+    """Columns of concepts and relations in file order; line 0 means that the line is unknown."""
 
     path: Path
     ids: list[str] = field(default_factory=list)
@@ -71,9 +68,9 @@ class TaxonomyBuilder:
     ignored: Counter[str] = field(default_factory=Counter)
 
     def finish(self) -> ParsedTaxonomy:
-        """Check the columns and make a taxonomy of them."""
+        """Check the columns and build the taxonomy."""
         if not self.ids:
-            raise FormatError(self.path, "no concept in the file; it needs at least one")
+            raise FormatError(self.path, "the file has no concept; it needs at least one")
         self._refuse_unwritable()
         index = {id: i for i, id in enumerate(self.ids)}
         if len(index) < len(self.ids):
@@ -100,44 +97,42 @@ class TaxonomyBuilder:
         return ParsedTaxonomy(taxonomy, tuple(notes), +self.ignored, frozenset(self.tops))
 
     @property
-    def _relations_in(self) -> Path:
+    def _relation_file(self) -> Path:
         return self.relation_path or self.path
 
     def _refuse_unwritable(self) -> None:
-        """Escapes can bring in what no text file holds: NUL, and halves of characters."""
+        """Refuse NUL and lone surrogates, which escape sequences can contain."""
         texts = [*self.ids, *self.labels, *self.definitions.values()]
         texts += [name for names in self.synonyms.values() for name in names]
         if not _unwritable("".join(texts)):
             return
-        culprit = next(text for text in texts if _unwritable(text))
-        message = f"{culprit[:100]!r} holds a character that is none; take it out"
+        first = next(text for text in texts if _unwritable(text))
+        message = f"{first[:100]!r} contains an invalid character; remove it"
         raise FormatError(self.path, message)
 
     def _indices(self, ids: list[str], index: dict[str, int]) -> Indices:
         try:
             return np.fromiter((index[id] for id in ids), np.int64, count=len(ids))
         except KeyError:
-            place = next(k for k, id in enumerate(ids) if id not in index)
-            raise self._unknown(ids[place], self.relation_lines[place]) from None
+            relation = next(k for k, id in enumerate(ids) if id not in index)
+            raise self._unknown(ids[relation], self.relation_lines[relation]) from None
 
     def _unknown(self, id: str, line: int) -> FormatError:
         by_label = [i for i, label in zip(self.ids, self.labels, strict=True) if label == id]
-        mend = "add the concept, or correct the id"
+        fix = "add the concept, or correct the id"
         if by_label:
-            mend = f"relations name ids, and {id!r} is the label of {by_label[0]!r}; write that"
+            fix = f"it is the label of {by_label[0]!r}; relations need ids, so write that id"
         elif self.relation_path:
-            mend = f"add it to {self.path.name}, or correct the id"
-        message = f"no concept has the id {id!r}; {mend}"
-        return FormatError(self._relations_in, message, line or None)
+            fix = f"add it to {self.path.name}, or correct the id"
+        message = f"no concept has the id {id!r}; {fix}"
+        return FormatError(self._relation_file, message, line or None)
 
     def _refuse_repeated_id(self) -> None:
         seen: dict[str, int] = {}
         for id, line in zip(self.ids, self.lines, strict=True):
             if id in seen:
-                where = f"already on line {seen[id]}" if seen[id] else "there twice"
-                message = (
-                    f"the id {id!r} is {where}; an id names one concept, so remove or rename one"
-                )
+                where = f"already used on line {seen[id]}" if seen[id] else "used twice"
+                message = f"the id {id!r} is {where}; ids must be unique, so change or remove one"
                 raise FormatError(self.path, message, line or None)
             seen[id] = line
 
@@ -145,8 +140,8 @@ class TaxonomyBuilder:
         own = np.flatnonzero(parents == children)
         if len(own):
             id = self.children[own[0]]
-            message = f"{id!r} is given as its own parent; remove the relation or correct it"
-            raise FormatError(self._relations_in, message, self.relation_lines[own[0]] or None)
+            message = f"{id!r} is its own parent; correct or remove this relation"
+            raise FormatError(self._relation_file, message, self.relation_lines[own[0]] or None)
 
     def _note_repeated_relations(self, parents: Indices, children: Indices) -> None:
         keys = parents * len(self.ids) + children
@@ -154,7 +149,7 @@ class TaxonomyBuilder:
         repeated = np.ones(len(keys), dtype=np.bool_)
         repeated[first] = False
         for k in np.flatnonzero(repeated).tolist():
-            message = f"{self.children[k]!r} under {self.parents[k]!r} is given more than once"
+            message = f"{self.children[k]!r} under {self.parents[k]!r} occurs more than once"
             self.notes.append(Note(self.relation_lines[k], message, id=self.children[k]))
 
     def _cycle_with_lines(self, cycles: list[list[str]]) -> FileCycleError:
@@ -170,7 +165,7 @@ class TaxonomyBuilder:
         places = ", ".join(map(str, lines[:5])) + (", …" if len(lines) > 5 else "")
         message = f"a cycle: {spell_cycle(cycle)}; remove one of these relations"
         message += f" (lines {places})" if lines else ""
-        return FileCycleError(self._relations_in, message, lines[0] if lines else None, cycles)
+        return FileCycleError(self._relation_file, message, lines[0] if lines else None, cycles)
 
 
 def _unwritable(text: str) -> bool:

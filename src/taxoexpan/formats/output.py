@@ -1,4 +1,4 @@
-"""What a format gives back when it writes: insertions into old files, or files made anew."""
+"""The results of a format's `extend` and `write`: insertions, or the text of new files."""
 
 from __future__ import annotations
 
@@ -11,34 +11,33 @@ from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.ids import make_distinct
 
 Insertions = dict[Path, list[Insertion]]
-"""What goes into each of the files that a taxonomy lies in."""
+"""The insertions for each file of a taxonomy."""
 
-
-BASE = "http://example.org/"
+DEFAULT_BASE = "http://example.org/"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A file to be made: in RDF, the base of ids that are no IRIs, and the labels' language."""
+    """A file to write; for RDF also a base for ids that are not IRIs, and a language tag."""
 
     path: Path
-    base: str = BASE
+    base: str = DEFAULT_BASE
     language: str = ""
 
 
 @dataclass(frozen=True)
 class Copy:
-    """A taxonomy written anew: the text of each file, and the id there of each concept."""
+    """A taxonomy as new files: the text of each, and the new ids of the concepts."""
 
     files: dict[Path, str]
     ids: Mapping[str, str] = field(default_factory=dict)
 
     def id_of(self, id: str) -> str:
-        """What a concept's id is in the copy."""
+        """The id of a concept in the new files."""
         return self.ids.get(id, id)
 
 
-def renamed(taxonomy: Taxonomy, clean: Callable[[str], str]) -> dict[str, str]:
-    """A new id for every old one: cleaned, and told apart where two become one."""
+def clean_ids(taxonomy: Taxonomy, clean: Callable[[str], str]) -> dict[str, str]:
+    """A new id for every old one: cleaned, and numbered if two become equal."""
     cleaned = [clean(id) or "concept" for id in taxonomy.ids]
     return dict(zip(taxonomy.ids, make_distinct(cleaned), strict=True))

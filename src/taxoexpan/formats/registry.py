@@ -1,4 +1,4 @@
-"""All formats: each is asked in turn whether a file is its own, unless the user names one."""
+"""All formats, and the detection of a file's format."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from taxoexpan.taxonomy import Additions, Taxonomy
 
 
 class Format(Protocol):
-    """What a format's module offers."""
+    """The interface of a format's module."""
 
     NAME: str
     ABOUT: str
     SUFFIXES: tuple[str, ...]
-    """Names that a copy in this format may have, unless the user names the format."""
+    """File names with these suffixes are written in this format, unless another one is given."""
     NOT_INSERTED: tuple[str, ...]
-    """What an expanded file never has, though one made anew would."""
+    """Kinds of data that `write` stores, but `extend` does not."""
 
-    def can_read(self, source: TextFile) -> bool:
-        """Whether the file looks like one of this format."""
+    def can_read(self, file: TextFile) -> bool:
+        """Whether the file looks like this format."""
 
-    def read(self, source: TextFile) -> ParsedTaxonomy:
+    def read(self, file: TextFile) -> ParsedTaxonomy:
         """The taxonomy in the file."""
 
-    def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-        """What to put in, by the file it belongs to."""
+    def extend(self, file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
+        """The insertions that add the additions to each file."""
 
-    def supported_fields(self, source: TextFile) -> frozenset[str]:
-        """Which of ids, labels, synonyms and definitions the file has a place for."""
+    def supported_fields(self, file: TextFile) -> frozenset[str]:
+        """Which of ids, labels, synonyms and definitions of new concepts the file can store."""
 
-    def supported_changes(self, source: TextFile) -> frozenset[str]:
-        """Which of moves and synonyms old concepts can have without any other change."""
+    def supported_changes(self, file: TextFile) -> frozenset[str]:
+        """Which of moves and synonyms of existing concepts the file can store."""
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
-        """The taxonomy written anew; what the format cannot hold is made to fit."""
+        """The taxonomy as new files; texts that the format cannot store are adapted."""
 
 
 FORMATS: dict[str, Format] = {
@@ -59,35 +59,33 @@ FORMATS: dict[str, Format] = {
         concept_rows,
     )
 }
-"""In the order in which they are asked: the more telling first."""
+"""In the order of detection: the most specific formats come first."""
 
 SUFFIXES = frozenset(suffix for format in FORMATS.values() for suffix in format.SUFFIXES)
 PLAIN_SUFFIXES = frozenset({".csv", ".txt", ""})
-"""Names of tables and lines, which do not say how these are to be read."""
+"""Suffixes that do not determine the format."""
 
 
-def find_format(source: TextFile, name: str | None = None) -> Format:
-    """The format of a file, sniffed unless named."""
-    if source.path.is_dir():
-        if wordnet_format.can_read(source) and name in (None, wordnet_format.NAME):
+def find_format(file: TextFile, name: str | None = None) -> Format:
+    """The format of a file; it is detected unless its name is given."""
+    if file.path.is_dir():
+        if wordnet_format.can_read(file) and name in (None, wordnet_format.NAME):
             return FORMATS[wordnet_format.NAME]
-        message = "this is a directory, and not one of WordNet's; give a file inside it"
-        raise FormatError(source.path, message)
+        message = "this is a directory, but not a WordNet directory; give a file inside it"
+        raise FormatError(file.path, message)
     if name is not None:
         return named_format(name)
     for format in FORMATS.values():
-        if format.can_read(source):
+        if format.can_read(file):
             return format
-    known = "; ".join(f"{format.NAME} ({format.ABOUT})" for format in FORMATS.values())
-    raise FormatError(
-        source.path,
-        f"not recognised; a table needs a header such as child,parent. Known formats: {known}",
-    )
+    table = "".join(f"\n  {name:<8} {format.ABOUT}" for name, format in FORMATS.items())
+    message = "the format is not recognized; a table needs a header such as child,parent"
+    raise FormatError(file.path, f"{message}. The known formats are:{table}")
 
 
 def named_format(name: str) -> Format:
-    """The format of this name."""
+    """The format with this name."""
     if name not in FORMATS:
         known = ", ".join(FORMATS)
-        raise ConfigurationError(f"no format is called {name!r}; choose one of {known}")
+        raise ConfigurationError(f"there is no format {name!r}; choose one of {known}")
     return FORMATS[name]

@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.tables.table_file import csv_of, guess_delimiter, read_cells
+from taxoexpan.formats.tables.table_file import csv_text, guess_delimiter, read_cells
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -94,7 +94,7 @@ class Suggestion:
 
 def suggestions_csv(suggestions: Iterable[Suggestion]) -> str:
     """Return the suggestions as a CSV table."""
-    return csv_of(COLUMNS, (suggestion.as_dict() for suggestion in suggestions))
+    return csv_text(COLUMNS, (suggestion.as_dict() for suggestion in suggestions))
 
 
 def read_suggestions(path: Path, movable: Taxonomy | None = None) -> list[Suggestion]:

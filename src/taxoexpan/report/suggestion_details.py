@@ -123,7 +123,7 @@ def network_facts(evidence: Evidence, other: str = "runner-up's score") -> Itera
 def _describe_score(parent: Concept, parts: ScoreParts) -> str:
     """Return a parent's raw score and its summands."""
     summands = {
-        "neighbours": parts.match,
+        "neighbors": parts.match,
         "similarity": parts.fusion,
         "mentions": parts.mentions,
         "no children yet": parts.leaf_bonus,

@@ -157,7 +157,7 @@ def _table(
     columns = [
         Column("New concept"),
         Column("Suggestion"),
-        Column("Existing concept", "path"),
+        Column("Path", "path"),
         Column(_measure(calibrators).capitalize(), "fraction"),
         Column("Runner-up"),
     ]

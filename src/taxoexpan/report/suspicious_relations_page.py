@@ -106,7 +106,7 @@ def _confidence_text(relations: Sequence[SuspiciousRelation]) -> str:
         "confidence is the same for the current parent. Both were measured on other leaves whose "
         "parents were hidden from the same model. They say where the concept belongs if its "
         "relation is wrong. They do not say how likely it is that the relation is wrong, because "
-        "the model ignores the judgement of the people who chose the current parent. If both are "
+        "the model ignores the judgment of the people who chose the current parent. If both are "
         "low, the model knows no suitable parent. The current rank is the rank of the current "
         "parent among all concepts."
     )

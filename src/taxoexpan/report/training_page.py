@@ -24,7 +24,7 @@ from taxoexpan.report.reliability import (
     reliability_charts,
     threshold_table,
 )
-from taxoexpan.training.loop import History
+from taxoexpan.training.history import History
 from taxoexpan.training.metrics import Metrics
 
 

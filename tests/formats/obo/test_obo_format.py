@@ -201,7 +201,7 @@ def test_the_label_after_a_parent_with_qualifiers_is_read() -> None:
 
 def test_a_repeated_parent_is_noted() -> None:
     (note,) = obo_format.read(source(FRUIT + APPLE + "is_a: F:1\n")).notes
-    assert (note.line, note.message) == (10, "'F:2' under 'F:1' is given more than once")
+    assert (note.line, note.message) == (10, "'F:2' under 'F:1' occurs more than once")
 
 
 ESCAPING = "write \\ before { } ! \\ in a text, and before a space in an id"
@@ -210,7 +210,7 @@ ESCAPING = "write \\ before { } ! \\ in a text, and before a space in an id"
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (HEADER, ": no concept in the file; it needs at least one"),
+        (HEADER, ": the file has no concept; it needs at least one"),
         (
             "[Term]\nname: fruit\n",
             ", line 1: a [Term] with no id lines; it needs one line 'id: …'",
@@ -253,7 +253,7 @@ ESCAPING = "write \\ before { } ! \\ in a text, and before a space in an id"
         ),
         (
             "[Term]\nid: a\nis_a: a\n",
-            ", line 3: 'a' is given as its own parent; remove the relation or correct it",
+            ", line 3: 'a' is its own parent; correct or remove this relation",
         ),
     ],
 )

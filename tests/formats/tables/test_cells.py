@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import names, quickly
 
-from taxoexpan.formats.tables.cells import cells_of, placed_rows
+from taxoexpan.formats.tables.cells import cells_of, rows_with_cells
 from taxoexpan.formats.tables.table_file import Table
 from taxoexpan.formats.text_file import TextFile
 
@@ -44,8 +44,8 @@ def test_one_cell_changes_and_no_other(
     source = TextFile(Path("x.csv"), "\n".join([*lines, ""]))
     table = Table.open(source)
     row, column = data.draw(st.integers(0, len(rows) - 1)), data.draw(st.integers(0, 2))
-    cell = list(placed_rows(table))[row][1][column]
-    text = source.apply([cell.rewritten(table, new)]).decode()
+    cell = list(rows_with_cells(table))[row][1][column]
+    text = source.apply([cell.replaced_by(table, new)]).decode()
     before, behind = source.text[: cell.offset], source.text[cell.offset + len(cell.raw) :]
     assert text.startswith(before)
     assert text.endswith(behind)

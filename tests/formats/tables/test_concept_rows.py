@@ -89,25 +89,25 @@ def test_one_concept_without_a_relation_reads_fine(tmp_path: Path) -> None:
 
 def test_a_parent_given_twice_is_noted(tmp_path: Path) -> None:
     (note,) = read(fruit(tmp_path, "id,label,parents\nf,fruit,\na,apple,f|f\n")).notes
-    assert (note.line, note.message) == (3, "'a' under 'f' is given more than once")
+    assert (note.line, note.message) == (3, "'a' under 'f' occurs more than once")
 
 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("f,fruit\n", ", line 2: 2 cells, but the header has 3; add what is missing"),
+        ("f,fruit\n", ", line 2: the row has 2 cells, but the header has 3; add the others"),
         (
             "f,fruit,a,b\n",
-            ", line 2: 4 cells, but the header has 3; quote the cells that hold a comma",
+            ", line 2: the row has 4 cells, but the header has 3; quote cells that contain a comma",
         ),
         (
             "f,fruit,\n, ,f\n",
-            ", line 3: neither an id nor a label; name the concept, or remove the row",
+            ", line 3: the row has neither an id nor a label; add one, or remove the row",
         ),
         (
             "f,fruit,\na,apple,\nf,fig,\n",
-            ", line 4: the id 'f' is already on line 2; "
-            "an id names one concept, so remove or rename one",
+            ", line 4: the id 'f' is already used on line 2; "
+            "ids must be unique, so change or remove one",
         ),
         (
             "f,fruit,\na,apple,ghost\n",
@@ -116,13 +116,13 @@ def test_a_parent_given_twice_is_noted(tmp_path: Path) -> None:
         (
             "f,fruit,\na,apple,fruit\n",
             ", line 3: no concept has the id 'fruit'; "
-            "relations name ids, and 'fruit' is the label of 'f'; write that",
+            "it is the label of 'f'; relations need ids, so write that id",
         ),
         (
             "f,fruit,f\n",
-            ", line 2: 'f' is given as its own parent; remove the relation or correct it",
+            ", line 2: 'f' is its own parent; correct or remove this relation",
         ),
-        ("", ": no concept in the file; it needs at least one"),
+        ("", ": the file has no concept; it needs at least one"),
     ],
 )
 def test_a_bad_table_is_refused(tmp_path: Path, body: str, message: str) -> None:
@@ -140,7 +140,7 @@ def test_a_cycle_is_refused_with_its_lines(tmp_path: Path) -> None:
 def test_a_header_without_parents_is_refused_when_the_format_is_named(tmp_path: Path) -> None:
     path = fruit(tmp_path, "id,label\nf,fruit\n")
     assert refusal(path, "rows") == (
-        f"{path}, line 1: the header must name id or label, and parents; it is ['id', 'label']"
+        f"{path}, line 1: the header must have id or label, and parents, but is ['id', 'label']"
     )
 
 
@@ -210,7 +210,9 @@ def test_where_ids_have_no_column_a_taken_name_is_refused(
     name = "f" if len(ids) == 1 else "kiwi"
     path = fruit(tmp_path, "label,parents\nf,\n")
     message = expansion_refusal(path, Additions([Concept(id, name) for id in ids], []))
-    assert message.startswith(f"{path}: {name!r} is already a name in this file")
+    assert message.startswith(
+        f"{path}: the label {name!r} is already used, and labels are ids in this file"
+    )
 
 
 @pytest.mark.parametrize("parents", [("a|b", "c"), ("a", "b")])
@@ -219,6 +221,5 @@ def test_parents_that_would_be_read_back_as_others_are_refused(
 ) -> None:
     path = fruit(tmp_path, "id,label,parents\na,a,\nb,b,\nc,c,\na|b,x,\n")
     assert expansion_refusal(path, under(*parents)) == (
-        f"{path}: the id 'a|b' holds '|', which stands between several parents; "
-        "choose one parent for 'kiwi'"
+        f"{path}: the id 'a|b' contains '|', which separates parents; choose one parent for 'kiwi'"
     )

@@ -67,20 +67,23 @@ def test_a_repeated_relation_is_noted_and_held_once(tmp_path: Path) -> None:
     document = read(fruit(tmp_path, "child,parent\na,b\nc,b\na,b\n"))
     assert document.taxonomy.relation_count == 2
     (note,) = document.notes
-    assert (note.line, note.message) == (4, "'a' under 'b' is given more than once")
+    assert (note.line, note.message) == (4, "'a' under 'b' occurs more than once")
 
 
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("a,b\nc\n", ", line 3: 1 cells, but the header has 2; add what is missing"),
-        ("a,b,c\n", ", line 2: 3 cells, but the header has 2; quote the cells that hold a comma"),
-        ("a,b\n,b\n", ", line 3: the child is blank; name it, or remove the row"),
+        ("a,b\nc\n", ", line 3: the row has 1 cells, but the header has 2; add the others"),
+        (
+            "a,b,c\n",
+            ", line 2: the row has 3 cells, but the header has 2; quote cells that contain a comma",
+        ),
+        ("a,b\n,b\n", ", line 3: the child is empty; name it, or remove the row"),
         (
             "a,b\nb,b\n",
-            ", line 3: 'b' is given as its own parent; remove the relation or correct it",
+            ", line 3: 'b' is its own parent; correct or remove this relation",
         ),
-        ("", ": no concept in the file; it needs at least one"),
+        ("", ": the file has no concept; it needs at least one"),
     ],
 )
 def test_a_bad_table_is_refused(tmp_path: Path, body: str, message: str) -> None:
@@ -90,7 +93,7 @@ def test_a_bad_table_is_refused(tmp_path: Path, body: str, message: str) -> None
 
 def test_lines_are_counted_through_line_breaks_in_cells(tmp_path: Path) -> None:
     path = fruit(tmp_path, 'child,parent\n"a\nb\nc",d\n,x\n')
-    assert refusal(path).startswith(f"{path}, line 5: the child is blank")
+    assert refusal(path).startswith(f"{path}, line 5: the child is empty")
 
 
 def test_a_cycle_is_spelled_out_with_its_lines(tmp_path: Path) -> None:
@@ -110,8 +113,8 @@ def test_of_a_long_cycle_only_some_lines_are_named(tmp_path: Path) -> None:
 def test_an_unclosed_quote_is_refused_where_it_opens(tmp_path: Path) -> None:
     path = fruit(tmp_path, 'child,parent\na,b\n"c,b\nd,b\n')
     assert refusal(path) == (
-        f"{path}, line 3: not a well-formed table (unexpected end of data); "
-        "look for a quote that is not closed"
+        f"{path}, line 3: the table is not well-formed (unexpected end of data); "
+        "check for a quote that is not closed"
     )
 
 
@@ -120,14 +123,15 @@ def test_a_header_without_child_and_parent_is_refused_when_the_format_is_named(
 ) -> None:
     path = fruit(tmp_path, "below,above\napple,fruit\n")
     assert refusal(path, "edges") == (
-        f"{path}, line 1: the header must name child and parent; it is ['below', 'above']"
+        f"{path}, line 1: the header must have the columns child and parent, "
+        "but is ['below', 'above']"
     )
 
 
 @pytest.mark.parametrize("text", ["child,parent\ra,b\r", "x" * 200_000])
 def test_a_first_line_that_is_no_header_is_refused(tmp_path: Path, text: str) -> None:
     path = fruit(tmp_path, text)
-    assert refusal(path, "edges").startswith(f"{path}, line 1: not a table with a header (")
+    assert refusal(path, "edges").startswith(f"{path}, line 1: the first line is not a header (")
 
 
 @given(
@@ -193,6 +197,6 @@ def test_a_name_that_is_taken_is_refused(tmp_path: Path, concepts: list[Concept]
     additions = Additions(concepts, [("fruit", concept.id) for concept in concepts])
     name = concepts[0].label
     assert expansion_refusal(fruit(tmp_path), additions) == (
-        f"{tmp_path / 'food.csv'}: {name!r} is already a name in this file, and a name is its own "
-        "id here; give the new concept another name"
+        f"{tmp_path / 'food.csv'}: the label {name!r} is already used, and labels are ids in "
+        "this file; give the new concept another label"
     )

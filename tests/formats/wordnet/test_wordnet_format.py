@@ -236,8 +236,7 @@ def test_an_invalid_synset_is_refused(tmp_path: Path, old: str, new: str) -> Non
             "data.noun",
             "@ {animal} n 0000 @",
             "@ {dog} n 0000 @",
-            "{data}, line 5: 'dog#n#2' is given as its own parent; "
-            "remove the relation or correct it",
+            "{data}, line 5: 'dog#n#2' is its own parent; correct or remove this relation",
         ),
         (
             "index.noun",

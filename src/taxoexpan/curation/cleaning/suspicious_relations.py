@@ -11,7 +11,7 @@ import numpy as np
 
 from taxoexpan.curation.cleaning.fold_results import FoldResult
 from taxoexpan.explain import Evidence, describe_move
-from taxoexpan.formats.tables.table_file import csv_of
+from taxoexpan.formats.tables.table_file import csv_text
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 COLUMNS = (
@@ -113,7 +113,7 @@ def suspicious_relations(taxonomy: Taxonomy, result: FoldResult) -> list[Suspici
 
 def suspicious_relations_csv(relations: Iterable[SuspiciousRelation]) -> str:
     """The relations as a CSV table."""
-    return csv_of(COLUMNS, (relation.as_dict() for relation in relations))
+    return csv_text(COLUMNS, (relation.as_dict() for relation in relations))
 
 
 def _six_digits(number: float) -> float:

@@ -117,6 +117,6 @@ def _warn_of_unknown(vectors: Vectors, part: str, features: str) -> None:
     """Warn about queries without a vector."""
     unknown, size = int((~vectors[0].any(axis=1)).sum()), vectors.shape[1]
     if unknown:
-        message = f"{unknown:,} of {size:,} {part} queries have no vector by {features!r}"
+        message = f"{unknown:,} of {size:,} {part} queries have no vector in {features!r}"
         fix = "their ranks mean nothing; a second encoder, as in static+…, may know them"
         warnings.warn(f"{message}; {fix}", stacklevel=3)

@@ -1,1 +1,1 @@
-"""Reading a text corpus: documents, phrases, parallel blocks."""
+"""Reads a text corpus: its `documents`, the `phrases` in them, and `parallel` processing."""

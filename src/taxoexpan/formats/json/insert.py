@@ -9,7 +9,7 @@ from taxoexpan.formats.json.conventions import INTEGER, Conventions
 from taxoexpan.formats.json.edit import add_synonyms, move_children
 from taxoexpan.formats.json.parser import Array, Object
 from taxoexpan.formats.json.schema import SEPARATOR, JsonConcepts, find_key
-from taxoexpan.formats.tables.table_file import names_as_ids
+from taxoexpan.formats.tables.table_file import labels_as_ids
 from taxoexpan.formats.text_file import Insertion
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
@@ -50,7 +50,7 @@ class _Inserter:
         if not concepts.has_ids:
             nests = self.conventions.nests
             self.written_ids = (
-                self._paths() if nests else names_as_ids(concepts.source, expanded, additions)
+                self._paths() if nests else labels_as_ids(concepts.source, expanded, additions)
             )
 
     def flat(self) -> list[Insertion]:

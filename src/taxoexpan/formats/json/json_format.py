@@ -11,7 +11,7 @@ from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.json.insert import insert_additions
 from taxoexpan.formats.json.parser import line_of, load, parse
 from taxoexpan.formats.json.schema import CONCEPT_KEYS, JsonConcepts
-from taxoexpan.formats.output import Copy, Insertions, Target, renamed
+from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
@@ -70,7 +70,7 @@ def supported_changes(source: TextFile) -> frozenset[str]:
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
     """Write a new file with a list of objects, one concept per line."""
-    ids = renamed(taxonomy, str.strip)
+    ids = clean_ids(taxonomy, str.strip)
     entries = (_entry(taxonomy, concept, ids) for concept in taxonomy.concepts)
     lines = ",\n    ".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
     return Copy({target.path: f'{{\n  "concepts": [\n    {lines}\n  ]\n}}\n'}, ids)

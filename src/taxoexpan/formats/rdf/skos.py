@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
-from taxoexpan.formats.output import Copy, Insertions, Target, renamed
+from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
 from taxoexpan.formats.rdf import serialization, vocabulary
 from taxoexpan.formats.rdf.languages import Languages, Text
 from taxoexpan.formats.rdf.skos_additions import concept_triples, move_links, new_triples
@@ -102,7 +102,7 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     if not is_iri(target.base):
         message = f"the base {target.base!r} is not an IRI; write http://…/ or urn:…:"
         raise ConfigurationError(message)
-    ids = renamed(taxonomy, lambda id: _as_iri(id, target.base))
+    ids = clean_ids(taxonomy, lambda id: _as_iri(id, target.base))
     used = set(ids.values())
     scheme = next(iri for iri in numbered(target.base + "scheme") if iri not in used)
     triples = [link(scheme, vocabulary.TYPE, vocabulary.SCHEME)]

@@ -1,1 +1,1 @@
-"""Tables of concepts: one row per concept, or one row per relation."""
+"""CSV and TSV tables: one row per concept (`concept_rows`), or one per relation (`edge_list`)."""

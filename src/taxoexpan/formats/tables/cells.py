@@ -1,4 +1,4 @@
-"""The cells of a table as they stand in its text, so that one of them can be rewritten."""
+"""The cells of a table with their offsets in the text, so that one of them can be replaced."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from taxoexpan.formats.text_file import Insertion, TextFile
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell with its quotes, and the offset at which it begins."""
+    """A cell with its quotes, and its offset in the text."""
 
     offset: int
     raw: str
 
     @property
     def text(self) -> str:
-        """What the cell says."""
+        """The content of the cell, without quotes."""
         return self.raw[1:-1].replace('""', '"') if self.raw.startswith('"') else self.raw
 
-    def rewritten(self, table: Table, text: str) -> Insertion:
-        """The cell with another text; one that was quoted stays so."""
+    def replaced_by(self, table: Table, text: str) -> Insertion:
+        """Replace the content of the cell; a quoted cell stays quoted."""
         quoted = table.quote_all or self.raw.startswith('"')
         return Insertion(self.offset, write_cells([text], table.delimiter, quoted), self.raw)
 
 
-def cells_of(source: TextFile, delimiter: str) -> Iterator[list[Cell]]:
-    """The cells of every row that is not blank, of a table that is known to be well-formed."""
-    ending = re.escape(delimiter)
-    pattern = re.compile(rf'("(?:[^"]|"")*+"|[^{ending}\r\n]*+)({ending}|\r\n?|\n|\Z)')
+def cells_of(file: TextFile, delimiter: str) -> Iterator[list[Cell]]:
+    """Yield the cells of every row that is not blank; the table must be well-formed."""
+    separator = re.escape(delimiter)
+    pattern = re.compile(rf'("(?:[^"]|"")*+"|[^{separator}\r\n]*+)({separator}|\r\n?|\n|\Z)')
     cells: list[Cell] = []
-    for found in pattern.finditer(source.text):
-        cells.append(Cell(found.start(), found[1]))
-        if found[2] != delimiter:
+    for match in pattern.finditer(file.text):
+        cells.append(Cell(match.start(), match[1]))
+        if match[2] != delimiter:
             if any(cell.text.strip() for cell in cells):
                 yield cells
             cells = []
 
 
-def placed_rows(table: Table) -> Iterator[tuple[Row, list[Cell]]]:
-    """Every row below the header, beside its cells."""
-    placed = cells_of(table.source, table.delimiter)
-    next(placed)
-    for (_, row), cells in zip(table.rows(), placed, strict=True):
+def rows_with_cells(table: Table) -> Iterator[tuple[Row, list[Cell]]]:
+    """Yield every row below the header with its cells."""
+    all_cells = cells_of(table.file, table.delimiter)
+    next(all_cells)
+    for (_, row), cells in zip(table.rows(), all_cells, strict=True):
         yield row, cells

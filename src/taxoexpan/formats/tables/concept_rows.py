@@ -1,4 +1,4 @@
-"""One row a concept: a table with some of `id,label,parents,definition,synonyms`."""
+"""Tables with one row per concept: some of `id,label,parents,definition,synonyms`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
-from taxoexpan.formats.output import Copy, Insertions, Target, renamed
-from taxoexpan.formats.tables.cells import placed_rows
+from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
+from taxoexpan.formats.tables.cells import rows_with_cells
 from taxoexpan.formats.tables.table_file import (
-    MANY,
+    VALUE_SEPARATOR,
     Row,
     Table,
-    names_as_ids,
+    labels_as_ids,
     open_if_table,
     table_text,
 )
@@ -34,65 +34,65 @@ _COLUMNS = {
 _TRUE = ("true", "yes", "1")
 
 
-def can_read(source: TextFile) -> bool:
-    """Whether the header names the concept and its parents."""
-    table = open_if_table(source)
-    return table is not None and _complete(table)
+def can_read(file: TextFile) -> bool:
+    """Whether the header has an id or a label column, and a parents column."""
+    table = open_if_table(file)
+    return table is not None and _has_columns(table)
 
 
-def read(source: TextFile) -> ParsedTaxonomy:
-    """A concept without an id is known by its label, one without a label by its id."""
-    table, draft = Table.open(source), TaxonomyBuilder(source.path)
-    if not _complete(table):
-        message = f"the header must name id or label, and parents; it is {list(table.header)}"
-        raise FormatError(source.path, message, 1)
+def read(file: TextFile) -> ParsedTaxonomy:
+    """Read one concept per row; the label replaces a missing id, and the id a missing label."""
+    table, builder = Table.open(file), TaxonomyBuilder(file.path)
+    if not _has_columns(table):
+        message = f"the header must have id or label, and parents, but is {list(table.header)}"
+        raise FormatError(file.path, message, 1)
     rows = list(table.rows())
-    draft.lines = [line for line, _ in rows]
+    builder.lines = [line for line, _ in rows]
     for line, row in rows:
         id = row["id"] or row["label"]
         if not id:
-            message = "neither an id nor a label; name the concept, or remove the row"
-            raise FormatError(source.path, message, line)
+            message = "the row has neither an id nor a label; add one, or remove the row"
+            raise FormatError(file.path, message, line)
         if row["synonyms"]:
-            draft.synonyms[len(draft.ids)] = row.many("synonyms")
+            builder.synonyms[len(builder.ids)] = row.many("synonyms")
         if row["definition"]:
-            draft.definitions[len(draft.ids)] = row["definition"]
+            builder.definitions[len(builder.ids)] = row["definition"]
         if row["deprecated"].casefold() in _TRUE:
-            draft.deprecated.append(len(draft.ids))
-        draft.ids.append(id)
-        draft.labels.append(row["label"] or id)
-    _relate(draft, rows)
-    draft.ignored.update(
+            builder.deprecated.append(len(builder.ids))
+        builder.ids.append(id)
+        builder.labels.append(row["label"] or id)
+    _relate(builder, rows)
+    builder.ignored.update(
         table.other_columns("id", "label", "parents", "definition", "synonyms", "deprecated")
     )
-    return draft.finish()
+    return builder.finish()
 
 
-def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-    """A row for each new concept; of an old one that changes, the cells that tell so."""
-    table = Table.open(source)
-    names = {} if table.has("id") else names_as_ids(source, expanded, additions)
+def extend(file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
+    """Append one row per new concept; replace the cells of existing concepts that change."""
+    table = Table.open(file)
+    names = {} if table.has("id") else labels_as_ids(file, expanded, additions)
     parents: dict[str, list[str]] = {}
     for parent, child in additions.relations:
         parents.setdefault(child, []).append(names.get(parent, parent))
-    rows = [_row(source, expanded, c, parents.get(c.id, [])) for c in additions.concepts]
-    changed = _changed(table, expanded, additions, names)
-    return {source.path: [*changed, *source.append(table.written(rows))]}
+    rows = [_row(file, expanded, c, parents.get(c.id, [])) for c in additions.concepts]
+    changed = _replace_cells(table, expanded, additions, names)
+    return {file.path: [*changed, *file.append(table.new_lines(rows))]}
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
-    """A table anew; what stands between several values becomes `/` inside one."""
-    between = MANY if _told_apart(taxonomy) else "/"
-    ids = renamed(taxonomy, lambda id: id.replace(MANY, between).strip())
+    """Write a new table; a `|` inside an id or a synonym becomes `/` if it would be ambiguous."""
+    replacement = VALUE_SEPARATOR if _separators_are_safe(taxonomy) else "/"
+    ids = clean_ids(taxonomy, lambda id: id.replace(VALUE_SEPARATOR, replacement).strip())
     header = ["id", "label", "parents", "definition", "synonyms"]
     header += ["deprecated"] if taxonomy.deprecated else []
     rows = [
         [
             ids[concept.id],
             concept.label,
-            MANY.join(ids[parent] for parent in taxonomy.parents(concept.id)),
+            VALUE_SEPARATOR.join(ids[parent] for parent in taxonomy.parents(concept.id)),
             concept.definition,
-            MANY.join(name.replace(MANY, "/") for name in concept.synonyms),
+            VALUE_SEPARATOR.join(name.replace(VALUE_SEPARATOR, "/") for name in concept.synonyms),
             "true" if concept.deprecated else "",
         ][: len(header)]
         for concept in taxonomy.concepts
@@ -100,92 +100,91 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     return Copy({target.path: table_text(target.path, header, rows)}, ids)
 
 
-def supported_fields(source: TextFile) -> frozenset[str]:
-    """What the header has a column for; a table without labels shows ids alone."""
-    table = Table.open(source)
+def supported_fields(file: TextFile) -> frozenset[str]:
+    """The fields with a column in the header."""
+    table = Table.open(file)
     return frozenset(name for name, column in _COLUMNS.items() if table.has(column))
 
 
-def supported_changes(source: TextFile) -> frozenset[str]:
-    """Parents are in a cell of their own; so are synonyms, if there is a column for them."""
-    return frozenset({"moves", "synonyms"} if Table.open(source).has("synonyms") else {"moves"})
+def supported_changes(file: TextFile) -> frozenset[str]:
+    """Moves, and synonyms if there is a column for them."""
+    return frozenset({"moves", "synonyms"} if Table.open(file).has("synonyms") else {"moves"})
 
 
-def _changed(
+def _replace_cells(
     table: Table, expanded: Taxonomy, additions: Additions, names: Mapping[str, str]
 ) -> Iterator[Insertion]:
-    """The cells of old concepts that move, or that get further names."""
+    """Replace the cells of existing concepts that move or get synonyms."""
     moves: dict[str, list[Move]] = {}
-    for shift in additions.moves:
-        moves.setdefault(shift.child, []).append(shift)
-    further = additions.names
+    for move in additions.moves:
+        moves.setdefault(move.child, []).append(move)
+    new_names = additions.names
     parents, synonyms = table.columns["parents"], table.columns["synonyms"]
-    for row, cells in placed_rows(table) if moves or further else ():
+    for row, cells in rows_with_cells(table) if moves or new_names else ():
         id = row["id"] or row["label"]
         if id in moves and parents is not None:
-            above = [names.get(parent, parent) for parent in expanded.parents(id)]
-            _refuse_mistakable(table.source, expanded, expanded.concept(id).label, above)
-            told = cells[parents].text
-            for _, left, joined in moves[id]:
-                told = _with_parent(told, left, names.get(joined, joined))
-            yield cells[parents].rewritten(table, told)
-        if id in further and synonyms is not None:
-            known = [cells[synonyms].text.strip(), *further[id]]
-            yield cells[synonyms].rewritten(table, MANY.join(filter(None, known)))
+            all_parents = [names.get(parent, parent) for parent in expanded.parents(id)]
+            _refuse_ambiguous(table.file, expanded, expanded.concept(id).label, all_parents)
+            cell = cells[parents].text
+            for _, old, new in moves[id]:
+                cell = _replace_parent(cell, old, names.get(new, new))
+            yield cells[parents].replaced_by(table, cell)
+        if id in new_names and synonyms is not None:
+            values = [cells[synonyms].text.strip(), *new_names[id]]
+            yield cells[synonyms].replaced_by(table, VALUE_SEPARATOR.join(filter(None, values)))
 
 
-def _with_parent(cell: str, left: str, joined: str) -> str:
-    """A cell of parents, one of them another."""
-    if cell.strip() == left:
-        return joined
-    parts = cell.split(MANY)
-    return MANY.join(p.replace(left, joined) if p.strip() == left else p for p in parts)
+def _replace_parent(cell: str, old: str, new: str) -> str:
+    """Replace one parent in a cell of parents."""
+    if cell.strip() == old:
+        return new
+    parts = cell.split(VALUE_SEPARATOR)
+    return VALUE_SEPARATOR.join(p.replace(old, new) if p.strip() == old else p for p in parts)
 
 
-def _complete(table: Table) -> bool:
+def _has_columns(table: Table) -> bool:
     return (table.has("id") or table.has("label")) and table.has("parents")
 
 
-def _told_apart(taxonomy: Taxonomy) -> bool:
-    """Whether ids that hold the separator do no harm: none is, or looks like, several parents."""
+def _separators_are_safe(taxonomy: Taxonomy) -> bool:
+    """Whether no id with a separator is, or looks like, several parents of a concept."""
     several = [parents for parents in map(taxonomy.parents, taxonomy) if len(parents) > 1]
     return not any(
-        MANY.join(parents) in taxonomy or any(MANY in id for id in parents) for parents in several
+        VALUE_SEPARATOR.join(parents) in taxonomy or any(VALUE_SEPARATOR in id for id in parents)
+        for parents in several
     )
 
 
-def _relate(draft: TaxonomyBuilder, rows: list[tuple[int, Row]]) -> None:
-    known, lines = set(draft.ids), []
-    for id, (line, row) in zip(draft.ids, rows, strict=True):
+def _relate(builder: TaxonomyBuilder, rows: list[tuple[int, Row]]) -> None:
+    known, lines = set(builder.ids), []
+    for id, (line, row) in zip(builder.ids, rows, strict=True):
         cell = row["parents"]
-        # An id may itself hold the separator.
+        # An id may contain the separator.
         for parent in (cell,) if cell in known else row.many("parents"):
-            draft.parents.append(parent)
-            draft.children.append(id)
+            builder.parents.append(parent)
+            builder.children.append(id)
             lines.append(line)
-    draft.relation_lines = lines
+    builder.relation_lines = lines
 
 
 def _row(
-    source: TextFile, expanded: Taxonomy, concept: Concept, parents: list[str]
+    file: TextFile, expanded: Taxonomy, concept: Concept, parents: list[str]
 ) -> dict[str, str]:
-    _refuse_mistakable(source, expanded, concept.label, parents)
+    _refuse_ambiguous(file, expanded, concept.label, parents)
     return {
         "id": concept.id,
         "label": concept.label,
-        "parents": MANY.join(parents),
+        "parents": VALUE_SEPARATOR.join(parents),
         "definition": concept.definition,
-        "synonyms": MANY.join(concept.synonyms),
+        "synonyms": VALUE_SEPARATOR.join(concept.synonyms),
     }
 
 
-def _refuse_mistakable(
-    source: TextFile, expanded: Taxonomy, label: str, parents: list[str]
-) -> None:
-    """Several parents in one cell must be told apart by what stands between them."""
-    together = MANY.join(parents)
-    clash = together if together in expanded else None
-    apart = len(parents) > 1 and next((id for id in parents if MANY in id), clash)
-    if apart:
-        message = f"the id {apart!r} holds {MANY!r}, which stands between several parents"
-        raise FormatError(source.path, f"{message}; choose one parent for {label!r}")
+def _refuse_ambiguous(file: TextFile, expanded: Taxonomy, label: str, parents: list[str]) -> None:
+    """Refuse several parents if one of their ids contains the separator."""
+    joined = VALUE_SEPARATOR.join(parents)
+    clash = joined if joined in expanded else None
+    ambiguous = len(parents) > 1 and next((id for id in parents if VALUE_SEPARATOR in id), clash)
+    if ambiguous:
+        message = f"the id {ambiguous!r} contains {VALUE_SEPARATOR!r}, which separates parents"
+        raise FormatError(file.path, f"{message}; choose one parent for {label!r}")

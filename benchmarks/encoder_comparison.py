@@ -1,10 +1,10 @@
-"""Which vectors find parents best: the runs of `taxoexpan reproduce`, and only known names of them.
+"""Compare encoders by the runs of `taxoexpan reproduce`, for all queries and for known ones.
 
-    python benchmarks/vectors.py RUNS CORPUS
+    python benchmarks/encoder_comparison.py RUNS CORPUS
 
 RUNS holds runs of main/closest-parent and main/taxoexpan-best on tasks that were prepared with
-different features. The second half of the table is of the test queries whose name CORPUS says at
-least five times.
+different features. The second table is about the test queries that CORPUS mentions at least five
+times.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.corpus.phrases import PhraseMatcher, name_token, tokenize
 from taxoexpan.training.metrics import compute_metrics
 
-KNOWN = 5
-"""Mentions from which on the corpus knows a name."""
+MIN_MENTIONS = 5
+"""The number of mentions at or above which a name is known to the corpus."""
 
 
 def main() -> None:
@@ -31,21 +31,21 @@ def main() -> None:
     parser.add_argument("corpus", type=Path)
     options = parser.parse_args()
     rows = [
-        (experiment.title, those)
+        (experiment.title, stored)
         for experiment in find_experiments(["main/closest-parent", "main/taxoexpan-best"])
-        for those in runs_of(options.runs, experiment).values()
+        for stored in runs_of(options.runs, experiment).values()
     ]
-    labels = {label for _, those in rows for run in those for label in run.labels()}
+    labels = {label for _, stored in rows for run in stored for label in run.labels()}
     counts = count_names(options.corpus, labels)
-    known = frozenset(label for label in labels if counts[name_token(label)] >= KNOWN)
-    for which, wanted in (("all queries", labels), ("known to the corpus", known)):
-        print(f"\n{which}\n\n| method | vectors | {' | '.join(METRIC_NAMES.values())} |")
+    known = frozenset(label for label in labels if counts[name_token(label)] >= MIN_MENTIONS)
+    for title, wanted in (("all queries", labels), ("known to the corpus", known)):
+        print(f"\n{title}\n\n| method | vectors | {' | '.join(METRIC_NAMES.values())} |")
         print(f"|---|---|{'---|' * len(METRIC_NAMES)}")
-        for title, those in rows:
-            figures = [figures_of(run, wanted) for run in those]
-            experiments = [format_mean(key, [each[key] for each in figures]) for key in METRICS]
-            features = those[0].record.task.features
-            print(f"| {title} | `{features}` | {' | '.join(experiments)} |")
+        for method, stored in rows:
+            metrics = [metrics_of_queries(run, wanted) for run in stored]
+            cells = [format_mean(key, [each[key] for each in metrics]) for key in METRICS]
+            features = stored[0].record.task.features
+            print(f"| {method} | `{features}` | {' | '.join(cells)} |")
 
 
 def count_names(corpus: Path, names: set[str]) -> Counter[str]:
@@ -55,8 +55,8 @@ def count_names(corpus: Path, names: set[str]) -> Counter[str]:
     return Counter(token for document in documents for token in document if token in tokens)
 
 
-def figures_of(run: Run, wanted: set[str] | frozenset[str]) -> dict[str, float]:
-    """A run's figures over the queries of these names."""
+def metrics_of_queries(run: Run, wanted: set[str] | frozenset[str]) -> dict[str, float]:
+    """Return the metrics of a run over the queries with these labels."""
     pairs = zip(run.labels(), run.ranks(), strict=True)
     return compute_metrics([ranks for label, ranks in pairs if label in wanted]).as_dict()
 

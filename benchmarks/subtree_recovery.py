@@ -1,12 +1,13 @@
-"""Batches placed one by one and together: subtrees taken out whole, and how much is found again.
+"""Compare ways to place a batch of new concepts: remove subtrees and place them again.
 
-    python benchmarks/batches.py src/taxoexpan/data/food.csv --set epochs=30
+    python benchmarks/subtree_recovery.py src/taxoexpan/data/food.csv --set epochs=30
 
 A model learns from the taxonomy without some subtrees. Each subtree is then a batch of new
-concepts, and is placed four ways: each concept by itself among the existing ones; in a random
-order, where each is an anchor for the next; together, as the network scores; and together with what
-a new parent gains, which is learned from other subtrees. The same is done with several subtrees as
-one batch, and with leaves, loose ones and siblings, of which none is another's parent.
+concepts, placed in four ways: each concept alone among the existing ones; one after another in
+random order, where each becomes an anchor for the next; together, by the network's scores; and
+together with a prior for new parents, which is learned from other subtrees. The same is done with
+several subtrees as one batch, and with single leaves and siblings, of which none is a parent of
+another.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Place = Callable[[Additions], Additions]
 
 
 def main() -> None:
-    """Train, and print what each way finds of each kind of batch."""
+    """Train, and print how much of each kind of batch each way recovers."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -53,7 +54,7 @@ def main() -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="none one after another, which encodes all anchors anew for every concept",
+        help="skip placing one after another, which encodes all anchors again for every concept",
     )
     options = parser.parse_args()
     settings = dict(map(parse_setting, options.changes))
@@ -63,26 +64,26 @@ def main() -> None:
     remaining, leaves = without_leaves(taxonomy, subtrees.taxonomy, count, options.seed)
     model = TaxoExpan("best", options.seed, options.device, features=options.features, **settings)
     model.fit(remaining, progress=True)
-    taken = f"{len(subtrees.batches)} subtrees of {count} concepts, and {len(leaves)} leaves"
-    print(f"seed {options.seed}: without {taken}")
+    removed = f"{len(subtrees.batches)} subtrees of {count} concepts, and {len(leaves)} leaves"
+    print(f"seed {options.seed}: trained without {removed}")
     began = time.monotonic()
     priors = learn_new_parent_priors(model._ranker, options.seed)
-    print(f"learned in {time.monotonic() - began:.1f} s: {priors}")
+    print(f"prior learned in {time.monotonic() - began:.1f} s: {priors}")
     ways: dict[str, Place] = {
-        "one by one": lambda batch: singly(model, batch),
-        "one after another": lambda batch: in_order(model, batch),
-        "together, nothing gained": lambda batch: jointly(model, batch, ()),
-        "together": lambda batch: jointly(model, batch, priors),
+        "one by one": lambda batch: place_alone(model, batch),
+        "one after another": lambda batch: place_in_order(model, batch),
+        "together, without the prior": lambda batch: place_together(model, batch, ()),
+        "together": lambda batch: place_together(model, batch, priors),
     }
     if options.quick:
         del ways["one after another"]
     kinds = {
         "a subtree": subtrees.batches,
         f"{MERGED} subtrees": merge_batches(subtrees.batches, MERGED, options.seed),
-        f"{MERGED} loose leaves": merge_batches(leaves, MERGED, options.seed),
+        f"{MERGED} single leaves": merge_batches(leaves, MERGED, options.seed),
         f"{MERGED} leaves, siblings": merge_batches(sort_by_parent(leaves), MERGED, options.seed),
     }
-    print("| batch | placed | relations | from old | from new | ancestors F1 | seconds a batch |")
+    print("| batch | placed | relations | old parent | new parent | ancestors F1 | s per batch |")
     print("|---|---|---|---|---|---|---|")
     for kind, batches in kinds.items():
         for way, place in ways.items():
@@ -92,8 +93,8 @@ def main() -> None:
 def without_leaves(
     taxonomy: Taxonomy, remaining: Taxonomy, count: int, seed: int
 ) -> tuple[Taxonomy, list[Additions]]:
-    """What remains without some leaves of the whole taxonomy, and these, a batch each."""
-    # Of what remains a subtree's parent may be a leaf, which must stay.
+    """Remove some leaves of the whole taxonomy, and return the rest and one batch per leaf."""
+    # The parent of a removed subtree may now be a leaf, but it must stay.
     drawn = remove_subtrees(taxonomy, 2 * count, 1, 1, seed).batches
     leaves = [batch for batch in drawn if batch.concepts[0].id in remaining][:count]
     return remaining.without(batch.concepts[0].id for batch in leaves), leaves
@@ -110,15 +111,15 @@ def print_row(
     print(f"| {kind} | {way} | {' | '.join(figures)} | {seconds:.2f} |", flush=True)
 
 
-def singly(model: TaxoExpan, batch: Additions) -> Additions:
-    """Each concept by itself among those that are there."""
+def place_alone(model: TaxoExpan, batch: Additions) -> Additions:
+    """Place each concept alone among the existing ones."""
     parents = [s.parent.id for s in model._suggest(batch.concepts, 1)[0]]
     children = [concept.id for concept in batch.concepts]
     return Additions(batch.concepts, tuple(zip(parents, children, strict=True)))
 
 
-def in_order(model: TaxoExpan, batch: Additions) -> Additions:
-    """One concept after another, each an anchor for the next."""
+def place_in_order(model: TaxoExpan, batch: Additions) -> Additions:
+    """Place one concept after another; each becomes an anchor for the next."""
     network, taxonomy = model._fitted().network, model.taxonomy
     vectors = model._embedder.tensor(taxonomy.concepts)
     relations = []
@@ -128,19 +129,22 @@ def in_order(model: TaxoExpan, batch: Additions) -> Additions:
         mentions = None
         if model.config.use_mentions:
             mentions = Lexicon.from_taxonomy(taxonomy).mentions([concept])
-        asked = model._embedder.tensor([concept])
-        ranking = Ranker(network, anchors).rank(Queries(asked, mentions), 1)
+        query = model._embedder.tensor([concept])
+        ranking = Ranker(network, anchors).rank(Queries(query, mentions), 1)
         parent = taxonomy.ids[int(ranking.anchors[0, 0])]
         relations.append((parent, concept.id))
         taxonomy = taxonomy.expanded(Additions((concept,), (relations[-1],)))
-        vectors = torch.cat([vectors, asked], dim=1)
+        vectors = torch.cat([vectors, query], dim=1)
     return Additions(batch.concepts, tuple(relations))
 
 
-def jointly(model: TaxoExpan, batch: Additions, priors: Sequence[NewParentPrior]) -> Additions:
-    """All at once."""
-    heeded = model.config.use_mentions
-    mentions = mentions_among(model.taxonomy, batch.concepts) if heeded else None
+def place_together(
+    model: TaxoExpan, batch: Additions, priors: Sequence[NewParentPrior]
+) -> Additions:
+    """Place all concepts together."""
+    mentions = None
+    if model.config.use_mentions:
+        mentions = mentions_among(model.taxonomy, batch.concepts)
     queries = Queries(model._embedder.tensor(batch.concepts), mentions, batch.concepts)
     placed = place_jointly(model._ranker, queries, priors)
     return placed.additions(model.taxonomy, batch.concepts)

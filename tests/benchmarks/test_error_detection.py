@@ -1,4 +1,4 @@
-"""The errors that `benchmarks/cleaning.py` plants, and how it scores those who look for them."""
+"""Tests of the planted errors of `benchmarks/error_detection.py`, and of their scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from cleaning import average_precision, better_places, plant, precision_at
+from error_detection import average_precision, better_parents, plant, precision_at
 
 from taxoexpan import Concept, Taxonomy
 from taxoexpan.curation.cleaning import SuspiciousRelation
@@ -24,7 +24,7 @@ RELATIONS = st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, ma
 
 @given(st.integers(0, 10_000), st.sampled_from(["random", "cousin"]))
 @settings(max_examples=80, deadline=None)
-def test_planted_errors_are_errors_and_all_else_is_as_it_was(seed: int, kind: str) -> None:
+def test_planted_errors_are_wrong_and_nothing_else_changes(seed: int, kind: str) -> None:
     taxonomy = random_taxonomy(seed, 60, most_parents=2)
     planted = plant(taxonomy, 0.2, kind, seed)
     moved = {child for _, child in planted.wrong}
@@ -43,7 +43,7 @@ def test_planted_errors_are_errors_and_all_else_is_as_it_was(seed: int, kind: st
     assert set(planted.taxonomy.concepts) == set(taxonomy.concepts)
 
 
-def test_so_many_leaves_are_moved_as_are_asked_for() -> None:
+def test_the_requested_fraction_of_leaves_is_moved() -> None:
     taxonomy = random_taxonomy(3, 300)
     leaves = [id for id in taxonomy.leaves if taxonomy.parents(id)]
     assert len(plant(taxonomy, 0.1, "random", 0).wrong) == round(0.1 * len(leaves))
@@ -53,7 +53,7 @@ def test_so_many_leaves_are_moved_as_are_asked_for() -> None:
 
 @given(RELATIONS, st.integers(1, 8))
 @settings(max_examples=200, deadline=None)
-def test_precision_is_the_mean_over_all_orders_of_what_is_alike(
+def test_precision_is_the_mean_over_all_orders_of_ties(
     relations: list[tuple[int, bool]], first: int
 ) -> None:
     measure, wrong = (np.array(column) for column in zip(*relations, strict=True))
@@ -82,12 +82,12 @@ def test_average_precision_is_the_mean_precision_down_to_each_error(
     assert average_precision(measure.astype(float), wrong) == pytest.approx(expected)
 
 
-def test_a_better_place_is_right_where_the_concept_was_before() -> None:
+def test_a_better_parent_is_right_if_it_was_a_parent_before() -> None:
     a, b, c, d = (Concept(id, id) for id in "abcd")
     whole = Taxonomy([a, b, c, d], [("a", "c"), ("b", "d")])
     doubts = [
         SuspiciousRelation(c, b, ("b",), 2, 0.1, a, ("a",), 0.9, 2.2, confidence=0.8),
         SuspiciousRelation(d, b, ("b",), 1, 0.9, a, ("a",), 0.1, -2.2, confidence=0.4),
     ]
-    assert better_places(whole, doubts, np.array([True, True])) == pytest.approx((0.5, 0.6))
-    assert better_places(whole, doubts, np.array([True, False])) == pytest.approx((1.0, 0.8))
+    assert better_parents(whole, doubts, np.array([True, True])) == pytest.approx((0.5, 0.6))
+    assert better_parents(whole, doubts, np.array([True, False])) == pytest.approx((1.0, 0.8))

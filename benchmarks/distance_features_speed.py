@@ -1,8 +1,8 @@
-"""The 39 features of dist-XGBoost, many pairs at a time, beside a plain loop over the pairs.
+"""The speed of dist-XGBoost's 39 features: vectorized, against a plain loop over the pairs.
 
-    python benchmarks/boosting.py
+    python benchmarks/distance_features_speed.py
 
-Both sides take turns, on a made-up taxonomy of the size of the paper's MAG-CS.
+Both sides are measured alternately on a synthetic taxonomy of the size of the paper's MAG-CS.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from measuring import made_up_taxonomy, measure, steadily
 from numpy.typing import NDArray
+from timing import measure_undisturbed, synthetic_taxonomy
 
 from taxoexpan import Taxonomy
 from taxoexpan.experiments.methods.distance_features import EMPTY, EgonetDistances, Pairs
@@ -21,12 +21,12 @@ from taxoexpan.experiments.methods.distance_features import EMPTY, EgonetDistanc
 Floats = NDArray[np.floating]
 
 DIMENSION, NEGATIVES = 256, 30
-QUERIES, RANKED, LEARNED = 32, 1_000, 160
+QUERIES, RANKED_PAIRS, RELATIONS = 32, 1_000, 160
 
 
 def main() -> None:
-    """Measure the pairs that are ranked, and those that are learned from."""
-    taxonomy = made_up_taxonomy()
+    """Measure the pairs of ranking, and those of training."""
+    taxonomy = synthetic_taxonomy()
     drawn = torch.Generator().manual_seed(0)
     vectors = torch.randn(len(taxonomy), DIMENSION, generator=drawn)
     vectors = torch.nn.functional.normalize(vectors, dim=1)
@@ -37,59 +37,59 @@ def main() -> None:
 
 
 def print_ranking(taxonomy: Taxonomy, vectors: torch.Tensor) -> None:
-    """Some queries with all anchors, and a plain loop over a sample of the same pairs."""
+    """Compare some queries with all anchors to a plain loop over a sample of these pairs."""
     distances, size = EgonetDistances(taxonomy, vectors), len(taxonomy)
-    places, anchors = np.random.default_rng(0).integers(0, (QUERIES, size), (RANKED, 2)).T
+    rows, anchors = np.random.default_rng(0).integers(0, (QUERIES, size), (RANKED_PAIRS, 2)).T
 
     def ours() -> None:
         for _ in distances.of_all(vectors[:QUERIES]):
             pass
 
     def plain() -> None:
-        for place, anchor in zip(places, anchors, strict=True):
-            plain_features(taxonomy, vectors.numpy(), vectors[place].numpy(), anchor)
+        for row, anchor in zip(rows, anchors, strict=True):
+            plain_features(taxonomy, vectors.numpy(), vectors[row].numpy(), anchor)
 
-    compare("every query with all anchors", (plain, RANKED), (ours, QUERIES * size))
+    compare("ranking, each query with all anchors", (plain, RANKED_PAIRS), (ours, QUERIES * size))
 
 
 def print_learning(taxonomy: Taxonomy, vectors: torch.Tensor) -> None:
-    """Some relations, each with its negatives, and a plain loop over the same pairs."""
+    """Compare relations and their negatives to a plain loop over the same pairs."""
     distances, generator = EgonetDistances(taxonomy, vectors), np.random.default_rng(0)
     parents, children = taxonomy.relation_indices
-    chosen = np.sort(generator.choice(len(parents), LEARNED, replace=False))
-    anchors = generator.integers(0, len(taxonomy), (LEARNED, 1 + NEGATIVES))
+    chosen = np.sort(generator.choice(len(parents), RELATIONS, replace=False))
+    anchors = generator.integers(0, len(taxonomy), (RELATIONS, 1 + NEGATIVES))
     anchors[:, 0] = parents[chosen]
-    places = np.repeat(np.arange(LEARNED), 1 + NEGATIVES)
+    rows = np.repeat(np.arange(RELATIONS), 1 + NEGATIVES)
     queries = vectors[torch.from_numpy(children[chosen])]
-    pairs = Pairs(places, anchors.ravel(), children[chosen][places])
+    pairs = Pairs(rows, anchors.ravel(), children[chosen][rows])
 
     def ours() -> None:
         for _ in distances.of_pairs(queries, pairs):
             pass
 
     def plain() -> None:
-        for place, anchor, out in zip(places, pairs.anchors, pairs.left_out, strict=True):
-            plain_features(taxonomy, vectors.numpy(), queries[place].numpy(), anchor, out)
+        for row, anchor, out in zip(rows, pairs.anchors, pairs.left_out, strict=True):
+            plain_features(taxonomy, vectors.numpy(), queries[row].numpy(), anchor, out)
 
-    compare("relations with 30 negatives each", (plain, len(places)), (ours, len(places)))
+    compare("training, relations with 30 negatives each", (plain, len(rows)), (ours, len(rows)))
 
 
 def compare(
     what: str, plain: tuple[Callable[[], None], int], ours: tuple[Callable[[], None], int]
 ) -> None:
-    """Print the pairs a second of both, each given with how many pairs it goes through."""
-    ratio, seconds, steal = steadily(lambda: measure(plain[0], ours[0]))
+    """Print the pairs per second of both functions, each given with its number of pairs."""
+    ratio, seconds, steal = measure_undisturbed(plain[0], ours[0])
     slow, quick = plain[1] / seconds, ours[1] / (seconds / ratio)
-    print(f"{what}: {quick:,.0f} pairs/s, in a plain loop {slow:,.0f} pairs/s: ", end="")
+    print(f"{what}: {quick:,.0f} pairs/s, plain loop {slow:,.0f} pairs/s: ", end="")
     print(f"{quick / slow:,.1f} × (steal {steal:.1%})", flush=True)
 
 
 def plain_features(
     taxonomy: Taxonomy, vectors: Floats, query: Floats, anchor: int, left_out: int = -1
 ) -> list[float]:
-    """The features of one pair [39], given vectors of unit length [N, D] and that of a query [D].
+    """Return the features of one pair [39], given unit vectors [N, D] and a query's vector [D].
 
-    The concept `left_out`, such as the query itself, is in no group.
+    The concept `left_out`, such as the query itself, is removed from all groups.
     """
     parents, children = taxonomy.parents_of.of(anchor), taxonomy.children_of.of(anchor)
     parents, children = parents[parents != left_out], children[children != left_out]
@@ -99,13 +99,13 @@ def plain_features(
         for group in (parents, children):
             distances = 1 - vectors[group] @ source
             nearer = np.mean(distances < far) if len(group) else EMPTY
-            features += [len(group), *plain_figures(distances), float(nearer)]
+            features += [len(group), *plain_statistics(distances), float(nearer)]
     egonet = np.array([*parents, anchor, *children])
-    return features + plain_figures(1 - vectors[egonet] @ query)
+    return features + plain_statistics(1 - vectors[egonet] @ query)
 
 
-def plain_figures(distances: Floats) -> list[float]:
-    """Minimum, maximum, median, mean, standard deviation and range."""
+def plain_statistics(distances: Floats) -> list[float]:
+    """Return minimum, maximum, median, mean, standard deviation and range."""
     if not len(distances):
         return [EMPTY] * 6
     low, high = distances.min(), distances.max()

@@ -19,7 +19,7 @@ from taxoexpan.training.sampling import TrainingSampler
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from plain import PlainBatch, PlainNetwork, plain_batch, plain_step_maker
+from per_egonet_network import PlainBatch, PlainNetwork, plain_batch, plain_step_maker
 
 SIZE = 6
 
@@ -53,15 +53,15 @@ def unit_vectors(taxonomy: Taxonomy, seed: int) -> torch.Tensor:
 
 
 def the_same_draws(taxonomy: Taxonomy, batch: TrainingBatch, siblings: int) -> PlainBatch:
-    """Our batch's queries, parents and negatives, built the plain way."""
+    """Our batch's queries, parents and negatives, built separately."""
     egonets = batch.egonets
     anchors = egonets.concepts[egonets.nodes.split(egonets.sizes)[1]].numpy()
-    assert batch.drawn is not None
+    assert batch.negatives is not None
     return plain_batch(
         taxonomy,
         batch.queries.numpy(),
         anchors[batch.positives.numpy()],
-        anchors[batch.drawn.numpy().T],
+        anchors[batch.negatives.numpy().T],
         siblings,
         np.random.default_rng(0),
     )
@@ -79,7 +79,9 @@ def the_same_draws(taxonomy: Taxonomy, batch: TrainingBatch, siblings: int) -> P
     ids=str,
 )
 @pytest.mark.parametrize("seed", range(5))
-def test_plain_loss_and_gradient_equal_ours(variant: dict[str, int], seed: int) -> None:
+def test_the_loss_and_its_gradient_equal_those_of_the_package(
+    variant: dict[str, int], seed: int
+) -> None:
     with double_precision():
         config = configured(dropout=0.0, **variant)
         taxonomy = random_taxonomy(seed, count=8 + 7 * seed)
@@ -97,7 +99,7 @@ def test_plain_loss_and_gradient_equal_ours(variant: dict[str, int], seed: int) 
                 torch.testing.assert_close(one, other)
 
 
-def test_every_egonet_is_a_star_of_its_own_without_the_query() -> None:
+def test_every_egonet_is_a_separate_star_without_the_query() -> None:
     taxonomy, most = random_taxonomy(2, count=40), 3
     assert taxonomy.children_of.degrees.max() > most
     parents, children = taxonomy.relation_indices
@@ -166,14 +168,14 @@ def test_steps_learn_a_star() -> None:
     ids=str,
 )
 def test_other_models_are_refused(variant: dict[str, object]) -> None:
-    with pytest.raises(ConfigurationError, match=f"knows only {next(iter(variant))} = "):
+    with pytest.raises(ConfigurationError, match=f"only supports {next(iter(variant))} = "):
         PlainNetwork(MatchingNetwork(configured(**variant), SIZE))
 
 
 @pytest.mark.parametrize("negatives", ["shared", "all"])
 def test_other_negatives_are_refused(negatives: str) -> None:
     taxonomy = star(5)
-    with pytest.raises(ConfigurationError, match="knows only negative_sampling = sampled"):
+    with pytest.raises(ConfigurationError, match="only supports negative_sampling = sampled"):
         plain_step_maker(
             taxonomy, configured(negative_sampling=negatives), unit_vectors(taxonomy, 0)
         )

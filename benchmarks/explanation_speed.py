@@ -1,10 +1,10 @@
-"""Evidence for suggestions, many queries at a time, beside a plain loop of real removals.
+"""The speed of explanations, and of their counterfactual removals against a plain loop.
 
-    python benchmarks/evidence.py
+    python benchmarks/explanation_speed.py
 
-Both sides take turns, on a made-up taxonomy of the size of the paper's MAG-CS. The plain loop takes
-one relation after another out of the taxonomy, and scores the two first suggestions again; it is
-spared the egonets of all other anchors.
+Both sides are measured alternately on a synthetic taxonomy of the size of the paper's MAG-CS. The
+plain loop really removes one relation after another, and scores the first two suggestions again; it
+does not have to encode the egonets of other anchors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import resource
 
 import numpy as np
 import torch
-from measuring import made_up_taxonomy, measure, steadily
+from timing import measure_undisturbed, synthetic_taxonomy
 
 from taxoexpan import Taxonomy
 from taxoexpan.config import load_preset
@@ -21,7 +21,7 @@ from taxoexpan.explain import describe, explain
 from taxoexpan.explain.counterfactuals import Removals, score_removals
 from taxoexpan.explain.neighbourhood import QueryAnchorPairs, find_neighbourhood
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.fusion import Cosines, compare
+from taxoexpan.network.cosine_features import Cosines, cosine_features
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.ranking import Anchors, Ranker, Ranking, anchor_egonets
@@ -29,30 +29,34 @@ from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.arrays import Indices
 
 DIMENSION, QUERIES, SUGGESTIONS = 256, 1_000, 5
-BLOCK, PLAIN = 128, 30
+BLOCK, SAMPLED_REMOVALS = 128, 30
 
 
 def main() -> None:
-    """Time all of the evidence, and its removals beside the plain loop."""
-    taxonomy = made_up_taxonomy()
+    """Measure complete explanations, and removals against the plain loop."""
+    taxonomy = synthetic_taxonomy()
     network = MatchingNetwork(load_preset("best"), DIMENSION).eval()
     drawn = torch.Generator().manual_seed(0)
     network.reset(drawn)
     vectors = unit(torch.randn(2, len(taxonomy), DIMENSION, generator=drawn))
     anchors = Anchors(taxonomy, ConceptVectors.of(vectors), load_preset("best").max_siblings)
-    # Each is somewhat like a concept of the taxonomy, as a real one would be.
+    # Each query is similar to a concept of the taxonomy, as a real one would be.
     like = torch.randint(len(taxonomy), (QUERIES,), generator=drawn)
-    asked = unit(vectors[:, like] + 0.1 * torch.randn(2, QUERIES, DIMENSION, generator=drawn))
-    queries = Queries(asked, concepts=[Concept("", f"new concept {i}") for i in range(QUERIES)])
+    query_vectors = unit(
+        vectors[:, like] + 0.1 * torch.randn(2, QUERIES, DIMENSION, generator=drawn)
+    )
+    queries = Queries(
+        query_vectors, concepts=[Concept("", f"new concept {i}") for i in range(QUERIES)]
+    )
     ranker = Ranker(network, anchors)
     print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; {taxonomy!r}")
-    print_whole(ranker, queries)
+    print_explanations(ranker, queries)
     print_removals(ranker, queries)
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
 
 
-def print_whole(ranker: Ranker, queries: Queries) -> None:
-    """All that is said, beside the ranking of the same queries."""
+def print_explanations(ranker: Ranker, queries: Queries) -> None:
+    """Compare the explanations of queries to their ranking."""
     offered = some_parents(ranker.anchors.taxonomy, SUGGESTIONS)
 
     def explained() -> None:
@@ -62,22 +66,22 @@ def print_whole(ranker: Ranker, queries: Queries) -> None:
     def ranked() -> None:
         ranker.rank(queries, SUGGESTIONS)
 
-    ratio, seconds, steal = steadily(lambda: measure(explained, ranked))
+    ratio, seconds, steal = measure_undisturbed(explained, ranked)
     print(
         f"{QUERIES:,} queries with {SUGGESTIONS} suggestions: explained in {seconds:.1f} s, ",
         end="",
     )
-    print(f"{ratio:.2f} × their ranking (steal {steal:.1%})", flush=True)
+    print(f"{ratio:.2f} × the time of their ranking (steal {steal:.1%})", flush=True)
 
 
 def print_removals(ranker: Ranker, queries: Queries) -> None:
-    """Removals a second, ours of some queries and a plain loop over a sample of the same."""
+    """Compare the removals per second to a plain loop over a sample of them."""
     network, anchors, block = ranker.network, ranker.anchors, queries[:BLOCK]
     best, some = some_parents(anchors.taxonomy, 2).anchors[:BLOCK], block.vectors
     pairs = QueryAnchorPairs(np.tile(np.arange(BLOCK), 2), best.T.ravel())
     around = find_neighbourhood(anchors, pairs, some)
     scores, removals = score_removals(ranker, around, block)
-    rows = np.random.default_rng(0).choice(len(removals.query), PLAIN, replace=False)
+    rows = np.random.default_rng(0).choice(len(removals.query), SAMPLED_REMOVALS, replace=False)
 
     def ours() -> None:
         score_removals(ranker, around, block)
@@ -91,17 +95,17 @@ def print_removals(ranker: Ranker, queries: Queries) -> None:
         two = best[removals.query[row]]
         slow = plain_margin(network, anchors, some, two, removals, row)
         quick = before[removals.query[row]] - removals.change[row]
-        # Where an egonet shows some children only, a real removal exchanges others too.
+        # If an egonet shows only some children, a real removal also changes which are shown.
         shown = anchors.taxonomy.children_of.degrees[two].max() <= anchors.siblings
         assert not shown or abs(slow - quick) < 1e-3, (slow, quick)
-    ratio, seconds, steal = steadily(lambda: measure(plain, ours))
-    slowly, quickly = PLAIN / seconds, len(removals.query) / (seconds / ratio)
-    print(f"{quickly:,.0f} removals/s, in a plain loop {slowly:,.1f} removals/s: ", end="")
+    ratio, seconds, steal = measure_undisturbed(plain, ours)
+    slowly, quickly = SAMPLED_REMOVALS / seconds, len(removals.query) / (seconds / ratio)
+    print(f"{quickly:,.0f} removals/s, plain loop {slowly:,.1f} removals/s: ", end="")
     print(f"{quickly / slowly:,.0f} × (steal {steal:.1%})", flush=True)
 
 
 def some_parents(taxonomy: Taxonomy, count: int) -> Ranking:
-    """Parents as a trained network offers them: the more often the more children they have."""
+    """Return parents as a trained network suggests them: in proportion to their children."""
     parents, generator = taxonomy.relation_indices[0], np.random.default_rng(0)
     offered = [np.unique(generator.choice(parents, 9 * count)) for _ in range(QUERIES)]
     anchors = np.stack([generator.permutation(some)[:count] for some in offered])
@@ -118,32 +122,34 @@ def plain_margin(
     removals: Removals,
     row: int,
 ) -> float:
-    """How far the first of two suggestions is ahead once a relation is really removed."""
+    """Return the margin of the first of two suggestions after really removing a relation."""
     ends = removals.anchor[row], removals.neighbour[row]
     parent, child = ends if removals.is_child[row] else ends[::-1]
     taxonomy = without_relation(anchors.taxonomy, parent, child)
     query = queries[:, [removals.query[row]]]
     egonets = anchor_egonets(taxonomy, two, anchors.siblings)
     keys = network.encode(anchors.vectors.names[egonets.concepts], egonets)
-    scores = network.match.grid(keys, network.match.asked(query[0]))
+    scores = network.match.score_all(keys, network.match.project_queries(query[0]))
     family = anchor_egonets(taxonomy, two, len(taxonomy))
     near = anchors.vectors.select(family.concepts)
     around = family.nodes[family.sizes[0] :]
     by_head = Cosines(near.heads @ query[1].T, near.head_of[around])
     assert network.fusion is not None
-    scores += network.fusion(compare(Cosines(near.names @ query[0].T, around), by_head, family))
+    scores += network.fusion(
+        cosine_features(Cosines(near.names @ query[0].T, around), by_head, family)
+    )
     return float(scores[0, 0] - scores[1, 0])
 
 
 def without_relation(taxonomy: Taxonomy, parent: int, child: int) -> Taxonomy:
-    """The taxonomy with one relation less."""
+    """Return the taxonomy without one relation."""
     parents, children = taxonomy.relation_indices
     kept = (parents != parent) | (children != child)
     return Taxonomy.from_columns(taxonomy.ids, taxonomy.labels, parents[kept], children[kept])
 
 
 def unit(vectors: torch.Tensor) -> torch.Tensor:
-    """The vectors at unit length."""
+    """Return the vectors at unit length."""
     return torch.nn.functional.normalize(vectors, dim=-1)
 
 

@@ -1,4 +1,4 @@
-"""How the benchmarks measure, and what they measure against."""
+"""Timing of two functions against each other, and a synthetic taxonomy to run them on."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from taxoexpan.network.matching_network import MatchingNetwork
 
 CONCEPTS, RELATIONS = 24_754, 38_524
 """The size of the paper's MAG-CS."""
-ROUNDS, TRIES, MOST_STEAL = 5, 3, 0.03
+ROUNDS, MAX_TRIES, MAX_STEAL = 5, 3, 0.03
+"""Rounds per measurement, and repetitions if the host takes more than this fraction of the CPU."""
 
 
-class Products:
-    """The matrix products that a training step cannot do without, forward and backward."""
+class MatrixProducts:
+    """The matrix products that a training step needs at least, forward and backward."""
 
     def __init__(
         self, network: MatchingNetwork, vectors: ConceptVectors, batch: TrainingBatch
     ) -> None:
         e, device = batch.egonets, vectors.device
         anchors, concepts, queries = e.size, len(e.concepts), len(batch.queries)
-        tried = anchors if batch.drawn is None else len(batch.drawn)
+        tried = anchors if batch.negatives is None else len(batch.negatives)
         hidden, mixed = network.output.inputs, network.output.matrix().shape[1]
         size, output = vectors.dimension, network.output.size
         shapes = [(concepts, size, hidden)] * 2  # W x and its gradient; x needs none
@@ -42,39 +43,41 @@ class Products:
         ]
 
     def run(self) -> None:
-        """Do them all."""
+        """Compute all products."""
         for left, right, out in self.operands:
             torch.mm(left, right, out=out)
 
 
-def made_up_taxonomy(concepts: int = CONCEPTS, relations: int = RELATIONS) -> Taxonomy:
-    """Random relations with hubs: a parent is the more likely the earlier it comes."""
-    generator = np.random.default_rng(0)
+def synthetic_taxonomy(concepts: int = CONCEPTS, relations: int = RELATIONS) -> Taxonomy:
+    """Return a random taxonomy with hubs: earlier concepts are more likely to be parents."""
+    rng = np.random.default_rng(0)
     children = np.concatenate(
-        [np.arange(1, concepts), generator.integers(1, concepts, relations - concepts + 1)]
+        [np.arange(1, concepts), rng.integers(1, concepts, relations - concepts + 1)]
     )
-    parents = (generator.random(len(children)) ** 4 * children).astype(np.int64)
+    parents = (rng.random(len(children)) ** 4 * children).astype(np.int64)
     names = [f"concept {i}" for i in range(concepts)]
     return Taxonomy.from_columns(names, names, parents, children)
 
 
-def report(what: str, one: Callable[[], object], other: Callable[[], object]) -> None:
-    """Print how many times longer the first takes than the second."""
-    ratio, seconds, steal = steadily(lambda: measure(one, other))
+def print_ratio(what: str, one: Callable[[], object], other: Callable[[], object]) -> None:
+    """Print the ratio of the time of the first function to that of the second."""
+    ratio, seconds, steal = measure_undisturbed(one, other)
     print(f"{ratio:6.2f} × {what}  ({seconds * 1e3:,.0f} ms; steal {steal:.1%})", flush=True)
 
 
-def steadily(measured: Callable[[], tuple[float, float, float]]) -> tuple[float, float, float]:
-    """A measurement that the host did not disturb much, or the last of a few."""
-    for _ in range(TRIES):
-        ratio, seconds, steal = measured()
-        if steal <= MOST_STEAL:
+def measure_undisturbed(
+    one: Callable[[], object], other: Callable[[], object]
+) -> tuple[float, float, float]:
+    """Repeat `measure` until the host takes little of the CPU, or for a few tries."""
+    for _ in range(MAX_TRIES):
+        ratio, seconds, steal = measure(one, other)
+        if steal <= MAX_STEAL:
             break
     return ratio, seconds, steal
 
 
 def measure(one: Callable[[], object], other: Callable[[], object]) -> tuple[float, float, float]:
-    """The ratio of the best times, the first one's best time, and the stolen share."""
+    """Return the ratio of the best times, the best time of `one`, and the stolen fraction."""
     one()
     other()
     stolen, total = processor_ticks()
@@ -90,7 +93,7 @@ def measure(one: Callable[[], object], other: Callable[[], object]) -> tuple[flo
 
 
 def processor_ticks() -> tuple[int, int]:
-    """Ticks stolen by the host, and all ticks; zero where the system does not tell."""
+    """Return the ticks stolen by the host and all ticks; zeros if the system has no such counts."""
     try:
         ticks = [int(cell) for cell in Path("/proc/stat").read_text().split("\n")[0].split()[1:]]
     except OSError:

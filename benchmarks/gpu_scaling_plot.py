@@ -1,8 +1,8 @@
-"""How the time of an epoch grows with the taxonomy: a plot and a fitted exponent.
+"""Plot the time of an epoch against the size of the taxonomy, with fitted exponents.
 
-    python benchmarks/plot_growth.py RESULTS
+    python benchmarks/gpu_scaling_plot.py RESULTS
 
-RESULTS is where gpu.py left its figures. Needs matplotlib, which is no dependency of the package.
+RESULTS is the output folder of gpu_training.py. Needs matplotlib.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ def main() -> None:
     for preset, marker in (("best", "o"), ("paper", "s")):
         points = [v for name, v in figures["growth"].items() if name.startswith(f"{preset},")]
         relations = np.array([point["relations"] for point in points])
-        seconds = np.array([point["seconds_an_epoch"] for point in points])
+        seconds = np.array([point["seconds_per_epoch"] for point in points])
         exponent, factor = np.polyfit(np.log(relations), np.log(seconds), 1)
         line = np.exp(factor) * relations**exponent
         axes.plot(relations, line, linewidth=1, color="grey")
         label = f"{preset}: relations to the power of {exponent:.2f}"
         axes.plot(relations, seconds, marker, label=label)
         print(label)
-    axes.set(xscale="log", yscale="log", xlabel="relations", ylabel="seconds an epoch")
-    axes.set_title(f"An epoch's time against the size of the taxonomy ({figures['gpu']})")
+    axes.set(xscale="log", yscale="log", xlabel="relations", ylabel="seconds per epoch")
+    axes.set_title(f"Time of an epoch by the size of the taxonomy ({figures['gpu']})")
     axes.grid(visible=True, which="both", linewidth=0.3)
     axes.legend()
     plot.tight_layout()

@@ -1,9 +1,9 @@
-"""The model of the paper computed the plain way: the peer that the fast path is compared with.
+"""The paper's model with every egonet encoded separately, to compare the fast implementation with.
 
-As in the authors' code, each of a batch's B * (1 + N) pairs has an egonet of its own, however often
-an anchor repeats. All of them make one graph of flat lists: n nodes, and E edges from parents to
-anchors, from anchors to children, and from each node to itself. Every layer projects every node
-and takes a softmax over every node's edges. Weights and results are those of `MatchingNetwork`.
+As in the authors' code, each of a batch's B * (1 + N) pairs has its own egonet, even if an anchor
+repeats. All egonets form one graph of flat lists: n nodes, and E edges from parents to anchors,
+from anchors to children, and from each node to itself. Every layer projects every node and takes a
+softmax over the edges of every node. Weights and results are those of `MatchingNetwork`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from torch.nn import functional as F
 
 from taxoexpan.config import Config
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.network.bilinear_match import LogBilinearMatch
 from taxoexpan.network.egonets import Position, draw_siblings
 from taxoexpan.network.losses import info_nce
-from taxoexpan.network.matching import LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.propagation import AttentionLayer
 from taxoexpan.network.readout import WeightedMeanReadout
@@ -33,9 +33,9 @@ from taxoexpan.taxonomy.arrays import Indices
 class PlainBatch:
     """B instances as one graph; egonet b * (1 + N) is query b's positive, the next N its negatives.
 
-    `nodes` [n] are concepts, `positions` [n] where they stand, `egonet_of` [n] in which egonet;
-    `sources` and `targets` [E] are the edges' ends; `queries` [B] are concepts; `blocked` [B, N] is
-    true where a negative is none: a parent of the query, a descendant, or the query itself.
+    `nodes` [n] are concepts, `positions` [n] their positions, and `egonet_of` [n] their egonets.
+    `sources` and `targets` [E] are the ends of the edges; `queries` [B] are concepts. `blocked`
+    [B, N] marks invalid negatives: a parent or descendant of the query, or the query itself.
     """
 
     queries: Tensor
@@ -48,11 +48,11 @@ class PlainBatch:
 
     @property
     def egonets(self) -> int:
-        """How many egonets there are: B * (1 + N)."""
+        """The number of egonets B * (1 + N)."""
         return self.blocked.numel() + len(self.queries)
 
     def to(self, device: torch.device) -> PlainBatch:
-        """The same batch on another device."""
+        """Return the batch on another device."""
         return PlainBatch(*(getattr(self, f.name).to(device) for f in fields(self)))
 
 
@@ -65,12 +65,12 @@ def plain_batch(
     generator: np.random.Generator,
     childless: float = 0.0,
 ) -> PlainBatch:
-    """The egonets of B queries' parents [B] and negatives [B, N], each built on its own."""
+    """Build the egonets of B queries' parents [B] and negatives [B, N], each separately."""
     pairs = np.concatenate([parents[:, None], negatives], axis=1)
     anchors = pairs.ravel()
     grandparent_of, grandparents = taxonomy.parents_of.of_many(anchors)
     drawn = draw_siblings(taxonomy, anchors, siblings_cap, childless, generator)
-    siblings, sibling_of = taxonomy.children_of.targets[drawn.places], drawn.sibling_of
+    siblings, sibling_of = taxonomy.children_of.targets[drawn.relations], drawn.sibling_of
     kept = ~_is_own_query(queries, siblings, sibling_of, pairs.shape[1])
     siblings, sibling_of = siblings[kept], sibling_of[kept]
     sources, targets = _edges(grandparent_of, len(anchors), sibling_of)
@@ -91,14 +91,14 @@ def plain_batch(
 def _is_own_query(
     queries: Indices, siblings: Indices, sibling_of: Indices, egonets_each: int
 ) -> NDArray[np.bool_]:
-    """Which siblings [S] are the query itself in the egonet of its positive pair."""
+    """Return which siblings [S] are the query itself in the egonet of its positive pair."""
     row, place = np.divmod(sibling_of, egonets_each)
     own: NDArray[np.bool_] = (place == 0) & (siblings == queries[row])
     return own
 
 
 def _edges(grandparent_of: Indices, anchors: int, sibling_of: Indices) -> tuple[Indices, Indices]:
-    """All edges' sources and targets [E]; nodes are grandparents, then anchors, then siblings."""
+    """Return the ends of all edges [E]; nodes are grandparents, anchors, then siblings."""
     first_anchor = len(grandparent_of)
     first_sibling = first_anchor + anchors
     above, below = np.arange(first_anchor), first_sibling + np.arange(len(sibling_of))
@@ -110,21 +110,21 @@ def _edges(grandparent_of: Indices, anchors: int, sibling_of: Indices) -> tuple[
 
 
 def _blocked(taxonomy: Taxonomy, queries: Indices, negatives: Indices) -> NDArray[np.bool_]:
-    """Which of each query's negatives [B, N] are its parent, its descendant, or itself."""
+    """Return which negatives [B, N] are the query's parent, its descendant, or itself."""
     rows = np.arange(len(queries))
     pairs = [
         (rows, queries),
         taxonomy.parents_of.of_many(queries),
         taxonomy.children_of.reach_of_many(queries),
     ]
-    # A pair (row, concept) is one number, so that all are looked up at once.
+    # A pair (row, concept) is one number, so that all pairs are looked up at once.
     size = len(taxonomy)
     refused = np.concatenate([row * size + concept for row, concept in pairs])
     return np.isin(rows[:, None] * size + negatives, refused)
 
 
 class PlainNetwork:
-    """PGAT, weighted-mean readout, bilinear match and InfoNCE, with another network's weights."""
+    """PGAT, weighted-mean readout, bilinear match and InfoNCE, with the weights of a network."""
 
     def __init__(self, network: MatchingNetwork) -> None:
         layers = [_attention(layer) for layer in (*network.hidden, network.output)]
@@ -141,7 +141,7 @@ class PlainNetwork:
         self.readout, self.match = network.readout, network.match
 
     def loss(self, vectors: Tensor, batch: PlainBatch) -> Tensor:
-        """InfoNCE, Eq. 11, of a batch; `vectors` [2, C, D1] are all concepts', as in our `loss`."""
+        """Return InfoNCE (Eq. 11) of a batch, given the vectors of all concepts [2, C, D1]."""
         names = vectors[0]
         queries = self._drop(names.index_select(0, batch.queries), self.network.query_dropout)
         scores = self._scores(self.embed(names, batch), queries)
@@ -150,7 +150,7 @@ class PlainNetwork:
         return F.cross_entropy(scores, batch.queries.new_zeros(len(scores)))
 
     def embed(self, names: Tensor, batch: PlainBatch) -> Tensor:
-        """Every egonet's embedding: all layers, then Eq. 7: [C, D1] → [B * (1 + N), D2]."""
+        """Return the embedding of every egonet (all layers, Eq. 7): [C, D1] → [B * (1 + N), D2]."""
         features = names.index_select(0, batch.nodes)
         for layer in self.hidden:
             heads = propagate(layer, self._drop(features, self.network.dropout), batch)
@@ -159,22 +159,22 @@ class PlainNetwork:
         return self._read_out(heads.mean(1), batch)
 
     def _read_out(self, features: Tensor, batch: PlainBatch) -> Tensor:
-        """Eq. 7, a mean weighted by log(1 + exp(α_p)): [n, D2] → [B * (1 + N), D2]."""
+        """Return the mean weighted by log(1 + exp(α_p)) (Eq. 7): [n, D2] → [B * (1 + N), D2]."""
         weights = F.softplus(self.readout.importance).index_select(0, batch.positions)[:, None]
         total = scatter_sum(weights * features, batch.egonet_of, batch.egonets)
         return total / scatter_sum(weights, batch.egonet_of, batch.egonets)
 
     def _scores(self, anchors: Tensor, queries: Tensor) -> Tensor:
-        """Eq. 10 but for its exp, aᵀ W n of every pair: [B * (1 + N), D2], [B, D1] → [B, 1 + N]."""
+        """Return aᵀ W n (Eq. 10 without exp): [B * (1 + N), D2], [B, D1] → [B, 1 + N]."""
         by_query = (anchors @ self.match.weight).unflatten(0, (len(queries), -1))
         return torch.bmm(by_query, queries[:, :, None]).squeeze(2)
 
-    def _drop(self, features: Tensor, share: float) -> Tensor:
-        return F.dropout(features, share, self.network.training)
+    def _drop(self, features: Tensor, rate: float) -> Tensor:
+        return F.dropout(features, rate, self.network.training)
 
 
 def propagate(layer: AttentionLayer, features: Tensor, batch: PlainBatch) -> Tensor:
-    """Eqs. 2, 4 and 5 without their ρ, [W ‖ O] on every node's h ‖ p: [n, K] → [n, M, size]."""
+    """Apply Eqs. 2, 4 and 5 without ρ, [W ‖ O] on every node's h ‖ p: [n, K] → [n, M, size]."""
     assert layer.position is not None
     assert layer.position_weight is not None
     matrix = torch.cat([layer.weight, layer.position_weight], dim=1)
@@ -187,7 +187,7 @@ def propagate(layer: AttentionLayer, features: Tensor, batch: PlainBatch) -> Ten
 
 
 def attention(layer: AttentionLayer, heads: Tensor, batch: PlainBatch) -> Tensor:
-    """Eq. 4, z·[W h_u ‖ W h_v] and a softmax over what each node hears: [n, M, size] → [E, M]."""
+    """Return Eq. 4, z·[W h_u ‖ W h_v] with a softmax over incoming edges: [n, M, size] → [E, M]."""
     towards = torch.einsum("nms,ms->nm", heads, layer.towards)
     source = torch.einsum("nms,ms->nm", heads, layer.source)
     logits = towards.index_select(0, batch.targets) + source.index_select(0, batch.sources)
@@ -195,9 +195,9 @@ def attention(layer: AttentionLayer, heads: Tensor, batch: PlainBatch) -> Tensor
 
 
 def edge_softmax(logits: Tensor, targets: Tensor, nodes: int) -> Tensor:
-    """The softmax of each node's incoming edges, for each head: [E, M] → [E, M]."""
+    """Return the softmax over each node's incoming edges, for each head: [E, M] → [E, M]."""
     wide = targets[:, None].expand_as(logits)
-    # The maximum only keeps the exp in range: it cancels, so no gradient goes through it.
+    # The maximum only keeps the exp in range. It cancels, so it needs no gradient.
     highest = logits.new_full((nodes, logits.shape[1]), -torch.inf)
     highest = highest.scatter_reduce(0, wide, logits.detach(), "amax")
     raised = (logits - highest.index_select(0, targets)).exp()
@@ -205,16 +205,16 @@ def edge_softmax(logits: Tensor, targets: Tensor, nodes: int) -> Tensor:
 
 
 def scatter_sum(rows: Tensor, targets: Tensor, size: int) -> Tensor:
-    """The sum of the rows that have the same target: [E, ...], [E] → [size, ...]."""
+    """Sum the rows with the same target: [E, ...], [E] → [size, ...]."""
     return rows.new_zeros(size, *rows.shape[1:]).index_add(0, targets, rows)
 
 
 def plain_step_maker(
     taxonomy: Taxonomy, config: Config, vectors: Tensor, seed: int = 0
 ) -> Callable[[], Tensor]:
-    """A function that does one training step: batch, loss, gradient, optimiser; it gives the loss.
+    """Return a function that does one training step (batch, gradient, Adam) and returns the loss.
 
-    `vectors` [2, C, D1] are all concepts'.
+    `vectors` [2, C, D1] are those of all concepts.
     """
     c = config
     if c.negative_sampling != "sampled":
@@ -250,11 +250,11 @@ def plain_step_maker(
 
 
 def _attention(layer: torch.nn.Module) -> AttentionLayer:
-    """The layer, if it is one of PGAT."""
+    """Return the layer if it is one of PGAT."""
     if not isinstance(layer, AttentionLayer) or layer.position is None:
         raise _unsupported("propagation", "pgat")
     return layer
 
 
 def _unsupported(setting: str, wanted: str) -> ConfigurationError:
-    return ConfigurationError(f"the plain network knows only {setting} = {wanted}")
+    return ConfigurationError(f"the separate encoding only supports {setting} = {wanted}")

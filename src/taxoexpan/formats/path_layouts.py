@@ -1,0 +1,160 @@
+"""The two layouts of category paths: plain lines, and a table with a `path` column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.tables.cells import rows_with_cells
+from taxoexpan.formats.tables.table_file import Table, open_if_table
+from taxoexpan.formats.text_file import Insertion, TextFile
+
+SEPARATOR = " > "
+MAX_DEPTH = 200
+"""A path with more parts is probably a file in another format, not a category."""
+
+InsertedParts: TypeAlias = Callable[[tuple[str, ...]], list[tuple[int, str]]]
+"""Maps the parts of a path to new parts, each with the index of the part that follows it."""
+
+_SPLIT = re.compile(r"\s*>\s*")
+_ID_PATTERNS = {
+    " : ": re.compile(r"(?P<id>\S+)(?P<gap>\s+: )(?P<path>.+)"),
+    " - ": re.compile(r"(?P<id>\d+)(?P<gap> - )(?P<path>.+)"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """One line or row: its number, its id (empty if the file has none), the parts of its path."""
+
+    line: int
+    id: str
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PathLines:
+    """Plain lines, all of them with an id before the path or all without."""
+
+    file: TextFile
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the lines have ids before the paths."""
+        return self.id_pattern is not None
+
+    @cached_property
+    def id_pattern(self) -> re.Pattern[str] | None:
+        """The pattern of lines with ids if all lines match it, else None."""
+        lines = [line for _, line in self.lines()]
+        patterns = _ID_PATTERNS.values()
+        return next((pattern for pattern in patterns if all(map(pattern.fullmatch, lines))), None)
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield the lines that are neither blank nor comments."""
+        for number, line in enumerate(self.file.lines, start=1):
+            if line.strip() and not line.startswith("#"):
+                yield number, line
+
+    def categories(self) -> Iterator[Category]:
+        """Yield one category per line."""
+        for number, line in self.lines():
+            match = self.id_pattern.fullmatch(line) if self.id_pattern else None
+            id, path = (match["id"], match["path"]) if match else ("", line)
+            yield Category(number, id, split_path(self.file, number, path))
+
+    def insert_parts(self, inserted: InsertedParts) -> Iterator[Insertion]:
+        """Yield the insertions of new parts into existing paths."""
+        for number, line in self.lines():
+            match = self.id_pattern.fullmatch(line) if self.id_pattern else None
+            start = match.start("path") if match else 0
+            parts = inserted(split_path(self.file, number, line[start:]))
+            begin = self.file.starts[number - 1] + start
+            for offset, text in _part_offsets(line[start:], parts):
+                yield Insertion(begin + offset, text)
+
+    def new_lines(self, added: Sequence[tuple[str, str]]) -> list[str]:
+        """One line per (id, path); the paths are aligned as in the file."""
+        pattern = self.id_pattern
+        if pattern is None:
+            for _, path in added:
+                if path.startswith("#"):
+                    message = f"{path!r} would be read back as a comment; rename it"
+                    raise FormatError(self.file.path, message)
+            return [path for _, path in added]
+        matches = [pattern.fullmatch(line) for _, line in self.lines()]
+        gap = next(gap for gap, known in _ID_PATTERNS.items() if known is pattern)
+        width = max(len(match["id"] + match["gap"]) for match in matches if match) - len(gap)
+        aligned = any(match["gap"] != gap for match in matches if match)
+        lines = []
+        for id, path in added:
+            line = f"{id.ljust(width if aligned else 0)}{gap}{path}"
+            match = pattern.fullmatch(line)
+            if not match or (match["id"], match["path"]) != (id, path) or line.startswith("#"):
+                message = f"the id {id!r} would not be read back from {line!r}"
+                raise FormatError(self.file.path, f"{message}; give the new concept another id")
+            lines.append(line)
+        return lines
+
+
+@dataclass(frozen=True)
+class PathTable:
+    """A table with a `path` column and optionally an `id` column."""
+
+    table: Table
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether the table has an `id` column."""
+        return self.table.has("id")
+
+    def categories(self) -> Iterator[Category]:
+        """Yield one category per row."""
+        for number, row in self.table.rows():
+            parts = split_path(self.table.file, number, row["path"])
+            yield Category(number, row["id"], parts)
+
+    def insert_parts(self, inserted: InsertedParts) -> Iterator[Insertion]:
+        """Yield the replacements of path cells that get new parts."""
+        column = self.table.columns["path"] or 0
+        for number, (_, cells) in enumerate(rows_with_cells(self.table), start=2):
+            path = cells[column].text
+            parts = inserted(split_path(self.table.file, number, path))
+            for offset, text in reversed(_part_offsets(path, parts)):
+                path = path[:offset] + text + path[offset:]
+            if parts:
+                yield cells[column].replaced_by(self.table, path)
+
+    def new_lines(self, added: Sequence[tuple[str, str]]) -> list[str]:
+        """One row per (id, path)."""
+        return self.table.new_lines(
+            [{"id": id, "path": path, "label": path.rpartition(SEPARATOR)[2]} for id, path in added]
+        )
+
+
+def path_layout(file: TextFile) -> PathLines | PathTable:
+    """The layout of a file with category paths."""
+    table = open_if_table(file)
+    return PathTable(table) if table is not None and table.has("path") else PathLines(file)
+
+
+def split_path(file: TextFile, line: int, path: str) -> tuple[str, ...]:
+    """The parts of a path; an empty part is an error."""
+    parts = tuple(_SPLIT.split(path.strip()))
+    if not all(parts):
+        message = f"the path {path.strip()!r} has an empty part; name it, or remove the '>'"
+        raise FormatError(file.path, message, line)
+    if len(parts) > MAX_DEPTH:
+        message = f"a path with {len(parts)} parts, but at most {MAX_DEPTH} are allowed"
+        raise FormatError(file.path, f"{message}; check that this is a file of paths", line)
+    return parts
+
+
+def _part_offsets(path: str, parts: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The offset in the path and the text of each new part."""
+    starts = [match.end() for match in _SPLIT.finditer(path)]
+    return [(starts[index - 1], name + SEPARATOR) for index, name in parts]

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taxoexpan.features.static import StaticEncoder
+
+ENCODER = StaticEncoder()
+
+
+def test_vectors_equal_those_of_wordllama() -> None:
+    import wordllama
+
+    theirs = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent)
+    names = ["oat milk", "green tea", "graph neural network", "日本酒", "a" * 300]
+    expected = theirs.embed(names, norm=True)
+    assert np.allclose(ENCODER.encode(names), expected, atol=1e-6)
+
+
+@given(st.lists(st.text(max_size=40), min_size=1, max_size=8))
+@settings(max_examples=50, deadline=None)
+def test_vectors_have_unit_length_and_do_not_depend_on_other_texts(texts: list[str]) -> None:
+    together = ENCODER.encode(texts)
+    for text, vector in zip(texts, together, strict=True):
+        assert np.array_equal(vector, ENCODER.encode([text])[0])
+        assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5) or not vector.any()
+
+
+def test_case_does_not_matter() -> None:
+    one, other = ENCODER.encode(["Oat Milk", "oat milk"])
+    assert np.array_equal(one, other)
+
+
+def test_a_text_without_tokens_is_a_row_of_zeros() -> None:
+    assert not ENCODER.encode([""]).any()
+    assert ENCODER.encode([]).shape == (0, 256)
+
+
+def test_the_logging_of_the_application_is_not_changed() -> None:
+    program = (
+        "import logging; from taxoexpan.features.static import StaticEncoder; "
+        "StaticEncoder().encode(['tea']); print(logging.root.handlers, logging.root.level)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == f"[] {logging.WARNING}"
