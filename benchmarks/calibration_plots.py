@@ -74,7 +74,7 @@ def reliability_parts(results: Sequence[ConfidenceResult]) -> list[Element]:
     corners = " ".join(
         ",".join(map(coordinate, axes.position(point))) for point in [*low, *reversed(high)]
     )
-    chart = charts.reliability_chart([p.bin for p in pooled], 0.0)
+    chart = charts.reliability_chart([p.bin for p in pooled])
     return [element("polygon", points=corners, class_="band"), *chart.elements]
 
 
