@@ -42,11 +42,11 @@ def write_vocabulary(path: Path, count: int) -> None:
 
 def ours(path: Path, count: int) -> None:
     from taxoexpan.curation.checks.all_checks import check_taxonomy
-    from taxoexpan.formats.taxonomy_file import read, write_expanded
+    from taxoexpan.formats.taxonomy_file import TaxonomyFile
     from taxoexpan.taxonomy import Additions, Concept
 
     began = time.monotonic()
-    document = read(path)
+    document = TaxonomyFile.open(path)
     report("taxoexpan read", began)
     assert len(document.taxonomy) == count
     began = time.monotonic()
@@ -55,7 +55,7 @@ def ours(path: Path, count: int) -> None:
     new = [Concept(f"http://example.org/c/new{i}", f"new concept {i}") for i in range(1000)]
     relations = [(f"http://example.org/c/c{i * 7}", concept.id) for i, concept in enumerate(new)]
     began = time.monotonic()
-    write_expanded(path, Additions(new, relations), path.with_stem("expanded"))
+    document.write(Additions(new, relations), path.with_stem("expanded"))
     report("taxoexpan write, 1,000 concepts added", began)
 
 
