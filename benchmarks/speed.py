@@ -1,11 +1,11 @@
-"""Speed as ratios, each measured in one run against what it cannot be faster than, or a peer.
+"""Speed as ratios, each against a lower bound or an alternative that is measured in the same run.
 
-    make bench                      # on a made-up taxonomy of the size of the paper's MAG-CS
+    make bench                      # on a synthetic taxonomy of the size of the paper's MAG-CS
     make bench MAG_CS=DIRECTORY     # on MAG-CS itself, see benchmarks/README.md
-    make bench CORPUS=FILE          # the pass over a corpus on these texts, and not made-up ones
+    make bench CORPUS=FILE          # search a real corpus instead of a synthetic one
 
-Both sides of a ratio take turns, and the best time of each counts. Where the host steals more than
-3 % of the processor meanwhile, the measurement is repeated.
+Both sides of a ratio are measured alternately, and the best time of each counts. A measurement is
+repeated if the host takes more than 3 % of the processor meanwhile.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from measuring import CONCEPTS, Products, made_up_taxonomy, measure, report, steadily
-from plain import plain_step_maker
+from per_egonet_network import plain_step_maker
+from timing import CONCEPTS, MatrixProducts, measure_undisturbed, print_ratio, synthetic_taxonomy
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.config import Config, load_preset
@@ -47,7 +47,7 @@ BEST = load_preset("best")
 
 @dataclass(frozen=True)
 class Task:
-    """A taxonomy with vectors [2, N, D1], and names to place in it."""
+    """A taxonomy with vectors [2, N, D1], and labels to place in it."""
 
     taxonomy: Taxonomy
     both: torch.Tensor
@@ -55,15 +55,15 @@ class Task:
 
 
 def main() -> None:
-    """Measure everything."""
+    """Run all measurements."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mag-cs", type=Path, metavar="DIRECTORY")
     parser.add_argument("--corpus", type=Path, metavar="FILE")
     options = parser.parse_args()
     torch.manual_seed(0)
-    task = mag_cs(options.mag_cs) if options.mag_cs else made_up_task()
+    task = mag_cs(options.mag_cs) if options.mag_cs else synthetic_task()
     print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; {task.taxonomy!r}")
-    print(f"load average {os.getloadavg()[0]:.1f}; above 1 other work disturbs the ratios too")
+    print(f"load average {os.getloadavg()[0]:.1f}; above 1, other work disturbs the ratios")
     print_training(task)
     print_products(task)
     print_ranking(task)
@@ -72,29 +72,31 @@ def main() -> None:
 
 
 def print_training(task: Task) -> None:
-    """Seconds an epoch: the paper's sizes the plain way and ours, and `best`."""
+    """Print seconds per epoch: the paper's sizes per egonet and in our way, and `best`."""
     relations = task.taxonomy.relation_count
     plain = plain_step_maker(task.taxonomy, SAMPLED, task.both)
     uniform = step_maker(task, UNIFORM)
-    ratio, seconds, steal = steadily(lambda: measure(plain, uniform))
+    ratio, seconds, steal = measure_undisturbed(plain, uniform)
     ratio *= UNIFORM.batch_size / SAMPLED.batch_size
     epoch = seconds * relations / SAMPLED.batch_size
-    print("seconds an epoch, from the best of a few steps, each with its batch and Adam:")
-    print(f"{epoch:8.1f} s  paper's sizes, 30 sampled, every egonet on its own")
+    print("seconds per epoch, from the best of a few steps, each with its batch and Adam:")
+    print(f"{epoch:8.1f} s  paper's sizes, 30 sampled negatives, each egonet encoded separately")
     for name, config in (
-        ("the same model and negatives, our way", SAMPLED),
-        ("paper's sizes, 256 uniform for 256 queries", UNIFORM),
+        ("the same model and negatives, shared encoding", SAMPLED),
+        ("paper's sizes, 256 uniform negatives for 256 queries", UNIFORM),
         ("best", BEST),
     ):
         step = step_maker(task, config)
-        _, each, stolen = steadily(partial(measure, step, step))
+        _, each, stolen = measure_undisturbed(step, step)
         rate = config.batch_size / each
         print(f"{relations / rate:8.1f} s  {name}: {rate:,.0f} relations/s (steal {stolen:.1%})")
-    print(f"{ratio:6.2f} × plain / uniform, taking turns (steal {steal:.1%})", flush=True)
+    print(
+        f"{ratio:6.2f} × separate / uniform, measured alternately (steal {steal:.1%})", flush=True
+    )
 
 
 def step_maker(task: Task, config: Config) -> Callable[[], object]:
-    """A whole training step of ours: the batch, the loss, the gradients, Adam."""
+    """Return a function that does one complete training step: batch, loss, gradients, Adam."""
     network = MatchingNetwork(config, DIMENSION)
     network.reset(torch.Generator().manual_seed(0))
     optimizer = torch.optim.Adam(network.parameters(), amsgrad=True, fused=True)
@@ -119,13 +121,13 @@ def step_maker(task: Task, config: Config) -> Callable[[], object]:
 
 
 def print_products(task: Task) -> None:
-    """A step over the matrix products that it cannot do without."""
+    """Print the ratio of a step to the matrix products that it needs at least."""
     print_step("best", BEST, task)
     print_step("paper's sizes, 256 uniform", UNIFORM, task)
 
 
 def print_step(name: str, config: Config, task: Task) -> None:
-    """One step without Adam, on a batch that is made already."""
+    """Measure one step without Adam, on a batch that exists already."""
     vectors = ConceptVectors.of(task.both)
     network = MatchingNetwork(config, DIMENSION)
     network.reset(torch.Generator().manual_seed(0))
@@ -142,30 +144,32 @@ def print_step(name: str, config: Config, task: Task) -> None:
         network.zero_grad(set_to_none=True)
         network.loss(vectors, batch).backward()
 
-    products = Products(network, vectors, batch)
-    report(f"{name}: a training step / its bare matrix products", step, products.run)
-    report(f"{name}: making a batch / a step", lambda: next(sampler.epoch()), step)
+    products = MatrixProducts(network, vectors, batch)
+    print_ratio(f"{name}: a training step / its bare matrix products", step, products.run)
+    print_ratio(f"{name}: making a batch / a step", lambda: next(sampler.epoch()), step)
 
 
 def print_ranking(task: Task) -> None:
-    """All queries over all anchors, from a model in memory to a file of suggestions."""
+    """Print the ratios of ranking all queries, and of writing their suggestions."""
     model = TaxoExpan(epochs=1, validation_fraction=0.0).fit(small(task.taxonomy))
     network = MatchingNetwork(BEST, DIMENSION).eval()
     network.reset(torch.Generator().manual_seed(0))
     everyone = Anchors(task.taxonomy, ConceptVectors.of(task.both), BEST.max_siblings)
     keys = everyone.encode(network)
     ranker = Ranker(network, everyone, keys)
-    queries = Queries(torch.from_numpy(embed_concepts(StaticEncoder(), named(task.names))))
+    queries = Queries(torch.from_numpy(embed_concepts(StaticEncoder(), concepts_named(task.names))))
     one_product = torch.empty(len(keys), len(queries))
 
     def product() -> None:
         torch.mm(keys, queries.vectors[0].T, out=one_product)
 
     size = f"{len(task.names):,} queries over {len(task.taxonomy):,} anchors"
-    report(f"ranking {size} / one product of that size", lambda: ranker.rank(queries, 5), product)
+    print_ratio(
+        f"ranking {size} / one product of that size", lambda: ranker.rank(queries, 5), product
+    )
     without = MatchingNetwork(load_preset("best", fusion_dim=0), DIMENSION)
     plain = Ranker(without, everyone, keys)
-    report("the same without the fusion head", lambda: plain.rank(queries, 5), product)
+    print_ratio("the same without the fusion head", lambda: plain.rank(queries, 5), product)
     whole = loaded_model(model, task, network, keys)
     with tempfile.TemporaryDirectory() as directory:
         target = Path(directory) / "suggestions.csv"
@@ -175,16 +179,16 @@ def print_ranking(task: Task) -> None:
             from taxoexpan.placement.suggestions import suggestions_csv
 
             whole._ranker = None
-            suggestions = whole.rank(named(task.names), 5)
+            suggestions = whole.rank(concepts_named(task.names), 5)
             write_whole({target: suggestions_csv(suggestions).encode()}, force=True)
 
-        report("from the loaded model to the written file / one product", suggest, product)
+        print_ratio("from the loaded model to the written file / one product", suggest, product)
 
 
 def loaded_model(
     model: TaxoExpan, task: Task, network: MatchingNetwork, keys: torch.Tensor
 ) -> TaxoExpan:
-    """A model as it is after loading, with this taxonomy and network."""
+    """Return a model as after loading, with this taxonomy and network."""
     archive = model._fitted()
     model._archive = replace(
         archive, taxonomy=task.taxonomy, network=network, vectors=task.both, keys=keys
@@ -193,19 +197,19 @@ def loaded_model(
 
 
 def small(taxonomy: Taxonomy) -> Taxonomy:
-    """Its first hundred relations, to have a model quickly."""
+    """Return the first hundred relations, to train a model quickly."""
     relations = list(taxonomy.relations)[:100]
     ids = dict.fromkeys(id for relation in relations for id in relation)
     return Taxonomy([taxonomy.concept(id) for id in ids], relations)
 
 
-def named(names: list[str]) -> list[Concept]:
-    """Concepts that have a name and no more."""
+def concepts_named(names: list[str]) -> list[Concept]:
+    """Return concepts that have only a label."""
     return [Concept("", name) for name in names]
 
 
 def mag_cs(directory: Path) -> Task:
-    """The paper's training taxonomy, and its validation queries."""
+    """Return the paper's training taxonomy and its validation queries."""
     base = directory / "computer_science.terms"
     whole = Taxonomy.read(base)
     validation = base.with_suffix(".terms.validation").read_text().split()
@@ -215,28 +219,28 @@ def mag_cs(directory: Path) -> Task:
     return Task(taxonomy, both, [whole.concept(id).label for id in validation])
 
 
-def made_up_task() -> Task:
-    """Random relations and vectors, with as many distinct head words as MAG-CS has."""
+def synthetic_task() -> Task:
+    """Return random relations and vectors, with as many distinct head words as MAG-CS has."""
     both = torch.nn.functional.normalize(torch.randn(2, CONCEPTS, DIMENSION), dim=2)
     both[1] = both[1][(torch.rand(CONCEPTS) ** 3 * 8_000).long()]
-    return Task(made_up_taxonomy(), both, made_up_names(QUERIES))
+    return Task(synthetic_taxonomy(), both, synthetic_names(QUERIES))
 
 
-def made_up_names(count: int) -> list[str]:
-    """Names of three words each."""
+def synthetic_names(count: int) -> list[str]:
+    """Return names of three words each."""
     generator = np.random.default_rng(0)
     words = ["neural", "graph", "query", "index", "image", "sparse", "parsing", "robot", "data"]
     return [" ".join(generator.choice(words, 3)) for _ in range(count)]
 
 
 def print_encoding() -> None:
-    """Static vectors against wordllama's own call."""
+    """Compare static vectors to wordllama's own call."""
     import wordllama
 
-    names = made_up_names(20_000)
+    names = synthetic_names(20_000)
     ours = StaticEncoder()
     theirs = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent)
-    report(
+    print_ratio(
         "static vectors of 20,000 names / wordllama's own call",
         lambda: ours.encode(names),
         lambda: theirs.embed(names, norm=True),
@@ -244,20 +248,20 @@ def print_encoding() -> None:
 
 
 def print_corpus(corpus: Path | None, task: Task) -> None:
-    """Finding all names in a corpus against `wc -w` of the same file."""
+    """Compare the search for all names in a corpus to `wc -w` on the same file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "texts.txt"
-        texts = read_documents(corpus) if corpus else made_up_texts()
+        texts = read_documents(corpus) if corpus else synthetic_texts()
         path.write_text("\n".join(" ".join(text.split()) for text in texts), encoding="utf-8")
-        names = task.taxonomy.labels if corpus else made_up_names(CONCEPTS)
+        names = task.taxonomy.labels if corpus else synthetic_names(CONCEPTS)
         megabytes = path.stat().st_size / 1e6
         for workers in sorted({1, os.cpu_count() or 1}):
             find = partial(find_names, path, names, workers)
             count = partial(subprocess.run, ["wc", "-w", path], check=True, capture_output=True)
-            ratio, seconds, steal = steadily(partial(measure, find, count))
-            told = f"{megabytes / seconds:.1f} MB/s, wc {megabytes / seconds * ratio:.0f} MB/s"
+            ratio, seconds, steal = measure_undisturbed(find, count)
+            rates = f"{megabytes / seconds:.1f} MB/s, wc {megabytes / seconds * ratio:.0f} MB/s"
             what = f"{len(set(names)):,} names found in {megabytes:.0f} MB by {workers} / wc -w"
-            print(f"{ratio:6.2f} × {what}  ({told}; steal {steal:.1%})", flush=True)
+            print(f"{ratio:6.2f} × {what}  ({rates}; steal {steal:.1%})", flush=True)
 
 
 def find_names(path: Path, names: list[str], workers: int) -> None:
@@ -265,10 +269,10 @@ def find_names(path: Path, names: list[str], workers: int) -> None:
     deque(join_names(path, names, workers), maxlen=0)
 
 
-def made_up_texts() -> Iterator[str]:
-    """Ten megabytes of words, some of which make names."""
+def synthetic_texts() -> Iterator[str]:
+    """Yield ten megabytes of words, some of which form names."""
     generator = np.random.default_rng(0)
-    words = [*(f"word{i}" for i in range(20_000)), *set(" ".join(made_up_names(9)).split())]
+    words = [*(f"word{i}" for i in range(20_000)), *set(" ".join(synthetic_names(9)).split())]
     for _ in range(10_000):
         yield " ".join(words[i] for i in generator.zipf(1.3, 150) % len(words))
 

@@ -6,7 +6,7 @@ import math
 import random
 from dataclasses import replace
 
-from taxoexpan.placement.confidence import Bin
+from taxoexpan.placement.confidence import Bin, CoveragePoint
 from taxoexpan.report.html import (
     ChartSection,
     Column,
@@ -18,7 +18,6 @@ from taxoexpan.report.html import (
     Row,
     Table,
     TextSection,
-    Threshold,
     Tree,
     TreePosition,
     coverage_chart,
@@ -102,7 +101,7 @@ def rows(number: int, seed: int = 0, details: bool = True) -> list[Row]:
 def demo_page(number: int = 600) -> Page:
     """Return a page with key figures, a text, four charts and two tables."""
     bins = [Bin(9 + 4 * m * m, m / 10 + 0.05, (m / 10 + 0.05) ** 1.15) for m in range(10)]
-    curve = [(c / 100, 0.98 - 0.35 * (c / 100) ** 2) for c in range(4, 101)]
+    curve = [CoveragePoint(0, c / 100, 0.98 - 0.35 * (c / 100) ** 2) for c in range(4, 101)]
     losses = [6.5 * math.exp(-e / 6) + 1.4 for e in range(32)]
     mrrs = [0.41 * (1 - math.exp(-e / 5)) - (0.0015 * max(0, e - 21)) for e in range(32)]
     counts = [4, 9, 17, 25, 41, 60, 92, 121, 140, 91]
@@ -136,10 +135,10 @@ def demo_page(number: int = 600) -> Page:
                 rows(number),
                 "Open a row to see the tree around the new concept.",
             ),
-            ChartSection("Is the confidence reliable?", reliability_chart(bins, 0.02)),
+            ChartSection("Is the confidence reliable?", reliability_chart(bins)),
             ChartSection(
                 "How many suggestions to accept?",
-                coverage_chart(curve, Threshold(0.62, 0.71, 0.8036)),
+                coverage_chart(curve, CoveragePoint(0.62, 0.71, 0.8036)),
             ),
             ChartSection("Training", training_chart(losses, mrrs, 22)),
             ChartSection("Scores", scores),

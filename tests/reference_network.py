@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from taxoexpan.network.bilinear_match import LogBilinearMatch
 from taxoexpan.network.egonets import Egonets
-from taxoexpan.network.matching import LogBilinearMatch, PerceptronMatch, PlainPerceptronMatch
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.mlp_match import MLPMatch, ReluMLPMatch
 from taxoexpan.network.propagation import AttentionLayer, Layer
 from taxoexpan.network.readout import (
     ConcatenationReadout,
@@ -32,6 +33,13 @@ def double_precision() -> Iterator[None]:
         yield
     finally:
         torch.set_default_dtype(torch.float32)
+
+
+def embed(network: MatchingNetwork, names: Tensor, egonets: Egonets) -> Tensor:
+    """Return the embedding a of every anchor (Eq. 6), by the network itself: [C, D1] → [A, D2]."""
+    means, _ = network._pool(names, egonets)
+    by_block = means.view(len(means), network.readout.blocks, -1)
+    return (by_block @ network.output.matrix().T).flatten(1)
 
 
 def egonet_of(taxonomy: Taxonomy, anchor: int) -> Egonet:
@@ -122,10 +130,10 @@ def raw_match(network: MatchingNetwork, anchor: Tensor, query: Tensor) -> Tensor
     match = network.match
     if isinstance(match, LogBilinearMatch):
         return anchor @ match.weight @ query
-    assert isinstance(match, PerceptronMatch)
+    assert isinstance(match, MLPMatch)
     first = torch.cat([match.anchor_weight, match.query_weight], dim=1)
     hidden = first @ torch.cat([anchor, query]) + match.hidden_bias
-    plain = isinstance(match, PlainPerceptronMatch)
+    plain = isinstance(match, ReluMLPMatch)
     hidden = hidden.relu() if plain else F.leaky_relu(hidden, 0.01)
     return match.output[0] @ hidden + match.bias
 

@@ -25,7 +25,7 @@ from taxoexpan.files import whole_directory
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.loop import History
+from taxoexpan.training.history import History
 
 KIND, VERSION = "taxoexpan-model", 7
 CONFIG, WEIGHTS, ANCHORS, TAXONOMY, FEATURES, TRUST = (

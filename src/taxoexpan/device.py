@@ -1,4 +1,4 @@
-"""Where a model computes, and how."""
+"""The device that a model computes on."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from taxoexpan.errors import ConfigurationError
 
 
 def choose_device(name: str) -> torch.device:
-    """The device of this name; `auto` takes CUDA where there is one, then MPS, then the CPU."""
+    """Return the device of this name; `auto` takes CUDA if available, then MPS, then the CPU."""
     if name == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
         device = torch.device(str(name))
-        torch.zeros(1, device=device).item()  # a device that holds no numbers fails here
+        torch.zeros(1, device=device).item()  # fails if the device cannot hold numbers
     except (RuntimeError, AssertionError, ImportError) as error:
-        message = str(error).partition("\n")[0].partition(". ")[0]  # torch goes on for a page
+        message = str(error).partition("\n")[0].partition(". ")[0]  # torch's message is a page long
         raise ConfigurationError(
             f"the device {name!r} cannot be used here: {message}; choose auto, cpu, cuda or mps"
         ) from None
@@ -28,10 +28,10 @@ def choose_device(name: str) -> torch.device:
 
 
 @contextmanager
-def quick_products(device: torch.device) -> Iterator[None]:
-    """Let a GPU multiply matrices in TF32, which is several times faster and exact enough to learn.
+def fast_matmul(device: torch.device) -> Iterator[None]:
+    """Let a GPU multiply matrices in TF32, which is several times faster and exact enough to train.
 
-    A model is used in full precision.
+    Prediction uses full precision.
     """
     before = torch.get_float32_matmul_precision()
     if device.type == "cuda":

@@ -44,11 +44,13 @@ from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.ids import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.training.checkpoint import Checkpoint, identity_of
+from taxoexpan.training.history import History
 from taxoexpan.training.holdout import HOLDOUTS, Holdout
-from taxoexpan.training.loop import History, TrainingLog, train
+from taxoexpan.training.loop import train
 from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.sampling import TrainingSampler
 from taxoexpan.training.tensorboard import TensorBoardWriter, check_tensorboard
+from taxoexpan.training.training_log import TrainingLog
 
 
 class TaxoExpan:

@@ -57,7 +57,7 @@ def keys_with_fixed_siblings(
     """Return the keys after a removal, with the siblings that were selected before it."""
     everyone = np.arange(len(old))
     shown = spread_siblings(old, everyone, siblings)
-    pairs = zip(shown.sibling_of, old.children_of.targets[shown.places], strict=True)
+    pairs = zip(shown.sibling_of, old.children_of.targets[shown.relations], strict=True)
     owners, targets = new.children_of.of_many(everyone)
     edges = {pair: edge for edge, pair in enumerate(zip(owners, targets, strict=True))}
     kept = [(edges[pair], pair[0]) for pair in pairs if pair in edges]

@@ -193,17 +193,17 @@ class MatchAlone:
 
     def loss(self, queries: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         match = self.module
-        left = match.left(self.anchors, torch.eye(SIZE))
-        right = match.right(self.queries, torch.eye(SIZE))
-        positive = match.pairs(left[positives], right[queries])
-        scores = match.grid(left, right)[negatives, queries]
+        left = match.training_keys(self.anchors, torch.eye(SIZE))
+        right = match.project_training_queries(self.queries, torch.eye(SIZE))
+        positive = match.score_pairs(left[positives], right[queries])
+        scores = match.score_all(left, right)[negatives, queries]
         return mean_loss(match.log_match, positive, scores)
 
     @torch.no_grad()
     def log_f(self) -> Tensor:
         match = self.module
         keys = match.keys(self.anchors, torch.eye(SIZE))
-        return match.log_match(match.grid(keys, match.asked(self.queries)))
+        return match.log_match(match.score_all(keys, match.project_queries(self.queries)))
 
 
 class WholeNetwork:
@@ -232,7 +232,7 @@ class WholeNetwork:
             positives=positives,
             own_sibling=torch.full_like(positives, -1),
             blocked=NOTHING,
-            drawn=negatives,
+            negatives=negatives,
         )
         return self.module.loss(ConceptVectors.of(self.vectors), batch)
 
@@ -240,7 +240,9 @@ class WholeNetwork:
     def log_f(self) -> Tensor:
         keys = self.module.encode(self.vectors[0][self.egonets.concepts], self.egonets)
         match = self.module.match
-        return match.log_match(match.grid(keys, match.asked(self.vectors[0, ANCHORS:])))
+        return match.log_match(
+            match.score_all(keys, match.project_queries(self.vectors[0, ANCHORS:]))
+        )
 
 
 def train(case: Case, world: World, pool: Tensor, generator: torch.Generator) -> None:

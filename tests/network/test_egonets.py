@@ -29,7 +29,7 @@ def test_a_hub_has_no_more_siblings_than_allowed_and_none_twice() -> None:
     taxonomy = star(1000)
     generator = np.random.default_rng(0)
     drawn = draw_siblings(taxonomy, np.array([0]), 50, 0.0, generator)
-    assert len(np.unique(drawn.places)) == 50
+    assert len(np.unique(drawn.relations)) == 50
 
 
 def test_each_child_of_a_hub_is_drawn_equally_often() -> None:
@@ -37,16 +37,16 @@ def test_each_child_of_a_hub_is_drawn_equally_often() -> None:
     generator = np.random.default_rng(0)
     counts = np.zeros(20)
     for _ in range(2000):
-        counts[draw_siblings(taxonomy, np.array([0]), 5, 0.0, generator).places] += 1
+        counts[draw_siblings(taxonomy, np.array([0]), 5, 0.0, generator).relations] += 1
     assert counts.min() > 400
     assert counts.max() < 600
 
 
 def test_siblings_outside_training_are_always_the_same_and_spread_over_the_children() -> None:
     taxonomy = star(1000)
-    first = spread_siblings(taxonomy, np.array([0]), 10).places
+    first = spread_siblings(taxonomy, np.array([0]), 10).relations
     assert first.tolist() == list(range(0, 1000, 100))
-    assert first.tolist() == spread_siblings(taxonomy, np.array([0]), 10).places.tolist()
+    assert first.tolist() == spread_siblings(taxonomy, np.array([0]), 10).relations.tolist()
 
 
 @given(st.integers(0, 10_000))

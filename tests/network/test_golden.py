@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 import torch
+from reference_network import embed
 
 from taxoexpan.config import load_preset
+from taxoexpan.network.bilinear_match import LogBilinearMatch
 from taxoexpan.network.egonets import Egonets
-from taxoexpan.network.matching import LogBilinearMatch, PerceptronMatch
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.mlp_match import MLPMatch
 from taxoexpan.network.propagation import AttentionLayer, Layer
 from taxoexpan.network.readout import WeightedMeanReadout
 
@@ -46,7 +48,7 @@ def their_network(name: str, weights: Weights) -> MatchingNetwork:
         fill(network.readout.importance, weights["readout.position_weights.weight"][:, 0])
     if isinstance(network.match, LogBilinearMatch):
         fill(network.match.weight, weights["match.W.weight"][0])
-    elif isinstance(network.match, PerceptronMatch):
+    elif isinstance(network.match, MLPMatch):
         first = weights["match.ffn.0.weight"]
         fill(network.match.anchor_weight, first[:, : -DIMS["in_dim"]])
         fill(network.match.query_weight, first[:, -DIMS["in_dim"] :])
@@ -103,8 +105,10 @@ def test_every_model_of_the_authors_gives_their_numbers(model: dict[str, Any]) -
     features = torch.tensor(GOLDEN["features"])
     names, egonets = their_egonets()
     with torch.no_grad():
-        embeddings = network.embed(features, egonets)
-        raw = network.match.grid(network.encode(features, egonets), network.match.asked(features))
+        embeddings = embed(network, features, egonets)
+        raw = network.match.score_all(
+            network.encode(features, egonets), network.match.project_queries(features)
+        )
     for key, values in model["embeddings"].items():
         ours = embeddings[names.index(key)]
         torch.testing.assert_close(ours, torch.tensor(values), rtol=1e-5, atol=1e-5)

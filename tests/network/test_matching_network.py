@@ -11,6 +11,7 @@ from reference_network import (
     double_precision,
     egonet_in,
     egonet_of,
+    embed,
     instance_loss,
     raw_match,
     score,
@@ -80,9 +81,9 @@ def test_batched_encoding_equals_the_equations_node_by_node(
         taxonomy, network, vectors = random_case(seed, fusion=0, **variant)
         egonets = anchor_egonets(taxonomy, np.arange(len(taxonomy)), 50)
         names = vectors[0][egonets.concepts]
-        embeddings, keys = network.embed(names, egonets), network.encode(names, egonets)
+        embeddings, keys = embed(network, names, egonets), network.encode(names, egonets)
         query = torch.randn(SIZE)
-        raw = network.match.grid(keys, network.match.asked(query[None]))
+        raw = network.match.score_all(keys, network.match.project_queries(query[None]))
         for anchor in range(len(taxonomy)):
             slow = anchor_embedding(network, vectors[0], egonet_of(taxonomy, anchor))
             torch.testing.assert_close(embeddings[anchor], slow)
@@ -201,8 +202,8 @@ def slow_loss(
     for row, query in enumerate(batch.queries.tolist()):
         place = int(batch.positives[row])
         tried = anchors
-        if batch.drawn is not None:
-            drawn = batch.drawn if batch.drawn.dim() == 1 else batch.drawn[:, row]
+        if batch.negatives is not None:
+            drawn = batch.negatives if batch.negatives.dim() == 1 else batch.negatives[:, row]
             tried = [anchors[i] for i in drawn]
         parents = set(taxonomy.parents_of.of(query).tolist())
         below = {taxonomy.index(id) for id in taxonomy.descendants(taxonomy.ids[query])}

@@ -25,12 +25,12 @@ def page(driver: Any, pantry: Path, tmp_path: Path) -> test_browser.Opened:
     taxonomy = Taxonomy.read(pantry)
     options = ModelOptions(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
     found = clean(taxonomy, options, folds=2)[:8]
-    sure = [
+    calibrated = [
         replace(relation, confidence=index / 10, parent_confidence=0.5 - index / 20)
         for index, relation in enumerate(found[:-1])
     ]
     made = suspicious_relations_page(
-        taxonomy, [*sure, found[-1]], 80, "Suspicious", datetime.now(UTC)
+        taxonomy, [*calibrated, found[-1]], 80, "Suspicious", datetime.now(UTC)
     )
     return test_browser.Opened(driver, tmp_path).show(made)
 

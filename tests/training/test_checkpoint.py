@@ -49,7 +49,7 @@ def test_a_checkpoint_of_another_training_is_refused(
     taxonomy, checkpoint = Taxonomy.read(pantry), tmp_path / "checkpoint"
     settings: dict[str, Any] = {"seed": 3, "device": "cpu", **QUICK, "epochs": 1}
     TaxoExpan(**settings).fit(taxonomy, checkpoint=checkpoint)
-    with pytest.raises(ModelError, match="of another training"):
+    with pytest.raises(ModelError, match="belongs to another training"):
         TaxoExpan(**{**settings, **change}).fit(taxonomy, checkpoint=checkpoint)
 
 
@@ -57,7 +57,7 @@ def test_a_checkpoint_of_another_training_is_refused(
 def test_a_damaged_checkpoint_is_refused(pantry: Path, tmp_path: Path, content: bytes) -> None:
     checkpoint = tmp_path / "checkpoint"
     checkpoint.write_bytes(content)
-    with pytest.raises(ModelError, match="not a checkpoint that can be read"):
+    with pytest.raises(ModelError, match="not a readable checkpoint"):
         TaxoExpan(device="cpu", **QUICK).fit(Taxonomy.read(pantry), checkpoint=checkpoint)
 
 

@@ -14,20 +14,23 @@ from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.training.checkpoint import Checkpoint
-from taxoexpan.training.loop import Epoch, TrainingLog, _gradients, _Run, _step, train
+from taxoexpan.training.history import Epoch
+from taxoexpan.training.loop import compute_gradients, train, train_batch
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.sampling import TrainingSampler
+from taxoexpan.training.training_log import TrainingLog
+from taxoexpan.training.training_run import TrainingRun
 
 SIZE = 6
 
 
-def new_run(config: Config) -> tuple[_Run, ConceptVectors]:
+def new_run(config: Config) -> tuple[TrainingRun, ConceptVectors]:
     taxonomy = random_taxonomy(3, count=40)
     network = MatchingNetwork(config, SIZE).double()
     network.reset(torch.Generator().manual_seed(0))
     drawn = torch.randn(2, len(taxonomy), SIZE, generator=torch.Generator().manual_seed(1))
     vectors = ConceptVectors.of(torch.nn.functional.normalize(drawn.double(), dim=2))
-    return _Run(network, TrainingSampler(taxonomy, config, 0), config), vectors
+    return TrainingRun(network, TrainingSampler(taxonomy, config, 0), config), vectors
 
 
 @pytest.mark.parametrize("loss", ["infonce", "bce"])
@@ -36,13 +39,13 @@ def test_a_batch_in_parts_has_the_same_gradient(negatives: str, loss: str) -> No
     c = load_preset(
         "best", negative_sampling=negatives, loss=loss, batch_size=16, num_negatives=8, dropout=0.0
     )
-    run, vectors = new_run(load_preset("best", **{**vars(c), "query_dropout": 0.0}))
+    run, vectors = new_run(load_preset("best", **{**c.model_dump(), "query_dropout": 0.0}))
     batch = next(run.sampler.epoch())
     found = []
     for parts in (1, 2, 5, 16, 64):
         run.parts = parts
         run.optimizer.zero_grad()
-        value = _gradients(run, vectors, batch)
+        value = compute_gradients(run, vectors, batch)
         gradients = [p.grad.clone() for p in run.network.parameters() if p.grad is not None]
         found.append([value, *gradients])
     for other in found[1:]:
@@ -50,8 +53,8 @@ def test_a_batch_in_parts_has_the_same_gradient(negatives: str, loss: str) -> No
             torch.testing.assert_close(same, one)
 
 
-def test_a_batch_that_does_not_fit_is_halved_until_it_does() -> None:
-    """With the operating system's own limit on memory, so that an allocation really fails."""
+def test_a_batch_that_does_not_fit_in_memory_is_split_until_it_does() -> None:
+    """The operating system limits the memory, so that an allocation really fails."""
     program = """
         import resource, sys, warnings
         import torch
@@ -73,10 +76,10 @@ def test_a_batch_that_does_not_fit_is_halved_until_it_does() -> None:
         vectors = ConceptVectors.of(torch.nn.functional.normalize(torch.randn(2, 2000, 8), dim=2))
         used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + 600_000_000, resource.RLIM_INFINITY))
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             history = train(network, vectors, TrainingSampler(taxonomy, c, 0), None, c)
-        print([str(w.message) for w in told if "out of memory" in str(w.message)])
+        print([str(w.message) for w in caught if "out of memory" in str(w.message)])
         print([epoch.loss for epoch in history.epochs])
     """
     done = subprocess.run(
@@ -87,13 +90,13 @@ def test_a_batch_that_does_not_fit_is_halved_until_it_does() -> None:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    told, losses = done.stdout.splitlines()
-    assert "taken in 2 parts" in told, told
+    messages, losses = done.stdout.splitlines()
+    assert "processed in 2 parts" in messages, messages
     first, second = eval(losses)
     assert 0 < second < first
 
 
-def test_a_batch_of_one_query_that_does_not_fit_ends_with_a_mend(
+def test_a_single_query_that_does_not_fit_in_memory_is_an_error_with_a_fix(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run, vectors = new_run(load_preset("best", batch_size=4, num_negatives=8))
@@ -105,16 +108,16 @@ def test_a_batch_of_one_query_that_does_not_fit_ends_with_a_mend(
     monkeypatch.setattr(run.network, "total_loss", fail)
     batch = next(run.sampler.epoch())
     with pytest.warns(UserWarning, match="parts"), pytest.raises(ModelError, match="fewer anchors"):
-        _step(run, vectors, batch)
+        train_batch(run, vectors, batch)
     assert run.parts >= 4
 
 
-def test_other_errors_are_not_taken_for_a_lack_of_memory() -> None:
+def test_other_errors_are_not_mistaken_for_a_lack_of_memory() -> None:
     assert not is_out_of_memory(RuntimeError("expected all tensors to be on the same device"))
     assert is_out_of_memory(MemoryError())
 
 
-def test_attention_dropout_changes_training_and_nothing_else() -> None:
+def test_attention_dropout_affects_training_only() -> None:
     run, vectors = new_run(
         load_preset(
             "paper",
@@ -132,26 +135,26 @@ def test_attention_dropout_changes_training_and_nothing_else() -> None:
     assert run.network.loss(vectors, batch) == run.network.loss(vectors, batch)
 
 
-def test_the_step_size_is_halved_when_validation_stays_as_it_is() -> None:
+def test_learning_rate_is_halved_if_validation_does_not_improve() -> None:
     run, _ = new_run(load_preset("best"))
     flat = Metrics(10, 5.0, 0.4, 0.5, 0.6, 0.7, reciprocal_rank=0.4)
     rates = []
     for _ in range(10):
-        run.close_epoch(1.0, flat, 0.0)
+        run.finish_epoch(1.0, flat, 0.0)
         rates.append(run.optimizer.param_groups[0]["lr"])
     assert rates[0] == 0.002
     assert rates[-1] == 0.0005
 
 
-def test_an_epoch_is_kept_before_it_is_told_of(tmp_path: Path) -> None:
+def test_the_checkpoint_is_saved_before_an_epoch_is_reported(tmp_path: Path) -> None:
     c = load_preset("best", batch_size=16, num_negatives=8, epochs=1, hidden_dim=4, embedding_dim=4)
     run, vectors = new_run(c)
     checkpoint = Checkpoint(tmp_path / "checkpoint", "this training")
     found = []
 
-    class Told(TrainingLog):
-        def tell(self, epoch: Epoch, better: bool) -> None:
-            found.append((epoch.number, better, checkpoint.path.exists()))
+    class Recorder(TrainingLog):
+        def write(self, epoch: Epoch, is_best: bool) -> None:
+            found.append((epoch.number, is_best, checkpoint.path.exists()))
 
-    train(run.network, vectors, run.sampler, None, c, Told(), checkpoint)
+    train(run.network, vectors, run.sampler, None, c, Recorder(), checkpoint)
     assert found == [(1, True, True)]

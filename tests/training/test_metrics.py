@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from taxoexpan.errors import ConfigurationError, TaxoExpanError
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.metrics import (
-    WORTH,
+    RANK_VALUES,
     Averaging,
-    Figure,
+    MetricName,
     Metrics,
     compute_metrics,
     per_query,
-    ranks_in,
+    rank_true_parents,
 )
 
 
@@ -32,7 +32,7 @@ def test_metrics_average_over_a_querys_parents_first() -> None:
     assert metrics.mrr == pytest.approx((1 + (1 + 1 + 1 / 3 + 1 / 10) / 4) / 2)
 
 
-SLOW_WORTH: dict[Figure, Callable[[float], float]] = {
+SLOW_WORTH: dict[MetricName, Callable[[float], float]] = {
     "mr": float,
     "hit_at_1": lambda rank: rank <= 1,
     "hit_at_3": lambda rank: rank <= 3,
@@ -42,7 +42,7 @@ SLOW_WORTH: dict[Figure, Callable[[float], float]] = {
 }
 
 
-def slow_mean(ranks: list[list[float]], figure: Figure, averaging: Averaging) -> float:
+def slow_mean(ranks: list[list[float]], figure: MetricName, averaging: Averaging) -> float:
     worth = SLOW_WORTH[figure]
     if averaging == "pooled":
         pairs = [worth(rank) for of_query in ranks for rank in of_query]
@@ -65,7 +65,7 @@ def test_metrics_equal_the_definitions(ranks: list[list[float]], averaging: Aver
     arrays = [np.array(r) for r in ranks]
     found = compute_metrics(arrays, averaging).as_dict()
     assert found.pop("queries") == len(ranks)
-    assert set(found) == set(SLOW_WORTH) == set(WORTH)
+    assert set(found) == set(SLOW_WORTH) == set(RANK_VALUES)
     for figure in SLOW_WORTH:
         assert found[figure] == pytest.approx(slow_mean(ranks, figure, averaging))
         assert per_query(arrays, figure, averaging).shape == (len(ranks),)
@@ -88,22 +88,22 @@ def test_a_querys_share_of_a_figure() -> None:
 
 
 def test_what_cannot_be_averaged_is_refused() -> None:
-    with pytest.raises(TaxoExpanError, match="no ranks; give those of at least one query"):
+    with pytest.raises(TaxoExpanError, match="no ranks; give the ranks of at least one query"):
         compute_metrics([])
     with pytest.raises(TaxoExpanError, match=r"query 1 has no true parent.*leave it out"):
         compute_metrics([np.array([1]), np.array([])])
-    with pytest.raises(ConfigurationError, match=r"'mean' is not known.*fraction, any, pooled"):
+    with pytest.raises(ConfigurationError, match=r"'mean' is unknown.*fraction, any, pooled"):
         compute_metrics([np.array([1])], "mean")  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match=r"'hit_at_2' is not known.*choose mr, hit_at_1"):
+    with pytest.raises(
+        ConfigurationError, match=r"'hit_at_2' is unknown.*choose one of mr, hit_at_1"
+    ):
         per_query([np.array([1])], "hit_at_2")  # type: ignore[arg-type]
 
 
-def slow_rank(
-    scores: list[float], parent: int, parents: list[int], ties: float, filtered: bool
-) -> float:
+def slow_rank(scores: list[float], parent: int, parents: list[int], ties: float) -> float:
     rank, own = 1.0, scores[parent]
     for anchor, score in enumerate(scores):
-        if anchor == parent or (filtered and anchor in parents):
+        if anchor in parents:
             continue
         if math.isnan(score) or math.isnan(own) or score > own:
             rank += 1
@@ -125,47 +125,45 @@ def scored_queries(draw: st.DrawFn) -> tuple[torch.Tensor, list[Indices]]:
     return torch.tensor(scores), parents
 
 
-@given(scored_queries(), st.sampled_from([0.0, 0.3, 0.5, 1.0]), st.booleans())
+@given(scored_queries(), st.sampled_from([0.0, 0.3, 0.5, 1.0]))
 @settings(max_examples=300, deadline=None)
 def test_ranks_equal_those_counted_one_by_one(
-    scored: tuple[torch.Tensor, list[Indices]], ties: float, filtered: bool
+    scored: tuple[torch.Tensor, list[Indices]], ties: float
 ) -> None:
     scores, parents = scored
-    found = ranks_in(scores, parents, ties, filtered)
+    found = rank_true_parents(scores, parents, ties)
     assert len(found) == len(parents)
     for query, (truth, ranks) in enumerate(zip(parents, found, strict=True)):
         column, known = scores[:, query].tolist(), truth.tolist()
-        wanted = [slow_rank(column, parent, known, ties, filtered) for parent in known]
+        wanted = [slow_rank(column, parent, known, ties) for parent in known]
         assert ranks.tolist() == pytest.approx(wanted)
 
 
-def test_a_querys_other_parents_count_in_raw_ranks() -> None:
+def test_the_other_parents_of_a_query_do_not_count() -> None:
     scores, parents = torch.tensor([[4.0], [3.0], [2.0], [1.0]]), [np.array([3, 0, 2])]
-    assert ranks_in(scores, parents)[0].tolist() == [2, 1, 2]
-    assert ranks_in(scores, parents, filtered=False)[0].tolist() == [4, 1, 3]
+    assert rank_true_parents(scores, parents)[0].tolist() == [2, 1, 2]
 
 
 def test_anchors_that_score_the_same_count_as_far_as_they_are_asked_to() -> None:
     scores, parents = torch.ones(5, 1), [np.array([0, 3])]
-    assert [ranks_in(scores, parents, t)[0].tolist()[0] for t in (0, 0.5, 1)] == [1, 2.5, 4]
-    raw = [ranks_in(scores, parents, t, filtered=False)[0].tolist()[1] for t in (0, 0.5, 1)]
-    assert raw == [1, 3, 5]
+    for ties, rank in ((0, 1), (0.5, 2.5), (1, 4)):
+        assert rank_true_parents(scores, parents, ties)[0].tolist() == [rank, rank]
 
 
 def test_ranking_changes_no_scores_and_whole_numbers_can_be_ranked() -> None:
     scores = torch.tensor([[3, 1], [2, 5], [2, 7]])
     before = scores.clone()
-    ranks = ranks_in(scores, [np.array([1, 0]), np.array([0])])
+    ranks = rank_true_parents(scores, [np.array([1, 0]), np.array([0])])
     assert [r.tolist() for r in ranks] == [[1, 1], [3]]
     assert torch.equal(scores, before)
 
 
 def test_no_queries_have_no_ranks() -> None:
-    assert ranks_in(torch.zeros(5, 0), []) == []
+    assert rank_true_parents(torch.zeros(5, 0), []) == []
 
 
 def test_scores_that_are_not_of_the_queries_are_refused() -> None:
     with pytest.raises(TaxoExpanError, match="scores of 2 queries, and parents of 1; give one col"):
-        ranks_in(torch.zeros(5, 2), [np.array([0])])
+        rank_true_parents(torch.zeros(5, 2), [np.array([0])])
     with pytest.raises(ConfigurationError, match=r"ties is 1\.5; it must be from 0 to 1"):
-        ranks_in(torch.zeros(5, 1), [np.array([0])], ties=1.5)
+        rank_true_parents(torch.zeros(5, 1), [np.array([0])], ties=1.5)

@@ -78,7 +78,7 @@ def test_the_command_writes_curves_too(pantry: Path, tmp_path: Path) -> None:
     [
         ("file", "file: is a file; give the name of a folder"),
         ("nowhere/curves", "does not exist; create it first"),
-        ("model", "model: lies in {model}, which is written whole; choose another place"),
+        ("model", "model: is inside {model}, which is written as a whole; choose another place"),
     ],
 )
 def test_a_folder_that_cannot_be_written_is_refused_before_the_training(
@@ -107,7 +107,7 @@ board = TensorBoardWriter(Path({str(folder)!r}))
 resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
 try:
     for number in range(1, 50):
-        board.tell(number, {{"loss": 1.0}})
+        board.write(number, {{"loss": 1.0}})
 except FormatError as error:
     print(error)
 """

@@ -15,45 +15,48 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "corpus",
         type=Path,
         metavar="CORPUS",
-        help="texts, one a line: .txt, .tsv, .csv or .jsonl, also with .gz; or a directory of them",
+        help="texts, one per line: .txt, .tsv, .csv or .jsonl, also with .gz; or a directory of "
+        "such files",
     )
     parser.add_argument(
         "--taxonomy",
         type=Path,
         metavar="TAXONOMY",
         required=True,
-        help="the taxonomy that lacks the concepts",
+        help="the taxonomy for which to find new concepts",
     )
     add_read_options(parser)
-    add_output(parser, "the CSV file to write (standard output unless given)")
+    add_output(parser, "the CSV file to write (default: standard output)")
     parser.add_argument(
-        "--top", type=positive, default=500, help="the most concepts to list (default 500)"
+        "--top", type=positive, default=500, help="maximum number of concepts (default 500)"
     )
     parser.add_argument(
         "--min-count",
         type=positive,
         default=5,
-        help="leave out what is said fewer times than this (default 5)",
+        help="ignore phrases with fewer mentions (default 5)",
     )
     parser.add_argument(
-        "--workers", type=positive, help="processes that read the corpus (default: one a core)"
+        "--workers",
+        type=positive,
+        help="number of processes that read the corpus (default: one per core)",
     )
-    parser.add_argument("--json", action="store_true", help="JSON instead of CSV")
-    parser.add_argument("--quiet", action="store_true", help="no progress")
+    parser.add_argument("--json", action="store_true", help="write JSON instead of CSV")
+    parser.add_argument("--quiet", action="store_true", help="do not show progress")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the discoveries."""
+    """Write the new concepts."""
     from dataclasses import asdict
 
-    from taxoexpan.curation.discovery import discover, discoveries_text
+    from taxoexpan.curation.discovery import discover, discovered_concepts_table
     from taxoexpan.errors import FormatError
     from taxoexpan.files import preflight, write_whole
     from taxoexpan.phrasing import pluralize
 
     if options.output:
         preflight([options.output], [options.corpus, options.taxonomy], options.force)
-    found = discover(
+    concepts = discover(
         options.corpus,
         read_taxonomy(options.taxonomy, options),
         top=options.top,
@@ -61,20 +64,20 @@ def run(options: argparse.Namespace) -> int:
         workers=options.workers,
         progress=not options.quiet,
     )
-    if not found:
-        often = pluralize(options.min_count, "time")
-        message = f"nothing new is said {often} or more; lower --min-count, or give more texts"
+    if not concepts:
+        times = pluralize(options.min_count, "time")
+        message = f"no new phrase occurs at least {times}; lower --min-count or add more texts"
         raise FormatError(options.corpus, message)
-    doubles = sum(bool(one.might_duplicate) for one in found)
+    duplicates = sum(bool(concept.might_duplicate) for concept in concepts)
     if options.json:
-        text = as_json([asdict(one) for one in found])
+        text = as_json([asdict(concept) for concept in concepts])
     else:
-        text = discoveries_text(options.output or Path("new.csv"), found)
+        text = discovered_concepts_table(options.output or Path("new.csv"), concepts)
     if options.output:
         write_whole({options.output: text.encode()}, options.force)
         note(
-            f"{pluralize(len(found), 'new concept')} in {options.output}; {doubles} may be in the "
-            "taxonomy already, see the column might_duplicate"
+            f"{pluralize(len(concepts), 'new concept')} in {options.output}; {duplicates} may be "
+            "in the taxonomy already (see the column might_duplicate)"
         )
     else:
         print(text, end="")

@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.files import preflight, write_whole
     from taxoexpan.phrasing import pluralize
-    from taxoexpan.training.loop import TrainingLog
+    from taxoexpan.training.training_log import TrainingLog
 
     if options.output:
         preflight([options.output], [options.old, options.new], options.force)

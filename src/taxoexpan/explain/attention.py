@@ -45,9 +45,11 @@ def _attention_weights(
     egonets = anchor_egonets(taxonomy, selected, 0).to(anchors.vectors.device)
     was_training = network.training
     network.eval()
-    messages = network.heard(anchors.vectors.names.index_select(0, egonets.concepts), egonets)
+    names = anchors.vectors.names.index_select(0, egonets.concepts)
+    messages = network.message_weights(names, egonets)
     network.train(was_training)
-    to_parents, to_self = messages.above.mean(1).tolist(), messages.own.mean(1).tolist()
+    to_parents = messages.parent_to_anchor.mean(1).tolist()
+    to_self = messages.anchor_to_self.mean(1).tolist()
     rows, parents = taxonomy.parents_of.of_many(selected)
     weights = [[(index, weight)] for index, weight in zip(selected.tolist(), to_self, strict=True)]
     for row, parent, weight in zip(rows.tolist(), parents.tolist(), to_parents, strict=True):

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.explain.neighbourhood import Neighbourhood
+from taxoexpan.network.cosine_features import cosine_features_of_pairs
 from taxoexpan.network.egonets import build_egonets, spread_siblings
-from taxoexpan.network.fusion import compare_pairs
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.propagation import Leave
+from taxoexpan.network.pooling import LeftOutSiblings
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy.arrays import Floats, Indices
@@ -108,14 +108,14 @@ def _rescore(
     keys, without_child = _keys_without_children(network, anchors, around, children)
     without_parent = _keys_without_parents(network, anchors, around, parents)
     network.train(was_training)
-    projected = network.match.asked(queries.vectors[0])
+    projected = network.match.project_queries(queries.vectors[0])
     pair = np.concatenate([around.parents.pair[parents], around.children.pair[children]])
     own, own_removed = (
         projected.index_select(0, _tensor(rows, projected))
         for rows in (around.pairs.query, around.pairs.query[pair])
     )
-    match = network.match.pairs(keys, own)
-    match_after = network.match.pairs(torch.cat([without_parent, without_child]), own_removed)
+    match = network.match.score_pairs(keys, own)
+    match_after = network.match.score_pairs(torch.cat([without_parent, without_child]), own_removed)
     fusion, fusion_after = _fusion_scores(network, around, removed, projected)
     return (
         PairScores(match.cpu().numpy(), fusion.cpu().numpy()),
@@ -139,9 +139,9 @@ def _keys_without_children(
         around.children.edge[removed], return_index=True, return_inverse=True
     )
     # Anchors are in ascending order, and so are the edges of the siblings shown in the egonets.
-    position = np.searchsorted(siblings.places, edges)
-    is_shown = np.append(siblings.places, -1)[position] == edges
-    leave = Leave(
+    position = np.searchsorted(siblings.relations, edges)
+    is_shown = np.append(siblings.relations, -1)[position] == edges
+    leave = LeftOutSiblings(
         _tensor(rows[around.children.pair[removed[first]]], names),
         _tensor(np.where(is_shown, position, -1), names),
     )
@@ -182,7 +182,7 @@ def _fusion_scores(
     parent_pairs = _tensor(around.parents.pair[parents], like)
     if network.fusion is None:
         return like.new_zeros(len(around.pairs)), like.new_zeros(len(parents) + len(children))
-    compared, without_child = compare_pairs(
+    compared, without_child = cosine_features_of_pairs(
         torch.from_numpy(around.anchor_cosines).to(like.device),
         torch.from_numpy(around.children.cosines).to(like.device),
         _tensor(around.children.pair, like),

@@ -11,7 +11,7 @@ import numpy as np
 from taxoexpan.explain.evidence import Mention, Position, SimilarChild, SuggestionEvidence
 from taxoexpan.explain.neighbourhood import Neighbourhood, Neighbours, QueryAnchorPairs
 from taxoexpan.features.mentions import MentionKind, Mentions
-from taxoexpan.network.matching import MentionBonus
+from taxoexpan.network.mention_bonus import MentionBonus
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.taxonomy.english import STOP_WORDS, singular

@@ -45,10 +45,10 @@ class MentionKind(IntEnum):
 
 
 _DESCRIPTIONS = {
-    MentionKind.FIRST_IN_DEFINITION: "the first thing that the definition names",
-    MentionKind.SECOND_IN_DEFINITION: "the second thing that it names",
-    MentionKind.NAME_ENDING: "the end of its own name",
-    MentionKind.SAME_NAME: "its own name, whole",
+    MentionKind.FIRST_IN_DEFINITION: "the first concept that the definition mentions",
+    MentionKind.SECOND_IN_DEFINITION: "the second concept that the definition mentions",
+    MentionKind.NAME_ENDING: "the end of the label",
+    MentionKind.SAME_NAME: "the whole label",
 }
 
 

@@ -14,13 +14,17 @@ from taxoexpan.network.egonets import Egonets
 class TrainingBatch:
     """B training instances over the egonets of A anchors.
 
-    A query is matched with all anchors of the batch, or with those at the places `drawn`: [N] for
-    all queries, or [N, B] for each its own.
-    `positives` [B] is the place of its own parent among the anchors; `own_sibling` [B] the query's
-    row among the siblings of that egonet, or -1 where it was not drawn, so that it can be left out;
-    `blocked` [2, K] are the pairs (row among the A or N, query) that are no negatives: a parent, a
-    descendant, or the query itself. `mentions` [3, M] are the pairs (anchor, query)
-    of which the query mentions the anchor, and how (`MentionKind`).
+    Args:
+        queries: the index of each query in the taxonomy [B].
+        egonets: the egonets of the A anchors.
+        positives: the index of each query's parent among the anchors [B].
+        own_sibling: the row of each query among the siblings of that egonet [B], so that it can be
+            left out; -1 where it was not drawn.
+        blocked: the pairs (row among the A or N, query) that are no negatives [2, K]: a parent, a
+            descendant or the query itself.
+        negatives: the indices of the anchors to try as negatives, [N] for all queries or [N, B] for
+            each query; without them all anchors are tried.
+        mentions: the triples (anchor, query, `MentionKind`) of mentioned anchors [3, M].
     """
 
     queries: torch.Tensor
@@ -28,11 +32,11 @@ class TrainingBatch:
     positives: torch.Tensor
     own_sibling: torch.Tensor
     blocked: torch.Tensor
-    drawn: torch.Tensor | None = None
+    negatives: torch.Tensor | None = None
     mentions: torch.Tensor | None = None
 
     def split(self, parts: int) -> Iterator[TrainingBatch]:
-        """The same instances in so many batches over the same egonets, for want of memory."""
+        """Split the instances into batches over the same egonets, to save memory."""
         for columns in torch.arange(len(self.queries)).tensor_split(parts):
             first, last = int(columns[0]), int(columns[-1])
             yield TrainingBatch(
@@ -40,15 +44,17 @@ class TrainingBatch:
                 egonets=self.egonets,
                 positives=self.positives[first : last + 1],
                 own_sibling=self.own_sibling[first : last + 1],
-                blocked=_of_columns(self.blocked, first, last),
-                mentions=None if self.mentions is None else _of_columns(self.mentions, first, last),
-                drawn=self.drawn
-                if self.drawn is None or self.drawn.dim() == 1
-                else self.drawn[:, first : last + 1],
+                blocked=_select_columns(self.blocked, first, last),
+                mentions=None
+                if self.mentions is None
+                else _select_columns(self.mentions, first, last),
+                negatives=self.negatives
+                if self.negatives is None or self.negatives.dim() == 1
+                else self.negatives[:, first : last + 1],
             )
 
 
-def _of_columns(pairs: torch.Tensor, first: int, last: int) -> torch.Tensor:
-    """Of pairs (row, column, ..) those of some columns, which are counted from the first."""
+def _select_columns(pairs: torch.Tensor, first: int, last: int) -> torch.Tensor:
+    """Select the pairs (row, column, ...) of a range of columns, and number these from 0."""
     inside = pairs[:, (pairs[1] >= first) & (pairs[1] <= last)]
     return torch.cat([inside[:1], inside[1:2] - first, inside[2:]])

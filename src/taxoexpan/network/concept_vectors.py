@@ -1,4 +1,4 @@
-"""The concepts' vectors as the network takes them."""
+"""The vectors of concepts in the form that the network takes."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from torch import Tensor
 
 from taxoexpan.taxonomy.arrays import Indices
 
-BLOCK = 8192
-"""Rows that are hashed at a time."""
+HASH_BLOCK = 8192
+"""Rows to hash at a time."""
 
 
 @dataclass(frozen=True)
 class ConceptVectors:
-    """Of N concepts the vectors of their names [N, D1], and of their head words.
+    """The vectors of N concepts, and of the head words of their labels.
 
-    Many concepts have the same head word, so each distinct vector is kept, and compared, once:
-    concept i has row `head_of[i]` of `heads` [V, D1].
+    Many concepts have the same head word, so each distinct vector is stored and compared once.
+
+    Args:
+        names: one vector per concept [N, D1].
+        heads: the distinct vectors of head words [V, D1].
+        head_of: the row of each concept in `heads` [N].
     """
 
     names: Tensor
@@ -28,33 +32,35 @@ class ConceptVectors:
     head_of: Tensor
 
     @classmethod
-    def of(cls, both: Tensor) -> ConceptVectors:
-        """From names and head words side by side, [2, N, D1]."""
-        first, inverse = distinct_rows(both[1].cpu().numpy())
-        rows = torch.from_numpy(first).to(both.device)
+    def of(cls, stacked: Tensor) -> ConceptVectors:
+        """Build them from the stacked vectors of names and head words [2, N, D1]."""
+        first, inverse = distinct_rows(stacked[1].cpu().numpy())
+        rows = torch.from_numpy(first).to(stacked.device)
         return cls(
-            both[0], both[1].index_select(0, rows), torch.from_numpy(inverse).to(both.device)
+            stacked[0],
+            stacked[1].index_select(0, rows),
+            torch.from_numpy(inverse).to(stacked.device),
         )
 
     @property
     def device(self) -> torch.device:
-        """Where they are."""
+        """The device of the vectors."""
         return self.names.device
 
     @property
     def dimension(self) -> int:
-        """D1."""
+        """The size of a vector, D1."""
         return self.names.shape[1]
 
     def select(self, concepts: Tensor) -> ConceptVectors:
-        """Those of some concepts."""
+        """Select the vectors of some concepts by index."""
         names = self.names.index_select(0, concepts)
         return ConceptVectors(names, self.heads, self.head_of.index_select(0, concepts))
 
     def used_heads(self) -> tuple[Tensor, Tensor]:
-        """The vectors of the head words that occur, and the row of each concept among them."""
+        """Return the vectors of head words in use, and the row of each concept among them."""
         if self.device.type != "cpu":
-            # To find the distinct ones the host would have to wait for the device.
+            # Finding the distinct ones would make the host wait for the device.
             return self.heads.index_select(0, self.head_of), torch.arange(
                 len(self.head_of), device=self.device
             )
@@ -63,19 +69,22 @@ class ConceptVectors:
 
 
 def distinct_rows(matrix: NDArray[np.floating]) -> tuple[Indices, Indices]:
-    """The first place of each distinct row, and which of these every row equals.
+    """Return the index of the first copy of each distinct row, and which copy every row equals.
 
-    Rows are told apart by a random hash of 64 bits: two of a million are alike once in 10^7 times.
+    Rows are compared by a random 64-bit hash. Among a million rows, two different ones get the same
+    hash with a probability of about 10^-7.
     """
-    generator = np.random.default_rng(0)
-    draws = np.frombuffer(generator.bytes(8 * matrix.shape[1]), dtype=np.uint64)
+    rng = np.random.default_rng(0)
+    factors = np.frombuffer(rng.bytes(8 * matrix.shape[1]), dtype=np.uint64)
     hashes = np.zeros(len(matrix), dtype=np.uint64)
-    for start in range(0, len(matrix), BLOCK):
-        some = hashes[start : start + BLOCK]
-        words = np.ascontiguousarray(matrix[start : start + BLOCK].T).view(f"u{matrix.itemsize}")
+    for start in range(0, len(matrix), HASH_BLOCK):
+        block = hashes[start : start + HASH_BLOCK]
+        words = np.ascontiguousarray(matrix[start : start + HASH_BLOCK].T).view(
+            f"u{matrix.itemsize}"
+        )
         for column in range(len(words)):
-            some ^= words[column]
-            some *= draws[column] | np.uint64(1)
-            some ^= some >> np.uint64(32)
+            block ^= words[column]
+            block *= factors[column] | np.uint64(1)
+            block ^= block >> np.uint64(32)
     _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
     return first, inverse

@@ -1,7 +1,7 @@
-"""Ego networks, many at a time, as flat index arrays.
+"""Batches of ego networks as flat index arrays.
 
-An anchor's egonet is a star: its parents (the query's grandparents to be), the anchor itself, and
-its children (the query's siblings to be). Messages run downwards only.
+The egonet of an anchor is a star: its parents (which would be the query's grandparents), the anchor
+itself, and its children (the query's siblings). Messages go from parent to child only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from taxoexpan.taxonomy.arrays import Indices
 
 
 class Position(IntEnum):
-    """Where a node stands in an egonet, seen from the query."""
+    """The position of a node in an egonet, relative to the query."""
 
     GRANDPARENT = 0
     ANCHOR = 1
@@ -27,16 +27,21 @@ class Position(IntEnum):
 
 @dataclass(frozen=True)
 class Egonets:
-    """A batch of A egonets over C distinct concepts, with E grandparents and S siblings in all.
+    """A batch of A egonets over C distinct concepts.
 
-    What a grandparent hears does not depend on the egonet, so each of the G distinct ones is one
-    node, however many egonets it stands in: entry e is row `grandparent[e]` in egonet
-    `grandparent_of[e]`, both [E]. `sibling_of` [S] says in which egonet a sibling stands, in
-    ascending order as `grandparent_of`. The nodes of a batch are ordered by position:
-    grandparents, then anchors, then siblings, so that each position is a slice. `nodes`
-    [G + A + S] points into `concepts` [C], which holds the concepts' indices in the taxonomy.
-    The first `near` of them are anchors or siblings, the others grandparents alone. `counts`
-    [A, 3] are the nodes of each egonet by position, kept so that no device need count.
+    The batch has G distinct grandparents in E entries, A anchors and S siblings. A grandparent
+    receives only its own message, whatever the egonet, so each distinct one is a single node. The
+    nodes are ordered by position (grandparents, anchors, siblings), so each position is a slice.
+
+    Args:
+        concepts: the index of each concept in the taxonomy [C].
+        nodes: the row of each node in `concepts` [G + A + S].
+        grandparent: the node of each entry of a grandparent [E].
+        grandparent_of: the egonet of each entry [E], ascending.
+        sibling_of: the egonet of each sibling [S], ascending.
+        counts: the number of nodes of each egonet by position [A, 3], stored so that no device
+            needs to count.
+        near: the number of concepts that are anchors or siblings; they come first in `concepts`.
     """
 
     concepts: torch.Tensor
@@ -49,17 +54,17 @@ class Egonets:
 
     @property
     def size(self) -> int:
-        """How many egonets there are: A."""
+        """The number of egonets, A."""
         return len(self.counts)
 
     @property
     def sizes(self) -> list[int]:
-        """How many nodes stand at each position: G, A, S."""
+        """The number of nodes at each position: G, A, S."""
         siblings = len(self.sibling_of)
         return [len(self.nodes) - self.size - siblings, self.size, siblings]
 
     def to(self, device: torch.device) -> Egonets:
-        """The same batch on another device."""
+        """Return the same batch on another device."""
         return Egonets(
             self.concepts.to(device, non_blocking=True),
             self.nodes.to(device, non_blocking=True),
@@ -73,46 +78,54 @@ class Egonets:
 
 @dataclass(frozen=True)
 class Siblings:
-    """Which children stand in the egonets: `places` [S] in the taxonomy's `children_of.targets`."""
+    """The children that stand in a batch of egonets.
 
-    places: Indices
+    Args:
+        relations: the index of each relation (anchor, child) in the taxonomy's `children_of` [S].
+        sibling_of: the egonet of each child [S].
+    """
+
+    relations: Indices
     sibling_of: Indices
 
 
-def spread_siblings(taxonomy: Taxonomy, anchors: Indices, most: int) -> Siblings:
-    """All children of each anchor, or `most` of them spread evenly: always the same ones."""
+def spread_siblings(taxonomy: Taxonomy, anchors: Indices, max_siblings: int) -> Siblings:
+    """Choose all children of each anchor, or `max_siblings` of them at equal distances.
+
+    The choice is always the same.
+    """
     starts, degrees = _children(taxonomy, anchors)
-    counts = np.minimum(degrees, most)
+    counts = np.minimum(degrees, max_siblings)
     sibling_of = np.repeat(np.arange(len(anchors)), counts)
     steps = ranges(np.zeros_like(counts), counts)
-    places = steps * degrees[sibling_of] // np.maximum(counts[sibling_of], 1)
-    return Siblings(starts[sibling_of] + places, sibling_of)
+    offsets = steps * degrees[sibling_of] // np.maximum(counts[sibling_of], 1)
+    return Siblings(starts[sibling_of] + offsets, sibling_of)
 
 
 def draw_siblings(
     taxonomy: Taxonomy,
     anchors: Indices,
-    most: int,
-    childless: float,
-    generator: np.random.Generator,
+    max_siblings: int,
+    hide_rate: float,
+    rng: np.random.Generator,
 ) -> Siblings:
-    """All children of each anchor, or `most` of them, so that a hub costs no more than `most`.
+    """Draw up to `max_siblings` children of each anchor, and none for a fraction of the anchors.
 
-    They are a window of the list of children that begins anywhere and may run over its end: no
-    child twice, and no sorting. A share of the anchors, `childless`, is shown without children.
+    The children are a window of the list of children that starts anywhere and may wrap around: no
+    child occurs twice, and nothing is sorted. A hub costs no more than `max_siblings`.
     """
     starts, degrees = _children(taxonomy, anchors)
-    counts = np.minimum(degrees, most)
-    counts[generator.random(len(anchors)) < childless] = 0
+    counts = np.minimum(degrees, max_siblings)
+    counts[rng.random(len(anchors)) < hide_rate] = 0
     sibling_of = np.repeat(np.arange(len(anchors)), counts)
-    shifts = generator.integers(0, np.maximum(degrees, 1))
+    shifts = rng.integers(0, np.maximum(degrees, 1))
     steps = ranges(np.zeros_like(counts), counts)
-    places = (steps + shifts[sibling_of]) % np.maximum(degrees, 1)[sibling_of]
-    return Siblings(starts[sibling_of] + places, sibling_of)
+    offsets = (steps + shifts[sibling_of]) % np.maximum(degrees, 1)[sibling_of]
+    return Siblings(starts[sibling_of] + offsets, sibling_of)
 
 
 def _children(taxonomy: Taxonomy, anchors: Indices) -> tuple[Indices, Indices]:
-    """Where each anchor's children begin in `children_of.targets`, and how many they are."""
+    """Return the first relation of each anchor in `children_of`, and its number of children."""
     offsets = taxonomy.children_of.offsets
     return offsets[anchors], offsets[anchors + 1] - offsets[anchors]
 
@@ -120,24 +133,24 @@ def _children(taxonomy: Taxonomy, anchors: Indices) -> tuple[Indices, Indices]:
 def build_egonets(
     taxonomy: Taxonomy, anchors: Indices, siblings: Siblings, without: Indices | None = None
 ) -> Egonets:
-    """The egonets of these anchors, without a loop over them.
+    """Build the egonets of these anchors, without a loop over them.
 
-    `without` [A] has a grandparent to leave out of each of them.
+    `without` [A] has one grandparent to leave out of each egonet.
     """
-    grandparent_of, occurrences = taxonomy.parents_of.of_many(anchors)
+    grandparent_of, parents = taxonomy.parents_of.of_many(anchors)
     if without is not None:
-        kept = occurrences != without[grandparent_of]
-        grandparent_of, occurrences = grandparent_of[kept], occurrences[kept]
-    grandparents, grandparent = np.unique(occurrences, return_inverse=True)
-    children = taxonomy.children_of.targets[siblings.places]
-    near, around = np.unique(np.concatenate([anchors, children]), return_inverse=True)
-    concepts, above = _with_those_missing(near, grandparents)
+        kept = parents != without[grandparent_of]
+        grandparent_of, parents = grandparent_of[kept], parents[kept]
+    grandparents, grandparent = np.unique(parents, return_inverse=True)
+    children = taxonomy.children_of.targets[siblings.relations]
+    near, near_rows = np.unique(np.concatenate([anchors, children]), return_inverse=True)
+    concepts, grandparent_rows = _append_missing(near, grandparents)
     counts = np.ones((len(anchors), len(Position)), dtype=np.float32)
     counts[:, Position.GRANDPARENT] = np.bincount(grandparent_of, minlength=len(anchors))
     counts[:, Position.SIBLING] = np.bincount(siblings.sibling_of, minlength=len(anchors))
     return Egonets(
         torch.from_numpy(concepts),
-        torch.from_numpy(np.concatenate([above, around])),
+        torch.from_numpy(np.concatenate([grandparent_rows, near_rows])),
         torch.from_numpy(grandparent),
         torch.from_numpy(grandparent_of),
         torch.from_numpy(siblings.sibling_of),
@@ -146,11 +159,14 @@ def build_egonets(
     )
 
 
-def _with_those_missing(known: Indices, wanted: Indices) -> tuple[Indices, Indices]:
-    """All known, then those wanted that are not, and where each wanted one is; both ascending."""
+def _append_missing(known: Indices, wanted: Indices) -> tuple[Indices, Indices]:
+    """Append the wanted indices that are not known, and return the row of each wanted one.
+
+    Both inputs are ascending.
+    """
     if not len(known):
         return wanted, np.arange(len(wanted))
-    places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    missing = known[places] != wanted
-    places[missing] = len(known) + np.arange(np.count_nonzero(missing))
-    return np.concatenate([known, wanted[missing]]), places
+    rows = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    missing = known[rows] != wanted
+    rows[missing] = len(known) + np.arange(np.count_nonzero(missing))
+    return np.concatenate([known, wanted[missing]]), rows

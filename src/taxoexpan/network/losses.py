@@ -1,4 +1,4 @@
-"""Losses (Section 4.3): what a positive pair and its negatives come to."""
+"""The losses (Section 4.3) of a positive pair and its negatives."""
 
 from __future__ import annotations
 
@@ -9,37 +9,48 @@ from torch import Tensor
 from torch.nn import functional as F
 
 LogMatch = Callable[[Tensor], Tensor]
+"""The function from raw scores to log f (see `Match.log_match`)."""
 
-_FLOOR = -1e9
+_BLOCKED = -1e9
 """Finite, so that a query whose anchors are all blocked does not give NaN gradients."""
 
 
 def info_nce(
     log_match: LogMatch, positive: Tensor, scores: Tensor, blocked: Tensor
 ) -> tuple[Tensor, int]:
-    """InfoNCE, Eq. 11: the cross entropy of telling the positive pair from its negatives.
+    r"""Return the InfoNCE loss (Eq. 11), summed, and the number of instances.
 
-    positive [B] and scores [A, B] are raw; the pairs at `blocked` [2, K] are no negatives. As every
-    loss, a sum, and the number of instances that its mean is over.
+    .. math:: -\sum_b \log \frac{f(a_b, n_b)}{f(a_b, n_b) + \sum_i f(a_i, n_b)}
+
+    Args:
+        log_match: the function from raw scores to log f.
+        positive: raw scores of the positive pairs [B].
+        scores: raw scores of all pairs [A, B].
+        blocked: the pairs (anchor, query) of `scores` that are no negatives [2, K].
     """
-    positive, others = log_match(positive), log_match(scores)
-    others = _with(_FLOOR, others, blocked).logsumexp(0)
-    return (torch.logaddexp(positive, others) - positive).sum(), len(positive)
+    positive, negatives = log_match(positive), log_match(scores)
+    total = _replaced(negatives, blocked, _BLOCKED).logsumexp(0)
+    return (torch.logaddexp(positive, total) - positive).sum(), len(positive)
 
 
 def binary_cross_entropy(
     log_match: LogMatch, positive: Tensor, scores: Tensor, blocked: Tensor
 ) -> tuple[Tensor, int]:
-    """BCE, Section 5.1.5: every pair an instance of its own, its raw score the logit."""
-    del log_match  # the sigmoid stands in its place
-    right, wrong = F.softplus(-positive), _with(0.0, F.softplus(scores), blocked)
+    """Return the binary cross-entropy (Section 5.1.5), summed, and the number of pairs.
+
+    Every pair is an instance, and its raw score is the logit. The arguments are those of
+    `info_nce`.
+    """
+    del log_match  # the sigmoid replaces it
+    positives = F.softplus(-positive)
+    negatives = _replaced(F.softplus(scores), blocked, 0.0)
     pairs = scores.numel() - blocked.shape[1] + len(positive)
-    return right.sum() + wrong.sum(), pairs
+    return positives.sum() + negatives.sum(), pairs
 
 
-def _with(value: float, scores: Tensor, places: Tensor) -> Tensor:
-    """The scores with this value at some places [2, K]."""
-    return scores.index_put((places[0], places[1]), scores.new_full((), value))
+def _replaced(scores: Tensor, pairs: Tensor, value: float) -> Tensor:
+    """Replace the scores [A, B] at some pairs [2, K] by a value."""
+    return scores.index_put((pairs[0], pairs[1]), scores.new_full((), value))
 
 
 LOSSES = {"infonce": info_nce, "bce": binary_cross_entropy}

@@ -1,6 +1,8 @@
-"""The whole network: an anchor's egonet to one vector, matched with queries."""
+"""The whole network: it encodes the egonets of anchors and matches them with queries."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
@@ -9,30 +11,38 @@ from torch.nn import functional as F
 from taxoexpan.config import Config
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.cosine_features import Cosines, cosine_features_for_training
 from taxoexpan.network.dropout import drop
-from taxoexpan.network.egonet_sums import Messages
 from taxoexpan.network.egonets import Egonets
-from taxoexpan.network.fusion import Cosines, FusionHead, compare_leaving_out
+from taxoexpan.network.fusion import FusionHead
 from taxoexpan.network.losses import LOSSES
-from taxoexpan.network.matching import MentionBonus, make_match
-from taxoexpan.network.propagation import PROPAGATIONS, Layer, Leave
+from taxoexpan.network.matching import make_match
+from taxoexpan.network.mention_bonus import MentionBonus
+from taxoexpan.network.message_weights import MessageWeights
+from taxoexpan.network.pooling import LeftOutSiblings
+from taxoexpan.network.propagation import PROPAGATIONS, Layer
 from taxoexpan.network.readout import make_readout
 
 
 class MatchingNetwork(nn.Module):
-    """Layers of propagation, a readout and a match (Section 4.2), chosen by their names."""
+    """Graph layers, a readout and a match (Section 4.2), as the settings choose.
+
+    Args:
+        config: the settings.
+        dimension: the size of a concept's vector, D1.
+    """
 
     def __init__(self, config: Config, dimension: int) -> None:
         super().__init__()
         c = config
         self.dropout, self.query_dropout = c.dropout, c.query_dropout
-        kind, positions = PROPAGATIONS[c.propagation]
-        position = c.position_dim if positions else 0
+        layer_type, has_positions = PROPAGATIONS[c.propagation]
+        position = c.position_dim if has_positions else 0
         inputs = [dimension] + [c.hidden_dim * c.num_heads] * c.num_layers
         self.hidden = nn.ModuleList(
-            kind(i, c.hidden_dim, c.num_heads, position) for i in inputs[:-1]
+            layer_type(size, c.hidden_dim, c.num_heads, position) for size in inputs[:-1]
         )
-        self.output = kind(inputs[-1], c.embedding_dim, c.num_output_heads, position)
+        self.output = layer_type(inputs[-1], c.embedding_dim, c.num_output_heads, position)
         for layer in self._layers():
             layer.message_dropout = c.quirks.attention_dropout
             layer.position_norm = c.position_norm
@@ -43,9 +53,9 @@ class MatchingNetwork(nn.Module):
         self.criterion = LOSSES[c.loss]
 
     def reset(self, generator: torch.Generator) -> None:
-        """Draw all weights anew."""
-        for part in self._layers():
-            part.reset(generator)
+        """Initialize all weights."""
+        for layer in self._layers():
+            layer.reset(generator)
         self.match.reset(generator)
         if self.fusion is not None:
             self.fusion.reset(generator)
@@ -53,76 +63,76 @@ class MatchingNetwork(nn.Module):
             self.mentions.reset()
 
     def encode(self, names: Tensor, egonets: Egonets) -> Tensor:
-        """The side of every anchor that is kept for queries: [C, D1] → keys [A, k]."""
-        return self.match.keys(self._collect(names, egonets)[0], self.output.matrix())
+        """Encode every anchor as a key to match with queries: [C, D1] → [A, k]."""
+        return self.match.keys(self._pool(names, egonets)[0], self.output.matrix())
 
     def encode_leaving_out(
-        self, names: Tensor, egonets: Egonets, leave: Leave
+        self, names: Tensor, egonets: Egonets, left_out: LeftOutSiblings
     ) -> tuple[Tensor, Tensor]:
-        """The keys [A, k], and those [B, k] of egonets that have lost a sibling."""
+        """Return the keys [A, k], and the keys [B, k] of egonets without one sibling."""
         matrix = self.output.matrix()
-        means, fewer = self._collect(names, egonets, leave)
-        return self.match.keys(means, matrix), self.match.keys(fewer, matrix)
+        means, reduced = self._pool(names, egonets, left_out)
+        return self.match.keys(means, matrix), self.match.keys(reduced, matrix)
 
-    def heard(self, names: Tensor, egonets: Egonets) -> Messages:
-        """What every node hears in the last layer, and how much of it."""
-        return self.output.messages(self._features(names, egonets), None, egonets)
-
-    def embed(self, names: Tensor, egonets: Egonets) -> Tensor:
-        """Every anchor's embedding a (Eq. 6): [C, D1] → [A, D2]."""
-        means, _ = self._collect(names, egonets)
-        by_block = means.view(len(means), self.readout.blocks, -1)
-        return (by_block @ self.output.matrix().T).flatten(1)
+    def message_weights(self, names: Tensor, egonets: Egonets) -> MessageWeights:
+        """Return the weights of the messages in the last layer."""
+        return self.output.message_weights(self._features(names, egonets), None, egonets)
 
     def loss(self, vectors: ConceptVectors, batch: TrainingBatch) -> Tensor:
-        """The mean loss of a batch, given the vectors of all concepts."""
+        """Return the mean loss of a batch, given the vectors of all concepts."""
         total, instances = self.total_loss(vectors, batch)
         return total / instances
 
     def total_loss(self, vectors: ConceptVectors, batch: TrainingBatch) -> tuple[Tensor, int]:
-        """The sum over a batch, and of how many instances it is."""
-        egonets = batch.egonets
+        """Return the summed loss of a batch, and the number of instances."""
+        egonets, match = batch.egonets, self.match
         known, queries = vectors.select(egonets.concepts), vectors.select(batch.queries)
-        leave = Leave(batch.positives, batch.own_sibling)
-        means, parents = self._collect(known.names, egonets, leave)
-        matrix, match = self.output.matrix(), self.match
-        asked = match.right(self._drop(queries.names, self.query_dropout), matrix)
-        positive = match.pairs(match.left(parents, matrix), asked)
-        scores = self._scores(match.left(means, matrix), asked, batch.drawn)
-        if self.fusion is not None:
-            fused = self.fusion(self._compare(known, queries, batch))
-            scores = scores + _drawn(fused, batch.drawn)
-            positive = positive + fused.gather(0, batch.positives[None, :]).squeeze(0)
-        if self.mentions is not None and batch.mentions is not None:
-            bonus = self.mentions(batch.mentions, egonets.size, len(batch.queries))
-            scores = scores + _drawn(bonus, batch.drawn)
+        left_out = LeftOutSiblings(batch.positives, batch.own_sibling)
+        means, parents = self._pool(known.names, egonets, left_out)
+        matrix = self.output.matrix()
+        projected = match.project_training_queries(
+            self._drop(queries.names, self.query_dropout), matrix
+        )
+        positive = match.score_pairs(match.training_keys(parents, matrix), projected)
+        scores = self._scores(match.training_keys(means, matrix), projected, batch.negatives)
+        for bonus in self._bonuses(known, queries, batch):
+            scores = scores + _select_negatives(bonus, batch.negatives)
             positive = positive + bonus.gather(0, batch.positives[None, :]).squeeze(0)
-        return self.criterion(self.match.log_match, positive, scores, batch.blocked)
+        return self.criterion(match.log_match, positive, scores, batch.blocked)
 
-    def _scores(self, anchors: Tensor, asked: Tensor, drawn: Tensor | None) -> Tensor:
-        """The raw scores of the pairs that are tried as negatives: [A or N, B]."""
-        if drawn is None:
-            return self.match.grid(anchors, asked)
-        if drawn.dim() == 1:
-            return self.match.grid(anchors.index_select(0, drawn), asked)
-        # By one index: several threads would add up the gradient of anchors[drawn] in any order.
-        each = anchors.index_select(0, drawn.flatten()).unflatten(0, drawn.shape)
-        return self.match.pairs(each, asked)
+    def _bonuses(
+        self, known: ConceptVectors, queries: ConceptVectors, batch: TrainingBatch
+    ) -> Iterator[Tensor]:
+        """Yield the scores [A, B] to add to the match: of the fusion head and of mentions."""
+        if self.fusion is not None:
+            yield self.fusion(self._cosine_features(known, queries, batch))
+        if self.mentions is not None and batch.mentions is not None:
+            yield self.mentions(batch.mentions, batch.egonets.size, len(batch.queries))
 
-    def _compare(
+    def _scores(self, keys: Tensor, queries: Tensor, negatives: Tensor | None) -> Tensor:
+        """Return the raw scores of the pairs to try as negatives: [A or N, B]."""
+        if negatives is None:
+            return self.match.score_all(keys, queries)
+        if negatives.dim() == 1:
+            return self.match.score_all(keys.index_select(0, negatives), queries)
+        # By one index: several threads would add up the gradient of keys[negatives] in any order.
+        each = keys.index_select(0, negatives.flatten()).unflatten(0, negatives.shape)
+        return self.match.score_pairs(each, queries)
+
+    def _cosine_features(
         self, known: ConceptVectors, queries: ConceptVectors, batch: TrainingBatch
     ) -> Tensor:
-        """What the fusion head looks at, [8, A, B]; `known` are the egonets' concepts."""
+        """Return the input of the fusion head [8, A, B]; `known` are the egonets' concepts."""
         egonets = batch.egonets
         around = egonets.nodes[egonets.sizes[0] :]
         near = ConceptVectors(
             known.names[: egonets.near], known.heads, known.head_of[: egonets.near]
         )
         heads, rows = near.used_heads()
-        asked = queries.heads.index_select(0, queries.head_of)
-        return compare_leaving_out(
+        query_heads = queries.heads.index_select(0, queries.head_of)
+        return cosine_features_for_training(
             Cosines(near.names @ queries.names.T, around),
-            Cosines(heads @ asked.T, rows.index_select(0, around)),
+            Cosines(heads @ query_heads.T, rows.index_select(0, around)),
             egonets,
             batch.positives,
             batch.own_sibling,
@@ -131,14 +141,14 @@ class MatchingNetwork(nn.Module):
     def _layers(self) -> list[Layer]:
         return [*self.hidden, self.output]
 
-    def _collect(
-        self, names: Tensor, egonets: Egonets, leave: Leave | None = None
+    def _pool(
+        self, names: Tensor, egonets: Egonets, left_out: LeftOutSiblings | None = None
     ) -> tuple[Tensor, Tensor]:
-        """All layers and the readout's means (`Layer.collect`): [C, D1] → [A, R * K'], [B, ..]."""
-        return self.output.collect(self._features(names, egonets), egonets, self.readout, leave)
+        """Apply all layers and the readout (`Layer.pool`): [C, D1] → [A, R * K'], [B, R * K']."""
+        return self.output.pool(self._features(names, egonets), egonets, self.readout, left_out)
 
     def _features(self, names: Tensor, egonets: Egonets) -> Tensor:
-        """What the last layer is given: [C, D1] → [nodes, inputs]."""
+        """Return the input of the last layer: [C, D1] → [nodes, inputs]."""
         features = names
         rows: Tensor | None = egonets.nodes
         for layer in self.hidden:
@@ -148,12 +158,14 @@ class MatchingNetwork(nn.Module):
             features = features.index_select(0, rows)
         return self._drop(features, self.dropout)
 
-    def _drop(self, features: Tensor, share: float) -> Tensor:
-        return drop(features, share) if self.training else features
+    def _drop(self, features: Tensor, rate: float) -> Tensor:
+        return drop(features, rate) if self.training else features
 
 
-def _drawn(scores: Tensor, drawn: Tensor | None) -> Tensor:
-    """Of the scores of all pairs [A, B] those that are tried as negatives."""
-    if drawn is None:
+def _select_negatives(scores: Tensor, negatives: Tensor | None) -> Tensor:
+    """Select the scores to try as negatives from those of all pairs: [A, B] → [A or N, B]."""
+    if negatives is None:
         return scores
-    return scores.index_select(0, drawn) if drawn.dim() == 1 else scores.gather(0, drawn)
+    if negatives.dim() == 1:
+        return scores.index_select(0, negatives)
+    return scores.gather(0, negatives)

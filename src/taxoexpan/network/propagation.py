@@ -1,37 +1,38 @@
-"""Graph propagation (Section 4.2.2): GCN and GAT over egonets, with positions or without.
+"""Graph propagation (Section 4.2.2): GCN and GAT layers over egonets, with or without positions.
 
-An egonet is a star whose messages run downwards. So a grandparent hears itself; a sibling hears
-itself and the anchor; only the anchor hears many, its parents and itself. What a layer computes is
-exactly Eqs. 2 to 5: every layer has a W for its M heads, the position-enhanced ones an O for the
-position embeddings p as well, and [W ‖ O][h ‖ p] = W h + O p.
+An egonet is a star whose messages go from parent to child. A grandparent receives only its own
+message; a sibling receives its own and the anchor's; only the anchor receives many messages, its
+parents' and its own. The layers compute exactly Eqs. 2 to 5. Every layer has a matrix W for its M
+heads. The position-enhanced layers also have a matrix O for the position embeddings p, and
+[W ‖ O][h ‖ p] = W h + O p.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from taxoexpan.network.dropout import drop
-from taxoexpan.network.egonet_sums import LeftOut, Messages, Weights, attend, collect, propagate
 from taxoexpan.network.egonets import Egonets, Position
+from taxoexpan.network.message_passing import pass_messages
+from taxoexpan.network.message_weights import MessageWeights, attention_weights
+from taxoexpan.network.pooling import LeftOutSiblings, Pooled, pool
 from taxoexpan.network.readout import Readout
 
 
-@dataclass(frozen=True)
-class Leave:
-    """B egonets by their place in a batch, and the row of the sibling to leave out, or -1."""
-
-    picked: Tensor
-    own: Tensor
-
-
 class Layer(nn.Module, ABC):
-    """The weights of one layer: W of M heads, and where positions count, O and p."""
+    """One graph layer.
+
+    Args:
+        inputs: the size of a node's input.
+        size: the size of each head's output.
+        heads: the number of heads, M.
+        position: the size of a position embedding, P; 0 for a layer without positions.
+        bias: whether to add a bias to the output.
+    """
 
     def __init__(
         self, inputs: int, size: int, heads: int, position: int, bias: bool = False
@@ -51,7 +52,7 @@ class Layer(nn.Module, ABC):
             self.bias = nn.Parameter(torch.empty(heads * size))
 
     def reset(self, generator: torch.Generator) -> None:
-        """Draw the weights (Glorot)."""
+        """Initialize the weights (Glorot)."""
         for weight in (self.weight, self.position_weight):
             if weight is not None:
                 nn.init.xavier_normal_(weight, gain=2**0.5, generator=generator)
@@ -62,64 +63,62 @@ class Layer(nn.Module, ABC):
             nn.init.zeros_(self.bias)
 
     @abstractmethod
-    def messages(self, features: Tensor, rows: Tensor | None, egonets: Egonets) -> Messages:
-        """α of every message; `features` [.., inputs], node u's in row `rows[u]`, or in row u."""
+    def message_weights(
+        self, features: Tensor, rows: Tensor | None, egonets: Egonets
+    ) -> MessageWeights:
+        """Return α of every message.
+
+        `features` [.., inputs] has node u in row `rows[u]`, or in row u without `rows`.
+        """
 
     def forward(self, features: Tensor, rows: Tensor | None, egonets: Egonets) -> Tensor:
-        """Eq. 5 without its ρ: [.., inputs] → [nodes, M * size].
+        """Compute Eq. 5 without ρ: [.., inputs] → [nodes, M * size].
 
-        The first layer is given the distinct concepts, so that W h is computed once for each.
+        The first layer gets one row per distinct concept, so that W h is computed once for each.
         """
-        messages = self.messages(features, rows, egonets)
-        at = None
+        weights = self.message_weights(features, rows, egonets)
+        position = None
         if self.position is not None and self.position_weight is not None:
-            at = F.linear(self.position, self.position_weight)
-        out = propagate(F.linear(features, self.weight), at, messages, rows, egonets)
+            position = F.linear(self.position, self.position_weight)
+        projected = F.linear(features, self.weight)
+        out = pass_messages(projected, position, weights, rows, egonets)
         return out if self.bias is None else out + self.bias
 
-    def collect(
-        self, features: Tensor, egonets: Egonets, readout: Readout, leave: Leave | None = None
+    def pool(
+        self,
+        features: Tensor,
+        egonets: Egonets,
+        readout: Readout,
+        left_out: LeftOutSiblings | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """The last layer and the readout but for their matrix: [nodes, inputs] → [A, R * K'].
+        """Apply this layer as the last one, and the readout, except for `matrix`.
 
-        Once α is known both are linear, so the mean over an egonet comes first and the matrix after
-        it: one row for each anchor instead of one for each node. K' is M * (inputs + P), and one
-        more with a bias. Beside these come the means
-        [B, R * K'] of egonets without one of their siblings: nothing hears a sibling but itself, so
-        that is a subtraction.
+        [nodes, inputs] → [A, R * K'], where R is the number of blocks of the readout and K' is
+        M * (inputs + P), plus 1 with a bias. The second result [B, R * K'] is of the egonets
+        without one sibling.
         """
-        messages = self.messages(features, None, egonets)
-        counts = egonets.counts.to(features.dtype)
-        divisor = readout.divisor(counts)
-        weights = _weights(messages, egonets, readout, divisor)
-        left_out: Iterable[LeftOut | None] = [None] * len(weights)
-        fewer = counts
-        if leave is not None:
-            there, fewer = _without(leave, counts)
-            left_out = _left_out(leave, there, messages, readout, divisor, fewer)
-        pairs = [
-            collect(features, self.position, weight, out, egonets)
-            for weight, out in zip(weights, left_out, strict=True)
-        ]
-        means = self._beside([mean for mean, _ in pairs], counts, readout)
-        if leave is None:
-            return means, features.new_empty(0)
-        return means, self._beside([left for _, left in pairs], fewer, readout)
+        weights = self.message_weights(features, None, egonets)
+        means, reduced = pool(features, self.position, weights, egonets, readout, left_out)
+        joined = self._join_blocks(means, readout)
+        if reduced is None:
+            return joined, features.new_empty(0)
+        return joined, self._join_blocks(reduced, readout)
 
-    def _beside(self, blocks: list[Tensor], counts: Tensor, readout: Readout) -> Tensor:
-        """The readout's blocks side by side, each with a column for the bias where there is one.
+    def _join_blocks(self, pooled: Pooled, readout: Readout) -> Tensor:
+        """Concatenate the blocks of the readout, each with a column for the bias if there is one.
 
-        A bias is added to every node, so it counts as often as the readout counts nodes.
+        The bias is added to every node, so it is weighted like the nodes of the readout.
         """
+        blocks, counts = pooled.blocks, pooled.counts
         if self.bias is not None:
             ones = (readout.sums(counts) / readout.divisor(counts)).split(1, dim=1)
             blocks = [torch.cat(pair, dim=1) for pair in zip(blocks, ones, strict=True)]
         return blocks[0] if len(blocks) == 1 else torch.cat(blocks, dim=1)
 
     def matrix(self) -> Tensor:
-        """[W ‖ O] of all heads, and the bias, which turn a mean [K'] into an embedding [size].
+        """Return the matrix [size, K'] from a pooled mean to an embedding.
 
-        The last layer's heads are averaged.
+        It is [W ‖ O] of all heads, which are averaged in the last layer, and the bias.
         """
         whole: Tensor = self.weight
         if self.position_weight is not None:
@@ -133,30 +132,38 @@ class Layer(nn.Module, ABC):
 
 
 class ConvolutionLayer(Layer):
-    r"""GCN, Eq. 3, and PGCN: :math:`\alpha_{uv} = 1 / \sqrt{|N(u)| |N(v)|}`, and a bias.
+    r"""A GCN or PGCN layer (Eq. 3), with a bias.
 
-    N(u) holds those that u hears, itself among them.
+    .. math:: \alpha_{uv} = 1 / \sqrt{|N(u)| |N(v)|}
+
+    N(u) are the nodes that send messages to u, including u itself.
     """
 
     def __init__(self, inputs: int, size: int, heads: int, position: int) -> None:
         super().__init__(inputs, size, heads, position, bias=True)
 
-    def messages(self, features: Tensor, rows: Tensor | None, egonets: Egonets) -> Messages:
-        """A grandparent hears one, an anchor its parents and itself, a sibling two."""
-        del rows  # the features do not matter
-        heard = egonets.counts[:, Position.GRANDPARENT].to(features.dtype) + 1
-        heard = heard[:, None].expand(-1, self.heads)
-        kept = features.new_full((len(egonets.sibling_of), self.heads), 0.5)
-        return Messages(
-            above=heard.rsqrt().index_select(0, egonets.grandparent_of),
-            own=1 / heard,
-            told=(2 * heard).rsqrt().index_select(0, egonets.sibling_of),
-            kept=kept,
+    def message_weights(
+        self, features: Tensor, rows: Tensor | None, egonets: Egonets
+    ) -> MessageWeights:
+        """Return Eq. 3: |N(u)| is 1 for a grandparent and 2 for a sibling."""
+        del rows  # the weights do not depend on the features
+        degree = egonets.counts[:, Position.GRANDPARENT].to(features.dtype) + 1
+        degree = degree[:, None].expand(-1, self.heads)
+        return MessageWeights(
+            parent_to_anchor=degree.rsqrt().index_select(0, egonets.grandparent_of),
+            anchor_to_self=1 / degree,
+            anchor_to_sibling=(2 * degree).rsqrt().index_select(0, egonets.sibling_of),
+            sibling_to_self=features.new_full((len(egonets.sibling_of), self.heads), 0.5),
         )
 
 
 class AttentionLayer(Layer):
-    """GAT, Eqs. 4 and 5, and PGAT: α from z·[W h_u ‖ W h_v], z in two halves for each head."""
+    r"""A GAT or PGAT layer (Eqs. 4 and 5).
+
+    .. math:: \alpha_{uv} = \mathrm{softmax}_v(\mathrm{LeakyReLU}(z^T [W h_u \| W h_v]))
+
+    z is stored in two halves, for the target u and for the source v, one row per head.
+    """
 
     def __init__(self, inputs: int, size: int, heads: int, position: int) -> None:
         super().__init__(inputs, size, heads, position)
@@ -164,88 +171,38 @@ class AttentionLayer(Layer):
         self.source = nn.Parameter(torch.empty(heads, size))
 
     def reset(self, generator: torch.Generator) -> None:
-        """Draw the weights (Glorot)."""
+        """Initialize the weights (Glorot)."""
         super().reset(generator)
         for half in (self.towards, self.source):
             nn.init.xavier_normal_(half, gain=2**0.5, generator=generator)
 
-    def messages(self, features: Tensor, rows: Tensor | None, egonets: Egonets) -> Messages:
-        """Eq. 4."""
-        # z·(W h) = (Wᵀz)·h, so that W need not be applied to find α.
+    def message_weights(
+        self, features: Tensor, rows: Tensor | None, egonets: Egonets
+    ) -> MessageWeights:
+        """Return Eq. 4."""
+        # z·(W h) = (Wᵀz)·h, so α does not need W h.
         halves = torch.stack([self.towards, self.source])
         dots = features @ self._through(halves, self.weight).T
         if rows is not None:
             dots = dots.index_select(0, rows)
         if self.position is not None and self.position_weight is not None:
-            at = self.position @ self._through(halves, self.position_weight).T
-            places = zip(dots.split(egonets.sizes), at, strict=True)
-            dots = torch.cat([part + p for part, p in places])
-        messages = attend(dots, egonets)
+            shifts = self.position @ self._through(halves, self.position_weight).T
+            parts = zip(dots.split(egonets.sizes), shifts, strict=True)
+            dots = torch.cat([part + shift for part, shift in parts])
+        weights = attention_weights(dots, egonets)
         if not self.training or not self.message_dropout:
-            return messages
-        m = messages
-        return Messages(*(drop(α, self.message_dropout) for α in (m.above, m.own, m.told, m.kept)))
+            return weights
+        return MessageWeights(
+            drop(weights.parent_to_anchor, self.message_dropout),
+            drop(weights.anchor_to_self, self.message_dropout),
+            drop(weights.anchor_to_sibling, self.message_dropout),
+            drop(weights.sibling_to_self, self.message_dropout),
+        )
 
     def _through(self, halves: Tensor, weight: Tensor) -> Tensor:
-        """zᵀW of both halves and all heads: [2 * M, inputs]."""
+        """Return zᵀW of both halves and all heads: [2 * M, inputs]."""
         by_head = weight.unflatten(0, (self.heads, self.size))
         return torch.einsum("kms,msi->kmi", halves, by_head).flatten(0, 1)
-
-
-def _weights(
-    messages: Messages, egonets: Egonets, readout: Readout, divisor: Tensor
-) -> list[Weights]:
-    """How much of each node's [W ‖ O](h ‖ p) ends in each block of the readout's mean."""
-    w_above, w_anchor, w_below = readout.weights()
-    told = torch.zeros_like(messages.own).index_add(0, egonets.sibling_of, messages.told)
-    if readout.blocks == 1:
-        anchor = w_anchor * messages.own + w_below * told
-        blocks = [Weights(w_above + w_anchor * messages.above, anchor, w_below * messages.kept)]
-    else:
-        blocks = [
-            Weights(w_above.expand_as(messages.above), None, None),
-            Weights(w_anchor * messages.above, w_anchor * messages.own, None),
-            Weights(None, w_below * told, w_below * messages.kept),
-        ]
-    shares = (1 / divisor).split(1, dim=1)
-    return [
-        Weights(
-            None if b.above is None else b.above * share.index_select(0, egonets.grandparent_of),
-            None if b.anchor is None else b.anchor * share,
-            None if b.below is None else b.below * share.index_select(0, egonets.sibling_of),
-        )
-        for b, share in zip(blocks, shares, strict=True)
-    ]
-
-
-def _without(leave: Leave, counts: Tensor) -> tuple[Tensor, Tensor]:
-    """Whether there is a sibling to leave out [B, 1], and the counts [B, 3] without it."""
-    there = (leave.own >= 0).to(counts.dtype)[:, None]
-    others, siblings = counts.index_select(0, leave.picked).split([len(Position) - 1, 1], dim=1)
-    return there, torch.cat([others, siblings - there], dim=1)
-
-
-def _left_out(
-    leave: Leave,
-    there: Tensor,
-    messages: Messages,
-    readout: Readout,
-    divisor: Tensor,
-    fewer: Tensor,
-) -> Iterator[LeftOut]:
-    """What changes in each block: all are divided by another number, the last loses a sibling."""
-    divisors = readout.divisor(fewer)
-    scales = divisor.index_select(0, leave.picked) / divisors
-    rows = leave.own.clamp(min=0)
-    for scale in scales.T[:-1]:
-        yield LeftOut(leave.picked, rows, scale, None, None)
-    if not len(messages.kept):
-        yield LeftOut(leave.picked, rows, scales[:, -1], None, None)
-        return
-    share = there * readout.weights()[Position.SIBLING] / divisors[:, -1:]
-    kept = messages.kept.index_select(0, rows) * share
-    told = messages.told.index_select(0, rows) * share
-    yield LeftOut(leave.picked, rows, scales[:, -1], kept, told)
 
 
 PROPAGATIONS: dict[str, tuple[type[Layer], bool]] = {
@@ -254,4 +211,4 @@ PROPAGATIONS: dict[str, tuple[type[Layer], bool]] = {
     "pgcn": (ConvolutionLayer, True),
     "pgat": (AttentionLayer, True),
 }
-"""The layer of each propagation, and whether it knows positions."""
+"""The layer of each propagation, and whether it has position embeddings."""

@@ -1,4 +1,4 @@
-"""Graph readout (Section 4.2.2): an egonet's nodes to one vector."""
+"""Graph readout (Section 4.2.2): from the nodes of an egonet to one vector."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from taxoexpan.network.egonets import Position
 
 
 class Readout(nn.Module, ABC):
-    """A weight for each position, and what the weighted sums are divided by.
+    """A weight for each position, and a divisor for the weighted sums.
 
-    `blocks` is 1 where all positions go into one sum, 3 where each has its own.
+    `blocks` R is 1 where all positions go into one sum, and 3 where each position has its own.
     """
 
     blocks = 1
 
     @abstractmethod
     def weights(self) -> Tensor:
-        """The weight of each position [3]."""
+        """Return the weight of each position [3]."""
 
     @abstractmethod
     def divisor(self, counts: Tensor) -> Tensor:
-        """What each block's sum is divided by; `counts` are nodes by position: [A, 3] → [A, R]."""
+        """Return the divisor of each block's sum from node counts by position: [A, 3] → [A, R]."""
 
     def sums(self, counts: Tensor) -> Tensor:
-        """What the weights of all nodes in each block add up to [A, R]."""
+        """Return the sum of the weights of all nodes in each block: [A, 3] → [A, R]."""
         weighted = counts * self.weights()
         return weighted if self.blocks == len(Position) else weighted.sum(1, keepdim=True)
 
@@ -42,47 +42,47 @@ class MeanReadout(Readout):
         self.register_buffer("ones", torch.ones(len(Position)), persistent=False)
 
     def weights(self) -> Tensor:
-        """All alike."""
+        """Return ones."""
         return self.get_buffer("ones")
 
     def divisor(self, counts: Tensor) -> Tensor:
-        """The number of nodes."""
+        """Return the number of nodes."""
         return counts.sum(1, keepdim=True)
 
 
 class WeightedMeanReadout(Readout):
-    r"""WMR, Eq. 7: a mean weighted by :math:`\log(1 + \exp(\alpha_{p_u}))`."""
+    r"""WMR (Eq. 7): a mean weighted by :math:`\log(1 + \exp(\alpha_{p_u}))`."""
 
     def __init__(self) -> None:
         super().__init__()
         self.importance = nn.Parameter(torch.zeros(len(Position)))
 
     def weights(self) -> Tensor:
-        """Softplus of the learned importance."""
+        """Return the softplus of the learned importance."""
         return F.softplus(self.importance)
 
     def divisor(self, counts: Tensor) -> Tensor:
-        """The sum of all nodes' weights."""
+        """Return the sum of the weights of all nodes."""
         return self.sums(counts)
 
 
 class ConcatenationReadout(MeanReadout):
-    """CR, Eq. 8: the mean over the nodes at each position, side by side; none is zero."""
+    """CR (Eq. 8): the mean of each position, concatenated; zero for a position without nodes."""
 
     blocks = len(Position)
 
     def divisor(self, counts: Tensor) -> Tensor:
-        """The number of nodes at each position."""
+        """Return the number of nodes at each position."""
         return counts.clamp(min=1)
 
 
 class EgonetConcatenationReadout(MeanReadout):
-    """CR as in the authors' code: what is not the anchor is divided by all nodes of the egonet."""
+    """CR of the authors' code: all positions but the anchor are divided by the egonet's size."""
 
     blocks = len(Position)
 
     def divisor(self, counts: Tensor) -> Tensor:
-        """The number of all nodes, but one for the anchor."""
+        """Return the number of all nodes, but 1 for the anchor."""
         nodes = counts.sum(1)
         return torch.stack([nodes, torch.ones_like(nodes), nodes], dim=1)
 

@@ -12,9 +12,11 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.training.checkpoint import Checkpoint
-from taxoexpan.training.loop import SILENT, History, TrainingLog, train
+from taxoexpan.training.history import History
+from taxoexpan.training.loop import train
 from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.sampling import TrainingSampler
+from taxoexpan.training.training_log import SILENT, TrainingLog
 
 TIES = 0.5
 """The fraction of equal scores that counts as higher: a constant score ranks in the middle."""

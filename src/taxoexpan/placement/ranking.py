@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.cosine_features import Cosines, cosine_features
 from taxoexpan.network.egonets import Egonets, build_egonets, spread_siblings
-from taxoexpan.network.fusion import Cosines, compare
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training.metrics import ranks_in
+from taxoexpan.training.metrics import rank_true_parents
 
 ENCODER_BLOCK = 8192
 """Anchors that are encoded at a time."""
@@ -135,14 +135,14 @@ class Ranker:
     def scores(self, queries: Queries) -> Tensor:
         """Compute the raw score of every pair, higher is better: [N, Q]."""
         network, asked = self.network, queries.vectors
-        scores = network.match.grid(self.keys, network.match.asked(asked[0]))
+        scores = network.match.score_all(self.keys, network.match.project_queries(asked[0]))
         if network.fusion is not None:
             vectors, first = self.anchors.vectors, 0
             names, heads = vectors.names @ asked[0].T, vectors.heads @ asked[1].T
             for family in self.anchors.families:
                 rows = family.concepts.index_select(0, family.nodes[family.sizes[0] :])
                 by_head = Cosines(heads, vectors.head_of.index_select(0, rows))
-                compared = compare(Cosines(names, rows), by_head, family)
+                compared = cosine_features(Cosines(names, rows), by_head, family)
                 scores[first : first + family.size] += network.fusion(compared)
                 first += family.size
         if network.mentions is not None and queries.mentions is not None:
@@ -176,12 +176,12 @@ class Ranker:
     def true_ranks(self, queries: LabeledQueries, ties: float = 0.0) -> list[NDArray[np.floating]]:
         """Return the rank of each true parent of each query, without its other true parents.
 
-        Of the anchors with an equal score, the fraction `ties` counts as higher, as in `ranks_in`;
+        Of the anchors with an equal score, the fraction `ties` counts as higher;
         with 0.5, a network that gives all anchors the same score ranks in the middle, not first.
         """
         ranks: list[NDArray[np.floating]] = []
         for _, some in queries.blocks(len(self.keys)):
-            ranks += ranks_in(self.scores(some), some.parents, ties)
+            ranks += rank_true_parents(self.scores(some), some.parents, ties)
         return ranks
 
 

@@ -7,13 +7,12 @@ from dataclasses import replace
 from taxoexpan.phrasing import percent
 from taxoexpan.placement import abstention, confidence, duplicates
 from taxoexpan.placement.calibrators import Calibrators
-from taxoexpan.placement.confidence import Reliability
+from taxoexpan.placement.confidence import CoveragePoint, Reliability
 from taxoexpan.report.html import (
     ChartSection,
     Column,
     Row,
     Table,
-    Threshold,
     coverage_chart,
     reliability_chart,
 )
@@ -24,11 +23,10 @@ MARKED = (0.9, 0.8, 0.7)
 """The first of these precisions that is reached is marked in the chart."""
 
 
-def threshold_for(reliability: Reliability, precision: float) -> Threshold | None:
+def threshold_for(reliability: Reliability, precision: float) -> CoveragePoint | None:
     """Return the lowest confidence with this precision, its coverage and measured precision."""
     minimum = reliability.threshold(precision)
-    found = [point for point in reliability.coverage() if point[0] == minimum]
-    return Threshold(*found[0]) if found else None
+    return next((point for point in reliability.coverage() if point.confidence == minimum), None)
 
 
 def reliability_charts(calibrators: Calibrators) -> list[ChartSection]:
@@ -36,17 +34,14 @@ def reliability_charts(calibrators: Calibrators) -> list[ChartSection]:
     if calibrators.calibration is None:
         return []
     reliability = calibrators.calibration.reliability
-    points = [(accepted, precision) for _, accepted, precision in reliability.coverage()]
     reached = (threshold_for(reliability, precision) for precision in MARKED)
     marked = next(filter(None, reached), None)
-    chart = coverage_chart(points, marked, "confidence")
+    chart = coverage_chart(reliability.coverage(), marked)
     if marked is None:
         note = f"No threshold reaches {percent(MARKED[-1])} precision reliably on these leaves."
         chart = replace(chart, caption=f"{chart.caption} {note}")
     return [
-        ChartSection(
-            "Is the confidence reliable?", reliability_chart(reliability.bins, reliability.error)
-        ),
+        ChartSection("Is the confidence reliable?", reliability_chart(reliability.bins)),
         ChartSection("How many suggestions to accept?", chart),
     ]
 
@@ -55,8 +50,7 @@ def threshold_table(reliability: Reliability) -> Table:
     """Return a table of the confidence thresholds for some target precisions."""
     rows = []
     for precision in PRECISIONS:
-        found = threshold_for(reliability, precision)
-        numbers = (found.score, found.coverage, found.precision) if found else (None,) * 3
+        numbers = threshold_for(reliability, precision) or (None,) * 3
         rows.append(Row((percent(precision), *numbers)))
     columns = [
         Column("Target precision"),

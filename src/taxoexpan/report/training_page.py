@@ -25,7 +25,7 @@ from taxoexpan.report.reliability import (
     reliability_charts,
     threshold_table,
 )
-from taxoexpan.training.loop import History
+from taxoexpan.training.history import History
 
 
 def training_page(model: TaxoExpan, title: str, created: datetime) -> Page:

@@ -1,4 +1,4 @@
-"""Where a training stands between two epochs, kept in one file so that it can go on from there."""
+"""The state of a training between two epochs, stored in a file so that it can be continued."""
 
 from __future__ import annotations
 
@@ -15,47 +15,47 @@ from torch import Tensor
 from taxoexpan.errors import ModelError
 from taxoexpan.files import write_whole
 
-_FACTS = "taxoexpan-checkpoint"
+_METADATA_KEY = "taxoexpan-checkpoint"
 
 
 @dataclass(frozen=True)
 class State:
-    """Everything that the epochs to come depend on."""
+    """Everything that the next epochs depend on: tensors, and values that JSON can store."""
 
     tensors: dict[str, Tensor]
-    facts: dict[str, Any]
+    values: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A file for the state of one training, which `identity` tells from every other."""
+    """A file for the state of one training, which `identity` distinguishes from all others."""
 
     path: Path
     identity: str
 
     def save(self, state: State) -> None:
-        """Write the state, whole or not at all, over the one before."""
+        """Replace the file by this state, completely or not at all."""
         tensors = {name: tensor.cpu().contiguous() for name, tensor in state.tensors.items()}
-        facts = json.dumps({**state.facts, "identity": self.identity})
-        write_whole({self.path: save(tensors, {_FACTS: facts})}, force=True)
+        values = json.dumps({**state.values, "identity": self.identity})
+        write_whole({self.path: save(tensors, {_METADATA_KEY: values})}, force=True)
 
     def load(self) -> State:
-        """The state that was written last."""
+        """Read the state that was saved last."""
         try:
             with safe_open(self.path, framework="pt") as file:
-                facts = json.loads((file.metadata() or {})[_FACTS])
+                values = json.loads((file.metadata() or {})[_METADATA_KEY])
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except (OSError, SafetensorError, KeyError, ValueError) as error:
-            message = f"{self.path}: not a checkpoint that can be read ({error}); remove it"
+            message = f"{self.path}: not a readable checkpoint ({error}); remove the file"
             raise ModelError(message) from None
-        if facts.pop("identity", None) != self.identity:
+        if values.pop("identity", None) != self.identity:
             raise ModelError(
-                f"{self.path}: the checkpoint is of another training, with another taxonomy, seed "
-                "or settings; give the same again, or remove it"
+                f"{self.path}: the checkpoint belongs to another training, with another taxonomy, "
+                "seed or other settings; use the same ones again, or remove the file"
             )
-        return State(tensors, facts)
+        return State(tensors, values)
 
 
 def identity_of(*parts: object) -> str:
-    """A digest of what a training depends on."""
+    """Return a digest of everything that a training depends on."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

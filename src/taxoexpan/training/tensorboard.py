@@ -1,4 +1,4 @@
-"""TensorBoard's event files, for those who have it: the figures of every epoch as curves."""
+"""TensorBoard's event files, with the metrics of every epoch; TensorBoard is optional."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from taxoexpan.files import refuse_overwriting
 
 
 class TensorBoardWriter:
-    """A folder with the curves of one training; TensorBoard need not be installed otherwise."""
+    """Writes the curves of one training to a folder."""
 
     def __init__(self, folder: Path) -> None:
         check_tensorboard(folder)
         from torch.utils.tensorboard import SummaryWriter
 
-        self._folder, self._begun = folder, False
-        with self._telling_what_failed():
-            self._writer: Any = SummaryWriter(folder)  # its types are not to be relied on
+        self._folder, self._has_started = folder, False
+        with self._translate_errors():
+            self._writer: Any = SummaryWriter(folder)  # its type annotations are unreliable
 
-    def tell(self, number: int, figures: Mapping[str, float]) -> None:
-        """Add the figures of an epoch, to be seen at once."""
-        with self._telling_what_failed():
-            if not self._begun:
-                self._begin(number)
-            for name, value in figures.items():
+    def write(self, number: int, scalars: Mapping[str, float]) -> None:
+        """Add the values of an epoch, and make them visible at once."""
+        with self._translate_errors():
+            if not self._has_started:
+                self._start(number)
+            for name, value in scalars.items():
                 self._writer.add_scalar(name, value, number)
             self._writer.flush()
 
     def close(self) -> None:
-        """Write what is left."""
-        with self._telling_what_failed():
+        """Close the files."""
+        with self._translate_errors():
             self._writer.close()
 
-    def _begin(self, number: int) -> None:
-        """Hide what another run left in this folder from this epoch on, so that no curve forks."""
+    def _start(self, number: int) -> None:
+        """Hide the later epochs of another run in this folder, so that no curve forks."""
         from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 
         start = Event(step=number, session_log=SessionLog(status=SessionLog.START))
         self._writer.file_writer.add_event(start)
-        self._begun = True
+        self._has_started = True
 
     @contextmanager
-    def _telling_what_failed(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except OSError as error:
@@ -55,7 +55,7 @@ class TensorBoardWriter:
 
 
 def check_tensorboard(folder: Path) -> None:
-    """Refuse, before any work is done, what would fail later: no TensorBoard, or no such folder."""
+    """Raise an error before any work if TensorBoard is missing or the folder is not writable."""
     try:
         import torch.utils.tensorboard  # noqa: F401
     except ImportError as error:
@@ -63,8 +63,8 @@ def check_tensorboard(folder: Path) -> None:
             f"TensorBoard cannot be used here ({error}); pip install tensorboard"
         ) from None
     if not folder.exists():
-        refuse_overwriting(folder, force=True)  # which looks at the folder around it
+        refuse_overwriting(folder, force=True)  # this checks the parent folder
     elif not folder.is_dir():
         raise FormatError(folder, "is a file; give the name of a folder")
     elif not os.access(folder, os.W_OK):
-        raise FormatError(folder, "the folder cannot be written in; choose another")
+        raise FormatError(folder, "the folder is not writable; choose another one")

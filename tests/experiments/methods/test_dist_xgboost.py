@@ -25,12 +25,12 @@ from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.training.holdout import hold_out_leaves
-from taxoexpan.training.loop import SILENT, TrainingLog
 from taxoexpan.training.metrics import compute_metrics
+from taxoexpan.training.training_log import SILENT, TrainingLog
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
-from boosting import plain_features
+from distance_features_speed import plain_features
 
 # Unit vectors whose products are exact in single precision, so that a tie is a tie.
 SIGNS = torch.cartesian_prod(*[torch.tensor([-0.5, 0.5])] * 4)
@@ -315,7 +315,7 @@ def test_boosting_stops_when_the_validation_loss_stops_improving(tmp_path: Path)
     pytest.importorskip("xgboost")
     problem, _ = clusters(1)
     method = DistXGBoost(patience=3, learning_rate=0.5, thinned=True)
-    history = method.fit(problem, 0, TrainingLog(log=tmp_path / "log.jsonl"))
+    history = method.fit(problem, 0, TrainingLog(path=tmp_path / "log.jsonl"))
     assert len(history.epochs) == history.best + 3 < 500
     assert history.best_epoch.loss == min(epoch.loss for epoch in history.epochs)
     assert method._booster is not None

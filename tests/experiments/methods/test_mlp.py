@@ -19,9 +19,9 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.loop import SILENT
 from taxoexpan.training.metrics import compute_metrics
 from taxoexpan.training.sampling import TrainingSampler
+from taxoexpan.training.training_log import SILENT
 
 SIZE = 6
 NETWORKS = [ParentNetwork, DeepSetNetwork]
@@ -81,7 +81,7 @@ def plain_loss(network: ParentNetwork, vectors: ConceptVectors, batch: TrainingB
         place = int(batch.positives[b])
         others = [child for child in shown_children(batch, place) if child != query]
         scores = [score(query, place, others)]
-        drawn = torch.arange(len(anchors)) if batch.drawn is None else batch.drawn
+        drawn = torch.arange(len(anchors)) if batch.negatives is None else batch.negatives
         tried = (drawn if drawn.dim() == 1 else drawn[:, b]).tolist()
         scores += [
             score(query, anchor, shown_children(batch, anchor))

@@ -14,8 +14,8 @@ from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.training.holdout import Holdout, hold_out_leaves
-from taxoexpan.training.loop import SILENT, TrainingLog
 from taxoexpan.training.metrics import compute_metrics
+from taxoexpan.training.training_log import SILENT, TrainingLog
 
 QUICK = {**SMALL, "epochs": 4}
 
@@ -69,7 +69,7 @@ def test_scores_in_the_whole_taxonomy_are_those_of_the_product(
 class Stopping(TrainingLog):
     """Interrupts like Ctrl-C after the first epoch."""
 
-    def tell(self, *_: object) -> None:
+    def write(self, *_: object) -> None:
         raise KeyboardInterrupt
 
 
@@ -106,7 +106,7 @@ def test_without_validation_queries_the_loss_decides(problem: Problem) -> None:
 
 def test_every_epoch_is_logged(problem: Problem, tmp_path: Path) -> None:
     log = tmp_path / "epochs.jsonl"
-    history = TaxoExpanMethod(**QUICK).fit(problem, 0, TrainingLog(log=log))
+    history = TaxoExpanMethod(**QUICK).fit(problem, 0, TrainingLog(path=log))
     assert len(log.read_text().splitlines()) == len(history.epochs) == 4
 
 

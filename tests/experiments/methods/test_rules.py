@@ -22,7 +22,7 @@ from taxoexpan.experiments.methods.rules import (
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.training.loop import SILENT
+from taxoexpan.training.training_log import SILENT
 
 
 def vectors_of(count: int, seed: int) -> torch.Tensor:

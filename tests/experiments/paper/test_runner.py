@@ -20,8 +20,8 @@ from taxoexpan.experiments.paper.result_tables import format_mean, format_value,
 from taxoexpan.experiments.paper.run_record import read_run, run_folder, runs_of
 from taxoexpan.experiments.paper.runner import run_experiment, run_experiments
 from taxoexpan.experiments.paper.task import Task
-from taxoexpan.training.loop import SILENT, TrainingLog
 from taxoexpan.training.metrics import compute_metrics
+from taxoexpan.training.training_log import SILENT, TrainingLog
 
 CLOSEST = Experiment("test/closest", 0, "Closest-Parent", "closest-parent")
 SMALL = {"preset": "best", "epochs": 3, "hidden_dim": 8, "embedding_dim": 16, "num_negatives": 32}
@@ -107,7 +107,9 @@ def test_an_interrupted_run_leaves_nothing(
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(TrainingLog, "tell", stop)  # after an epoch, when there are weights to keep
+    monkeypatch.setattr(
+        TrainingLog, "write", stop
+    )  # after an epoch, when there are weights to keep
     with pytest.raises(KeyboardInterrupt):
         run_experiment(NETWORK, task, 0, tmp_path / "runs" / "0")
     monkeypatch.setattr(runner, "true_ranks_by", stop)

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taxoexpan.placement.confidence import Bin
+from taxoexpan.placement.confidence import Bin, CoveragePoint
 from taxoexpan.report.html import (
     Chart,
     ChartSection,
     Page,
-    Threshold,
     coverage_chart,
     histogram,
     reliability_chart,
@@ -39,8 +38,12 @@ def points(chart: Chart, index: int = 0) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for x, y in (pair.split(",") for pair in pairs)]
 
 
+def coverage_of(points: list[tuple[float, float]], *threshold: CoveragePoint) -> Chart:
+    return coverage_chart([CoveragePoint(0.5, *point) for point in points], *threshold)
+
+
 def test_bins_are_dots_at_their_confidence_and_fraction_right() -> None:
-    chart = reliability_chart([Bin(4, 0, 0), Bin(16, 0.5, 0.25), Bin(1, 1, 1)], 0.1)
+    chart = reliability_chart([Bin(4, 0, 0), Bin(16, 0.5, 0.25), Bin(1, 1, 1)])
     middle, quarter = (LEFT + RIGHT) / 2, BOTTOM - 0.25 * (BOTTOM - TOP)
     assert centers(chart, "dot") == [(LEFT, BOTTOM), (middle, quarter), (RIGHT, TOP)]
     (diagonal,) = elements(chart, "polyline", "diagonal")
@@ -51,28 +54,28 @@ def test_bins_are_dots_at_their_confidence_and_fraction_right() -> None:
 
 def test_the_caption_shows_the_expected_calibration_error() -> None:
     bins = [Bin(30, 0.2, 0.3), Bin(10, 0.9, 0.7)]
-    chart = reliability_chart(bins, 0.125)
+    chart = reliability_chart(bins)
     assert "Expected calibration error: 0.125 over 40 concepts." in chart.caption
 
 
 def test_the_threshold_is_marked_at_its_coverage_and_precision() -> None:
-    chart = coverage_chart([(0.1, 1.0), (1.0, 0.6)], Threshold(0.62, 0.5, 0.75))
+    chart = coverage_of([(0.1, 1.0), (1.0, 0.6)], CoveragePoint(0.62, 0.5, 0.75))
     assert centers(chart, "marked") == [((LEFT + RIGHT) / 2, (TOP + BOTTOM) / 2)]
     assert chart.caption == (
-        "A score of at least 0.62 accepts 50\u00a0% of the concepts, "
+        "A confidence of at least 0.62 accepts 50\u00a0% of the concepts, "
         "and 75\u00a0% of these are right."
     )
 
 
 def test_the_precision_axis_starts_at_zero_if_precision_falls_below_a_half() -> None:
-    assert points(coverage_chart([(0, 1), (1, 0.5)])) == [(LEFT, TOP), (RIGHT, BOTTOM)]
-    assert points(coverage_chart([(0, 1), (1, 0.0)])) == [(LEFT, TOP), (RIGHT, BOTTOM)]
-    (_, low), (_, lower) = points(coverage_chart([(0, 0.5), (1, 0.4)]))
+    assert points(coverage_of([(0, 1), (1, 0.5)])) == [(LEFT, TOP), (RIGHT, BOTTOM)]
+    assert points(coverage_of([(0, 1), (1, 0.0)])) == [(LEFT, TOP), (RIGHT, BOTTOM)]
+    (_, low), (_, lower) = points(coverage_of([(0, 0.5), (1, 0.4)]))
     assert TOP < low < lower < BOTTOM
 
 
 def test_a_long_curve_is_thinned_and_keeps_its_ends() -> None:
-    drawn = points(coverage_chart([(n / 9999, 1 - n / 9999) for n in range(10_000)]))
+    drawn = points(coverage_of([(n / 9999, 1 - n / 9999) for n in range(10_000)]))
     assert len(drawn) == MAX_POINTS
     assert (drawn[0], drawn[-1]) == ((LEFT, TOP), (RIGHT, BOTTOM))
     assert all(y == pytest.approx(BOTTOM - (RIGHT - x) / (RIGHT - LEFT) * 208, abs=0.2)
@@ -112,8 +115,8 @@ def test_bars_are_as_high_as_their_counts() -> None:
 @pytest.mark.parametrize(
     "chart",
     [
-        reliability_chart([], 0.0),
-        coverage_chart([]),
+        reliability_chart([]),
+        coverage_of([]),
         training_chart([], []),
         training_chart([2.0], [0.1], 1),
         training_chart([0.0, 0.0], [1.0, 1.0]),
@@ -128,7 +131,7 @@ def test_charts_of_few_or_no_values_can_be_drawn(chart: Chart) -> None:
 
 
 def test_a_chart_has_a_description_for_screen_readers() -> None:
-    drawn = to_html(chart_element(reliability_chart([Bin(16, 0.5, 0.25)], 0.25)))
+    drawn = to_html(chart_element(reliability_chart([Bin(16, 0.5, 0.25)])))
     assert drawn.startswith(
         f'<svg viewBox="0 0 {WIDTH} 280" role="img" class="chart"><title>Reliability diagram'
         "</title><desc>confidence 0.50: 0.25 of 16 right</desc>"

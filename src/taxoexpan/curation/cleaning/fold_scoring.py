@@ -20,7 +20,7 @@ from taxoexpan.placement.ranking import best_of
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.training.holdout import hold_out
-from taxoexpan.training.metrics import ranks_in
+from taxoexpan.training.metrics import rank_true_parents
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class _Block:
         itself = self._pairs(np.arange(len(self.queries)), self.queries)
         for pairs in (below, itself):
             scores, log_match = scores.index_put(pairs, lowest), log_match.index_put(pairs, lowest)
-        ranks = np.concatenate(ranks_in(scores, self.parents)).astype(np.int64)
+        ranks = np.concatenate(rank_true_parents(scores, self.parents)).astype(np.int64)
         top_two = best_of(scores, min(2, len(scores)))[1].cpu().numpy()
         # An ancestor is not a better parent: the concept is below it already, and a model that
         # prefers it only doubts the precision of the relation. A descendant of the parent can be a

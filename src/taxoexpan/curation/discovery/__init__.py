@@ -1,5 +1,13 @@
-"""New concepts found in a corpus: phrases counted, what the text says of them, and a ranking."""
+"""Discovery of new concepts in a text corpus.
 
-from taxoexpan.curation.discovery.term_discovery import Discovery, discover, discoveries_text
+Exports `discover`, its result `DiscoveredConcept`, and `discovered_concepts_table`, which writes
+them as a list of new concepts.
+"""
 
-__all__ = ["Discovery", "discover", "discoveries_text"]
+from taxoexpan.curation.discovery.term_discovery import (
+    DiscoveredConcept,
+    discover,
+    discovered_concepts_table,
+)
+
+__all__ = ["DiscoveredConcept", "discover", "discovered_concepts_table"]

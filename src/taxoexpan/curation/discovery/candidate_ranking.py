@@ -1,6 +1,6 @@
-"""The score of a candidate: how much it looks like a concept of the taxonomy's field.
+"""The score of a candidate: how likely it is to be a concept of the taxonomy's domain.
 
-It is a product, so that one thing that speaks against a candidate is enough to lower it.
+The score is a product, so a single bad factor is enough to lower it.
 """
 
 from __future__ import annotations
@@ -9,115 +9,124 @@ from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from taxoexpan.curation.discovery.candidates import Watched
-from taxoexpan.curation.discovery.observations import Evidence, Kind
-from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.curation.discovery.candidates import TrackedPhrases
+from taxoexpan.curation.discovery.observations import Count, Observations
+from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.english import singular
 from taxoexpan.taxonomy.names import normalize_name
 
-Scores = NDArray[np.float64]
-
 WORD_COHESION = 0.35
-"""What a single word has, of which nobody can say how well it holds together."""
+"""The cohesion of a single word, for which it cannot be measured."""
 
-WHOLE = 0.5
-"""From this share of mentions on, as a whole or at the end of a run, a phrase is no fragment."""
+MIN_WHOLE_FRACTION = 0.5
+"""A phrase is no fragment if this fraction of mentions is independent and ends a run of words."""
 
-LEAST_TOPICALITY = 0.05
+MIN_TOPICALITY = 0.05
 
-PRIOR = 5.0
-"""Mentions that are taken to be average before any is seen."""
+PRIOR_MENTIONS = 5.0
+"""The weight of the average, as a number of mentions."""
 
 
-def score_candidates(watched: Watched, evidence: Evidence, names: Iterable[str]) -> Scores:
-    """A score for each candidate, from 0 to 1; `names` are those of the taxonomy."""
-    table = evidence.table
-    own = table[: len(watched.candidates)]
+def score_candidates(
+    tracked: TrackedPhrases, observations: Observations, names: Iterable[str]
+) -> Floats:
+    """A score from 0 to 1 for each candidate; `names` are the names of the taxonomy."""
+    table = observations.table
+    own = table[: len(tracked.candidates)]
     return (
-        _strength(watched, own)
-        * _unity(watched, own)
-        * _nominality(watched, table)
-        * _topicality(own, evidence)
-        * _company(own)
-        * _introduction(watched, evidence, own)
-        * _specificity(watched, names)
+        _strength(tracked, own)
+        * _unity(tracked, own)
+        * _nominality(tracked, table)
+        * _topicality(own, observations)
+        * _known_context(own)
+        * _introduction(tracked, observations, own)
+        * _specificity(tracked, names)
     )
 
 
-def _strength(watched: Watched, own: Indices) -> Scores:
-    """The logarithm of the mentions outside a longer phrase, the largest being 1."""
-    independence = np.array([candidate.independence for candidate in watched.candidates])
-    strength = np.log1p(own[:, Kind.MENTIONS] * independence)
-    scaled: Scores = strength / strength.max(initial=1e-9)
+def _strength(tracked: TrackedPhrases, own: Indices) -> Floats:
+    """The logarithm of the mentions outside a longer phrase, relative to the maximum."""
+    independence = np.array([candidate.independence for candidate in tracked.candidates])
+    strength = np.log1p(own[:, Count.MENTIONS] * independence)
+    scaled: Floats = strength / strength.max(initial=1e-9)
     return scaled
 
 
-def _unity(watched: Watched, own: Indices) -> Scores:
-    """How well the words hold together, and whether the phrase is whole and no fragment."""
+def _unity(tracked: TrackedPhrases, own: Indices) -> Floats:
+    """The cohesion of the words, lowered for fragments of longer phrases."""
     cohesion = np.array(
-        [c.cohesion if len(c.words) > 1 else WORD_COHESION for c in watched.candidates]
+        [c.cohesion if len(c.words) > 1 else WORD_COHESION for c in tracked.candidates]
     )
-    independence = np.array([candidate.independence for candidate in watched.candidates])
-    ends = own[:, Kind.AT_END] / np.maximum(own[:, Kind.MENTIONS], 1)
-    whole = np.minimum(1, ends / WHOLE) * np.minimum(1, independence / WHOLE)
-    unity: Scores = np.sqrt(np.clip(cohesion, 0, 1)) * whole
+    independence = np.array([candidate.independence for candidate in tracked.candidates])
+    ends = own[:, Count.AT_END] / np.maximum(own[:, Count.MENTIONS], 1)
+    whole = np.minimum(1, ends / MIN_WHOLE_FRACTION) * np.minimum(
+        1, independence / MIN_WHOLE_FRACTION
+    )
+    unity: Floats = np.sqrt(np.clip(cohesion, 0, 1)) * whole
     return unity
 
 
-def _nominality(watched: Watched, table: Indices) -> Scores:
-    """Low for what stands where verbs, adjectives and the text's own things do."""
-    shares = table / np.maximum(table[:, [Kind.MENTIONS]], 1)
-    odd = shares[:, Kind.AS_VERB] + shares[:, Kind.POINTED_AT] + 0.7 * shares[:, Kind.AFTER_BEING]
+def _nominality(tracked: TrackedPhrases, table: Indices) -> Floats:
+    """Low for phrases in the positions of verbs and adjectives, or after this, our, their."""
+    fractions = table / np.maximum(table[:, [Count.MENTIONS]], 1)
+    odd = (
+        fractions[:, Count.AS_VERB]
+        + fractions[:, Count.AFTER_POINTING]
+        + 0.7 * fractions[:, Count.AFTER_BEING]
+    )
     edges = np.array(
-        [[watched.numbers[c.words[0]], watched.numbers[c.words[-1]]] for c in watched.candidates]
+        [[tracked.numbers[c.words[0]], tracked.numbers[c.words[-1]]] for c in tracked.candidates]
     ).reshape(-1, 2)
-    # A word may now and then stand where a verb does and be a noun all the same.
-    verbs = np.maximum(shares[edges, Kind.AS_VERB] - 0.05, 0).sum(axis=1)
-    nominality: Scores = np.exp(-4 * odd[: len(watched.candidates)] - 3 * verbs)
+    # A noun may sometimes be in the position of a verb too.
+    verbs = np.maximum(fractions[edges, Count.AS_VERB] - 0.05, 0).sum(axis=1)
+    nominality: Floats = np.exp(-4 * odd[: len(tracked.candidates)] - 3 * verbs)
     return nominality
 
 
-def _topicality(own: Indices, evidence: Evidence) -> Scores:
-    """High for what a text keeps coming back to, and low for what any text says once.
+def _topicality(own: Indices, observations: Observations) -> Floats:
+    """High for phrases that a text repeats, low for idioms that many texts use once.
 
-    The logarithm of the documents that so many mentions would be in if they fell anywhere, over
-    those that they are in (residual IDF). What is said once a text and everywhere is an idiom.
+    The logarithm of the expected number of documents, if the mentions were distributed at random,
+    over the actual number (residual IDF).
     """
-    texts = max(evidence.texts, 1)
-    anywhere = texts * -np.expm1(-own[:, Kind.MENTIONS] / texts)
-    residual = np.log((anywhere + 2) / (own[:, Kind.DOCUMENTS] + 2))
-    # A text of a sentence or two cannot come back to anything, and says little here.
-    least = max(LEAST_TOPICALITY, (texts / max(evidence.sentences, 1)) ** 2)
-    topicality: Scores = least - (1 - least) * np.expm1(-np.maximum(residual, 0) / 0.25)
+    texts = max(observations.texts, 1)
+    expected = texts * -np.expm1(-own[:, Count.MENTIONS] / texts)
+    residual = np.log((expected + 2) / (own[:, Count.DOCUMENTS] + 2))
+    # A text of one or two sentences cannot repeat a phrase, so the factor matters less there.
+    lowest = max(MIN_TOPICALITY, (texts / max(observations.sentences, 1)) ** 2)
+    topicality: Floats = lowest - (1 - lowest) * np.expm1(-np.maximum(residual, 0) / 0.25)
     return topicality
 
 
-def _company(own: Indices) -> Scores:
-    """How often known concepts are named in the same sentence; 1 for the usual share and more."""
-    usual = own[:, Kind.IN_COMPANY].sum() / max(own[:, Kind.SENTENCES].sum(), 1)
-    shares = (own[:, Kind.IN_COMPANY] + PRIOR * usual) / (own[:, Kind.SENTENCES] + PRIOR)
-    company: Scores = np.minimum(1, np.maximum(shares, 1e-9) / max(usual, 1e-9))
-    return company
+def _known_context(own: Indices) -> Floats:
+    """The rate of sentences with a known concept; 1 at or above the average rate."""
+    average = own[:, Count.WITH_KNOWN].sum() / max(own[:, Count.SENTENCES].sum(), 1)
+    fractions = (own[:, Count.WITH_KNOWN] + PRIOR_MENTIONS * average) / (
+        own[:, Count.SENTENCES] + PRIOR_MENTIONS
+    )
+    context: Floats = np.minimum(1, np.maximum(fractions, 1e-9) / max(average, 1e-9))
+    return context
 
 
-def _introduction(watched: Watched, evidence: Evidence, own: Indices) -> Scores:
-    """Higher where texts give an abbreviation for it, as they do for things with a name."""
-    given = np.zeros(len(watched.candidates))
-    for (number, _), count in evidence.abbreviations.items():
+def _introduction(tracked: TrackedPhrases, observations: Observations, own: Indices) -> Floats:
+    """Higher for phrases with an abbreviation, which texts introduce for established terms."""
+    given = np.zeros(len(tracked.candidates))
+    for (number, _), count in observations.abbreviations.items():
         if number < len(given):
             given[number] += count
-    introduction: Scores = (2 + np.minimum(1, 20 * given / (own[:, Kind.DOCUMENTS] + PRIOR))) / 3
+    introduction: Floats = (
+        2 + np.minimum(1, 20 * given / (own[:, Count.DOCUMENTS] + PRIOR_MENTIONS))
+    ) / 3
     return introduction
 
 
-def _specificity(watched: Watched, names: Iterable[str]) -> Scores:
-    """Low for a single word of which the taxonomy makes many names without being one itself."""
+def _specificity(tracked: TrackedPhrases, names: Iterable[str]) -> Floats:
+    """Low for a single word that is part of many names of the taxonomy."""
     uses: Counter[str] = Counter()
     for name in names:
         words = {singular(word) for word in normalize_name(name).split()}
         uses.update(words if len(words) > 1 else ())
     return np.array(
-        [1 / (1 + uses[c.words[0]] / 3) if len(c.words) == 1 else 1.0 for c in watched.candidates]
+        [1 / (1 + uses[c.words[0]] / 3) if len(c.words) == 1 else 1.0 for c in tracked.candidates]
     )

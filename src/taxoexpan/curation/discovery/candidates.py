@@ -1,4 +1,4 @@
-"""Between the passes: which phrases may be concepts, and which the taxonomy has already."""
+"""Candidates between the two passes: phrases that may be new concepts, and known names."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from taxoexpan.curation.discovery.phrase_counts import Tally
-from taxoexpan.curation.discovery.words import LONGEST, name_key, spelling_key
+from taxoexpan.curation.discovery.phrase_counts import PhraseCounts
+from taxoexpan.curation.discovery.words import MAX_PHRASE_WORDS, phrase_key, spelling_key
 
-MOST = 20_000
-"""Candidates that are looked at in the second pass."""
+MAX_CANDIDATES = 20_000
+"""Candidates that the second pass observes."""
 
-LEAST_COHESION = 0.1
-LEAST_INDEPENDENCE = 0.1
-_RARE = 1000
-"""A known name tells what a sentence is about if no more than one word in so many is it."""
+MIN_COHESION = 0.1
+MIN_INDEPENDENCE = 0.1
+_RARITY = 1000
+"""A known name is specific if at most one word in this many belongs to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,69 +29,71 @@ class Candidate:
 
     @property
     def words(self) -> list[str]:
-        """The keys of its words."""
+        """The keys of the words of the most frequent spelling."""
         return self.spellings[0].split()
 
 
 @dataclass(frozen=True)
-class Watched:
-    """The phrases that the second pass looks for, by number.
+class TrackedPhrases:
+    """The phrases that the second pass looks for; `numbers` is the number of each phrase.
 
-    Candidates have the first numbers, known names the next ones, with `known` the index of the
-    concept of each; `telling` are the known names that are not said everywhere. Then come the
-    words that the candidates begin and end with.
+    The candidates have the first numbers. The known concepts follow; `known` are their indices in
+    the taxonomy, and `specific` the numbers of those with a name that is not too frequent. The last
+    numbers belong to the first and last words of candidates.
     """
 
     candidates: Sequence[Candidate]
     known: Sequence[int]
-    telling: frozenset[int]
+    specific: frozenset[int]
     numbers: Mapping[str, int]
 
     @property
     def size(self) -> int:
-        """How many numbers there are."""
+        """The number of distinct phrase numbers."""
         return max(self.numbers.values(), default=-1) + 1
 
 
-def choose_candidates(tally: Tally, names: Mapping[str, int], min_count: int) -> Watched:
-    """Choose what to look at; `names` are the known names with the indices of their concepts."""
-    total = sum(n for phrase, n in tally.counts.items() if " " not in phrase)
-    frequent = {phrase: n for phrase, n in tally.counts.items() if n >= min_count}
-    known_keys = {name_key(name): index for name, index in names.items()}
+def choose_candidates(
+    phrase_counts: PhraseCounts, names: Mapping[str, int], min_count: int
+) -> TrackedPhrases:
+    """Choose the phrases to track; `names` maps the known names to the indices of concepts."""
+    total = sum(n for phrase, n in phrase_counts.counts.items() if " " not in phrase)
+    frequent = {phrase: n for phrase, n in phrase_counts.counts.items() if n >= min_count}
+    known_keys = {phrase_key(name): index for name, index in names.items()}
     known: dict[str, int] = {}
     new = []
     for phrase in frequent:
-        key = name_key(phrase)
+        key = phrase_key(phrase)
         if key in known_keys:
             known[phrase] = known_keys[key]
-        elif phrase.count(" ") < LONGEST and len(phrase) > 1:
+        elif phrase.count(" ") < MAX_PHRASE_WORDS and len(phrase) > 1:
             new.append(phrase)
-    candidates = _in_one(_strong(new, frequent, total), frequent)
-    telling = {known[phrase] for phrase in known if frequent[phrase] * _RARE <= total}
-    return _numbered(candidates, known, telling)
+    candidates = _merge_spellings(_strongest(new, frequent, total), frequent)
+    specific = {known[phrase] for phrase in known if frequent[phrase] * _RARITY <= total}
+    return _number_phrases(candidates, known, specific)
 
 
-def _strong(
+def _strongest(
     phrases: Sequence[str], counts: Mapping[str, int], total: int
 ) -> list[tuple[str, float, float]]:
-    """The phrases that hold together and are no mere part of another, the strongest first."""
-    longer = _longer(counts)
-    strong = []
+    """The cohesive and independent phrases with both values, by descending C-value."""
+    longer = _longer_phrase_counts(counts)
+    ranked = []
     for phrase in phrases:
-        together = cohesion(phrase, counts, total)
-        free = 1 - longer.get(phrase, 0) / counts[phrase]
-        if together >= LEAST_COHESION and free >= LEAST_INDEPENDENCE:
-            # The C-value, but the longer phrase that counts is the most frequent one: the mean over
-            # all of them would let a part pass that has many rare ones beside.
-            value = math.log2(phrase.count(" ") + 2) * counts[phrase] * free
-            strong.append((-value, phrase, together, free))
-    return [(phrase, together, free) for _, phrase, together, free in sorted(strong)[:MOST]]
+        cohesive = cohesion(phrase, counts, total)
+        independent = 1 - longer.get(phrase, 0) / counts[phrase]
+        if cohesive >= MIN_COHESION and independent >= MIN_INDEPENDENCE:
+            # The C-value, but with the most frequent longer phrase instead of the mean over all
+            # longer phrases, which is low for a part that also occurs in many rare phrases.
+            value = math.log2(phrase.count(" ") + 2) * counts[phrase] * independent
+            ranked.append((-value, phrase, cohesive, independent))
+    return [(phrase, c, i) for _, phrase, c, i in sorted(ranked)[:MAX_CANDIDATES]]
 
 
 def cohesion(phrase: str, counts: Mapping[str, int], total: int) -> float:
-    """How much more than by chance the parts come together, from -1 to 1; 1 for a single word.
+    """The normalized pointwise mutual information of a phrase, from -1 to 1; 1 for a single word.
 
-    log(p(ab) / p(a) p(b)) / -log p(ab), where the phrase holds together least.
+    log(p(ab) / p(a) p(b)) / -log p(ab), at the split of the phrase where it is lowest.
     """
     words = phrase.split()
     if len(words) == 1 or counts[phrase] >= total:
@@ -102,8 +104,8 @@ def cohesion(phrase: str, counts: Mapping[str, int], total: int) -> float:
     return math.log(whole / chance) / -math.log(whole)
 
 
-def _longer(counts: Mapping[str, int]) -> dict[str, int]:
-    """For each phrase the count of the most frequent one that is a word longer."""
+def _longer_phrase_counts(counts: Mapping[str, int]) -> dict[str, int]:
+    """For each phrase the count of the most frequent phrase with one word more."""
     longer: dict[str, int] = defaultdict(int)
     for phrase, count in counts.items():
         if " " in phrase:
@@ -112,31 +114,33 @@ def _longer(counts: Mapping[str, int]) -> dict[str, int]:
     return longer
 
 
-def _in_one(
-    strong: Sequence[tuple[str, float, float]], counts: Mapping[str, int]
+def _merge_spellings(
+    phrases: Sequence[tuple[str, float, float]], counts: Mapping[str, int]
 ) -> list[Candidate]:
-    """The spellings of one name brought together."""
+    """Candidates from phrases; the spellings of one name become one candidate."""
     groups: dict[str, list[tuple[str, float, float]]] = defaultdict(list)
-    for phrase, together, free in strong:
-        groups[spelling_key(phrase)].append((phrase, together, free))
+    for each in phrases:
+        groups[spelling_key(each[0])].append(each)
     candidates = []
     for group in groups.values():
-        group.sort(key=lambda one: (-counts[one[0]], one[0]))
-        _, together, free = group[0]
-        candidates.append(Candidate(tuple(phrase for phrase, *_ in group), together, free))
+        group.sort(key=lambda each: (-counts[each[0]], each[0]))
+        _, cohesive, independent = group[0]
+        spellings = tuple(phrase for phrase, *_ in group)
+        candidates.append(Candidate(spellings, cohesive, independent))
     return candidates
 
 
-def _numbered(
-    candidates: Sequence[Candidate], known: Mapping[str, int], telling: Collection[int]
-) -> Watched:
-    """Give every phrase that is looked for its number."""
+def _number_phrases(
+    candidates: Sequence[Candidate], known: Mapping[str, int], specific: Collection[int]
+) -> TrackedPhrases:
+    """Give every tracked phrase its number."""
     numbers = {p: number for number, c in enumerate(candidates) for p in c.spellings}
     concepts = sorted(set(known.values()))
-    place = {concept: len(candidates) + i for i, concept in enumerate(concepts)}
-    numbers.update((phrase, place[concept]) for phrase, concept in known.items())
-    edges = {word for c in candidates for word in (c.words[0], c.words[-1])}
+    number_of = {concept: len(candidates) + i for i, concept in enumerate(concepts)}
+    numbers.update((phrase, number_of[concept]) for phrase, concept in known.items())
+    edge_words = {word for c in candidates for word in (c.words[0], c.words[-1])}
     size = len(candidates) + len(concepts)
-    for number, word in enumerate(sorted(edges - numbers.keys()), start=size):
+    for number, word in enumerate(sorted(edge_words - numbers.keys()), start=size):
         numbers[word] = number
-    return Watched(candidates, concepts, frozenset(place[concept] for concept in telling), numbers)
+    specific_numbers = frozenset(number_of[concept] for concept in specific)
+    return TrackedPhrases(candidates, concepts, specific_numbers, numbers)

@@ -1,4 +1,4 @@
-"""How close a candidate is to what the taxonomy has: near enough to belong, or the same thing."""
+"""The nearest known names of a candidate, and whether one of them names the same concept."""
 
 from __future__ import annotations
 
@@ -13,58 +13,62 @@ from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.names import normalize_name
 
 NEAREST = 5
-"""Known names that a candidate is compared with."""
+"""Known names that are found for each candidate."""
 
-SAME = 0.92
-"""From this cosine on two names may well be of one thing."""
+MIN_DUPLICATE_COSINE = 0.92
+"""Two names with at least this cosine may name the same concept."""
 
-AKIN = 0.8
-"""The same for names of words from the same stems: relation extraction, relationship extraction."""
+MIN_SAME_STEM_COSINE = 0.8
+"""The same for names with the same stems: relation extraction, relationship extraction."""
 
-_STEM = 5
-_AT_A_TIME = 256
+_STEM_LENGTH = 5
+_BATCH_SIZE = 256
 
 
 @dataclass(frozen=True)
-class Kinship:
-    """For each candidate its nearest known names, the nearest first, and their cosines with it."""
+class NearestNames:
+    """The indices of each candidate's nearest known names, nearest first, and the cosines."""
 
-    nearest: Indices
+    indices: Indices
     cosines: Vectors
 
 
-def measure_kinship(encoder: Encoder, labels: Sequence[str], names: Sequence[str]) -> Kinship:
+def find_nearest_names(
+    encoder: Encoder, labels: Sequence[str], names: Sequence[str]
+) -> NearestNames:
     """Compare the labels of candidates with the names of a taxonomy."""
     known = _encoded(encoder, names)
-    few = min(NEAREST, len(names))
-    nearest = np.zeros((len(labels), few), np.int64)
-    cosines = np.zeros((len(labels), few), np.float32)
-    for start in range(0, len(labels), _AT_A_TIME):
-        block = slice(start, start + _AT_A_TIME)
-        near = encoder.encode(labels[block]) @ known.T
-        found = np.argpartition(near, -few, axis=1)[:, -few:]
-        order = np.argsort(-np.take_along_axis(near, found, axis=1), axis=1, kind="stable")
-        nearest[block] = np.take_along_axis(found, order, axis=1)
-        cosines[block] = np.take_along_axis(near, nearest[block], axis=1)
-    return Kinship(nearest, cosines)
+    count = min(NEAREST, len(names))
+    indices = np.zeros((len(labels), count), np.int64)
+    cosines = np.zeros((len(labels), count), np.float32)
+    for start in range(0, len(labels), _BATCH_SIZE):
+        block = slice(start, start + _BATCH_SIZE)
+        similar = encoder.encode(labels[block]) @ known.T
+        best = np.argpartition(similar, -count, axis=1)[:, -count:]
+        order = np.argsort(-np.take_along_axis(similar, best, axis=1), axis=1, kind="stable")
+        indices[block] = np.take_along_axis(best, order, axis=1)
+        cosines[block] = np.take_along_axis(similar, indices[block], axis=1)
+    return NearestNames(indices, cosines)
 
 
-def is_double(label: str, name: str, cosine: float) -> bool:
-    """Whether a label may be of the same thing as a known name.
+def may_be_duplicate(label: str, name: str, cosine: float) -> bool:
+    """Whether a label may name the same concept as a known name.
 
-    Not where it is the name and some words more, which make it a narrower thing: neural machine
-    translation is a machine translation.
+    A label that adds words to the name does not, because it names a narrower concept: neural
+    machine translation is a machine translation.
     """
     own, known = normalize_name(label).split(), normalize_name(name).split()
-    if set(known) < set(own) or len("".join(own)) < _STEM:
+    if set(known) < set(own) or len("".join(own)) < _STEM_LENGTH:
         return False
-    return cosine >= SAME or (cosine >= AKIN and _same_stems(own, known))
+    if cosine >= MIN_DUPLICATE_COSINE:
+        return True
+    return cosine >= MIN_SAME_STEM_COSINE and _same_stems(own, known)
 
 
 def _same_stems(some: Sequence[str], others: Sequence[str]) -> bool:
-    """Whether the words of two names are the same, or begin so."""
+    """Whether the words of two names are equal or have the same stems."""
     return len(some) == len(others) and all(
-        one == other or (len(one) >= _STEM and one[:_STEM] == other[:_STEM])
+        one == other or (len(one) >= _STEM_LENGTH and one[:_STEM_LENGTH] == other[:_STEM_LENGTH])
         for one, other in zip(some, others, strict=True)
     )
 

@@ -1,4 +1,4 @@
-"""What the second pass sees of every candidate, and of the phrases that it is measured by."""
+"""Observations of the second pass: how and where the tracked phrases are mentioned."""
 
 from __future__ import annotations
 
@@ -11,67 +11,67 @@ import numpy as np
 from taxoexpan.taxonomy.arrays import Indices
 
 
-class Kind(IntEnum):
-    """What is counted of a phrase."""
+class Count(IntEnum):
+    """The counts of a phrase."""
 
     MENTIONS = 0
     DOCUMENTS = 1
     SENTENCES = 2
-    IN_COMPANY = 3  # sentences that name a known concept beside it
-    AT_END = 4  # mentions after which no word of the same run comes
+    WITH_KNOWN = 3  # sentences that also mention a known concept
+    AT_END = 4  # mentions at the end of a run of words
     AS_VERB = 5  # mentions after we, to, can, or before an article
-    AFTER_BEING = 6
-    POINTED_AT = 7  # mentions after this, our, their
+    AFTER_BEING = 6  # mentions after is, are, was
+    AFTER_POINTING = 7  # mentions after this, our, their
 
 
-KINDS = len(Kind)
+COUNTS = len(Count)
 
-Best = dict[int, tuple[int, str]]
-"""By number the best text, behind how far it is from what is liked."""
+BestTexts = dict[int, tuple[int, str]]
+"""The cost and the text of the best example or definition of each phrase number."""
 
 
 @dataclass
-class Found:
-    """What one block of texts adds to the evidence; `places` of its table have these `counts`."""
+class BlockObservations:
+    """The observations in one block of texts; `counts` belong to these `cells` of the table."""
 
     texts: int
     sentences: int = 0
-    places: Indices = field(default_factory=lambda: np.zeros(0, np.int64))
+    cells: Indices = field(default_factory=lambda: np.zeros(0, np.int64))
     counts: Indices = field(default_factory=lambda: np.zeros(0, np.int64))
     forms: Counter[tuple[int, str]] = field(default_factory=Counter)
     abbreviations: Counter[tuple[int, str]] = field(default_factory=Counter)
-    examples: Best = field(default_factory=dict)
-    definitions: Best = field(default_factory=dict)
+    examples: BestTexts = field(default_factory=dict)
+    definitions: BestTexts = field(default_factory=dict)
 
 
-class Evidence:
-    """What was seen of the watched phrases, by their numbers.
+class Observations:
+    """The observations of the tracked phrases in the whole corpus, by phrase number.
 
-    `table` has a row for each phrase and a column for each `Kind`. `forms` are the ways in which a
-    candidate is written, `abbreviations` the letters in brackets behind a phrase.
+    `table` has one row per phrase and one column per `Count`. `forms` are the written forms of each
+    candidate, `abbreviations` the abbreviations in brackets after a phrase.
     """
 
     def __init__(self, size: int) -> None:
         self.texts = 0
         self.sentences = 0
-        self.table: Indices = np.zeros((size, KINDS), np.int64)
+        self.table: Indices = np.zeros((size, COUNTS), np.int64)
         self.forms: Counter[tuple[int, str]] = Counter()
         self.abbreviations: Counter[tuple[int, str]] = Counter()
-        self.examples: Best = {}
-        self.definitions: Best = {}
+        self.examples: BestTexts = {}
+        self.definitions: BestTexts = {}
 
-    def add(self, found: Found) -> None:
-        """Take over what was seen in a block."""
-        self.texts += found.texts
-        self.sentences += found.sentences
-        self.table.reshape(-1)[found.places] += found.counts
-        self.forms.update(found.forms)
-        self.abbreviations.update(found.abbreviations)
-        improve(self.examples, found.examples)
-        improve(self.definitions, found.definitions)
+    def add(self, block: BlockObservations) -> None:
+        """Add the observations of a block."""
+        self.texts += block.texts
+        self.sentences += block.sentences
+        self.table.reshape(-1)[block.cells] += block.counts
+        self.forms.update(block.forms)
+        self.abbreviations.update(block.abbreviations)
+        keep_best(self.examples, block.examples)
+        keep_best(self.definitions, block.definitions)
 
 
-def improve(best: Best, others: Best) -> None:
-    """Keep the better one of each number."""
-    for number, found in others.items():
-        best[number] = min(best.get(number, found), found)
+def keep_best(best: BestTexts, others: BestTexts) -> None:
+    """Replace each text for which `others` has one with a lower cost."""
+    for number, other in others.items():
+        best[number] = min(best.get(number, other), other)

@@ -1,4 +1,4 @@
-"""New concepts from a corpus: two passes over it, and the candidates in order of their scores."""
+"""Discovery of new concepts: two passes over the corpus, then scoring and naming the candidates."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from taxoexpan.curation.discovery.candidate_ranking import Scores, score_candidates
-from taxoexpan.curation.discovery.candidates import Watched, choose_candidates
-from taxoexpan.curation.discovery.contexts import collect_evidence
+from taxoexpan.curation.discovery.candidate_ranking import score_candidates
+from taxoexpan.curation.discovery.candidates import TrackedPhrases, choose_candidates
+from taxoexpan.curation.discovery.contexts import observe_phrases
 from taxoexpan.curation.discovery.label_choice import (
     Abbreviations,
-    Naming,
+    ChosenNames,
+    choose_names,
     forms_by_number,
-    name_candidate,
     prefers_plural,
     shorts_by_number,
 )
-from taxoexpan.curation.discovery.nearest_known import is_double, measure_kinship
-from taxoexpan.curation.discovery.observations import Evidence, Kind
+from taxoexpan.curation.discovery.nearest_known import find_nearest_names, may_be_duplicate
+from taxoexpan.curation.discovery.observations import Count, Observations
 from taxoexpan.curation.discovery.phrase_counts import CAPACITY, count_phrases
-from taxoexpan.curation.discovery.words import Keys, spelling_key
+from taxoexpan.curation.discovery.words import WordKeys, spelling_key
 from taxoexpan.errors import FormatError
 from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.encoder import Encoder
@@ -32,21 +32,21 @@ from taxoexpan.features.static import StaticEncoder
 from taxoexpan.formats.tables.table_file import VALUE_SEPARATOR, table_text
 from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.taxonomy.english import singular
 from taxoexpan.taxonomy.known_names import known_names
 
 TOP = 500
 MIN_COUNT = 5
 
-COMPARED = 2000
-"""Candidates that are compared with the taxonomy, or four for each one that is asked for."""
+MIN_COMPARED = 2000
+"""The lowest number of candidates to compare with the taxonomy; otherwise four times `top`."""
 
-DOUBLED = 0.7
-"""What is left of the score of what the taxonomy may have already."""
+DUPLICATE_FACTOR = 0.7
+"""The factor that lowers the score of a possible duplicate."""
 
-LEAST_EXPLAINED = 0.02
-"""The share of texts that say what letters stand for, from which on they are an abbreviation."""
+MIN_EXPLAINED_FRACTION = 0.02
+"""The lowest fraction of documents that must explain a candidate for it to be an abbreviation."""
 
 COLUMNS = (
     "label",
@@ -61,8 +61,8 @@ COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Discovery:
-    """A new concept, what the corpus says of it, and the label of what it might duplicate."""
+class DiscoveredConcept:
+    """A new concept from the corpus, and the label of the known concept that it might duplicate."""
 
     label: str
     definition: str
@@ -84,144 +84,146 @@ def discover(
     progress: bool = False,
     encoder: Encoder | None = None,
     capacity: int = CAPACITY,
-) -> list[Discovery]:
-    """Find concepts in a corpus that a taxonomy lacks, the best first.
+) -> list[DiscoveredConcept]:
+    """Find concepts in a corpus that a taxonomy does not have, best first.
 
-    What is said fewer than `min_count` times is passed over. The corpus is read twice, by
-    `workers` processes (one a core unless given), which does not change the result. `capacity` is
-    how many phrases are counted at a time, and so how much memory is used.
+    Phrases with fewer than `min_count` mentions are ignored. `workers` processes (by default one
+    per core) read the corpus twice; their number does not change the result. `capacity` is the
+    number of phrases that are counted at the same time, which determines the memory use.
     """
     names = known_names(taxonomy)
-    keys = Keys({singular(word) for name in names for word in name.split()})
-    texts = _told(read_documents(corpus), "counting", progress)
-    tally = count_phrases(texts, keys, workers, capacity)
-    watched = choose_candidates(tally, names, min_count)
-    if not watched.known:
-        often = pluralize(min_count, "time")
-        message = f"no name of the taxonomy is said here {often} or more"
-        raise FormatError(corpus, f"{message}; are the two about the same things?")
-    if not watched.candidates:
+    keys = WordKeys({singular(word) for name in names for word in name.split()})
+    texts = _with_progress(read_documents(corpus), "counting", progress)
+    phrase_counts = count_phrases(texts, keys, workers, capacity)
+    tracked = choose_candidates(phrase_counts, names, min_count)
+    if not tracked.known:
+        times = pluralize(min_count, "time")
+        message = f"no name of the taxonomy occurs at least {times} in this corpus"
+        raise FormatError(corpus, f"{message}; check that both are about the same domain")
+    if not tracked.candidates:
         return []
-    del tally  # it is the largest thing there is
-    texts = _told(read_documents(corpus), "reading", progress)
-    evidence = collect_evidence(texts, keys, watched, workers)
-    scores = score_candidates(watched, evidence, names)
-    counts = evidence.table
-    finder = _Finder(taxonomy, names, watched, evidence, counts, Abbreviations.of(evidence))
-    return finder.ranked(scores, encoder or StaticEncoder(), top)
+    del phrase_counts  # the largest object in memory
+    texts = _with_progress(read_documents(corpus), "reading", progress)
+    observations = observe_phrases(texts, keys, tracked, workers)
+    scores = score_candidates(tracked, observations, names)
+    abbreviations = Abbreviations.of(observations)
+    ranking = _CandidateRanking(taxonomy, names, tracked, observations, abbreviations)
+    return ranking.best(scores, encoder or StaticEncoder(), top)
 
 
-def discoveries_text(path: Path, discoveries: Sequence[Discovery]) -> str:
-    """The discoveries as a table, which can be read as a list of new concepts."""
+def discovered_concepts_table(path: Path, concepts: Sequence[DiscoveredConcept]) -> str:
+    """The concepts as a table, which can be read as a list of new concepts."""
     rows = (
         (
-            found.label,
-            found.definition,
-            VALUE_SEPARATOR.join(found.synonyms),
-            str(found.count),
-            str(found.documents),
-            f"{found.score:.4f}",
-            found.might_duplicate,
-            found.example,
+            concept.label,
+            concept.definition,
+            VALUE_SEPARATOR.join(concept.synonyms),
+            str(concept.count),
+            str(concept.documents),
+            f"{concept.score:.4f}",
+            concept.might_duplicate,
+            concept.example,
         )
-        for found in discoveries
+        for concept in concepts
     )
     return table_text(path, COLUMNS, rows)
 
 
 @dataclass(frozen=True)
-class _Finder:
-    """All that is known when both passes are done."""
+class _CandidateRanking:
+    """Names the candidates, compares them with the taxonomy, and ranks them."""
 
     taxonomy: Taxonomy
     names: Mapping[str, int]
-    watched: Watched
-    evidence: Evidence
-    counts: Indices
+    tracked: TrackedPhrases
+    observations: Observations
     abbreviations: Abbreviations
 
-    def ranked(self, scores: Scores, encoder: Encoder, top: int) -> list[Discovery]:
-        """Name the best candidates, compare them with the taxonomy, and put them in order."""
-        chosen = self._chosen(scores, max(COMPARED, 4 * top))
-        namings = self._named(chosen)
+    def best(self, scores: Floats, encoder: Encoder, top: int) -> list[DiscoveredConcept]:
+        """The `top` candidates by score and similarity to the taxonomy."""
+        chosen = self._best_candidates(scores, max(MIN_COMPARED, 4 * top))
+        chosen_names = self._choose_names(chosen)
         names = list(self.names)
-        kinship = measure_kinship(encoder, [naming.label for naming in namings], names)
-        spelled = {spelling_key(name): index for name, index in self.names.items()}
-        found = []
-        for number, naming, nearest, cosines in zip(
-            chosen, namings, kinship.nearest.tolist(), kinship.cosines.tolist(), strict=True
+        nearest = find_nearest_names(encoder, [own.label for own in chosen_names], names)
+        spellings = {spelling_key(name): index for name, index in self.names.items()}
+        concepts = []
+        for number, own, indices, cosines in zip(
+            chosen, chosen_names, nearest.indices.tolist(), nearest.cosines.tolist(), strict=True
         ):
-            near = [(names[place], cosine) for place, cosine in zip(nearest, cosines, strict=True)]
-            double = self._double(number, naming.label, near, spelled)
-            closeness = max(0.0, sum(cosines) / len(cosines))
-            score = float(scores[number]) * closeness
-            found.append(self._discovery(number, naming, score, double))
-        return sorted(found, key=lambda one: (-one.score, one.label))[:top]
+            near = [(names[index], cosine) for index, cosine in zip(indices, cosines, strict=True)]
+            duplicate = self._duplicate_of(number, own.label, near, spellings)
+            similarity = max(0.0, sum(cosines) / len(cosines))
+            score = float(scores[number]) * similarity
+            concepts.append(self._concept(number, own, score, duplicate))
+        return sorted(concepts, key=lambda each: (-each.score, each.label))[:top]
 
-    def _chosen(self, scores: Scores, most: int) -> list[int]:
-        """The best candidates, without those that are only letters for something else."""
+    def _best_candidates(self, scores: Floats, count: int) -> list[int]:
+        """The candidates with the highest scores, without abbreviations of other candidates."""
         chosen = (
             number
             for number in np.argsort(-scores, kind="stable").tolist()
-            if scores[number] > 0 and not self._is_short_for_another(number)
+            if scores[number] > 0 and not self._abbreviates_candidate(number)
         )
-        return list(islice(chosen, most))
+        return list(islice(chosen, count))
 
-    def _is_short_for_another(self, number: int) -> bool:
-        """Whether a candidate abbreviates another one, or now this and now that."""
-        meant = self._meant_by(number)
-        return self._is_short(number) and (meant is None or meant < len(self.watched.candidates))
+    def _abbreviates_candidate(self, number: int) -> bool:
+        """Whether a candidate is an abbreviation of another candidate, or an ambiguous one."""
+        meaning = self._meaning(number)
+        is_other = meaning is None or meaning < len(self.tracked.candidates)
+        return self._is_abbreviation(number) and is_other
 
-    def _is_short(self, number: int) -> bool:
-        """Whether a candidate is an abbreviation."""
-        explained = self.abbreviations.explained(self.watched.candidates[number].spellings[0])
-        documents = self.counts[number, Kind.DOCUMENTS]
-        return explained > 0 and explained >= LEAST_EXPLAINED * int(documents)
+    def _is_abbreviation(self, number: int) -> bool:
+        """Whether enough documents explain a candidate as an abbreviation."""
+        explained = self.abbreviations.count(self.tracked.candidates[number].spellings[0])
+        documents = self.observations.table[number, Count.DOCUMENTS]
+        return explained > 0 and explained >= MIN_EXPLAINED_FRACTION * int(documents)
 
-    def _meant_by(self, number: int) -> int | None:
-        """The phrase that a candidate abbreviates."""
-        return self.abbreviations.meant_by(self.watched.candidates[number].spellings[0])
+    def _meaning(self, number: int) -> int | None:
+        """The number of the phrase that a candidate abbreviates."""
+        return self.abbreviations.meaning(self.tracked.candidates[number].spellings[0])
 
-    def _named(self, chosen: Sequence[int]) -> list[Naming]:
-        forms = forms_by_number(self.evidence)
-        shorts = shorts_by_number(self.evidence, self.abbreviations)
+    def _choose_names(self, chosen: Sequence[int]) -> list[ChosenNames]:
+        forms = forms_by_number(self.observations)
+        shorts = shorts_by_number(self.observations, self.abbreviations)
         plural = prefers_plural(self.taxonomy.labels)
-        return [name_candidate(forms[number], shorts.get(number, ()), plural) for number in chosen]
+        return [choose_names(forms[number], shorts.get(number, ()), plural) for number in chosen]
 
-    def _double(
+    def _duplicate_of(
         self,
         number: int,
         label: str,
         near: Sequence[tuple[str, float]],
-        spelled: Mapping[str, int],
+        spellings: Mapping[str, int],
     ) -> str:
-        """The label of a known concept that this may be, or nothing."""
-        meant, first_known = self._meant_by(number), len(self.watched.candidates)
-        if meant is not None and meant >= first_known and self._is_short(number):
-            return self.taxonomy.labels[self.watched.known[meant - first_known]]
+        """The label of the known concept that a candidate may duplicate, or an empty string."""
+        meaning, first_known = self._meaning(number), len(self.tracked.candidates)
+        if meaning is not None and meaning >= first_known and self._is_abbreviation(number):
+            return self.taxonomy.labels[self.tracked.known[meaning - first_known]]
         key = spelling_key(label)
-        if key in spelled:
-            return self.taxonomy.labels[spelled[key]]
-        doubles = (name for name, cosine in near if is_double(label, name, cosine))
-        double = next(doubles, None)
-        return "" if double is None else self.taxonomy.labels[self.names[double]]
+        if key in spellings:
+            return self.taxonomy.labels[spellings[key]]
+        for name, cosine in near:
+            if may_be_duplicate(label, name, cosine):
+                return self.taxonomy.labels[self.names[name]]
+        return ""
 
-    def _discovery(self, number: int, naming: Naming, score: float, double: str) -> Discovery:
-        _, definition = self.evidence.definitions.get(number, (0, ""))
-        return Discovery(
-            label=naming.label,
+    def _concept(
+        self, number: int, names: ChosenNames, score: float, duplicate: str
+    ) -> DiscoveredConcept:
+        _, definition = self.observations.definitions.get(number, (0, ""))
+        return DiscoveredConcept(
+            label=names.label,
             definition=definition,
-            synonyms=naming.synonyms,
-            count=int(self.counts[number, Kind.MENTIONS]),
-            documents=int(self.counts[number, Kind.DOCUMENTS]),
-            score=score * (DOUBLED if double else 1),
-            might_duplicate=double,
-            example=self.evidence.examples[number][1],
+            synonyms=names.synonyms,
+            count=int(self.observations.table[number, Count.MENTIONS]),
+            documents=int(self.observations.table[number, Count.DOCUMENTS]),
+            score=score * (DUPLICATE_FACTOR if duplicate else 1),
+            might_duplicate=duplicate,
+            example=self.observations.examples[number][1],
         )
 
 
-def _told(texts: Iterator[str], doing: str, progress: bool) -> Iterator[str]:
-    """The texts, with a bar on standard error that counts them."""
-    return iter(
-        tqdm(texts, desc=doing, unit=" texts", leave=False, disable=None if progress else True)
-    )
+def _with_progress(texts: Iterator[str], description: str, progress: bool) -> Iterator[str]:
+    """The texts, counted by a progress bar on standard error."""
+    disable = None if progress else True
+    return iter(tqdm(texts, desc=description, unit=" texts", leave=False, disable=disable))

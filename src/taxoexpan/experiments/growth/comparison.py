@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from taxoexpan.experiments.growth.evaluation import Ranks
 from taxoexpan.experiments.growth.significance import DRAWS, PairedDifference, difference, interval
 from taxoexpan.experiments.paper.result_tables import METRIC_NAMES, format_value
-from taxoexpan.training.metrics import Averaging, Figure, per_query
+from taxoexpan.training.metrics import Averaging, MetricName, per_query
 
-COLUMNS: dict[Figure, str] = {
+COLUMNS: dict[MetricName, str] = {
     "mr": METRIC_NAMES["mr"],
     "hit_at_1": METRIC_NAMES["hit_at_1"],
     "hit_at_3": METRIC_NAMES["hit_at_3"],
@@ -44,7 +44,7 @@ class MethodComparison:
     """A method's metrics; `behind` is its Hit@1 minus that of the best method."""
 
     method: str
-    figures: dict[Figure, Estimate]
+    figures: dict[MetricName, Estimate]
     behind: PairedDifference | None
 
     def as_dict(self) -> dict[str, Any]:
@@ -81,13 +81,13 @@ def comparison_text(compared: list[MethodComparison]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _estimate(ranks: Ranks, metric: Figure, averaging: Averaging) -> Estimate:
+def _estimate(ranks: Ranks, metric: MetricName, averaging: Averaging) -> Estimate:
     values, weights = _query_values(ranks, metric, averaging)
     mean = float(np.average(values, weights=weights))
     return Estimate(mean, *interval(values, weights=weights))
 
 
-def _query_values(ranks: Ranks, metric: Figure, averaging: Averaging) -> QueryValues:
+def _query_values(ranks: Ranks, metric: MetricName, averaging: Averaging) -> QueryValues:
     """Return the metric and the weight of each query; pooled, the weight is its parent count."""
     if averaging == "pooled":
         counts = np.array([len(parents) for parents in ranks], dtype=np.float64)
@@ -96,7 +96,7 @@ def _query_values(ranks: Ranks, metric: Figure, averaging: Averaging) -> QueryVa
 
 
 def _format_estimate(
-    metric: Figure, estimate: Estimate | PairedDifference, sign: bool = False
+    metric: MetricName, estimate: Estimate | PairedDifference, sign: bool = False
 ) -> str:
     mean, low, high = (
         format_value(metric, value, sign) for value in (estimate.mean, estimate.low, estimate.high)

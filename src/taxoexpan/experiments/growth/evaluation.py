@@ -27,7 +27,7 @@ from taxoexpan.taxonomy.difference import Difference
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.training.holdout import HOLDOUTS, Holdout
-from taxoexpan.training.loop import SILENT, TrainingLog
+from taxoexpan.training.training_log import SILENT, TrainingLog
 
 Ranks = list[NDArray[np.floating]]
 """The ranks of the true parents of each query."""

@@ -18,7 +18,8 @@ from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Floats, Indices
-from taxoexpan.training.loop import Epoch, History, TrainingLog
+from taxoexpan.training.history import Epoch, History
+from taxoexpan.training.training_log import TrainingLog
 
 if TYPE_CHECKING:
     from xgboost import Booster, DMatrix
@@ -138,7 +139,7 @@ class DistXGBoost(Method):
             history.epochs.append(Epoch(number, loss, self.learning_rate, None, seconds))
             if loss < lowest:
                 history.best, lowest = number, loss
-            report.tell(history.epochs[-1], history.best == number)
+            report.write(history.epochs[-1], history.best == number)
         self._booster = booster[: history.best]
         return history
 

@@ -14,8 +14,9 @@ from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training.loop import History, TrainingLog
-from taxoexpan.training.metrics import ranks_in
+from taxoexpan.training.history import History
+from taxoexpan.training.metrics import rank_true_parents
+from taxoexpan.training.training_log import TrainingLog
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def true_ranks_by(
     """Return the ranks of each query's true parents among the anchors."""
     ranks: list[NDArray[np.floating]] = []
     for _, block in queries.blocks(anchors):
-        ranks += ranks_in(method.score(block), block.parents, ties)
+        ranks += rank_true_parents(method.score(block), block.parents, ties)
     return ranks
 
 
@@ -91,5 +92,5 @@ def rank_queries(
         best = block_scores.topk(count, dim=0)
         indices.append(best.indices.T.cpu().numpy())
         scores.append(best.values.T.cpu().numpy())
-        ranks += ranks_in(block_scores, block.parents)
+        ranks += rank_true_parents(block_scores, block.parents)
     return RankedQueries(ranks, np.concatenate(indices), np.concatenate(scores))

@@ -20,8 +20,8 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.dropout import drop
 from taxoexpan.network.egonets import Egonets, Position
 from taxoexpan.network.losses import LOSSES
-from taxoexpan.network.matching import PlainPerceptronMatch
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.mlp_match import ReluMLPMatch
 
 HIDDEN_DIM = 500
 
@@ -40,7 +40,7 @@ class ParentNetwork(nn.Module):
         super().__init__()
         c = config
         self.dropout, self.query_dropout = c.dropout, c.query_dropout
-        self.match = PlainPerceptronMatch(1, dimension + extra_dim, dimension, c.hidden_dim)
+        self.match = ReluMLPMatch(1, dimension + extra_dim, dimension, c.hidden_dim)
         self.criterion = LOSSES[c.loss]
 
     def reset(self, generator: torch.Generator) -> None:
@@ -61,20 +61,23 @@ class ParentNetwork(nn.Module):
         near = batch.egonets.concepts[: batch.egonets.near]
         names = self._drop(vectors.names.index_select(0, near), self.dropout)
         queries = vectors.names.index_select(0, batch.queries)
-        asked = self.match.asked(self._drop(queries, self.query_dropout))
+        asked = self.match.project_queries(self._drop(queries, self.query_dropout))
         keys, parents = self._sides(names, batch)
-        positive, scores = self.match.pairs(parents, asked), self._scores(keys, asked, batch.drawn)
+        positive, scores = (
+            self.match.score_pairs(parents, asked),
+            self._scores(keys, asked, batch.negatives),
+        )
         return self.criterion(self.match.log_match, positive, scores, batch.blocked)
 
     def _scores(self, keys: Tensor, asked: Tensor, drawn: Tensor | None) -> Tensor:
         """Return the scores of the negative pairs: [A or N, B]."""
         if drawn is None:
-            return self.match.grid(keys, asked)
+            return self.match.score_all(keys, asked)
         # Not `keys[drawn]`: on a CPU the order in which threads sum its gradient is not fixed.
         negatives = keys.index_select(0, drawn.flatten())
         if drawn.dim() == 1:
-            return self.match.grid(negatives, asked)
-        return self.match.pairs(negatives.unflatten(0, drawn.shape), asked)
+            return self.match.score_all(negatives, asked)
+        return self.match.score_pairs(negatives.unflatten(0, drawn.shape), asked)
 
     def _sides(self, names: Tensor, batch: TrainingBatch) -> tuple[Tensor, Tensor]:
         """Return the keys of all anchors [A, H], and of parents without their queries [B, H]."""

@@ -16,7 +16,8 @@ from taxoexpan.placement.leaf_bonus import learn_leaf_bonus
 from taxoexpan.placement.network_training import TrainingData, train_network
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.loop import History, TrainingLog
+from taxoexpan.training.history import History
+from taxoexpan.training.training_log import TrainingLog
 
 
 class NetworkMethod(Method):

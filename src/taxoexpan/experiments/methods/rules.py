@@ -17,7 +17,7 @@ from taxoexpan.experiments.methods.method import Method, Problem
 from taxoexpan.features.mentions import MentionKind
 from taxoexpan.network.queries import Queries
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.loop import TrainingLog
+from taxoexpan.training.training_log import TrainingLog
 
 
 class Rule(Method):

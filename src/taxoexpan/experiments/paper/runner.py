@@ -36,8 +36,8 @@ from taxoexpan.experiments.paper.run_record import (
 )
 from taxoexpan.experiments.paper.task import Task
 from taxoexpan.files import whole_directory
-from taxoexpan.training.loop import TrainingLog
 from taxoexpan.training.metrics import compute_metrics
+from taxoexpan.training.training_log import TrainingLog
 
 STORED_ANCHORS = 10
 """The number of best anchors that are stored for each query."""

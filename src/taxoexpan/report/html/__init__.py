@@ -6,7 +6,6 @@ script, and escapes every text.
 
 from taxoexpan.report.html.charts import (
     Chart,
-    Threshold,
     coverage_chart,
     histogram,
     reliability_chart,
@@ -39,7 +38,6 @@ __all__ = [
     "Section",
     "Table",
     "TextSection",
-    "Threshold",
     "Tree",
     "TreePosition",
     "coverage_chart",

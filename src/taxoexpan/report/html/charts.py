@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from taxoexpan.phrasing import percent
-from taxoexpan.placement.confidence import Bin
+from taxoexpan.placement.confidence import Bin, CoveragePoint, calibration_error
 from taxoexpan.report.html.axes import WIDTH, X_AXIS_HEIGHT, Axes, Point, coordinate, ticks
 from taxoexpan.report.html.element import Element, element
 
@@ -30,15 +30,6 @@ class Chart:
     elements: Sequence[Element]
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """A lowest score, the fraction of concepts it accepts, and the fraction of these right."""
-
-    score: float
-    coverage: float
-    precision: float
-
-
 def chart_element(chart: Chart) -> Element:
     """Convert a chart to an inline SVG element."""
     return element(
@@ -52,8 +43,8 @@ def chart_element(chart: Chart) -> Element:
     )
 
 
-def reliability_chart(bins: Sequence[Bin], error: float) -> Chart:
-    """Plot the fraction that is right against the confidence, with the calibration error."""
+def reliability_chart(bins: Sequence[Bin]) -> Chart:
+    """Plot the fraction that is right against the confidence."""
     axes = Axes(FRACTIONS, FRACTIONS, "confidence", "fraction right")
     largest = max((each.count for each in bins), default=1)
     total = sum(each.count for each in bins)
@@ -68,8 +59,9 @@ def reliability_chart(bins: Sequence[Bin], error: float) -> Chart:
         radius = max(MIN_RADIUS, MAX_RADIUS * math.sqrt(each.count / largest))
         parts.append(axes.dot((each.confidence, each.right), radius, "dot", text))
     caption = (
-        f"Expected calibration error: {error:.3f} over {total:,} concepts. On the dashed line the "
-        "confidence equals the fraction that is right. Larger dots stand for more concepts."
+        f"Expected calibration error: {calibration_error(bins):.3f} over {total:,} concepts. On "
+        "the dashed line the confidence equals the fraction that is right. Larger dots stand for "
+        "more concepts."
         if total
         else "There are no concepts to measure this on."
     )
@@ -78,33 +70,34 @@ def reliability_chart(bins: Sequence[Bin], error: float) -> Chart:
 
 
 def coverage_chart(
-    points: Sequence[Point], threshold: Threshold | None = None, measure: str = "score"
+    points: Sequence[CoveragePoint], threshold: CoveragePoint | None = None
 ) -> Chart:
     """Plot the precision of the accepted suggestions against the fraction accepted.
 
-    `measure` is the number by which suggestions are accepted. A threshold is marked.
+    A threshold is marked.
     """
-    points = _finite(points)
-    marked = [] if threshold is None else [(threshold.coverage, threshold.precision)]
-    lowest = min((precision for _, precision in [*points, *marked]), default=0.0)
+    curve = _finite((point.coverage, point.precision) for point in points)
+    marked = [] if threshold is None else [threshold.precision]
+    lowest = min([precision for _, precision in curve] + marked, default=0.0)
     # High precisions are magnified to show differences, but to no less than half the range.
     y_ticks = FRACTIONS if lowest < 0.5 else ticks(0.5, 1)
     axes = Axes(FRACTIONS, y_ticks, "fraction of concepts accepted", "fraction of these right")
-    parts = [*axes.elements(), axes.polyline(_thinned(points), "curve")]
-    text = ""
+    parts = [*axes.elements(), axes.polyline(_thinned(curve), "curve")]
+    caption = "Each point is a possible confidence threshold."
+    texts = [f"{precision:.2f} right at {accepted:.2f} accepted" for accepted, precision in curve]
+    texts = texts[:1] + texts[-1:]
     if threshold is not None:
-        text = (
-            f"A {measure} of at least {threshold.score:.2f} accepts {percent(threshold.coverage)} "
-            f"of the concepts, and {percent(threshold.precision)} of these are right."
+        confidence, coverage, precision = threshold
+        caption = (
+            f"A confidence of at least {confidence:.2f} accepts {percent(coverage)} of the "
+            f"concepts, and {percent(precision)} of these are right."
         )
-        parts.append(axes.vertical_line(threshold.coverage, "threshold"))
-        parts.append(axes.dot((threshold.coverage, threshold.precision), 5, "marked", text))
-        parts.append(axes.line_label(threshold.coverage, f"{measure} ≥ {threshold.score:.2f}"))
-    ends = [f"{precision:.2f} right at {accepted:.2f} accepted" for accepted, precision in points]
-    description = "; ".join([text] * bool(text) + ends[:1] + ends[-1:])
-    caption = text or f"Each point is a possible {measure} threshold."
+        texts.insert(0, caption)
+        parts.append(axes.vertical_line(coverage, "threshold"))
+        parts.append(axes.dot((coverage, precision), 5, "marked", caption))
+        parts.append(axes.line_label(coverage, f"confidence ≥ {confidence:.2f}"))
     height = axes.bottom + X_AXIS_HEIGHT
-    return Chart("Coverage and precision", description, caption, height, parts)
+    return Chart("Coverage and precision", "; ".join(texts), caption, height, parts)
 
 
 def training_chart(

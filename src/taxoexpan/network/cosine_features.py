@@ -1,0 +1,151 @@
+"""The features of the fusion head: cosines of a query with an anchor and with its children.
+
+All vectors have unit length, so a cosine is a dot product.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from taxoexpan.network.egonets import Egonets, Position
+
+NUM_FEATURES = 8
+"""By whole names and by head words: the cosines with the anchor, its nearest child, and the mean of
+its children; then the logarithm of the number of children, and a 1 for the bias."""
+
+
+@dataclass(frozen=True)
+class Cosines:
+    """The cosines of vectors with B queries.
+
+    Args:
+        values: the cosines [n, B].
+        rows: the row in `values` of every anchor, then of every sibling [A + S].
+    """
+
+    values: Tensor
+    rows: Tensor
+
+    def around(self, egonets: Egonets) -> tuple[Tensor, Tensor]:
+        """Return the rows of the anchors [A] and the cosines of the siblings [S, B]."""
+        anchors, siblings = self.rows.split(egonets.sizes[1:])
+        return anchors, self.values.index_select(0, siblings)
+
+
+def cosine_features(names: Cosines, heads: Cosines, egonets: Egonets) -> Tensor:
+    """Return the features of every pair of an anchor and a query: [8, A, B]."""
+    counts = egonets.counts[:, Position.SIBLING].to(names.values.dtype)
+    features = names.values.new_empty(NUM_FEATURES, egonets.size, names.values.shape[1])
+    for kind, cosines in enumerate((names, heads)):
+        anchors, siblings = cosines.around(egonets)
+        _fill(features[kind::2], cosines, anchors, siblings, counts, egonets)
+    features[6], features[7] = counts.log1p()[:, None], 1.0
+    return features
+
+
+def cosine_features_for_training(
+    names: Cosines, heads: Cosines, egonets: Egonets, positives: Tensor, own_sibling: Tensor
+) -> Tensor:
+    """Return the same features, without each query among the children of its own parent.
+
+    Args:
+        names: the cosines by whole names.
+        heads: the cosines by head words.
+        egonets: the egonets.
+        positives: the anchor of each query's parent [B].
+        own_sibling: the row of each query among the siblings [B], or -1 where it was not drawn.
+    """
+    if not len(egonets.sibling_of):
+        return cosine_features(names, heads, egonets)
+    counts = egonets.counts[:, Position.SIBLING].to(names.values.dtype)
+    features = names.values.new_empty(NUM_FEATURES, egonets.size, len(own_sibling))
+    columns = torch.arange(len(own_sibling), device=own_sibling.device)
+    is_drawn, row = (own_sibling >= 0).to(features.dtype), own_sibling.clamp(min=0)
+    count = counts.index_select(0, positives)
+    count_without = count - is_drawn
+    for kind, cosines in enumerate((names, heads)):
+        anchors, siblings = cosines.around(egonets)
+        # A child with cosine -1 is never the nearest, and its effect on the sum is known.
+        siblings[row, columns] = siblings[row, columns].lerp(-torch.ones_like(is_drawn), is_drawn)
+        _fill(features[kind::2], cosines, anchors, siblings, counts, egonets)
+        _, nearest, mean = features[kind::2][:3]
+        nearest[positives, columns] *= count_without.clamp(max=1)
+        total = mean[positives, columns] * count + is_drawn
+        mean[positives, columns] = total / count_without.clamp(min=1)
+    features[6], features[7] = counts.log1p()[:, None], 1.0
+    features[6][positives, columns] = count_without.log1p()
+    return features
+
+
+def cosine_features_of_pairs(
+    own: Tensor, siblings: Tensor, sibling_of: Tensor, removed: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return the features of single pairs [8, P], and of pairs whose anchor lost a child [8, V].
+
+    Args:
+        own: the cosines with the anchors, by whole names and by head words [2, P].
+        siblings: the cosines with all their children [2, S].
+        sibling_of: the pair of each child [S].
+        removed: the children to remove, one at a time [V].
+    """
+    pairs, of = own.shape[1], sibling_of.index_select(0, removed)
+    counts = own.new_zeros(pairs).index_add_(0, sibling_of, torch.ones_like(siblings[0]))
+    count_without = counts.index_select(0, of) - 1
+    features = own.new_empty(NUM_FEATURES, pairs)
+    reduced = own.new_empty(NUM_FEATURES, len(removed))
+    for kind, cosines in enumerate(siblings):
+        total = own.new_zeros(pairs).index_add_(0, sibling_of, cosines)
+        nearest, without = _nearest_without(cosines, sibling_of, removed, pairs)
+        lost = cosines.index_select(0, removed)
+        features[kind] = own[kind]
+        features[2 + kind] = nearest * counts.clamp(max=1)
+        features[4 + kind] = total / counts.clamp(min=1)
+        reduced[kind] = own[kind].index_select(0, of)
+        reduced[2 + kind] = without * count_without.clamp(max=1)
+        reduced[4 + kind] = (total.index_select(0, of) - lost) / count_without.clamp(min=1)
+    features[6], features[7] = counts.log1p(), 1.0
+    reduced[6], reduced[7] = count_without.log1p(), 1.0
+    return features, reduced
+
+
+def _nearest_without(
+    cosines: Tensor, sibling_of: Tensor, removed: Tensor, pairs: int
+) -> tuple[Tensor, Tensor]:
+    """Return the highest cosine of each pair [P], and after the removal of each child [V]."""
+    of = sibling_of.index_select(0, removed)
+    nearest = _highest(cosines, sibling_of, pairs)
+    # If several children are the nearest, one of them remains after the removal of another.
+    is_nearest = cosines == nearest.index_select(0, sibling_of)
+    ties = cosines.new_zeros(pairs).index_add_(0, sibling_of, is_nearest.to(cosines.dtype))
+    second = _highest(cosines.masked_fill(is_nearest, -1.0), sibling_of, pairs)
+    is_only = (is_nearest & (ties == 1).index_select(0, sibling_of)).index_select(0, removed)
+    return nearest, torch.where(is_only, second.index_select(0, of), nearest.index_select(0, of))
+
+
+def _highest(cosines: Tensor, of: Tensor, pairs: int) -> Tensor:
+    """Return the highest cosine of each pair [P], or -1 without children."""
+    return cosines.new_full((pairs,), -1.0).scatter_reduce_(0, of, cosines, "amax")
+
+
+def _fill(
+    features: Tensor,
+    cosines: Cosines,
+    anchors: Tensor,
+    siblings: Tensor,
+    counts: Tensor,
+    egonets: Egonets,
+) -> None:
+    """Write the cosines with the anchor, its nearest child and its mean child, each [A, B].
+
+    One kind is written at a time, because torch's reductions by index are fast in two dimensions.
+    """
+    anchor, nearest, mean = features[:3]
+    torch.index_select(cosines.values, 0, anchors, out=anchor)
+    wide = egonets.sibling_of[:, None].expand_as(siblings)
+    nearest.fill_(-1.0).scatter_reduce_(0, wide, siblings, "amax")
+    nearest *= counts.clamp(max=1)[:, None]
+    mean.zero_().index_add_(0, egonets.sibling_of, siblings)
+    mean /= counts.clamp(min=1)[:, None]

@@ -1,0 +1,112 @@
+"""The weights α of the messages in egonets (Eqs. 3 and 4).
+
+The gradient is written out. An egonet is a star, so its sums are known in advance, and this takes
+fewer passes over memory and fewer operations than autograd, on a CPU and on a GPU. A batch has A
+anchors, S siblings, E entries of grandparents and n nodes (see `Egonets`), and M heads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from taxoexpan.network.egonets import Egonets
+
+NEGATIVE_SLOPE = 0.2
+"""The slope of the LeakyReLU in Eq. 4."""
+
+
+@dataclass(frozen=True)
+class MessageWeights:
+    """The weight α of every message in a batch of egonets, for each of M heads.
+
+    A grandparent receives only its own message, with α = 1.
+
+    Args:
+        parent_to_anchor: from a grandparent to its anchor [E, M].
+        anchor_to_self: from an anchor to itself [A, M].
+        anchor_to_sibling: from an anchor to a sibling [S, M].
+        sibling_to_self: from a sibling to itself [S, M].
+    """
+
+    parent_to_anchor: Tensor
+    anchor_to_self: Tensor
+    anchor_to_sibling: Tensor
+    sibling_to_self: Tensor
+
+
+def attention_weights(dots: Tensor, egonets: Egonets) -> MessageWeights:
+    """Return the attention weights of Eq. 4.
+
+    `dots` [n, 2 * M] are the two halves of z·[W h_u ‖ W h_v]: of a node as the target of messages,
+    and as their source.
+    """
+    parent_to_anchor, anchor_to_self, anchor_to_sibling = _Attention.apply(dots, egonets)
+    return MessageWeights(
+        parent_to_anchor, anchor_to_self, anchor_to_sibling, 1 - anchor_to_sibling
+    )
+
+
+class _Attention(torch.autograd.Function):
+    """A softmax over an anchor and its parents; for a sibling, the softmax of two is a sigmoid."""
+
+    @staticmethod
+    def forward(ctx: Any, dots: Tensor, egonets: Egonets) -> tuple[Tensor, Tensor, Tensor]:
+        """[n, 2 * M] → the first three of `MessageWeights`."""
+        of, parent, anchor_of = egonets.grandparent_of, egonets.grandparent, egonets.sibling_of
+        target, source = dots.chunk(2, dim=1)
+        _, anchor_target, sibling_target = target.split(egonets.sizes)
+        parent_source, anchor_source, sibling_source = source.split(egonets.sizes)
+        own = anchor_target + anchor_source
+        above = anchor_target.index_select(0, of) + parent_source.index_select(0, parent)
+        below = sibling_target + anchor_source.index_select(0, anchor_of)
+        self_below = sibling_target + sibling_source
+        α_below = F.leaky_relu(below, NEGATIVE_SLOPE) - F.leaky_relu(self_below, NEGATIVE_SLOPE)
+        α_below = α_below.sigmoid_()
+        α_own, α_above = _softmax(
+            F.leaky_relu(own, NEGATIVE_SLOPE), F.leaky_relu(above, NEGATIVE_SLOPE), of
+        )
+        ctx.save_for_backward(own, above, below, self_below, α_own, α_above, α_below)
+        ctx.egonets = egonets
+        return α_above, α_own, α_below
+
+    @staticmethod
+    def backward(ctx: Any, d_above: Tensor, d_own: Tensor, d_below: Tensor) -> tuple[Tensor, None]:
+        """Return the gradient of the dots."""
+        own, above, below, self_below, α_own, α_above, α_below = ctx.saved_tensors
+        e: Egonets = ctx.egonets
+        mean = (α_own * d_own).index_add_(0, e.grandparent_of, α_above * d_above)
+        d_own = _leaky_relu_backward(α_own * (d_own - mean), own)
+        d_above = α_above * (d_above - mean.index_select(0, e.grandparent_of))
+        d_above = _leaky_relu_backward(d_above, above)
+        d_sigmoid = d_below * α_below * (1 - α_below)
+        d_below = _leaky_relu_backward(d_sigmoid, below)
+        d_self_below = _leaky_relu_backward(d_sigmoid, self_below)
+        d_dots = own.new_zeros(sum(e.sizes), 2 * own.shape[1])
+        target, source = d_dots.chunk(2, dim=1)
+        _, anchor_target, sibling_target = target.split(e.sizes)
+        parent_source, anchor_source, sibling_source = source.split(e.sizes)
+        anchor_target.copy_(d_own.index_add(0, e.grandparent_of, d_above))
+        anchor_source.copy_(d_own.index_add_(0, e.sibling_of, d_below))
+        parent_source.copy_(torch.zeros_like(parent_source).index_add_(0, e.grandparent, d_above))
+        torch.sub(d_below, d_self_below, out=sibling_target)
+        torch.neg(d_self_below, out=sibling_source)
+        return d_dots, None
+
+
+def _softmax(own: Tensor, above: Tensor, of: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the softmax over each anchor's own logit [A, M] and those of its parents [E, M]."""
+    highest = own.scatter_reduce(0, of[:, None].expand_as(above), above, "amax")
+    own, above = (own - highest).exp_(), (above - highest.index_select(0, of)).exp_()
+    total = own.index_add(0, of, above)
+    return own.div_(total), above.div_(total.index_select(0, of))
+
+
+def _leaky_relu_backward(gradient: Tensor, inputs: Tensor) -> Tensor:
+    """Return the gradient of the inputs of a LeakyReLU."""
+    back: Tensor = torch.ops.aten.leaky_relu_backward(gradient, inputs, NEGATIVE_SLOPE, False)
+    return back

@@ -1,0 +1,33 @@
+"""The epochs of a training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from taxoexpan.training.metrics import Metrics
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """The result of one pass over the relations."""
+
+    number: int
+    loss: float
+    learning_rate: float
+    validation: Metrics | None
+    seconds: float = field(default=0.0, compare=False)
+    """The duration, including validation; not compared, since it is no part of the result."""
+
+
+@dataclass
+class History:
+    """All epochs, the number of the best one, and whether the user stopped the training."""
+
+    epochs: list[Epoch] = field(default_factory=list)
+    best: int = 0
+    interrupted: bool = False
+
+    @property
+    def best_epoch(self) -> Epoch:
+        """The epoch whose weights were kept."""
+        return self.epochs[self.best - 1]

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from discovery_corpus import FIELD, corpus, discovered, texts
+
+from taxoexpan.curation.discovery import (
+    discover,
+)
+
+
+def test_phrases_that_texts_repeat_rank_before_idioms(tmp_path: Path) -> None:
+    topics = ("slot filling", "style transfer", "image captioning", "intent detection")
+    documents = [
+        document
+        for topic in topics
+        for document in texts(
+            f"Of {topic} we know.",
+            f"The {topic} of today.",
+            f"By {topic} in full.",
+            "With a large margin in the end.",
+        )
+    ]
+    labels = [one.label for one in discover(corpus(tmp_path, documents), FIELD, workers=1)]
+    assert set(labels[:4]) == set(topics)
+    assert labels.index("large margin") > 3
+
+
+def test_verbs_rank_below_nouns(tmp_path: Path) -> None:
+    said = "We outperform the others with slot filling.", "To outperform a friend by slot filling."
+    discoveries = discovered(tmp_path, *said)
+    assert discoveries["outperform"].score < discoveries["slot filling"].score / 10
+
+
+def test_known_concepts_in_the_same_sentence_raise_the_score(tmp_path: Path) -> None:
+    scores = []
+    places = "speech recognition", "the river"
+    for beside, others_beside in (places, places[::-1]):
+        said = f"Slot filling for {beside} in the end."
+        others = f"Image captioning for {others_beside} in the end."
+        padding = [f"word{number} of it." for number in range(9000)]
+        documents = [*texts(said, times=8), *texts(others, times=8), *padding]
+        found = discover(corpus(tmp_path, documents), FIELD, workers=1)
+        scores += [one.score for one in found if one.label == "slot filling"]
+    assert scores[0] > 1.2 * scores[1]

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import numpy as np
+from builders import random_taxonomy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.training.holdout import hold_out, hold_out_growth, hold_out_leaves
+
+
+def test_held_out_leaves_are_removed_with_their_relations() -> None:
+    taxonomy = random_taxonomy(2, count=200)
+    holdout = hold_out_leaves(taxonomy, fraction=0.5, max_leaves=1000, seed=0)
+    assert holdout.concepts
+    for concept, parents in zip(holdout.concepts, holdout.parents, strict=True):
+        assert concept.id not in holdout.taxonomy
+        assert not taxonomy.children(concept.id)
+        kept = {holdout.taxonomy.ids[p] for p in parents}
+        assert kept == set(taxonomy.parents(concept.id)) & set(holdout.taxonomy)
+
+
+def test_the_same_seed_holds_out_the_same_leaves() -> None:
+    taxonomy = random_taxonomy(2, count=200)
+    one, same, other = (hold_out_leaves(taxonomy, 0.3, 20, seed) for seed in (1, 1, 2))
+    assert one.concepts == same.concepts
+    assert one.concepts != other.concepts
+    assert len(one.concepts) <= 20
+
+
+@given(st.integers(0, 10_000), st.floats(0.05, 0.6))
+@settings(max_examples=40, deadline=None)
+def test_growth_holds_out_half_of_the_leaves_in_whole_families(seed: int, fraction: float) -> None:
+    taxonomy = random_taxonomy(seed, count=200)
+    holdout = hold_out_growth(taxonomy, fraction, 1000, seed)
+    single = hold_out_leaves(taxonomy, fraction, 1000, seed)
+    assert len(holdout.concepts) == len(single.concepts)
+    gone = {concept.id for concept in holdout.concepts}
+    assert not any(taxonomy.children(id) for id in gone)
+    families = [
+        taxonomy.children(id)
+        for id in taxonomy
+        if taxonomy.children(id) and not any(map(taxonomy.children, taxonomy.children(id)))
+    ]
+    emptied = sum(len(family) for family in families if gone.issuperset(family))
+    untouched = [len(family) for family in families if gone.isdisjoint(family)]
+    if untouched:  # the smallest of them did not fit
+        assert emptied > len(gone) // 2 - min(untouched)
+
+
+def test_growth_holds_out_the_other_half_as_single_leaves() -> None:
+    concepts = [Concept(f"p{i}", f"p{i}") for i in range(100)]
+    leaves = [(f"p{i}", f"p{i}-{j}") for i in range(100) for j in range(4)]
+    taxonomy = Taxonomy([*concepts, *(Concept(leaf, leaf) for _, leaf in leaves)], leaves)
+    left = hold_out_growth(taxonomy, 0.2, 1000, seed=0).taxonomy
+    emptied = sum(not left.children(concept.id) for concept in concepts)
+    assert len(left) == 500 - 80
+    assert 10 <= emptied <= 12  # single leaves may empty one by chance
+
+
+def test_a_family_that_is_too_large_is_not_held_out() -> None:
+    flat = Taxonomy(
+        [Concept(str(i), str(i)) for i in range(101)], [("0", str(i)) for i in range(1, 101)]
+    )
+    holdout = hold_out_growth(flat, 0.3, 1000, seed=0)
+    assert len(holdout.concepts) == 30
+    assert len(holdout.taxonomy) == 71
+
+
+def test_the_same_seed_holds_out_the_same_growth() -> None:
+    taxonomy = random_taxonomy(2, count=200)
+    one, same, other = (hold_out_growth(taxonomy, 0.3, 20, seed) for seed in (1, 1, 2))
+    assert one.concepts == same.concepts
+    assert one.concepts != other.concepts
+    assert len(one.concepts) <= 20
+
+
+def test_a_held_out_concept_without_a_remaining_parent_is_dropped() -> None:
+    chain = Taxonomy([Concept(i, i) for i in "abc"], [("a", "b"), ("b", "c")])
+    holdout = hold_out(chain, ["b", "c"])
+    assert [concept.id for concept in holdout.concepts] == ["b"]
+    assert np.array_equal(holdout.parents[0], [0])

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from builders import random_taxonomy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taxoexpan.config import load_preset
+from taxoexpan.features.mentions import Mentions
+from taxoexpan.network.batch import TrainingBatch
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.training.sampling import TrainingSampler
+
+
+def make_sampler(taxonomy: Taxonomy, seed: int, **settings: object) -> TrainingSampler:
+    return TrainingSampler(taxonomy, load_preset("best", **settings), seed)
+
+
+def anchors_of(batch: TrainingBatch) -> list[int]:
+    """Return the anchors of a batch as concepts."""
+    above, size, _ = batch.egonets.sizes
+    found: list[int] = batch.egonets.concepts[batch.egonets.nodes[above : above + size]].tolist()
+    return found
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=40, deadline=None)
+def test_parents_descendants_and_the_query_itself_are_blocked(seed: int) -> None:
+    taxonomy = random_taxonomy(seed)
+    sampler = make_sampler(taxonomy, seed, batch_size=16, num_negatives=12, max_siblings=4)
+    for batch in sampler.epoch():
+        sizes = batch.egonets.sizes
+        nodes = batch.egonets.nodes[sizes[0] : sizes[0] + sizes[1]]
+        anchors = batch.egonets.concepts[nodes].tolist()
+        for column, query in enumerate(batch.queries.tolist()):
+            below = {taxonomy.index(id) for id in taxonomy.descendants(taxonomy.ids[query])}
+            no_negatives = below | {query} | set(taxonomy.parents_of.of(query).tolist())
+            blocked = batch.blocked[0, batch.blocked[1] == column].tolist()
+            assert sorted(blocked) == [
+                i for i, anchor in enumerate(anchors) if anchor in no_negatives
+            ]
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=40, deadline=None)
+def test_own_sibling_is_the_query_in_the_egonet_of_its_parent(seed: int) -> None:
+    taxonomy = random_taxonomy(seed)
+    sampler = make_sampler(taxonomy, seed, batch_size=16, num_negatives=4, max_siblings=3)
+    for batch in sampler.epoch():
+        sizes = batch.egonets.sizes
+        concepts = batch.egonets.concepts[batch.egonets.nodes]
+        siblings = concepts[sizes[0] + sizes[1] :].tolist()
+        of = batch.egonets.sibling_of.tolist()
+        own = batch.own_sibling.tolist()
+        slots = batch.positives.tolist()
+        for query, slot, row in zip(batch.queries.tolist(), slots, own, strict=True):
+            in_egonet = [s for s, o in zip(siblings, of, strict=True) if o == slot]
+            if row < 0:
+                assert query not in in_egonet
+            else:
+                assert (siblings[row], of[row]) == (query, slot)
+
+
+@pytest.mark.parametrize("negatives", ["uniform", "shared", "all"])
+def test_mentioned_concepts_become_negatives_with_their_kind(negatives: str) -> None:
+    taxonomy = random_taxonomy(4, count=60)
+    mentions = Mentions.from_rows([[((i + 7) % 60, 0), ((i + 21) % 60, 5)] for i in range(60)])
+    config = load_preset(
+        "best",
+        batch_size=16,
+        num_negatives=3,
+        negative_sampling=negatives,
+        use_mentions=True,
+        max_siblings=4,
+    )
+    for batch in TrainingSampler(taxonomy, config, 0, mentions).epoch():
+        sizes = batch.egonets.sizes
+        nodes = batch.egonets.nodes[sizes[0] : sizes[0] + sizes[1]]
+        anchors = batch.egonets.concepts[nodes].tolist()
+        tried = (
+            anchors if batch.negatives is None else [anchors[i] for i in batch.negatives.tolist()]
+        )
+        assert batch.mentions is not None
+        found = {(anchors[row], column, kind) for row, column, kind in batch.mentions.T.tolist()}
+        queries = batch.queries.tolist()
+        expected = {((q + 7) % 60, column, 0) for column, q in enumerate(queries)}
+        assert found == expected | {((q + 21) % 60, column, 5) for column, q in enumerate(queries)}
+        assert {anchor for anchor, _, _ in found} <= set(tried)
+        halves = [half.mentions for half in batch.split(2)]
+        assert sum(half.shape[1] for half in halves if half is not None) == len(found)
+
+
+def test_mentions_are_used_only_if_the_setting_is_on() -> None:
+    taxonomy = random_taxonomy(4)
+    mentions = Mentions.from_rows([[(1, 0)]] * len(taxonomy))
+    batch = next(TrainingSampler(taxonomy, load_preset("best"), 0, mentions).epoch())
+    assert batch.mentions is None
+
+
+def test_an_epoch_has_one_instance_per_relation() -> None:
+    taxonomy = random_taxonomy(1)
+    sampler = make_sampler(taxonomy, 0, batch_size=7, num_negatives=4, max_siblings=50)
+    seen = []
+    for batch in sampler.epoch():
+        sizes = batch.egonets.sizes
+        anchors = batch.egonets.concepts[batch.egonets.nodes[sizes[0] : sizes[0] + sizes[1]]]
+        parents = anchors[batch.positives]
+        seen += list(zip(parents.tolist(), batch.queries.tolist(), strict=True))
+    parents, children = taxonomy.relation_indices
+    assert sorted(seen) == sorted(zip(parents.tolist(), children.tolist(), strict=True))
+
+
+def test_a_fraction_of_the_egonets_has_no_children() -> None:
+    taxonomy = random_taxonomy(3, count=400)
+    shown = []
+    for rate in (0.0, 0.5, 1 - 1e-9):
+        sampler = make_sampler(taxonomy, 0, hide_children_rate=rate, batch_size=1000)
+        shown.append(next(sampler.epoch()).egonets.sizes[2])
+    assert shown[0] == taxonomy.relation_count
+    assert 0.3 * shown[0] < shown[1] < 0.7 * shown[0]
+    assert shown[2] == 0
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_uniform_negatives_do_not_include_the_parents_of_other_queries(
+    seed: int,
+) -> None:
+    taxonomy = random_taxonomy(seed)
+    sampler = make_sampler(
+        taxonomy, seed, batch_size=16, num_negatives=3, negative_sampling="uniform"
+    )
+    for batch in sampler.epoch():
+        anchors = anchors_of(batch)
+        tried = (
+            anchors if batch.negatives is None else [anchors[i] for i in batch.negatives.tolist()]
+        )
+        assert len(tried) <= 3
+        for column, query in enumerate(batch.queries.tolist()):
+            below = {taxonomy.index(id) for id in taxonomy.descendants(taxonomy.ids[query])}
+            no_negatives = below | {query} | set(taxonomy.parents_of.of(query).tolist())
+            blocked = batch.blocked[0, batch.blocked[1] == column].tolist()
+            assert sorted(blocked) == [
+                i for i, anchor in enumerate(tried) if anchor in no_negatives
+            ]
+
+
+@pytest.mark.parametrize("negatives", ["sampled", "uniform", "shared", "all"])
+def test_no_root_is_a_negative_with_the_quirk_of_the_authors(negatives: str) -> None:
+    taxonomy = random_taxonomy(5, count=60)
+    roots = set(np.flatnonzero(taxonomy.parents_of.degrees == 0).tolist())
+    assert roots
+    sampler = make_sampler(
+        taxonomy,
+        0,
+        negative_sampling=negatives,
+        num_negatives=40,
+        quirks={"no_root_negatives": True},
+    )
+    for batch in sampler.epoch():
+        anchors = anchors_of(batch)
+        tried = set(anchors)
+        if batch.negatives is not None:
+            tried = {anchors[i] for i in batch.negatives.flatten().tolist()}
+        assert tried
+        assert not tried & roots
+
+
+def test_only_first_parents_are_positives_with_the_quirk_of_the_authors() -> None:
+    taxonomy = random_taxonomy(1)
+    assert (taxonomy.parents_of.degrees > 1).any()
+    sampler = make_sampler(
+        taxonomy, 0, batch_size=7, num_negatives=4, quirks={"first_parents_only": True}
+    )
+    seen = []
+    for batch in sampler.epoch():
+        parents = [anchors_of(batch)[i] for i in batch.positives.tolist()]
+        seen += list(zip(parents, batch.queries.tolist(), strict=True))
+    assert sorted(seen) == sorted(
+        (int(taxonomy.parents_of.of(child)[0]), child)
+        for child in range(len(taxonomy))
+        if len(taxonomy.parents_of.of(child))
+    )
+    assert sampler.batch_count == -(-len(seen) // 7)
