@@ -124,22 +124,22 @@ def leaves(options: argparse.Namespace) -> Iterator[Trial]:
     """Hold out random leaves, different ones for every seed."""
     whole = Taxonomy.read(options.taxonomy).active
     for seed in options.seeds:
-        asked = hold_out_leaves(whole, MAX_HELD_OUT, options.out, seed)
-        yield Trial(test_name(options, options.taxonomy), seed, asked)
+        test = hold_out_leaves(whole, MAX_HELD_OUT, options.out, seed)
+        yield Trial(test_name(options, options.taxonomy), seed, test)
 
 
 def split(options: argparse.Namespace) -> Iterator[Trial]:
     """Hold out the leaves that a file lists, the same for every seed."""
-    validation, asked = read_split(options.taxonomy, options.validation, options.held)
+    validation, test = read_split(options.taxonomy, options.validation, options.held)
     for seed in options.seeds:
-        yield Trial(test_name(options, options.taxonomy), seed, asked, validation)
+        yield Trial(test_name(options, options.taxonomy), seed, test, validation)
 
 
 def growth(options: argparse.Namespace) -> Iterator[Trial]:
     """Place what the later release adds, the same for every seed."""
-    asked = growth_between(Taxonomy.read(options.old), Taxonomy.read(options.new)).queries
+    test = growth_between(Taxonomy.read(options.old), Taxonomy.read(options.new)).queries
     for seed in options.seeds:
-        yield Trial(test_name(options, options.new), seed, asked)
+        yield Trial(test_name(options, options.new), seed, test)
 
 
 def branch(options: argparse.Namespace) -> Iterator[Trial]:
