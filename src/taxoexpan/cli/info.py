@@ -21,7 +21,8 @@ def run(options: argparse.Namespace) -> int:
     if options.taxonomy.is_dir() and not _is_wordnet(options.taxonomy):
         from taxoexpan.archive import load_summary
 
-        taxonomy, model = load_summary(options.taxonomy)
+        taxonomy, record = load_summary(options.taxonomy)
+        model = record.as_dict()
     else:
         taxonomy = read_taxonomy(options.taxonomy, options)
     degrees = taxonomy.children_of.degrees
@@ -52,10 +53,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _is_wordnet(directory: Path) -> bool:
     """Return whether a directory holds WordNet files, and not a model."""
-    from taxoexpan.formats.taxonomy_file import open_source
+    from taxoexpan.formats.text_file import TextFile
     from taxoexpan.formats.wordnet import wordnet_format
 
-    return wordnet_format.can_read(open_source(directory))
+    return wordnet_format.can_read(TextFile.open(directory))
 
 
 def _print_model(model: dict[str, object]) -> None:
