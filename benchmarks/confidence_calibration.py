@@ -1,10 +1,10 @@
 """Measure the calibration of confidence and abstention on concepts with known parents.
 
-    python benchmarks/calibration.py leaves TAXONOMY --out 1000 --seed 0 1 2 -o FOLDER
-    python benchmarks/calibration.py split TAXONOMY --validation FILE --test FILE -o FOLDER
-    python benchmarks/calibration.py growth OLD NEW --seed 0 1 2 -o FOLDER
-    python benchmarks/calibration.py branch TAXONOMY --branch NAME_OR_ID ... -o FOLDER
-    python benchmarks/calibration.py draw FOLDER ... -o trust.svg
+    python benchmarks/confidence_calibration.py leaves TAXONOMY --out 1000 --seed 0 1 2 -o FOLDER
+    python benchmarks/confidence_calibration.py split TAXONOMY --validation IDS --test IDS -o FOLDER
+    python benchmarks/confidence_calibration.py growth OLD NEW --seed 0 1 2 -o FOLDER
+    python benchmarks/confidence_calibration.py branch TAXONOMY --branch NAME_OR_ID ... -o FOLDER
+    python benchmarks/confidence_calibration.py draw FOLDER ... -o trust.svg
 
 `leaves` holds out random leaves, different ones for every seed. `split` holds out the leaves that a
 file lists, and validates on those of another file. `growth` learns from OLD and places what NEW
