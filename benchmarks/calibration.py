@@ -41,7 +41,7 @@ from taxoexpan.experiments.growth.evaluation import growth_between
 from taxoexpan.experiments.paper.split import read_split
 from taxoexpan.files import write_whole
 from taxoexpan.placement.abstention import abstention_features
-from taxoexpan.placement.suggestions import MERGE
+from taxoexpan.placement.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.training.holdout import Holdout, hold_out_leaves
@@ -189,7 +189,7 @@ def measure_confidence(model: TaxoExpan, trial: Trial) -> ConfidenceResult:
     if calibration is None:
         raise ModelError("too few leaves to calibrate the confidence; use a larger taxonomy")
     # If a merge is suggested too, the parent is still in the list.
-    first = [s for s in model.rank(test.concepts, 1) if s.kind != MERGE]
+    first = [s for s in model._suggest(test.concepts, 1)[0] if s.kind != SuggestionKind.MERGE]
     ids = test.taxonomy.ids
     true = [{ids[parent] for parent in own.tolist()} for own in test.parents]
     return ConfidenceResult(
@@ -211,7 +211,7 @@ def measure_abstention(model: TaxoExpan, trial: Trial) -> AbstentionResult:
         raise ModelError("too few leaves to learn when to abstain; use a larger taxonomy")
 
     def odds(concepts: Sequence[Concept]) -> tuple[float, ...]:
-        features = abstention_features(model.ranker, model._queries(concepts))
+        features = abstention_features(model._ranker, model._queries(concepts))
         return tuple(abstention.log_odds(features).tolist())
 
     return AbstentionResult(
@@ -232,7 +232,7 @@ def record(model: TaxoExpan) -> dict[str, Any]:
     settings = model.config.model_dump()
     settings["features"] = without_folder(settings["features"])
     made = {"settings": settings, "device": model.device.type}
-    return made | {name: model.training[name] for name in wanted}
+    return made | {name: getattr(model.training, name) for name in wanted}
 
 
 def describe_trial(trial: Trial) -> str:

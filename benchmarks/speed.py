@@ -178,7 +178,7 @@ def print_ranking(task: Task) -> None:
             from taxoexpan.files import write_whole
             from taxoexpan.placement.suggestions import suggestions_csv
 
-            whole._ranker = None
+            whole._cached_ranker = None
             suggestions = whole.rank(concepts_named(task.names), 5)
             write_whole({target: suggestions_csv(suggestions).encode()}, force=True)
 

@@ -67,7 +67,7 @@ def main() -> None:
     removed = f"{len(subtrees.batches)} subtrees of {count} concepts, and {len(leaves)} leaves"
     print(f"seed {options.seed}: trained without {removed}")
     began = time.monotonic()
-    priors = learn_new_parent_priors(model.ranker, options.seed)
+    priors = learn_new_parent_priors(model._ranker, options.seed)
     print(f"prior learned in {time.monotonic() - began:.1f} s: {priors}")
     ways: dict[str, Place] = {
         "one by one": lambda batch: place_alone(model, batch),
@@ -113,7 +113,7 @@ def print_row(
 
 def place_alone(model: TaxoExpan, batch: Additions) -> Additions:
     """Place each concept alone among the existing ones."""
-    parents = [s.parent.id for s in model.rank(batch.concepts, 1)]
+    parents = [s.parent.id for s in model._suggest(batch.concepts, 1)[0]]
     children = [concept.id for concept in batch.concepts]
     return Additions(batch.concepts, tuple(zip(parents, children, strict=True)))
 
@@ -121,7 +121,7 @@ def place_alone(model: TaxoExpan, batch: Additions) -> Additions:
 def place_in_order(model: TaxoExpan, batch: Additions) -> Additions:
     """Place one concept after another; each becomes an anchor for the next."""
     network, taxonomy = model._fitted().network, model.taxonomy
-    vectors = model._embed(taxonomy.concepts)
+    vectors = model._embedder.tensor(taxonomy.concepts)
     relations = []
     for concept in batch.concepts:
         siblings = model.config.max_siblings
@@ -129,7 +129,7 @@ def place_in_order(model: TaxoExpan, batch: Additions) -> Additions:
         mentions = None
         if model.config.use_mentions:
             mentions = Lexicon.from_taxonomy(taxonomy).mentions([concept])
-        query = model._embed([concept])
+        query = model._embedder.tensor([concept])
         ranking = Ranker(network, anchors).rank(Queries(query, mentions), 1)
         parent = taxonomy.ids[int(ranking.anchors[0, 0])]
         relations.append((parent, concept.id))
@@ -145,8 +145,8 @@ def place_together(
     mentions = None
     if model.config.use_mentions:
         mentions = mentions_among(model.taxonomy, batch.concepts)
-    queries = Queries(model._embed(batch.concepts), mentions, batch.concepts)
-    placed = place_jointly(model.ranker, queries, priors)
+    queries = Queries(model._embedder.tensor(batch.concepts), mentions, batch.concepts)
+    placed = place_jointly(model._ranker, queries, priors)
     return placed.additions(model.taxonomy, batch.concepts)
 
 

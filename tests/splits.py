@@ -1,4 +1,4 @@
-"""The pantry as the paper's files: terms, relations, and the ids of what is held out."""
+"""The pantry as files of the paper: terms, relations, and the ids of held-out concepts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from taxoexpan.features.static import StaticEncoder
 
 
 def write_split(folder: Path) -> Path:
-    """Ninety foods; of each kind one is held out for validation, and one for the test."""
+    """Write ninety foods; one of each kind is held out for validation, and one for the test."""
     names = ["food", *KINDS, *(f"{sort} {kind}" for kind in KINDS for sort in SORTS)]
     number = {name: place for place, name in enumerate(names)}
     relations = [(number["food"], number[kind]) for kind in KINDS]
@@ -30,7 +30,7 @@ def write_split(folder: Path) -> Path:
 
 
 def pantry_task(folder: Path) -> Task:
-    """The same, with its vectors."""
+    """Return the pantry as a task."""
     return make_task("pantry", StaticEncoder(), *read_split(write_split(folder)))
 
 

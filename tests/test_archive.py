@@ -55,11 +55,11 @@ def change_config(name: str, value: object) -> Callable[[Path], None]:
         (flip_a_byte, "anchors.safetensors is damaged"),
         (truncate_taxonomy, "taxonomy/taxonomy.json is damaged"),
         (break_config, "config.json cannot be read"),
-        (foreign_config, "config.json is not one of a taxoexpan model"),
-        (drop_config, "no config.json here; this is not a taxoexpan model"),
-        (change_config("version", 99), "a model of version 99"),
-        (change_config("dimension", 7), "the model does not fit together"),
-        (change_config("settings", {}), "the model does not fit together"),
+        (foreign_config, "config.json does not belong to a taxoexpan model"),
+        (drop_config, "no config.json; this is not a taxoexpan model"),
+        (change_config("version", 99), "the model has format version 99"),
+        (change_config("dimension", 7), "the parts of the model do not fit together"),
+        (change_config("settings", {}), "the parts of the model do not fit together"),
         (change_config("sha256", {}), "config.json is damaged"),
     ],
 )
@@ -74,7 +74,7 @@ def test_a_damaged_or_foreign_model_is_refused(
 
 
 def test_a_missing_model_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="there is no such model directory"):
+    with pytest.raises(ModelError, match="no such model directory"):
         TaxoExpan.load(tmp_path / "nothing")
 
 

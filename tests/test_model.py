@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +11,10 @@ from builders import pantry_csv
 from conftest import SMALL
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
+from taxoexpan.archive import TrainingRecord
 from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.placement.selection import choose
+from taxoexpan.explain import describe
+from taxoexpan.placement.selection import select_additions
 from taxoexpan.training.holdout import hold_out_leaves
 
 
@@ -58,7 +62,7 @@ def test_the_same_seed_gives_the_same_model_bit_for_bit(pantry: Path) -> None:
     assert first == second
 
 
-def test_training_leaves_the_callers_random_numbers_alone(pantry: Path) -> None:
+def test_training_leaves_the_callers_rng_alone(pantry: Path) -> None:
     torch.manual_seed(3)
     expected = torch.rand(2)
     torch.manual_seed(3)
@@ -133,8 +137,8 @@ def test_ctrl_c_keeps_the_best_weights_so_far(pantry: Path) -> None:
     assert len(model.suggest(["cashew milk"], top_k=1)) == 1
 
 
-def test_a_model_that_learned_nothing_says_so() -> None:
-    with pytest.raises(ModelError, match="call fit, or load one"):
+def test_an_untrained_model_is_refused() -> None:
+    with pytest.raises(ModelError, match="call fit, or load a trained one"):
         TaxoExpan(device="cpu").suggest(["tea"])
 
 
@@ -194,7 +198,7 @@ def test_a_seed_that_is_no_whole_number_is_refused(seed: object) -> None:
         TaxoExpan(seed=seed)  # type: ignore[arg-type]
 
 
-def test_what_is_no_taxonomy_cannot_be_fitted() -> None:
+def test_fit_refuses_what_is_not_a_taxonomy() -> None:
     with pytest.raises(ConfigurationError, match=r"Taxonomy\.read"):
         TaxoExpan().fit("topics.csv")  # type: ignore[arg-type]
 
@@ -207,7 +211,7 @@ def test_an_option_of_another_kind_is_refused(model: TaxoExpan, options: dict[st
 
 
 @pytest.mark.parametrize("concepts", ["oat milk", [""], [" "], [1], [None], None, {"a": 1}])
-def test_what_is_no_list_of_names_is_refused(model: TaxoExpan, concepts: object) -> None:
+def test_a_wrong_list_of_concepts_is_refused(model: TaxoExpan, concepts: object) -> None:
     with pytest.raises(ConfigurationError):
         model.suggest(concepts)  # type: ignore[arg-type]
 
@@ -226,7 +230,7 @@ def test_nothing_held_out_cannot_be_evaluated(model: TaxoExpan) -> None:
 
 
 def made_up(count: int = 12) -> Taxonomy:
-    """Kinds with names that say nothing, each with children that only their definitions place."""
+    """Kinds with meaningless names, and children that only their definitions place."""
     letters = "bcdfghklmnprstvz"
     kinds = [f"{letters[i]}o{letters[-1 - i]}u" for i in range(count)]
     concepts = [Concept("root", "all", definition="what there is")]
@@ -241,7 +245,7 @@ def made_up(count: int = 12) -> Taxonomy:
     return Taxonomy(concepts, relations)
 
 
-def test_a_definition_that_names_its_genus_is_heeded(tmp_path: Path) -> None:
+def test_a_definition_that_mentions_its_genus_is_used(tmp_path: Path) -> None:
     model = TaxoExpan(
         seed=0,
         device="cpu",
@@ -252,11 +256,11 @@ def test_a_definition_that_names_its_genus_is_heeded(tmp_path: Path) -> None:
         definition_weight=0.0,
     ).fit(made_up())
     model.save(tmp_path / "model")
-    told, untold = Concept("", "wuwu", definition="a small bozu"), Concept("", "wuwu")
+    defined, bare = Concept("", "wuwu", definition="a small bozu"), Concept("", "wuwu")
     for one in (model, TaxoExpan.load(tmp_path / "model", device="cpu")):
         scores = [
-            next(s.score for s in one.rank([concept], top_k=200) if s.parent.id == "bozu")
-            for concept in (told, untold)
+            next(s.score for s in one.suggest([concept], top_k=200) if s.parent.id == "bozu")
+            for concept in (defined, bare)
         ]
         assert scores[0] > 1.5 * scores[1]
 
@@ -264,8 +268,8 @@ def test_a_definition_that_names_its_genus_is_heeded(tmp_path: Path) -> None:
 def test_a_batch_is_placed_together_in_any_order(model: TaxoExpan) -> None:
     names = ["nut milk", "hazel nut milk", "white tea", "plum sauce"]
     concepts = [Concept(f"new-{place}", name) for place, name in enumerate(names)]
-    placed = {s.query.id: s for s in model.rank_together(concepts)}
-    again = {s.query.id: s for s in model.rank_together(concepts[::-1])}
+    placed = {s.query.id: s for s in model.suggest_together(concepts)}
+    again = {s.query.id: s for s in model.suggest_together(concepts[::-1])}
     assert placed == again
     known = {*model.taxonomy, *placed}
     assert all(s.parent.id in known for s in placed.values())
@@ -274,18 +278,44 @@ def test_a_batch_is_placed_together_in_any_order(model: TaxoExpan) -> None:
         while line[-1] in placed:
             line.append(placed[line[-1]].parent.id)
             assert len(line) <= len(placed) + 1
-    additions = choose(list(placed.values()))
+    additions = select_additions(list(placed.values()))
     assert len(model.taxonomy.expanded(additions)) == len(model.taxonomy) + len(names)
-    assert model.rank_together([]) == []
+    assert model.suggest_together([]) == []
 
 
-def test_names_serve_wherever_concepts_do(model: TaxoExpan) -> None:
-    by_name, by_concept = model.rank(["nut milk"], 1), model.rank([Concept("", "nut milk")], 1)
+def test_labels_can_be_given_instead_of_concepts(model: TaxoExpan) -> None:
+    by_name, by_concept = (model.suggest([c], 1) for c in ("nut milk", Concept("", "nut milk")))
     assert [s.parent.id for s in by_name] == [s.parent.id for s in by_concept]
-    assert model.explain(["nut milk"], 1)[1][0].query.label == "nut milk"
-    assert model.rank_together(["nut milk"])[0].query.label == "nut milk"
-    for ask in (model.rank, model.explain, model.rank_together, model.suggest):
-        with pytest.raises(ConfigurationError, match="a list is wanted"):
+    assert model.suggest_with_evidence(["nut milk"], 1)[1][0].query.label == "nut milk"
+    assert model.suggest_together(["nut milk"])[0].query.label == "nut milk"
+    for ask in (model.suggest, model.suggest_with_evidence, model.suggest_together):
+        with pytest.raises(ConfigurationError, match="is not a list; give a list"):
             ask("nut milk")
-        with pytest.raises(ConfigurationError, match="no name of a concept"):
+        with pytest.raises(ConfigurationError, match="is not a label or a Concept"):
             ask([" "])
+
+
+def test_explained_suggestions_say_why(model: TaxoExpan) -> None:
+    plain, explained = (model.suggest(["nut milk"], 2, explain=e) for e in (False, True))
+    suggestions, (evidence,) = model.suggest_with_evidence(["nut milk"], 2)
+    assert suggestions == explained
+    assert [replace(s, why="") for s in explained] == plain
+    assert explained[0].why == describe(evidence)
+    assert [s.why for s in explained[1:]] == [""]
+
+
+def test_a_loaded_model_with_joint_priors_does_not_learn_them_again(
+    model: TaxoExpan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["nut milk", "hazel nut milk", "white tea"]
+    expected = model.suggest_together(names)
+    model.save(tmp_path / "model")
+    loaded = TaxoExpan.load(tmp_path / "model", device="cpu")
+    monkeypatch.setattr(TaxoExpan, "fit_joint_prior", None)
+    assert loaded.suggest_together(names) == expected
+
+
+def test_the_training_record_is_stored_as_json(model: TaxoExpan) -> None:
+    record = model.training.as_dict()
+    assert list(record)[:4] == ["concepts", "relations", "taxonomy_sha256", "encoder"]
+    assert TrainingRecord.from_dict(json.loads(json.dumps(record))) == model.training

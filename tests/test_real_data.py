@@ -1,4 +1,4 @@
-"""Published taxonomies, where they are at hand; TAXOEXPAN_DATA names their folder."""
+"""Tests on published taxonomies, if available; TAXOEXPAN_DATA names their folder."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from taxoexpan.taxonomy import Additions
 from taxoexpan.training.holdout import hold_out
 from taxoexpan.training.metrics import MetricName, compute_metrics, per_query, rank_true_parents
 
-BESIDE = Path(__file__).parents[2] / "shared" / "data"
-DATA = Path(os.environ.get("TAXOEXPAN_DATA", BESIDE))
+DEFAULT_DATA = Path(__file__).parents[2] / "shared" / "data"
+DATA = Path(os.environ.get("TAXOEXPAN_DATA", DEFAULT_DATA))
 Ranks = NDArray[np.int64]
 
 
 def published(name: str) -> Path:
     path = DATA / name
     if not path.exists():
-        pytest.skip(f"{name} is not at hand; set TAXOEXPAN_DATA to the folder that holds it")
+        pytest.skip(f"{name} is not available; set TAXOEXPAN_DATA to its folder")
     return path
 
 
@@ -50,7 +50,7 @@ def test_the_computer_science_taxonomy_has_the_papers_figures() -> None:
 def tens_that_fit(
     count: int, inverse: float, least_sum: int, most_sum: int, least: int = 1
 ) -> Iterator[list[int]]:
-    """Ascending whole numbers with this sum of their inverses, and a sum of their own in bounds."""
+    """Yield ascending integers with this sum of inverses, whose own sum is within bounds."""
     if not count and abs(inverse) < 1e-9 and least_sum <= 0 <= most_sum:
         yield []
     if not count or inverse < 1e-9 or count**2 / inverse > most_sum + 1e-6:
@@ -63,7 +63,7 @@ def tens_that_fit(
 
 
 def ranks_that_fit(parents: int, mr: float, hit_at_1: float, hit_at_3: float, mrr: float) -> Ranks:
-    """Ranks of one query's parents that have all these figures, as a file does not tell more."""
+    """Find ranks of one query's parents with these metrics, since the file has only the metrics."""
     total, first, third = (round(figure * parents) for figure in (mr, hit_at_1, hit_at_3))
     near, far = third - first, parents - third
     least, most = total - first - 3 * near, total - first - 2 * near
@@ -86,13 +86,13 @@ def test_ranks_that_fit_the_authors_file_have_the_published_metrics() -> None:
     names = ("macro_mr", "hit_at_1", "hit_at_3", "mrr_scaled_10")
     with path.open(encoding="utf-8", newline="") as file:
         queries = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    told = np.array([[float(query[name]) for name in names] for query in queries])
+    published_values = np.array([[float(query[name]) for name in names] for query in queries])
     counts = [len(query["True parents"].split(", ")) for query in queries]
-    ranks = [ranks_that_fit(count, *told[q]) for q, count in enumerate(counts)]
+    ranks = [ranks_that_fit(count, *published_values[q]) for q, count in enumerate(counts)]
 
     figures: tuple[MetricName, ...] = ("mr", "hit_at_1", "hit_at_3", "mrr")
     found = np.stack([per_query(ranks, figure) for figure in figures], axis=1)
-    assert np.allclose(found, told, atol=1e-9)
+    assert np.allclose(found, published_values, atol=1e-9)
     fraction, any_parent, pooled = (
         compute_metrics(ranks, a) for a in ("fraction", "any", "pooled")
     )

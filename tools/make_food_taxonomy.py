@@ -1,10 +1,10 @@
-"""Make the demo's taxonomy: the food branch of WordNet 3.0, from Debian's package wordnet-base.
+"""Make the demo taxonomy: the food branch of WordNet 3.0, from the Debian package wordnet-base.
 
     apt-get install wordnet-base
     python tools/make_food_taxonomy.py /usr/share/wordnet src/taxoexpan/data/food.csv
 
-The concepts are the noun synsets that WordNet's lexicographers filed under food, and what stands
-between them and `food`. Names, synonyms and is-a relations; no definitions.
+The concepts are the noun synsets in WordNet's lexicographer file `noun.food`, and the synsets
+between them and `food`. The output has labels, synonyms and is-a relations, but no definitions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOOD = "13"
-"""The number of the lexicographers' file noun.food."""
+"""The number of the lexicographer file noun.food."""
 
 
 class Synset(NamedTuple):
@@ -28,10 +28,10 @@ class Synset(NamedTuple):
 
 
 def read_synsets(directory: Path) -> dict[str, Synset]:
-    """All noun synsets by their offset."""
+    """Return all noun synsets by their offset."""
     synsets = {}
     for line in (directory / "data.noun").read_text("ascii").splitlines():
-        if line.startswith("  "):  # the licence at the head of the file
+        if line.startswith("  "):  # the license at the start of the file
             continue
         cells = line.split(" | ")[0].split()
         words = 4 + 2 * int(cells[3], 16)
@@ -45,7 +45,7 @@ def read_synsets(directory: Path) -> dict[str, Synset]:
 
 
 def read_senses(directory: Path) -> dict[tuple[str, str], int]:
-    """The number of each sense, by lemma and offset."""
+    """Return the number of each sense by lemma and offset."""
     senses = {}
     for line in (directory / "index.noun").read_text("ascii").splitlines():
         if line.startswith("  "):
@@ -57,28 +57,28 @@ def read_senses(directory: Path) -> dict[tuple[str, str], int]:
 
 
 def choose_food(synsets: dict[str, Synset]) -> dict[str, Synset]:
-    """The synsets filed under food that lead up to `food`, and all on their way there."""
+    """Return the synsets of noun.food below `food`, and all synsets on the paths between."""
     roots = {s.offset for s in synsets.values() if s.lemmas[0] == "food" and s.file in ("03", FOOD)}
-    ways: dict[str, bool] = dict.fromkeys(roots, True)
+    is_below: dict[str, bool] = dict.fromkeys(roots, True)
 
-    def leads_up(offset: str) -> bool:
-        if offset not in ways:
-            ways[offset] = any(map(leads_up, synsets[offset].hypernyms))
-        return ways[offset]
+    def below_food(offset: str) -> bool:
+        if offset not in is_below:
+            is_below[offset] = any(map(below_food, synsets[offset].hypernyms))
+        return is_below[offset]
 
-    chosen = {offset for offset, s in synsets.items() if s.file == FOOD and leads_up(offset)}
+    chosen = {offset for offset, s in synsets.items() if s.file == FOOD and below_food(offset)}
     between = set(roots)
-    waiting = list(chosen)
-    while waiting:
-        offset = waiting.pop()
-        if offset not in between and leads_up(offset):
+    pending = list(chosen)
+    while pending:
+        offset = pending.pop()
+        if offset not in between and below_food(offset):
             between.add(offset)
-            waiting.extend(synsets[offset].hypernyms)
+            pending.extend(synsets[offset].hypernyms)
     return {offset: synsets[offset] for offset in sorted(chosen | between)}
 
 
 def main(directory: Path, output: Path) -> None:
-    """Write one row a concept."""
+    """Write one row per concept."""
     food, senses = choose_food(read_synsets(directory)), read_senses(directory)
     names = {
         offset: f"{s.lemmas[0].lower()}#n#{senses[s.lemmas[0].lower(), offset]}"
@@ -89,7 +89,7 @@ def main(directory: Path, output: Path) -> None:
         writer.writerow(["id", "label", "parents", "synonyms"])
         for offset, synset in food.items():
             label, *synonyms = (lemma.replace("_", " ") for lemma in synset.lemmas)
-            parents = [names[above] for above in synset.hypernyms if above in food]
+            parents = [names[parent] for parent in synset.hypernyms if parent in food]
             writer.writerow([names[offset], label, "|".join(parents), "|".join(synonyms)])
     print(f"{len(food)} concepts written to {output}")
 

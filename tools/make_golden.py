@@ -2,9 +2,9 @@
 
     python tools/make_golden.py reference.json
 
-The input is a run of their modules, unmodified, in evaluation mode on a toy taxonomy of twelve
-concepts (Python 3.7, torch 1.3.1, DGL 0.4): egonets, and for 36 models the weights, embeddings and
-match scores. Only what the test needs is kept, in the order in which it needs it.
+The input comes from a run of their unmodified modules in evaluation mode on a toy taxonomy of
+twelve concepts (Python 3.7, torch 1.3.1, DGL 0.4): egonets, and for 36 models the weights,
+embeddings and match scores. Only the numbers that the test needs are written, in its order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TARGET = Path(__file__).parents[1] / "tests" / "network" / "golden.json"
 
 
 def main() -> None:
-    """Keep what is needed."""
+    """Select and write the needed numbers."""
     whole = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     kept = {
         "about": "computed by the authors' implementation of TaxoExpan; see tools/make_golden.py",

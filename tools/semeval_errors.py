@@ -1,4 +1,4 @@
-"""What is wrong with the placements of SemEval's task, in groups: how many, and what each costs.
+"""Group the wrong placements of SemEval's task by the kind of error, with the cost of each group.
 
 semeval_errors.py KEY SEMEVAL WORDNET [--half test] reads a key of `reproduce table semeval -o`.
 """
@@ -20,19 +20,19 @@ from taxoexpan.taxonomy import Concept
 GROUPS = (
     "right",
     "too deep: below the right synset",
-    "too high: above it",
-    "beside it, under the same parent",
+    "too high: above the right synset",
+    "a sibling of the right synset",
     "another sense of the right word",
-    "a homonym of the concept's own name, or below one",
-    "what the definition or the name mentions, which is not the genus here",
-    "the right one is mentioned, and another was taken",
-    "elsewhere, and nothing mentions the right one",
+    "a homonym of the concept's own label, or below one",
+    "mentioned by the definition or the label, but not the genus",
+    "the right synset is mentioned, but another was chosen",
+    "elsewhere, and the right synset is not mentioned",
 )
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A placement, its group, and how similar it is to the right one."""
+class JudgedPlacement:
+    """A placement, its group, and its similarity to the right one."""
 
     concept: Concept
     placed: str
@@ -42,7 +42,7 @@ class Judged:
 
 
 class Judge:
-    """Puts placements of one part of speech into groups."""
+    """Assigns the placements of one part of speech to groups."""
 
     def __init__(self, wordnet: WordNet) -> None:
         self.wordnet, self.taxonomy = wordnet, wordnet.taxonomy
@@ -50,8 +50,8 @@ class Judge:
         order = {lemma.replace("_", " "): ids for lemma, ids in wordnet.senses.items()}
         self.lexicon = Lexicon.from_taxonomy(self.taxonomy, order)
 
-    def judge(self, concept: Concept, placed: str, right: str) -> Judged:
-        """The first group that a placement belongs to."""
+    def judge(self, concept: Concept, placed: str, right: str) -> JudgedPlacement:
+        """Return the placement with the first group that matches."""
         t = self.taxonomy
         similarity = self.similarity(t.index(placed), t.index(right))
         mentioned = {t.ids[target] for target, _ in self.lexicon.mentioned_by(concept)}
@@ -67,7 +67,7 @@ class Judge:
             right in mentioned,
             True,
         )
-        return Judged(concept, placed, right, GROUPS[tests.index(True)], similarity)
+        return JudgedPlacement(concept, placed, right, GROUPS[tests.index(True)], similarity)
 
     def _names(self, id: str) -> set[str]:
         concept = self.taxonomy.concept(id)
@@ -80,11 +80,11 @@ def main() -> None:
     for name in ("key", "semeval", "wordnet"):
         parser.add_argument(name, type=Path)
     parser.add_argument("--half", choices=FILES, default="test")
-    given = parser.parse_args()
-    data, gold = (given.semeval / name for name in FILES[given.half])
-    placed, right = read_key(given.key), read_key(gold)
-    judges = [Judge(wordnet) for wordnet in WordNet.read(given.wordnet, instances=True)]
-    groups: dict[str, list[Judged]] = defaultdict(list)
+    options = parser.parse_args()
+    data, gold = (options.semeval / name for name in FILES[options.half])
+    placed, right = read_key(options.key), read_key(gold)
+    judges = [Judge(wordnet) for wordnet in WordNet.read(options.wordnet, instances=True)]
+    groups: dict[str, list[JudgedPlacement]] = defaultdict(list)
     for concept in (concept for concept in read_concepts(data) if concept.id in placed):
         for judge in judges:
             ids = [judge.wordnet.id_of(key[concept.id].synset) for key in (placed, right)]
@@ -93,12 +93,13 @@ def main() -> None:
                 groups[judged.group].append(judged)
     count = sum(map(len, groups.values()))
     if not count:
-        parser.error(f"{given.key} places no concept of the {given.half} half")
+        parser.error(f"{options.key} places no concept of the {options.half} half")
     for group in GROUPS:
-        those = groups[group]
-        lost = sum(1 - judged.similarity for judged in those) / count
-        print(f"| {group} | {len(those)} | {lost:.3f} |")
-        for judged in sorted(those, key=lambda j: j.similarity)[:: max(1, len(those) // 6)][:6]:
+        members = groups[group]
+        lost = sum(1 - judged.similarity for judged in members) / count
+        print(f"| {group} | {len(members)} | {lost:.3f} |")
+        examples = sorted(members, key=lambda judged: judged.similarity)
+        for judged in examples[:: max(1, len(members) // 6)][:6]:
             if group != GROUPS[0]:
                 names = f"{judged.concept.label}: {judged.placed}, right {judged.right}"
                 print(f"    {names} ({judged.similarity:.2f}) {judged.concept.definition[:90]}")

@@ -1,13 +1,13 @@
-"""A model as a directory: JSON, safetensors and a card to read; never a pickle."""
+"""A model on disk: a directory of JSON, safetensors and a model card; never a pickle."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -26,9 +26,10 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.history import History
+from taxoexpan.training.metrics import Metrics
 
 KIND, VERSION = "taxoexpan-model", 7
-CONFIG, WEIGHTS, ANCHORS, TAXONOMY, FEATURES, TRUST = (
+CONFIG, WEIGHTS, ANCHORS, TAXONOMY, FEATURES, CALIBRATION = (
     "config.json",
     "weights.safetensors",
     "anchors.safetensors",
@@ -36,18 +37,44 @@ CONFIG, WEIGHTS, ANCHORS, TAXONOMY, FEATURES, TRUST = (
     "features",
     "calibration.json",
 )
-OWN = (CONFIG, WEIGHTS, ANCHORS, "taxonomy", FEATURES, TRUST, "README.md")
-"""What a model directory holds; one that holds anything else is never replaced."""
-CHECKED = (WEIGHTS, ANCHORS, TAXONOMY, TRUST)
-"""What is known by its checksum."""
+OWN = (CONFIG, WEIGHTS, ANCHORS, "taxonomy", FEATURES, CALIBRATION, "README.md")
+"""The contents of a model directory; a directory with other files is never replaced."""
+CHECKED = (WEIGHTS, ANCHORS, TAXONOMY, CALIBRATION)
+"""The files with a checksum."""
+
+
+@dataclass(frozen=True)
+class TrainingRecord:
+    """How a model was trained: sizes, figures of the best epoch, versions and machine."""
+
+    concepts: int
+    relations: int
+    taxonomy_sha256: str
+    encoder: str
+    epochs: int
+    best_epoch: int
+    interrupted: bool
+    loss: float
+    validation: Metrics | None
+    seconds: float
+    versions: dict[str, str]
+    python: str
+    machine: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON stores them."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> TrainingRecord:
+        """Restore a record from the fields of `as_dict`."""
+        validation = fields["validation"]
+        return cls(**{**fields, "validation": validation and Metrics(**validation)})
 
 
 @dataclass(frozen=True)
 class Archive:
-    """All that a trained model is: `vectors` [2, N, D1] and `keys` [N, k] belong to the concepts.
-
-    `training` is the record of how it came about: figures of the best epoch, versions, machine.
-    """
+    """All parts of a trained model; `vectors` [2, N, D1] and `keys` [N, k] are the concepts'."""
 
     config: Config
     preset: str
@@ -57,7 +84,7 @@ class Archive:
     network: MatchingNetwork
     vectors: Tensor
     keys: Tensor
-    training: dict[str, Any]
+    training: TrainingRecord
     calibrators: Calibrators
 
 
@@ -69,7 +96,7 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
         _save_tensors(archive.network.state_dict(), directory / WEIGHTS)
         _save_tensors({"vectors": archive.vectors, "keys": archive.keys}, directory / ANCHORS)
         archive.encoder.save(directory / FEATURES)
-        _write_json(directory / TRUST, archive.calibrators.as_dict())
+        _write_json(directory / CALIBRATION, archive.calibrators.as_dict())
         (directory / "README.md").write_text(_card(archive), encoding="utf-8")
         manifest = {
             "kind": KIND,
@@ -78,7 +105,7 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
             "seed": archive.seed,
             "dimension": archive.vectors.shape[2],
             "settings": archive.config.model_dump(),
-            "training": archive.training,
+            "training": archive.training.as_dict(),
             "sha256": {part: _digest(directory / part) for part in CHECKED},
         }
         _write_json(directory / CONFIG, manifest)
@@ -87,19 +114,19 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
 def load_archive(path: Path, features: str | None = None, device: str = "auto") -> Archive:
     """Read a model directory; a damaged or foreign one is an error that says what is wrong.
 
-    `features` says where the model's vectors are now, if not where they were at the training, and
-    `device` where its encoder computes, if it does.
+    `features` gives the new location of the model's vectors, if they have moved since the training.
+    `device` is where the encoder computes, if it does.
     """
-    manifest = _read_config(path)
+    manifest = _read_manifest(path)
     for part in manifest["sha256"]:
         _refuse_damage(path, part, manifest)
-    with _fitting_together(path):
-        config, training = configure(manifest["settings"]), manifest["training"]
-        known = training["encoder"]
+    with _consistent_parts(path):
+        config = configure(manifest["settings"])
+        training = TrainingRecord.from_dict(manifest["training"])
     features = features or config.features
     encoder = _encoder_of(path, features, config.oov, device)
-    _refuse_other_vectors(path, features, known, encoder.fingerprint())
-    with _fitting_together(path):
+    _refuse_other_vectors(path, features, training.encoder, encoder.fingerprint())
+    with _consistent_parts(path):
         network = MatchingNetwork(config, manifest["dimension"])
         network.load_state_dict(load_file(path / WEIGHTS))
         network.eval()
@@ -114,36 +141,36 @@ def load_archive(path: Path, features: str | None = None, device: str = "auto") 
             anchors["vectors"],
             anchors["keys"],
             training,
-            Calibrators.from_dict(json.loads((path / TRUST).read_text(encoding="utf-8"))),
+            Calibrators.from_dict(json.loads((path / CALIBRATION).read_text(encoding="utf-8"))),
         )
 
 
-def load_summary(path: Path) -> tuple[Taxonomy, dict[str, Any]]:
-    """The taxonomy of a model directory and the record of its training, without its vectors."""
-    config = _read_config(path)
-    _refuse_damage(path, TAXONOMY, config)
-    with _fitting_together(path):
-        return _read_taxonomy(path), config["training"]
+def load_summary(path: Path) -> tuple[Taxonomy, TrainingRecord]:
+    """Read the taxonomy of a model directory and its training record, without the vectors."""
+    manifest = _read_manifest(path)
+    _refuse_damage(path, TAXONOMY, manifest)
+    with _consistent_parts(path):
+        return _read_taxonomy(path), TrainingRecord.from_dict(manifest["training"])
 
 
 def _encoder_of(path: Path, features: str, oov: str, device: str) -> Encoder:
     try:
         return make_encoder(features, oov, device, path / FEATURES)
     except TaxoExpanError as error:
-        message = f"{path}: the model needs the vectors of {features!r}, and {error}"
-        raise ModelError(f"{message}; where they are elsewhere now, give --features") from None
+        message = f"{path}: the model needs the vectors of {features!r}: {error}"
+        raise ModelError(f"{message}; if they have moved, give --features") from None
 
 
-def _refuse_damage(path: Path, part: str, config: dict[str, Any]) -> None:
+def _refuse_damage(path: Path, part: str, manifest: dict[str, Any]) -> None:
     if not (path / part).is_file():
         raise ModelError(f"{path}: {part} is missing; train again, or restore the directory")
-    if _digest(path / part) != config["sha256"][part]:
+    if _digest(path / part) != manifest["sha256"][part]:
         raise ModelError(f"{path}: {part} is damaged; train again, or restore the directory")
 
 
 @contextmanager
-def _fitting_together(path: Path) -> Iterator[None]:
-    """Parts that are whole, each by itself, but not of one model."""
+def _consistent_parts(path: Path) -> Iterator[None]:
+    """Refuse parts that are intact but do not belong to the same model."""
     try:
         yield
     except (
@@ -154,61 +181,61 @@ def _fitting_together(path: Path) -> Iterator[None]:
         SafetensorError,
         TaxoExpanError,
     ) as error:
-        message = f"{path}: the model does not fit together ({error}); train again"
+        message = f"{path}: the parts of the model do not fit together ({error}); train again"
         raise ModelError(message) from None
 
 
 def _refuse_other_vectors(path: Path, features: str, known: str, found: str) -> None:
-    """A network knows its own vectors alone; with others its scores would mean nothing."""
+    """Refuse vectors that the network was not trained with; its scores would be meaningless."""
     if known != found:
         raise ModelError(
             f"{path}: the vectors of {features!r} are not those of the training ({known} then, "
-            f"{found} now); bring back the old ones, or train again"
+            f"{found} now); restore the old ones, or train again"
         )
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a path looks like a model directory."""
+    """Return whether a path looks like a model directory."""
     return (path / CONFIG).is_file()
 
 
 def training_record(
     taxonomy: Taxonomy, encoder: Encoder, history: History, seconds: float
-) -> dict[str, Any]:
-    """What a reader of the model may want to know of its training."""
+) -> TrainingRecord:
+    """Record how a model was trained, with the figures of its best epoch."""
     best = history.best_epoch
-    return {
-        "concepts": len(taxonomy),
-        "relations": taxonomy.relation_count,
-        "taxonomy_sha256": taxonomy_digest(taxonomy),
-        "encoder": encoder.fingerprint(),
-        "epochs": len(history.epochs),
-        "best_epoch": best.number,
-        "interrupted": history.interrupted,
-        "loss": best.loss,
-        "validation": best.validation.as_dict() if best.validation else None,
-        "seconds": round(seconds, 1),
-        "versions": {name: version(name) for name in ("taxoexpan", "torch", "numpy", "wordllama")},
-        "python": platform.python_version(),
-        "machine": platform.machine(),
-    }
+    return TrainingRecord(
+        concepts=len(taxonomy),
+        relations=taxonomy.relation_count,
+        taxonomy_sha256=taxonomy_digest(taxonomy),
+        encoder=encoder.fingerprint(),
+        epochs=len(history.epochs),
+        best_epoch=best.number,
+        interrupted=history.interrupted,
+        loss=best.loss,
+        validation=best.validation,
+        seconds=round(seconds, 1),
+        versions={name: version(name) for name in ("taxoexpan", "torch", "numpy", "wordllama")},
+        python=platform.python_version(),
+        machine=platform.machine(),
+    )
 
 
-def _read_config(path: Path) -> dict[str, Any]:
+def _read_manifest(path: Path) -> dict[str, Any]:
     if not path.is_dir():
-        raise ModelError(f"{path}: there is no such model directory; make one with taxoexpan train")
+        raise ModelError(f"{path}: no such model directory; create one with taxoexpan train")
     try:
         config = json.loads((path / CONFIG).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ModelError(f"{path}: no {CONFIG} here; this is not a taxoexpan model") from None
+        raise ModelError(f"{path}: no {CONFIG}; this is not a taxoexpan model") from None
     except (ValueError, OSError) as error:
         raise ModelError(f"{path}: {CONFIG} cannot be read ({error}); train again") from None
     if not isinstance(config, dict) or config.get("kind") != KIND:
-        raise ModelError(f"{path}: {CONFIG} is not one of a taxoexpan model")
+        raise ModelError(f"{path}: {CONFIG} does not belong to a taxoexpan model")
     if config.get("version") != VERSION:
         raise ModelError(
-            f"{path}: a model of version {config.get('version')}, and this taxoexpan reads "
-            f"version {VERSION}; train again, or use the taxoexpan that wrote it"
+            f"{path}: the model has format version {config.get('version')}, but this taxoexpan "
+            f"reads version {VERSION}; train again, or use the taxoexpan that wrote it"
         )
     if not isinstance(config.get("sha256"), dict) or set(config["sha256"]) != {*CHECKED}:
         raise ModelError(f"{path}: {CONFIG} is damaged; train again, or restore the directory")
@@ -266,38 +293,38 @@ def _digest(path: Path) -> str:
 
 
 def taxonomy_digest(taxonomy: Taxonomy) -> str:
-    """What tells a taxonomy from every other."""
+    """Return a digest that identifies a taxonomy."""
     content = json.dumps(_taxonomy_columns(taxonomy), ensure_ascii=False)
     return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _card(archive: Archive) -> str:
-    record = archive.training
-    figures = record.get("validation")
-    measured = (
-        f"On {figures['queries']:.0f} masked leaves: mean rank {figures['mr']:.1f}, "
-        f"Hit@1 {figures['hit_at_1']:.3f}, Hit@3 {figures['hit_at_3']:.3f}, "
-        f"scaled MRR {figures['mrr']:.3f} (epoch {record['best_epoch']} of {record['epochs']})."
-        if figures
-        else "The taxonomy is too small to mask leaves, so nothing was validated."
+    """Write the model card."""
+    record, calibration = archive.training, archive.calibrators.calibration
+    v = record.validation
+    validation = (
+        f"On {v.queries:.0f} held-out leaves: mean rank {v.mr:.1f}, "
+        f"Hit@1 {v.hit_at_1:.3f}, Hit@3 {v.hit_at_3:.3f}, "
+        f"scaled MRR {v.mrr:.3f} (epoch {record.best_epoch} of {record.epochs})."
+        if v
+        else "The taxonomy is too small to hold out leaves, so the model was not validated."
     )
-    told = archive.calibrators.calibration
-    sure = (
-        f"Confidence: expected calibration error {told.reliability.error:.3f}, on leaves that it "
-        "was not set by."
-        if told
-        else "There were too few leaves to learn a confidence from."
+    confidence = (
+        f"Confidence: expected calibration error {calibration.reliability.error:.3f}, on leaves "
+        "that it was not fitted to."
+        if calibration
+        else "There were too few leaves to learn a confidence."
     )
     return f"""# A taxoexpan model
 
-Places new concepts in a taxonomy of {record["concepts"]:,} concepts and
-{record["relations"]:,} relations (sha256 {record["taxonomy_sha256"][:16]}…).
+Places new concepts in a taxonomy of {record.concepts:,} concepts and
+{record.relations:,} relations (sha256 {record.taxonomy_sha256[:16]}…).
 
-{measured}
-{sure}
+{validation}
+{confidence}
 
 Preset `{archive.preset}`, seed {archive.seed}, features `{archive.config.features}`;
-trained in {record["seconds"]:,} s on {record["machine"]} with torch {record["versions"]["torch"]}.
+trained in {record.seconds:,} s on {record.machine} with torch {record.versions["torch"]}.
 
     taxoexpan suggest THIS_DIRECTORY new.csv
 """

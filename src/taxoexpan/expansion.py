@@ -163,11 +163,11 @@ class Expansion:
         top_k = max(NUM_RANKED, request.acceptance.top_k)
         evidence: list[Evidence] = []
         if request.together:
-            suggestions = model.rank_together(new)
+            suggestions = model.suggest_together(new)
         elif request.report:
-            suggestions, evidence = model.explain(new, top_k)
+            suggestions, evidence = model.suggest_with_evidence(new, top_k)
         else:
-            suggestions = model.rank(new, top_k)
+            suggestions = model.suggest(new, top_k)
         return PlacedConcepts(suggestions, evidence, model.calibrators)
 
     def min_confidence(self, placed: PlacedConcepts) -> float:

@@ -252,10 +252,10 @@ def test_check_prints_findings_and_fails_on_warnings(
     [
         (["info", "missing.csv"], "missing.csv: there is no such file; check the path"),
         (["train", "missing.csv", "-o", "model"], "there is no such file"),
-        (["suggest", "nowhere", "new.csv"], "there is no such model directory"),
+        (["suggest", "nowhere", "new.csv"], "no such model directory"),
         (["info", "new.csv", "--format", "xml"], "there is no format 'xml'; choose one of"),
         (["apply", "old.csv", "new.csv", "-o", "out.csv"], "no column query"),
-        (["expand", "tiny.csv", "new.csv", "-o", "out.csv"], "nothing to learn from: 1 concept"),
+        (["expand", "tiny.csv", "new.csv", "-o", "out.csv"], "too little to learn from: 1 concept"),
         (["expand", "old.csv", "empty.csv", "-o", "out.csv"], "the file is empty"),
         (
             ["expand", "old.csv", "new.csv", "-o", "no/such/out.csv"],

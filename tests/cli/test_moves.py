@@ -91,7 +91,7 @@ def test_a_merge_becomes_a_synonym_where_that_is_allowed(
     again = ["apply", str(out), str(table), "-o", str(tmp_path / f"2{out.suffix}")]
     assert main([*again, "--allow-merges"]) == 0
     told = capsys.readouterr().err
-    assert "'cuppa' is not added as another name: it is one of 'tea'" in told
+    assert "'cuppa' is not added as a synonym: it is already a name of 'tea'" in told
     assert "0 concepts and 0 relations added, 0 synonyms" in told
     assert Taxonomy.read(tmp_path / f"2{out.suffix}") == grown
 
@@ -167,8 +167,9 @@ def test_a_stale_table_is_refused_with_its_line_where_moves_are_allowed(
     command = ["apply", str(path), str(table), "-o", str(out)]
     assert main([*command, "--allow-moves"]) == 2
     assert (
-        f"{table}, line 2: moves names '{BASE}gone', and no concept of the taxonomy has that id; "
-        "take it out of the cell, put | between ids, or suggest again" in capsys.readouterr().err
+        f"{table}, line 2: moves contains '{BASE}gone', but no concept of the taxonomy has that "
+        "id; remove it from the cell, put | between ids, or suggest again"
+        in capsys.readouterr().err
     )
     assert not out.exists()
     assert main(command) == 0
@@ -185,9 +186,11 @@ def test_two_claims_and_one_that_is_stale_are_told(
     table, out = write_file(tmp_path / "t.csv", HEADER + rows), tmp_path / "out.csv"
     assert main(["apply", str(path), str(table), "-o", str(out), "--allow-moves"]) == 0
     told = capsys.readouterr().err
-    below = "'raw oat milk' is not moved from 'drink' below 'milk': it moves below 'oat milk'"
-    assert f"note: {below} already" in told
-    assert "note: 'oat milk tea' is not moved from 'drink' below 'milk': it is not under" in told
+    below = (
+        "'raw oat milk' is not moved from 'drink' below 'milk': it already moves below 'oat milk'"
+    )
+    assert f"note: {below}" in told
+    assert "note: 'oat milk tea' is not moved from 'drink' below 'milk': it is not below" in told
     assert "2 concepts and 2 relations added, 1 relation moved below new concepts" in told
     assert out.read_text() == (
         "child,parent\ntea,drink\nraw oat milk,oat milk\noat milk tea,tea\n"

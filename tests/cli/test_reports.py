@@ -15,7 +15,7 @@ from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.cli.messages import print_merges, print_no_parent
 from taxoexpan.explain import describe
-from taxoexpan.placement.suggestions import MERGE, NO_PLACE, Suggestion
+from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
 
 QUICK = ["--epochs", "8", "--quiet", "--device", "cpu"]
@@ -96,7 +96,9 @@ def test_the_table_has_each_reason_below_its_line(
     assert main([*command, "--evidence"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if not line.startswith("    ")] == bare
-    _, (first, _) = model.explain([Concept("1", "cashew milk"), Concept("2", "tea, white")])
+    _, (first, _) = model.suggest_with_evidence(
+        [Concept("1", "cashew milk"), Concept("2", "tea, white")]
+    )
     told = " ".join(line.strip() for line in lines[2 : lines.index(bare[2])])
     assert told == describe(first)
 
@@ -200,7 +202,7 @@ def test_expand_tells_of_other_names_and_leaves_them_out(
     command = ["expand", str(synonyms), str(new), "-o", str(out), "--suggestions", str(kept)]
     assert main([*command, "--report", str(report), *QUICK]) == 0
     messages = capsys.readouterr().err
-    (merge,) = (row for row in rows_of(kept) if row["kind"] == MERGE)
+    (merge,) = (row for row in rows_of(kept) if row["kind"] == SuggestionKind.MERGE)
     sure = float(merge["confidence"])
     told = f"'red breads' is probably ({sure:.2f}) a synonym of 'red bread'; not added"
     assert told in messages
@@ -234,8 +236,8 @@ def suggestion(label: str, rank: int = 1, **more: str) -> Suggestion:
 def test_concepts_without_a_suitable_parent_are_reported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    lost = [suggestion(f"thing {i}", place=NO_PLACE) for i in range(6)]
-    same = suggestion("soy milk", kind=MERGE, place=NO_PLACE)
+    lost = [suggestion(f"thing {i}", place=Place.NONE) for i in range(6)]
+    same = suggestion("soy milk", kind=SuggestionKind.MERGE, place=Place.NONE)
     print_no_parent([suggestion("oat milk"), lost[0], suggestion("thing 0", 2), same])
     told = "note: 1 of 3 new concepts has no suitable parent in the taxonomy: 'thing 0'\n"
     assert capsys.readouterr().err == told
@@ -248,7 +250,9 @@ def test_concepts_without_a_suitable_parent_are_reported(
 
 
 def test_at_most_ten_synonyms_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    print_merges([suggestion(f"milk {i}", kind=MERGE) for i in range(12)], "; not added")
+    print_merges(
+        [suggestion(f"milk {i}", kind=SuggestionKind.MERGE) for i in range(12)], "; not added"
+    )
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "'milk 0' is probably (0.87) a synonym of 'milk'; not added"
     assert lines[10:] == ["note: … and 2 more are probably synonyms; not added"]

@@ -121,7 +121,7 @@ def test_a_german_reader_gets_german_labels(
         out.read_text(encoding="utf-8")
     )
     assert main(["check", str(VOCABULARY), "--language", "fr"]) == 1
-    assert "no label is in the language 'fr'; there are: de, en" in capsys.readouterr().out
+    assert "no label is in the language 'fr'; choose one of: de, en" in capsys.readouterr().out
 
 
 def test_a_known_name_in_another_language_is_not_placed_again(

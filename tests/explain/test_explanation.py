@@ -67,7 +67,7 @@ def test_a_single_suggestion_is_compared_with_nothing() -> None:
 def test_a_trained_model_points_at_the_future_siblings(model: TaxoExpan) -> None:
     concepts = [Concept("", "soy milk"), Concept("", "banana bread")]
     queries = model._queries(concepts)
-    milk, bread = explain(model.ranker, queries, model.ranker.rank(queries, 2))
+    milk, bread = explain(model._ranker, queries, model._ranker.rank(queries, 2))
     assert milk.first.path == ("food", "milk")
     assert bread.first.path == ("food", "bread")
     children = milk.first.nearest_children

@@ -24,7 +24,7 @@ from taxoexpan.formats.registry import FORMATS, Format
 from taxoexpan.formats.tables import concept_rows, edge_list
 from taxoexpan.formats.taxonomy_file import read, refuse_unchangeable, write_expanded
 from taxoexpan.formats.text_file import Insertion, TextFile
-from taxoexpan.placement.selection import validate_additions
+from taxoexpan.placement.change_validation import validate_additions
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 MILK = Concept("milk", "milk")

@@ -79,7 +79,7 @@ def test_the_nearest_region_of_some_suggestions(model: TaxoExpan) -> None:
 @settings(max_examples=10, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_features_leave_out_a_closed_branch(model: TaxoExpan, seed: int) -> None:
-    ranker, taxonomy = model.ranker, model.taxonomy
+    ranker, taxonomy = model._ranker, model.taxonomy
     rng = np.random.default_rng(seed)
     rows = rng.choice(len(taxonomy), 3, replace=False)
     queries = model._queries([taxonomy.concept_at(int(row)) for row in rows])
@@ -118,7 +118,7 @@ def test_concepts_without_a_suitable_parent_get_lower_odds(
     drinks = [whole.concept(id) for id in gone[1:]]
     odds = [
         model.calibrators.abstention.log_odds(
-            abstention_features(model.ranker, model._queries(concepts))
+            abstention_features(model._ranker, model._queries(concepts))
         )
         for concepts in (held.concepts, drinks)
     ]
@@ -131,7 +131,7 @@ def test_the_false_alarm_rate_is_about_the_chosen_one(
     model, _ = food_without_drinks
     held = hold_out_leaves(model.taxonomy, 0.1, 1000, model.seed)
     assert model.calibrators.abstention is not None
-    features = abstention_features(model.ranker, model._queries(held.concepts))
+    features = abstention_features(model._ranker, model._queries(held.concepts))
     # The held-out leaves are in this taxonomy, so fewer of them are false alarms.
     assert 1 - np.mean(model.calibrators.abstention.has_parent(features)) <= FALSE_ALARM_RATE + 0.01
     assert (model.calibrators.abstention.log_odds(features) > 0).mean() > 0.5
@@ -140,6 +140,6 @@ def test_the_false_alarm_rate_is_about_the_chosen_one(
 def test_nothing_is_learned_from_too_few_leaves(model: TaxoExpan) -> None:
     taxonomy = model.taxonomy
     held = hold_out(taxonomy, ["oat milk", "rye bread"], taxonomy)
-    queries = LabeledQueries(model._embed(held.concepts), parents=held.parents)
-    assert learn_abstention(model.ranker, queries) is None
+    queries = LabeledQueries(model._embedder.tensor(held.concepts), parents=held.parents)
+    assert learn_abstention(model._ranker, queries) is None
     assert model.calibrators.abstention is None

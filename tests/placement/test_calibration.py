@@ -43,11 +43,11 @@ def test_scores_that_are_always_right_are_not_changed() -> None:
 
 
 def test_held_out_scores_agree_with_the_scores_of_all_anchors(model: TaxoExpan) -> None:
-    ranker, taxonomy = model.ranker, model.taxonomy
+    ranker, taxonomy = model._ranker, model.taxonomy
     names = ["oat milk", "rye bread", "goat cheese"]
     parents = [np.array([taxonomy.index(p) for p in taxonomy.parents(n)]) for n in names]
     parents[1] = np.append(parents[1], 0)
-    vectors = model._embed([taxonomy.concept(name) for name in names])
+    vectors = model._embedder.tensor([taxonomy.concept(name) for name in names])
     queries = LabeledQueries(vectors, parents=parents)
     held_out = score_held_out(ranker, queries)
     scores = ranker.scores(queries).T.double().numpy()

@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.placement.duplicates import FEWEST, DuplicateDetector, distinct_names, likeness
+from taxoexpan.placement.duplicates import (
+    MIN_SYNONYM_CONCEPTS,
+    DuplicateDetector,
+    distinct_names,
+    letter_similarity,
+)
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.names import normalize_name
 
@@ -71,7 +76,9 @@ def test_the_same_seed_learns_the_same(food: tuple[Taxonomy, list[tuple[int, Con
 
 def test_nothing_is_learned_from_few_synonyms() -> None:
     concepts = [
-        Concept(str(i), f"thing {i}", synonyms=(f"gadget {i}",) if i < FEWEST - 1 else ())
+        Concept(
+            str(i), f"thing {i}", synonyms=(f"gadget {i}",) if i < MIN_SYNONYM_CONCEPTS - 1 else ()
+        )
         for i in range(50)
     ]
     taxonomy = Taxonomy(concepts, [("0", str(i)) for i in range(1, 50)])
@@ -81,18 +88,20 @@ def test_nothing_is_learned_from_few_synonyms() -> None:
 
 @given(st.text(max_size=12), st.text(max_size=12))
 def test_likeness_is_a_share_that_is_whole_for_one_name(one: str, other: str) -> None:
-    assert 0 <= likeness(one, other) <= 1
-    assert likeness(one, other) == likeness(other, one)
+    assert 0 <= letter_similarity(one, other) <= 1
+    assert letter_similarity(one, other) == letter_similarity(other, one)
     assert (
-        likeness(one, one.upper() if normalize_name(one.upper()) == normalize_name(one) else one)
+        letter_similarity(
+            one, one.upper() if normalize_name(one.upper()) == normalize_name(one) else one
+        )
         == 1
     )
 
 
 def test_likeness_of_two_spellings() -> None:
     # "  payor ": __p _pa pay ayo yor or_; of six each, __p _pa pay are in both.
-    assert likeness("payor", "Payer") == pytest.approx(3 / 6)
-    assert likeness("payor", "gasket") == 0
+    assert letter_similarity("payor", "Payer") == pytest.approx(3 / 6)
+    assert letter_similarity("payor", "gasket") == 0
 
 
 def test_names_of_a_concept_differ() -> None:

@@ -64,10 +64,10 @@ def model_with_bonus(pantry: Path) -> TaxoExpan:
 
 
 def test_the_ranking_and_its_explanation_use_the_leaf_bonus(model_with_bonus: TaxoExpan) -> None:
-    suggestions, evidence = model_with_bonus.explain(["cold brew", "nut milk"], 2)
+    suggestions, evidence = model_with_bonus.suggest_with_evidence(["cold brew", "nut milk"], 2)
     queries = model_with_bonus._queries([each.query for each in evidence])
-    assert model_with_bonus.ranker.leaf_bonus == 2.5
-    scores = model_with_bonus.ranker.scores(queries)
+    assert model_with_bonus._ranker.leaf_bonus == 2.5
+    scores = model_with_bonus._ranker.scores(queries)
     probabilities = scores.softmax(0)
     for column, each in enumerate(evidence):
         own = [s for s in suggestions if s.query == each.query]
@@ -85,11 +85,13 @@ def test_the_ranking_and_its_explanation_use_the_leaf_bonus(model_with_bonus: Ta
 def test_evaluation_uses_the_leaf_bonus(model_with_bonus: TaxoExpan) -> None:
     holdout = hold_out_growth(model_with_bonus.taxonomy, 0.5, 100, seed=3)
     anchors = Anchors(
-        holdout.taxonomy, ConceptVectors.of(model_with_bonus._embed(holdout.taxonomy.concepts)), 50
+        holdout.taxonomy,
+        ConceptVectors.of(model_with_bonus._embedder.tensor(holdout.taxonomy.concepts)),
+        50,
     )
     network = model_with_bonus._fitted().network
     ranker = Ranker(network, anchors)
-    vectors = model_with_bonus._embed(holdout.concepts)
+    vectors = model_with_bonus._embedder.tensor(holdout.concepts)
     queries = LabeledQueries(vectors, parents=holdout.parents)
     metrics = model_with_bonus.evaluate(holdout)
     assert metrics == compute_metrics(ranker.with_leaf_bonus(2.5).true_ranks(queries))

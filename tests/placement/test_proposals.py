@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from taxoexpan.placement.proposals import with_further_parents, with_merge, with_moves
-from taxoexpan.placement.selection import choose, merges
-from taxoexpan.placement.suggestions import ALSO, ATTACH, INSERT, MERGE, Suggestion
+from taxoexpan.placement.proposals import with_further_parents, with_inserts, with_merge
+from taxoexpan.placement.selection import merges, select_additions
+from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 TREE = Taxonomy(
@@ -31,28 +31,32 @@ def test_the_plural_of_the_parent_comes_between_nothing(parent: str, moved: bool
     concepts = [Concept(name, name) for name in (parent, "snare drum", "cymbal")]
     taxonomy = Taxonomy(concepts, [(parent, "snare drum"), (parent, "cymbal")])
     told = Suggestion(Concept("q", "Drum"), 1, concepts[0], (parent,), 0.9)
-    (first,) = with_moves(taxonomy, [told])
+    (first,) = with_inserts(taxonomy, [told])
     assert first.moves == (("snare drum",) if moved else ())
-    assert first.kind == (INSERT if moved else ATTACH)
+    assert first.kind == (SuggestionKind.INSERT if moved else SuggestionKind.ATTACH)
 
 
 def test_a_further_parent_is_likelier_right_than_not() -> None:
     marked = with_further_parents(TREE, ranked(("milk", 0.9), ("almond", 0.6), ("nut", 0.5)))
-    assert kinds(marked) == [("milk", ATTACH), ("almond", ALSO), ("nut", ATTACH)]
+    assert kinds(marked) == [
+        ("milk", SuggestionKind.ATTACH),
+        ("almond", SuggestionKind.ALSO),
+        ("nut", SuggestionKind.ATTACH),
+    ]
 
 
 @pytest.mark.parametrize("other", ["drink", "food"])
 def test_what_is_above_a_parent_is_no_further_one(other: str) -> None:
     marked = with_further_parents(TREE, ranked(("milk", 0.9), (other, 0.8)))
-    assert kinds(marked)[1] == (other, ATTACH)
+    assert kinds(marked)[1] == (other, SuggestionKind.ATTACH)
     turned = with_further_parents(TREE, ranked((other, 0.9), ("milk", 0.8)))
-    assert kinds(turned)[1] == ("milk", ATTACH)
+    assert kinds(turned)[1] == ("milk", SuggestionKind.ATTACH)
 
 
 def test_without_confidence_there_is_one_parent() -> None:
     assert kinds(with_further_parents(TREE, ranked(("milk", None), ("nut", None)))) == [
-        ("milk", ATTACH),
-        ("nut", ATTACH),
+        ("milk", SuggestionKind.ATTACH),
+        ("nut", SuggestionKind.ATTACH),
     ]
 
 
@@ -60,7 +64,11 @@ def test_a_likely_merge_stands_where_its_confidence_puts_it() -> None:
     parents = ranked(("milk", 0.9), ("nut", 0.4))
     odds = 1.0  # a probability of .73
     merged = with_merge(TREE, parents, TREE.index("almond"), odds)
-    assert kinds(merged) == [("milk", ATTACH), ("almond", MERGE), ("nut", ATTACH)]
+    assert kinds(merged) == [
+        ("milk", SuggestionKind.ATTACH),
+        ("almond", SuggestionKind.MERGE),
+        ("nut", SuggestionKind.ATTACH),
+    ]
     assert [s.rank for s in merged] == [1, 2, 3]
     assert merged[1].confidence == pytest.approx(0.731, abs=1e-3)
     assert with_merge(TREE, parents, 0, -0.1) == parents
@@ -68,14 +76,14 @@ def test_a_likely_merge_stands_where_its_confidence_puts_it() -> None:
 
 def test_a_query_that_is_another_name_is_not_attached() -> None:
     merged = with_merge(TREE, ranked(("milk", 0.4)), TREE.index("almond"), 2.0)
-    assert merged[0].kind == MERGE
-    assert choose(merged).concepts == ()
+    assert merged[0].kind == SuggestionKind.MERGE
+    assert select_additions(merged).concepts == ()
     assert [s.parent.id for s in merges(merged)] == ["almond"]
     # It is less sure than what is asked for, and so it is no merge, nor is milk a parent.
     assert merges(merged, min_confidence=0.95) == []
-    assert choose(merged, min_confidence=0.95).concepts == ()
+    assert select_additions(merged, min_confidence=0.95).concepts == ()
     later = with_merge(TREE, ranked(("milk", 0.95)), TREE.index("almond"), 2.0)
-    assert [parent for parent, _ in choose(later).relations] == ["milk"]
+    assert [parent for parent, _ in select_additions(later).relations] == ["milk"]
 
 
 def test_children_that_are_named_after_the_query_might_move_below_it() -> None:
@@ -86,13 +94,13 @@ def test_children_that_are_named_after_the_query_might_move_below_it() -> None:
     )
     query, food = Concept("q", "milk"), taxonomy.concept("f")
     parents = [Suggestion(query, 1, food, ("food",), 0.9), Suggestion(query, 2, food, (), 0.1)]
-    first, second = with_moves(taxonomy, parents)
-    assert (first.kind, first.moves) == (INSERT, ("o", "g"))
+    first, second = with_inserts(taxonomy, parents)
+    assert (first.kind, first.moves) == (SuggestionKind.INSERT, ("o", "g"))
     assert second == parents[1]
     tea = [Suggestion(Concept("q", "coffee"), 1, food, ("food",), 0.9)]
-    assert with_moves(taxonomy, tea) == tea
+    assert with_inserts(taxonomy, tea) == tea
     # The relations that are there stay: an insert is applied as an attach.
-    assert choose([first]).relations == (("f", "q"),)
+    assert select_additions([first]).relations == (("f", "q"),)
 
 
 def test_nothing_is_merged_with_what_is_deprecated() -> None:

@@ -147,9 +147,9 @@ def test_what_is_no_number_ranks_last() -> None:
 
 def test_tempered_scores_are_probabilities_at_that_temperature(model: TaxoExpan) -> None:
     queries = model._queries([model.taxonomy.concept("oat milk")])
-    ranking = model.ranker.rank(queries, 3, temperature=2.0)
-    softmax = torch.softmax(model.ranker.scores(queries)[:, 0].double() / 2, 0).numpy()
+    ranking = model._ranker.rank(queries, 3, temperature=2.0)
+    softmax = torch.softmax(model._ranker.scores(queries)[:, 0].double() / 2, 0).numpy()
     np.testing.assert_allclose(ranking.tempered[0], softmax[ranking.anchors[0]], rtol=1e-4)
-    plain = model.ranker.rank(queries, 3)
+    plain = model._ranker.rank(queries, 3)
     np.testing.assert_array_equal(plain.tempered, plain.scores)
     np.testing.assert_allclose(plain.scores, ranking.scores, rtol=1e-6)

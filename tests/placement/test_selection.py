@@ -1,17 +1,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
 
 import pytest
+from expanded_files import write_file
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Growth, growths, insertions, quickly
 
-from taxoexpan.errors import CycleError, TaxonomyError
-from taxoexpan.placement.selection import choose, validate_additions
-from taxoexpan.placement.suggestions import INSERT, MERGE, Suggestion
+from taxoexpan.errors import ConfigurationError, TaxonomyError
+from taxoexpan.placement.change_validation import validate_additions
+from taxoexpan.placement.selection import (
+    drop_existing,
+    refuse_other_labels,
+    select_additions,
+    with_query_ids,
+)
+from taxoexpan.placement.suggestions import Suggestion, SuggestionKind, read_suggestions
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
+FOOD = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
 DRINKS = Taxonomy(
     [
         *(Concept(id, id) for id in ("drink", "organic", "tea", "organic oat milk")),
@@ -19,213 +28,229 @@ DRINKS = Taxonomy(
     ],
     [("drink", "tea"), ("drink", "organic oat milk"), ("organic", "organic oat milk")],
 )
-MILK, OAT_MILK = Concept("milk", "milk"), Concept("oat milk", "oat milk")
+MILK = Concept("milk", "milk")
+
+
+def suggestion(query: str, rank: int, parent: str, score: float) -> Suggestion:
+    return Suggestion(Concept(query, query), rank, Concept(parent, parent), (parent,), score)
+
+
+def merge(query: str, known: str, score: float, rank: int = 1) -> Suggestion:
+    return replace(suggestion(query, rank, known, score), kind=SuggestionKind.MERGE)
+
+
+def merge_into(query: Concept, known: str) -> Suggestion:
+    return Suggestion(query, 1, Concept(known, known), (known,), 0.9, 0.9, SuggestionKind.MERGE)
 
 
 def insert(query: str, parent: str, *moves: str, rank: int = 1, score: float = 0.5) -> Suggestion:
     concept, above = Concept(query, query), Concept(parent, parent)
-    return Suggestion(concept, rank, above, (parent,), score, kind=INSERT, moves=moves)
-
-
-def merge(query: Concept, known: str) -> Suggestion:
-    return Suggestion(query, 1, Concept(known, known), (known,), 0.9, 0.9, MERGE)
-
-
-@given(insertions(growths()))
-@quickly
-def test_what_moves_keeps_all_that_was_above_it(growth: Growth) -> None:
-    old, additions = growth.old, validate_additions(growth.old, growth.additions).additions
-    expanded = old.expanded(additions)
-    relations, moved = (
-        set(expanded.relations),
-        {(s.old_parent, s.child): s for s in additions.moves},
+    return Suggestion(
+        concept, rank, above, (parent,), score, kind=SuggestionKind.INSERT, moves=moves
     )
-    for pair in old.relations:
-        if pair in moved:
-            shift = moved[pair]
-            assert pair not in relations
-            assert {
-                (shift.old_parent, shift.new_parent),
-                (shift.new_parent, shift.child),
-            } <= relations
-        else:
-            assert pair in relations
-    for id in old:
-        assert set(old.ancestors(id)) <= set(expanded.ancestors(id))
-    assert len(relations) == old.relation_count + len(set(additions.relations))
 
 
-@given(insertions(growths()))
-@quickly
-def test_a_claim_is_left_out_only_for_a_reason_and_told(growth: Growth) -> None:
-    old, claims = growth.old, growth.additions.moves
-    settled = validate_additions(old, growth.additions)
-    kept = settled.additions.moves
-    assert len(kept) + len(settled.left_out) == len(claims)
-    children = [shift.child for shift in kept]
-    assert len(children) == len(set(children))
-    for shift in set(claims) - set(kept):
-        if shift.child not in children:
-            # Beside those that are kept, it would make a cycle.
-            with pytest.raises(CycleError):
-                old.expanded(replace(growth.additions, moves=(*kept, shift)))
+TWO = [
+    suggestion("kiwi", 1, "f", 0.6),
+    suggestion("kiwi", 2, "a", 0.3),
+    suggestion("fig", 1, "a", 0.2),
+    suggestion("fig", 2, "f", 0.1),
+]
 
 
-@given(insertions(growths(most_parents=1), most_parents=1))
-@quickly
-def test_where_new_concepts_have_one_parent_every_child_that_is_claimed_moves(
-    growth: Growth,
-) -> None:
-    settled = validate_additions(growth.old, growth.additions).additions
-    assert {s.child for s in settled.moves} == {s.child for s in growth.additions.moves}
+def test_the_first_parents_of_each_query_are_selected() -> None:
+    assert select_additions(TWO) == Additions(
+        (Concept("kiwi", "kiwi"), Concept("fig", "fig")), (("f", "kiwi"), ("a", "fig"))
+    )
+    assert len(select_additions(TWO, top_k=2).relations) == 4
+
+
+def test_parents_below_the_minimum_score_are_left_out() -> None:
+    chosen = select_additions(TWO, top_k=2, min_score=0.3)
+    assert chosen == Additions((Concept("kiwi", "kiwi"),), (("f", "kiwi"), ("a", "kiwi")))
+
+
+def test_a_merge_below_the_minimum_score_is_rejected() -> None:
+    given = [merge("pommes", "a", 0.6), suggestion("pommes", 2, "f", 0.7)]
+    kept = select_additions(given, min_score=0.5, allow_merges=True)
+    assert (kept.synonyms, kept.relations) == ((("a", "pommes"),), ())
+    left = select_additions(given, min_score=0.65, allow_merges=True)
+    assert (left.synonyms, left.relations) == ((), (("f", "pommes"),))
+
+
+def test_the_more_confident_merge_comes_first_in_any_order() -> None:
+    given = [merge("Brew", "a", 0.6), merge("brew", "f", 0.9), merge("BREW", "a", 0.2, rank=0)]
+    given = [replace(s, query=Concept(str(i), s.query.label)) for i, s in enumerate(given)]
+    for order in permutations(given):
+        synonyms = select_additions(order, allow_merges=True).synonyms
+        assert synonyms == (("a", "BREW"), ("f", "brew"), ("a", "Brew"))
+
+
+def test_children_of_a_rejected_concept_are_rejected() -> None:
+    doubtful = [
+        suggestion("berry", 1, "f", 0.2),
+        suggestion("red berry", 1, "berry", 0.9),
+        suggestion("currant", 1, "red berry", 0.8),
+        suggestion("currant", 2, "f", 0.1),
+        suggestion("plum", 1, "f", 0.7),
+    ]
+    additions = select_additions(doubtful, min_score=0.5)
+    assert additions.relations == (("f", "plum"),)
+    assert [concept.id for concept in additions.concepts] == ["plum"]
+    assert len(select_additions(doubtful).relations) == 4
+
+
+def test_the_next_rank_counts_as_first_if_the_first_was_removed() -> None:
+    assert select_additions(TWO[1:]).relations == (("a", "kiwi"), ("a", "fig"))
+
+
+def test_rows_without_a_rank_are_all_selected(tmp_path: Path) -> None:
+    rows = "query,query_id,parent_id\nkiwi,k,f\nkiwi,k,a\n"
+    assert select_additions(read_suggestions(write_file(tmp_path / "s.csv", rows))).relations == (
+        ("f", "k"),
+        ("a", "k"),
+    )
+
+
+def test_a_relation_that_is_suggested_twice_is_selected_once() -> None:
+    assert select_additions([TWO[0], TWO[0]]).relations == (("f", "kiwi"),)
+
+
+def test_rows_that_a_person_added_without_a_rank_come_first() -> None:
+    query = Concept("q", "husky")
+    given = [Suggestion(query, rank, Concept(p, p), (), 1.0) for rank, p in ((1, "a"), (0, "b"))]
+    assert select_additions(given, top_k=1).relations == (("b", "q"),)
+
+
+def test_suggestions_below_the_minimum_confidence_are_left_out() -> None:
+    sure, unsure = (
+        replace(suggestion(name, 1, "f", 0.5), confidence=confidence)
+        for name, confidence in (("kiwi", 0.9), ("fig", 0.4))
+    )
+    own = suggestion("plum", 0, "f", 1.0)
+    chosen = select_additions([sure, unsure, own], min_confidence=0.5)
+    assert [concept.label for concept in chosen.concepts] == ["kiwi", "plum"]
+    with pytest.raises(ConfigurationError, match="not all of these suggestions have a confidence"):
+        select_additions([suggestion("kiwi", 1, "f", 0.5)], min_confidence=0.5)
+
+
+def test_existing_concepts_are_dropped_with_their_relations() -> None:
+    kiwi, apple = Concept("k", "kiwi"), Concept("a", "apple")
+    kept, present = drop_existing(FOOD, Additions([kiwi, apple], [("f", "k"), ("f", "a")]))
+    assert kept == Additions((kiwi,), (("f", "k"),))
+    assert present == [(apple, FOOD.concept("a"))]
+
+
+def test_a_new_concept_may_be_under_another_new_one() -> None:
+    additions = Additions((Concept("x", "x"), Concept("y", "y")), (("f", "x"), ("x", "y")))
+    assert drop_existing(FOOD, additions) == (additions, [])
+
+
+def test_a_parent_of_another_taxonomy_is_refused() -> None:
+    message = "'ghost', the parent of 'k', is not in the taxonomy; were the suggestions made for"
+    with pytest.raises(TaxonomyError, match=message):
+        drop_existing(FOOD, Additions([Concept("k", "kiwi")], [("ghost", "k")]))
+
+
+def test_an_id_of_another_concept_is_refused() -> None:
+    message = (
+        "the id 'a' of the new concept 'kiwi' belongs to 'apple' in the taxonomy; suggest again"
+    )
+    with pytest.raises(TaxonomyError, match=message):
+        drop_existing(FOOD, Additions([Concept("a", "kiwi")], [("f", "a")]))
+
+
+def test_a_name_that_the_taxonomy_has_under_another_id_is_not_added_again() -> None:
+    taxonomy = Taxonomy([Concept("1", "animal"), Concept("2", "Husky Dog")], [("1", "2")])
+    additions, present = drop_existing(
+        taxonomy, Additions([Concept("9", "husky-dog")], [("1", "9")])
+    )
+    assert additions == Additions((), ())
+    assert [(concept.id, known.id) for concept, known in present] == [("9", "2")]
+
+
+def test_an_existing_concept_moves_nothing() -> None:
+    additions = Additions(
+        (Concept("a", "apple"),),
+        (("f", "a"),),
+        moves=(Move("a", "f", "a"),),
+        synonyms=(("f", "x"),),
+    )
+    kept, _ = drop_existing(FOOD, additions)
+    assert kept == Additions((), (), synonyms=(("f", "x"),))
+
+
+def test_a_row_without_an_id_gets_one_for_all_rows_of_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.csv"
+    path.write_text("query,parent_id\nkiwi,f\nfig,f\nkiwi,a\n", encoding="utf-8")
+    taxonomy = Taxonomy([Concept("C1", "f"), Concept("C2", "a")])
+    given = with_query_ids(taxonomy, read_suggestions(path))
+    assert [s.query.id for s in given] == ["C3", "C4", "C3"]
+    given = replace(given[0], query=Concept("C3", "mango"))
+    mixed = with_query_ids(taxonomy, [given, *read_suggestions(path)])
+    assert [s.query.id for s in mixed] == ["C3", "C4", "C5", "C4"]
+
+
+def test_a_parent_with_another_label_is_refused() -> None:
+    taxonomy = Taxonomy([Concept("1", "animal"), Concept("2", "dog")], [("1", "2")])
+    edited = Suggestion(Concept("3", "husky"), 1, Concept("1", "dog"), (), 0.5)
+    with pytest.raises(TaxonomyError, match="'husky' is 'animal' in the taxonomy, but 'dog' in"):
+        refuse_other_labels(taxonomy, [edited])
+    refuse_other_labels(taxonomy, [replace(edited, parent=Concept("1", ""))])
 
 
 @given(st.permutations([0, 1, 2, 3]))
-def test_of_two_claims_the_longer_name_has_it_in_whatever_order(order: list[int]) -> None:
+def test_the_longer_name_gets_a_child_that_two_inserts_claim(order: list[int]) -> None:
     rows = [
         insert("milk", "drink", "tea", "organic oat milk", score=0.9),
         insert("oat milk", "drink", "organic oat milk", score=0.2),
         insert("wet", "drink", "tea", score=0.3),
-        merge(Concept("m", "brinjal"), "aubergine"),
+        merge_into(Concept("m", "brinjal"), "aubergine"),
     ]
-    chosen = choose([rows[i] for i in order], allow_moves=True, allow_merges=True)
-    settled = validate_additions(DRINKS, chosen)
-    assert set(settled.additions.moves) == {
+    chosen = select_additions([rows[i] for i in order], allow_moves=True, allow_merges=True)
+    validated = validate_additions(DRINKS, chosen)
+    assert set(validated.additions.moves) == {
         Move("organic oat milk", "drink", "oat milk"),
         Move("tea", "drink", "milk"),
     }
-    assert settled.left_out == [
+    assert validated.rejected == [
         "'organic oat milk' is not moved from 'drink' below 'milk': "
-        "it moves below 'oat milk' already",
-        "'tea' is not moved from 'drink' below 'wet': it moves below 'milk' already",
+        "it already moves below 'oat milk'",
+        "'tea' is not moved from 'drink' below 'wet': it already moves below 'milk'",
     ]
-    assert settled.additions.synonyms == (("aubergine", "brinjal"),)
-    expanded = DRINKS.expanded(settled.additions)
+    assert validated.additions.synonyms == (("aubergine", "brinjal"),)
+    expanded = DRINKS.expanded(validated.additions)
     assert expanded.parents("organic oat milk") == ("oat milk", "organic")
     assert expanded.parents("tea") == ("milk",)
 
 
-def test_of_names_of_one_length_the_surer_has_it_and_a_persons_own_before_all() -> None:
+def test_the_more_confident_insert_gets_a_child_and_a_persons_own_comes_first() -> None:
     rows = [insert("tees", "drink", "tea", score=0.2), insert("leaf", "drink", "tea", score=0.9)]
-    (first, _) = choose(rows, allow_moves=True).moves
+    (first, _) = select_additions(rows, allow_moves=True).moves
     assert first.new_parent == "leaf"
     own = insert("t", "drink", "tea", rank=0, score=0.0)
-    assert choose([*rows, own], allow_moves=True).moves[0].new_parent == "t"
+    assert select_additions([*rows, own], allow_moves=True).moves[0].new_parent == "t"
 
 
-def test_nothing_is_moved_or_merged_unless_it_is_allowed() -> None:
-    rows = [insert("milk", "drink", "tea"), merge(Concept("m", "brinjal"), "aubergine")]
+def test_moves_and_merges_must_be_allowed() -> None:
+    rows = [insert("milk", "drink", "tea"), merge_into(Concept("m", "brinjal"), "aubergine")]
     plain = Additions((MILK,), (("drink", "milk"),))
-    assert choose(rows) == plain
-    assert choose(rows, allow_moves=True) == replace(plain, moves=(Move("tea", "drink", "milk"),))
-    assert choose(rows, allow_merges=True) == replace(plain, synonyms=(("aubergine", "brinjal"),))
+    assert select_additions(rows) == plain
+    assert select_additions(rows, allow_moves=True) == replace(
+        plain, moves=(Move("tea", "drink", "milk"),)
+    )
+    assert select_additions(rows, allow_merges=True) == replace(
+        plain, synonyms=(("aubergine", "brinjal"),)
+    )
 
 
-def test_what_an_insert_that_is_not_chosen_claims_does_not_move() -> None:
+def test_an_insert_that_is_not_selected_moves_nothing() -> None:
     rows = [insert("milk", "drink", "tea", rank=2), insert("milk", "tea", rank=1)]
-    assert choose(rows, allow_moves=True).moves == ()
+    assert select_additions(rows, allow_moves=True).moves == ()
 
 
-def test_a_child_that_has_left_its_parent_is_told_and_stays() -> None:
-    additions = Additions((MILK,), (("organic", "milk"),), moves=(Move("tea", "organic", "milk"),))
-    settled = validate_additions(DRINKS, additions)
-    assert settled.additions.moves == ()
-    assert settled.left_out == [
-        "'tea' is not moved from 'organic' below 'milk': it is not under that"
-    ]
-
-
-def test_a_child_above_its_new_parent_by_another_way_is_told_and_stays() -> None:
-    relations = (("drink", "milk"), ("tea", "milk"))
-    additions = Additions((MILK,), relations, moves=(Move("tea", "drink", "milk"),))
-    settled = validate_additions(DRINKS, additions)
-    assert settled.left_out == [
-        "'tea' is not moved from 'drink' below 'milk': that would be below it"
-    ]
-    assert DRINKS.expanded(settled.additions).parents("milk") == ("drink", "tea")
-
-
-def test_two_moves_that_are_safe_alone_but_not_together_are_not_both_made() -> None:
-    ids = ("p", "a", "b", "under a", "under b")
-    old = Taxonomy(
-        [Concept(id, id) for id in ids],
-        [("p", "a"), ("p", "b"), ("a", "under a"), ("b", "under b")],
+def test_a_merge_adds_the_synonyms_of_the_query() -> None:
+    known = select_additions(
+        [merge_into(Concept("m", "brinjal", ("melongene",)), "aubergine")], allow_merges=True
     )
-    new = (Concept("q", "q"), Concept("r", "r"))
-    relations = (("p", "q"), ("under b", "q"), ("p", "r"), ("under a", "r"))
-    moves = (Move("a", "p", "q"), Move("b", "p", "r"))
-    with pytest.raises(CycleError):
-        old.expanded(Additions(new, relations, moves=moves))
-    settled = validate_additions(old, Additions(new, relations, moves=moves))
-    assert settled.additions.moves == moves[:1]
-    assert len(old.expanded(settled.additions)) == 7
-
-
-def test_names_that_are_known_are_not_added_again() -> None:
-    names = ("Eggplant", "brinjal", "Brinjal", "milk", "tea")
-    additions = Additions(
-        (MILK,), (("drink", "milk"),), synonyms=tuple(("aubergine", name) for name in names)
-    )
-    settled = validate_additions(DRINKS, additions)
-    assert settled.additions.synonyms == (("aubergine", "brinjal"),)
-    owners = ("aubergine", "aubergine", "milk", "tea")
-    assert settled.left_out == [
-        f"{name!r} is not added as another name: it is one of {owner!r}"
-        for name, owner in zip(("Eggplant", "Brinjal", "milk", "tea"), owners, strict=True)
-    ]
-    grown = DRINKS.expanded(settled.additions).concept("aubergine")
-    assert grown.synonyms == ("eggplant", "brinjal")
-
-
-def test_a_merge_brings_the_synonyms_of_what_is_merged() -> None:
-    known = choose([merge(Concept("m", "brinjal", ("melongene",)), "aubergine")], allow_merges=True)
     assert known.synonyms == (("aubergine", "brinjal"), ("aubergine", "melongene"))
-
-
-@pytest.mark.parametrize(
-    ("additions", "message"),
-    [
-        (
-            Additions((MILK,), (("drink", "milk"),), moves=(Move("x", "drink", "milk"),)),
-            "'x', which is to move below 'milk', is not in the taxonomy; were the suggestions",
-        ),
-        (
-            Additions((), (), synonyms=(("x", "y"),)),
-            "'x', of which 'y' is to be another name, is not in the taxonomy; were the sugg",
-        ),
-    ],
-)
-def test_moves_and_names_of_another_taxonomy_are_refused(
-    additions: Additions, message: str
-) -> None:
-    with pytest.raises(TaxonomyError, match=message):
-        validate_additions(DRINKS, additions)
-
-
-@pytest.mark.parametrize(
-    "shift", [Move("tea", "organic", "milk"), Move("organic oat milk", "organic", "milk")]
-)
-def test_a_taxonomy_is_not_expanded_by_what_does_not_come_between(shift: Move) -> None:
-    message = f"cannot move '{shift.child}' from 'organic' to 'milk'"
-    with pytest.raises(TaxonomyError, match=message):
-        DRINKS.expanded(Additions((MILK,), (("drink", "milk"),), moves=(shift,)))
-
-
-def test_other_names_of_what_is_not_there_are_refused() -> None:
-    with pytest.raises(TaxonomyError, match="no concept has the id 'x'"):
-        DRINKS.expanded(Additions((), (), synonyms=(("x", "y"),)))
-
-
-def test_a_child_leaves_one_parent_and_it_is_told_that_it_keeps_the_other() -> None:
-    ids = ("drink", "vegan", "oat milk")
-    taxonomy = Taxonomy(
-        [Concept(id, id) for id in ids], [("drink", "oat milk"), ("vegan", "oat milk")]
-    )
-    moves = [Move("oat milk", parent, "q") for parent in ("drink", "vegan")]
-    relations = [("drink", "q"), ("vegan", "q")]
-    settled = validate_additions(
-        taxonomy, Additions([Concept("q", "milk")], relations, moves=moves)
-    )
-    assert settled.additions.moves == (moves[0],)
-    (told,) = settled.left_out
-    assert "below 'milk' already, and keeps this parent; take that relation out by hand" in told

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -10,20 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import names, quickly
 
-from taxoexpan.errors import ConfigurationError, FormatError, TaxonomyError
-from taxoexpan.placement.selection import choose, keep_new, refuse_other_labels, with_query_ids
+from taxoexpan.errors import FormatError
 from taxoexpan.placement.suggestions import (
     COLUMNS,
-    MERGE,
     Suggestion,
+    SuggestionKind,
     read_suggestions,
     suggestions_csv,
 )
-from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from taxoexpan.taxonomy import Concept, Taxonomy
 
 FOOD = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
 HEADER = "query,query_id,rank,parent_id,parent_label,path,score\n"
-"""A table of suggestions may lack the last column: it is of an earlier version, or a person's."""
+"""A table of suggestions may lack the other columns: an older version or a person wrote it."""
 
 
 def suggestion(query: str, rank: int, parent: str, score: float) -> Suggestion:
@@ -36,14 +34,6 @@ def refusal(path: Path) -> str:
     return str(caught.value)
 
 
-TWO = [
-    suggestion("kiwi", 1, "f", 0.6),
-    suggestion("kiwi", 2, "a", 0.3),
-    suggestion("fig", 1, "a", 0.2),
-    suggestion("fig", 2, "f", 0.1),
-]
-
-
 def concepts() -> st.SearchStrategy[Concept]:
     return st.builds(Concept, names(breaks=True), names(breaks=True))
 
@@ -54,24 +44,24 @@ def concepts() -> st.SearchStrategy[Concept]:
     above=st.lists(names(without=">"), max_size=2),
 )
 @quickly
-def test_suggestions_survive_their_table(
+def test_suggestions_are_read_back_as_they_were_written(
     tmp_path_factory: pytest.TempPathFactory,
     query: Concept,
     parents: list[tuple[Concept, float]],
     above: list[str],
 ) -> None:
-    told = [
+    given = [
         Suggestion(query, rank, parent, (*above, "here"), float(f"{score:.6g}"))
         for rank, (parent, score) in enumerate(parents, start=1)
     ]
     path = tmp_path_factory.mktemp("table") / "suggestions.csv"
-    assert read_suggestions(write_file(path, suggestions_csv(told))) == told
+    assert read_suggestions(write_file(path, suggestions_csv(given))) == given
 
 
-def test_a_table_of_suggestions_can_be_read_by_a_person() -> None:
+def test_a_table_of_suggestions_is_plain_csv() -> None:
     path = ("food", "fruit, fresh")
-    told = Suggestion(Concept("k1", 'the "kiwi"'), 1, Concept("f", "fruit, fresh"), path, 1 / 3)
-    assert suggestions_csv([told]) == (
+    given = Suggestion(Concept("k1", 'the "kiwi"'), 1, Concept("f", "fruit, fresh"), path, 1 / 3)
+    assert suggestions_csv([given]) == (
         HEADER.replace("score", "score,confidence,kind,place,moves,why")
         + '"the ""kiwi""",k1,1,f,"fruit, fresh","food > fruit, fresh",0.333333,,attach,,,\n'
     )
@@ -84,21 +74,21 @@ def test_columns_may_be_moved_and_removed(tmp_path: Path) -> None:
     assert (found.rank, found.score) == (0, 1.0)
 
 
-def test_a_table_pruned_to_its_header_suggests_nothing(tmp_path: Path) -> None:
+def test_a_table_with_only_a_header_has_no_suggestions(tmp_path: Path) -> None:
     assert read_suggestions(write_file(tmp_path / "s.csv", HEADER)) == []
 
 
 @pytest.mark.parametrize("missing", ["query", "parent_id"])
-def test_a_needed_column_that_is_missing_is_named(tmp_path: Path, missing: str) -> None:
+def test_a_missing_required_column_is_named(tmp_path: Path, missing: str) -> None:
     header = ",".join(name for name in COLUMNS if name != missing)
     path = write_file(tmp_path / "s.csv", header + "\n")
-    assert refusal(path) == (
-        f"{path}, line 1: no column {missing}; a table of suggestions has {', '.join(COLUMNS)}"
-    )
+    columns = ", ".join(COLUMNS)
+    message = f"no column {missing}; a table of suggestions has the columns {columns}"
+    assert refusal(path) == f"{path}, line 1: {message}"
 
 
 @pytest.mark.parametrize("text", [",,,\n", '""\n\n', "a > b\n"])
-def test_what_is_no_table_of_suggestions_is_refused(tmp_path: Path, text: str) -> None:
+def test_another_table_is_refused(tmp_path: Path, text: str) -> None:
     assert "line 1: no column query" in refusal(write_file(tmp_path / "s.csv", text))
 
 
@@ -107,33 +97,33 @@ def test_what_is_no_table_of_suggestions_is_refused(tmp_path: Path, text: str) -
     [
         (
             "kiwi,k,first,f,,,1",
-            "rank must be a whole number, score and confidence numbers",
+            "rank must be a whole number, and score and confidence must be",
         ),
         (
             "kiwi,k,1.5,f,,,1",
-            "rank must be a whole number, score and confidence numbers",
+            "rank must be a whole number, and score and confidence must be",
         ),
         (
             "kiwi,k,1,f,,,high",
-            "rank must be a whole number, score and confidence numbers",
+            "rank must be a whole number, and score and confidence must be",
         ),
         (
             "kiwi,k,1,f,,,nan",
-            "rank must not be negative, and score and confidence from 0",
+            "rank must not be negative, and score and confidence must be",
         ),
         (
             "kiwi,k,1,f,,,7",
-            "rank must not be negative, and score and confidence from 0",
+            "rank must not be negative, and score and confidence must be",
         ),
         (
             "kiwi,k,-3,f,,,1",
-            "rank must not be negative, and score and confidence from 0",
+            "rank must not be negative, and score and confidence must be",
         ),
         (" ,k,1,f,,,1", "query is blank; fill it, or remove the row"),
         ("kiwi,k,1, ,,,1", "parent_id is blank; fill it, or remove the row"),
         ("kiwi,k,1,f", "4 cells, but the header has 7; quote cells with commas"),
         ("kiwi, green,k,1,f,,,1", "8 cells, but the header has 7; quote cells with commas"),
-        ("mango,fig,1,f,,,1", "the query_id 'fig' is that of 'fig' on line 2; change one"),
+        ("mango,fig,1,f,,,1", "the query_id 'fig' is already used by 'fig' on line 2; change"),
     ],
 )
 def test_a_bad_row_is_refused_with_its_line(tmp_path: Path, row: str, message: str) -> None:
@@ -141,108 +131,20 @@ def test_a_bad_row_is_refused_with_its_line(tmp_path: Path, row: str, message: s
     assert refusal(path).startswith(f"{path}, line 3: {message}")
 
 
-def test_the_first_parents_of_each_query_are_chosen() -> None:
-    assert choose(TWO) == Additions(
-        (Concept("kiwi", "kiwi"), Concept("fig", "fig")), (("f", "kiwi"), ("a", "fig"))
-    )
-    assert len(choose(TWO, top_k=2).relations) == 4
-
-
-def test_parents_below_the_least_score_are_left_out() -> None:
-    chosen = choose(TWO, top_k=2, min_score=0.3)
-    assert chosen == Additions((Concept("kiwi", "kiwi"),), (("f", "kiwi"), ("a", "kiwi")))
-
-
 @pytest.mark.parametrize("moves", [("a", "b"), ("a|b", "c"), ("[x", "d"), ("e",), ()])
-def test_ids_of_what_moves_are_told_apart(tmp_path: Path, moves: tuple[str, ...]) -> None:
-    told = replace(suggestion("kiwi", 1, "f", 0.6), moves=moves)
-    path = write_file(tmp_path / "s.csv", suggestions_csv([told]))
+def test_ids_of_moves_are_kept_apart(tmp_path: Path, moves: tuple[str, ...]) -> None:
+    given = replace(suggestion("kiwi", 1, "f", 0.6), moves=moves)
+    path = write_file(tmp_path / "s.csv", suggestions_csv([given]))
     assert read_suggestions(path)[0].moves == moves
 
 
-def test_what_moves_may_be_spaced_and_makes_an_insert(tmp_path: Path) -> None:
+def test_moves_may_have_spaces_and_imply_an_insert(tmp_path: Path) -> None:
     rows = "kiwi,f, a | b |,\nfig,f,a,attach\nplum,f,,\n"
     path = write_file(tmp_path / "s.csv", "query,parent_id,moves,kind\n" + rows)
     read = [(s.moves, s.kind) for s in read_suggestions(path)]
     assert read == [(("a", "b"), "insert"), (("a",), "attach"), ((), "attach")]
     bad = write_file(tmp_path / "bad.csv", 'query,parent_id,moves\nkiwi,f,"[1"\n')
     assert "line 2: moves is '[1'; it must be ids with | between them" in refusal(bad)
-
-
-def merge(query: str, known: str, score: float, rank: int = 1) -> Suggestion:
-    return replace(suggestion(query, rank, known, score), kind=MERGE)
-
-
-def test_a_merge_below_the_least_score_is_none() -> None:
-    told = [merge("pommes", "a", 0.6), suggestion("pommes", 2, "f", 0.7)]
-    kept = choose(told, min_score=0.5, allow_merges=True)
-    assert (kept.synonyms, kept.relations) == ((("a", "pommes"),), ())
-    left = choose(told, min_score=0.65, allow_merges=True)
-    assert (left.synonyms, left.relations) == ((), (("f", "pommes"),))
-
-
-def test_the_surer_of_two_merges_has_the_name_in_any_order() -> None:
-    told = [merge("Brew", "a", 0.6), merge("brew", "f", 0.9), merge("BREW", "a", 0.2, rank=0)]
-    told = [replace(s, query=Concept(str(i), s.query.label)) for i, s in enumerate(told)]
-    for order in permutations(told):
-        synonyms = choose(order, allow_merges=True).synonyms
-        assert synonyms == (("a", "BREW"), ("f", "brew"), ("a", "Brew"))
-
-
-def test_under_a_new_concept_that_is_left_out_nothing_is_placed() -> None:
-    doubtful = [
-        suggestion("berry", 1, "f", 0.2),
-        suggestion("red berry", 1, "berry", 0.9),
-        suggestion("currant", 1, "red berry", 0.8),
-        suggestion("currant", 2, "f", 0.1),
-        suggestion("plum", 1, "f", 0.7),
-    ]
-    additions = choose(doubtful, min_score=0.5)
-    assert additions.relations == (("f", "plum"),)
-    assert [concept.id for concept in additions.concepts] == ["plum"]
-    assert len(choose(doubtful).relations) == 4
-
-
-def test_where_the_first_rank_was_removed_the_next_counts_as_first() -> None:
-    assert choose(TWO[1:]).relations == (("a", "kiwi"), ("a", "fig"))
-
-
-def test_rows_without_a_rank_are_all_chosen(tmp_path: Path) -> None:
-    rows = "query,query_id,parent_id\nkiwi,k,f\nkiwi,k,a\n"
-    assert choose(read_suggestions(write_file(tmp_path / "s.csv", rows))).relations == (
-        ("f", "k"),
-        ("a", "k"),
-    )
-
-
-def test_a_relation_suggested_twice_is_chosen_once() -> None:
-    assert choose([TWO[0], TWO[0]]).relations == (("f", "kiwi"),)
-
-
-def test_concepts_that_are_present_are_skipped_with_their_relations() -> None:
-    kiwi, apple = Concept("k", "kiwi"), Concept("a", "apple")
-    kept, present = keep_new(FOOD, Additions([kiwi, apple], [("f", "k"), ("f", "a")]))
-    assert kept == Additions((kiwi,), (("f", "k"),))
-    assert present == [(apple, FOOD.concept("a"))]
-
-
-def test_a_new_concept_may_be_under_another_new_one() -> None:
-    additions = Additions((Concept("x", "x"), Concept("y", "y")), (("f", "x"), ("x", "y")))
-    assert keep_new(FOOD, additions) == (additions, [])
-
-
-def test_a_parent_of_another_taxonomy_is_refused() -> None:
-    message = "'ghost', the parent of 'k', is not in the taxonomy; were the suggestions made for"
-    with pytest.raises(TaxonomyError, match=message):
-        keep_new(FOOD, Additions([Concept("k", "kiwi")], [("ghost", "k")]))
-
-
-def test_an_id_that_names_something_else_is_refused() -> None:
-    message = (
-        "the id 'a' of the new concept 'kiwi' belongs to 'apple' in the taxonomy; suggest again"
-    )
-    with pytest.raises(TaxonomyError, match=message):
-        keep_new(FOOD, Additions([Concept("a", "kiwi")], [("f", "a")]))
 
 
 def test_a_table_saved_by_a_spreadsheet_with_semicolons_is_read(tmp_path: Path) -> None:
@@ -252,86 +154,31 @@ def test_a_table_saved_by_a_spreadsheet_with_semicolons_is_read(tmp_path: Path) 
     assert (suggestion.query.label, suggestion.rank, suggestion.score) == ("oat milk", 2, 0.25)
 
 
-def test_a_row_without_an_id_gets_one_for_all_rows_of_its_name(tmp_path: Path) -> None:
-    path = tmp_path / "decisions.csv"
-    path.write_text("query,parent_id\nkiwi,f\nfig,f\nkiwi,a\n", encoding="utf-8")
-    taxonomy = Taxonomy([Concept("C1", "f"), Concept("C2", "a")])
-    told = with_query_ids(taxonomy, read_suggestions(path))
-    assert [s.query.id for s in told] == ["C3", "C4", "C3"]
-    given = replace(told[0], query=Concept("C3", "mango"))
-    mixed = with_query_ids(taxonomy, [given, *read_suggestions(path)])
-    assert [s.query.id for s in mixed] == ["C3", "C4", "C5", "C4"]
-
-
-def test_a_parent_under_another_label_is_refused() -> None:
-    taxonomy = Taxonomy([Concept("1", "animal"), Concept("2", "dog")], [("1", "2")])
-    edited = Suggestion(Concept("3", "husky"), 1, Concept("1", "dog"), (), 0.5)
-    with pytest.raises(TaxonomyError, match="'husky' is 'animal' in the taxonomy and 'dog' in"):
-        refuse_other_labels(taxonomy, [edited])
-    refuse_other_labels(taxonomy, [replace(edited, parent=Concept("1", ""))])
-
-
-def test_a_name_that_the_taxonomy_has_under_another_id_is_not_added_again() -> None:
-    taxonomy = Taxonomy([Concept("1", "animal"), Concept("2", "Husky Dog")], [("1", "2")])
-    additions, present = keep_new(taxonomy, Additions([Concept("9", "husky-dog")], [("1", "9")]))
-    assert additions == Additions((), ())
-    assert [(concept.id, known.id) for concept, known in present] == [("9", "2")]
-
-
-def test_moves_that_are_of_no_taxonomy_are_refused_with_their_line(tmp_path: Path) -> None:
-    told = [
-        replace(suggestion("kiwi", 1, "f", 0.5), kind="insert", moves=("a",)),
-        replace(suggestion("fig", 1, "f", 0.5), kind="attach", moves=("gone",)),
-        replace(suggestion("plum", 1, "f", 0.5), kind="insert", moves=("a", "gone")),
+def test_moves_of_unknown_concepts_are_refused_with_their_line(tmp_path: Path) -> None:
+    given = [
+        replace(suggestion("kiwi", 1, "f", 0.5), kind=SuggestionKind.INSERT, moves=("a",)),
+        replace(suggestion("fig", 1, "f", 0.5), kind=SuggestionKind.ATTACH, moves=("gone",)),
+        replace(suggestion("plum", 1, "f", 0.5), kind=SuggestionKind.INSERT, moves=("a", "gone")),
     ]
-    path = write_file(tmp_path / "s.csv", suggestions_csv(told))
+    path = write_file(tmp_path / "s.csv", suggestions_csv(given))
     assert len(read_suggestions(path)) == 3
     with pytest.raises(FormatError) as caught:
         read_suggestions(path, FOOD)
     assert str(caught.value) == (
-        f"{path}, line 4: moves names 'gone', and no concept of the taxonomy has that id; "
-        "take it out of the cell, put | between ids, or suggest again"
+        f"{path}, line 4: moves contains 'gone', but no concept of the taxonomy has that id; "
+        "remove it from the cell, put | between ids, or suggest again"
     )
-    path = write_file(tmp_path / "s.csv", suggestions_csv(told[:2]))
+    path = write_file(tmp_path / "s.csv", suggestions_csv(given[:2]))
     assert len(read_suggestions(path, FOOD)) == 2
 
 
-def test_a_concept_that_is_present_moves_nothing() -> None:
-    additions = Additions(
-        (Concept("a", "apple"),),
-        (("f", "a"),),
-        moves=(Move("a", "f", "a"),),
-        synonyms=(("f", "x"),),
-    )
-    kept, _ = keep_new(FOOD, additions)
-    assert kept == Additions((), (), synonyms=(("f", "x"),))
-
-
-def test_rows_that_a_person_added_without_a_rank_come_first() -> None:
-    query = Concept("q", "husky")
-    told = [Suggestion(query, rank, Concept(p, p), (), 1.0) for rank, p in ((1, "a"), (0, "b"))]
-    assert choose(told, top_k=1).relations == (("b", "q"),)
-
-
-def test_only_what_is_sure_enough_is_chosen() -> None:
-    sure, unsure = (
-        replace(suggestion(name, 1, "f", 0.5), confidence=confidence)
-        for name, confidence in (("kiwi", 0.9), ("fig", 0.4))
-    )
-    own = suggestion("plum", 0, "f", 1.0)
-    chosen = choose([sure, unsure, own], min_confidence=0.5)
-    assert [concept.label for concept in chosen.concepts] == ["kiwi", "plum"]
-    with pytest.raises(ConfigurationError, match="not all of these suggestions tell how sure"):
-        choose([suggestion("kiwi", 1, "f", 0.5)], min_confidence=0.5)
-
-
-def test_confidence_is_kept_in_the_table(tmp_path: Path) -> None:
+def test_confidence_and_moves_are_kept_in_the_table(tmp_path: Path) -> None:
     path = tmp_path / "suggestions.csv"
     moved = replace(suggestion("kiwi", 1, "f", 0.5), confidence=0.25, moves=("a", "b"))
-    told = [moved, suggestion("fig", 1, "f", 1)]
-    path.write_text(suggestions_csv(told), encoding="utf-8")
+    given = [moved, suggestion("fig", 1, "f", 1)]
+    path.write_text(suggestions_csv(given), encoding="utf-8")
     assert [s.moves for s in read_suggestions(path)] == [("a", "b"), ()]
     assert [s.confidence for s in read_suggestions(path)] == [0.25, None]
     path.write_text(path.read_text().replace("0.25", "1.25"), encoding="utf-8")
-    with pytest.raises(FormatError, match="confidence from 0 to 1"):
+    with pytest.raises(FormatError, match="confidence must be from 0 to 1"):
         read_suggestions(path)

@@ -22,7 +22,7 @@ from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.explain import Evidence
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.proposals import with_merge
-from taxoexpan.placement.suggestions import ALSO, INSERT, MERGE, NO_PLACE, Suggestion
+from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.report import suggestions_page
 from taxoexpan.report.html import Page, render
 from taxoexpan.report.suggestion_details import describe_region
@@ -33,7 +33,7 @@ Explained = tuple[list[Suggestion], list[Evidence]]
 
 @pytest.fixture(scope="module")
 def explained(model: TaxoExpan) -> Explained:
-    return model.explain(NEW, 4)
+    return model.suggest_with_evidence(NEW, 4)
 
 
 def page_of(
@@ -94,7 +94,7 @@ def test_a_row_opens_to_the_reasons_and_all_other_suggestions(
 def test_the_tree_shows_both_parents_and_counts_their_children() -> None:
     food = food_model()
     concepts = [Concept(f"n{i}", name) for i, name in enumerate(("oat milk", "kombucha", "ramen"))]
-    suggestions, evidence = food.explain(concepts, 5)
+    suggestions, evidence = food.suggest_with_evidence(concepts, 5)
     page = page_of(food, suggestions, evidence)
     for row, reasons in enumerate(evidence):
         tree = details_of(page, row)[2]
@@ -146,7 +146,7 @@ def test_a_likely_duplicate_is_shown_as_a_synonym(model: TaxoExpan, explained: E
 def test_an_additional_parent_is_named(model: TaxoExpan, explained: Explained) -> None:
     suggestions, evidence = explained
     first, second, *rest = of_query(suggestions, "n3")
-    changed = replaced(suggestions, "n3", [first, replace(second, kind=ALSO), *rest])
+    changed = replaced(suggestions, "n3", [first, replace(second, kind=SuggestionKind.ALSO), *rest])
     page = page_of(model, changed, evidence)
     assert table_of(page).rows[2].cells[1] == "add under, and under 1 more"
     text, facts, _ = details_of(page, 2)
@@ -158,7 +158,7 @@ def test_the_closest_branch_is_named_if_no_parent_is_suitable(
     model: TaxoExpan, explained: Explained
 ) -> None:
     suggestions, evidence = explained
-    own = [replace(each, place=NO_PLACE) for each in of_query(suggestions, "n1")]
+    own = [replace(each, place=Place.NONE) for each in of_query(suggestions, "n1")]
     page = page_of(model, replaced(suggestions, "n1", own), evidence)
     assert table_of(page).rows[0].cells[1] == "no suitable parent"
     assert details_of(page, 0)[0].splitlines()[-1] == describe_region(
@@ -189,7 +189,7 @@ def test_unknown_numbers_are_explained_and_not_counted(
 def test_a_calibrated_model_shows_confidences() -> None:
     food = food_model()
     concepts = [Concept(f"n{i}", name) for i, name in enumerate(("oat milk", "rye beer", "pho"))]
-    suggestions, evidence = food.explain(concepts, 5)
+    suggestions, evidence = food.suggest_with_evidence(concepts, 5)
     page = page_of(food, suggestions, evidence)
     confidences = [each.confidence or 0 for each in suggestions if each.rank == 1]
     assert [row.cells[3] for row in table_of(page).rows] == confidences
@@ -237,7 +237,9 @@ def taxonomy_of_milks() -> Taxonomy:
 def test_children_that_may_move_are_named() -> None:
     taxonomy = taxonomy_of_milks()
     food = taxonomy.concept("food")
-    first = Suggestion(Concept("q", "milk"), 1, food, ("food",), 0.9, kind=INSERT, moves=MOVES)
+    first = Suggestion(
+        Concept("q", "milk"), 1, food, ("food",), 0.9, kind=SuggestionKind.INSERT, moves=MOVES
+    )
     page = suggestions_page(taxonomy, [first], [], Calibrators(), "Milk", datetime.now(UTC))
     text = render(page)
     assert "insert under" in text
@@ -252,8 +254,8 @@ def test_moves_and_merges_that_were_made_are_shown_as_outcomes() -> None:
     food, tea = taxonomy.concept("food"), taxonomy.concept("tea")
     milk, chai = Concept("q", "milk"), Concept("c", "chai")
     suggestions = [
-        Suggestion(milk, 1, food, ("food",), 0.9, kind=INSERT, moves=MOVES),
-        Suggestion(chai, 1, tea, ("food", "tea"), 0.9, kind=MERGE),
+        Suggestion(milk, 1, food, ("food",), 0.9, kind=SuggestionKind.INSERT, moves=MOVES),
+        Suggestion(chai, 1, tea, ("food", "tea"), 0.9, kind=SuggestionKind.MERGE),
     ]
     added = Additions(
         (milk,),
@@ -295,7 +297,9 @@ def test_hostile_labels_stay_text(model: TaxoExpan, name: str) -> None:
         concept = Concept("n", name, (name,), name)
         parents = [taxonomy.concept(id) for id in ("milk", "tea")]
         ranked = [
-            Suggestion(concept, rank, parent, taxonomy.path(parent.id), 0.5 / rank, place=NO_PLACE)
+            Suggestion(
+                concept, rank, parent, taxonomy.path(parent.id), 0.5 / rank, place=Place.NONE
+            )
             for rank, parent in enumerate(parents, start=1)
         ]
         known = (concept, parents[0])
@@ -309,7 +313,7 @@ def test_hostile_labels_stay_text(model: TaxoExpan, name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in HOSTILE if "\ud800" not in name])
 def test_hostile_labels_stay_text_in_explanations(model: TaxoExpan, name: str) -> None:
     def count_tags(name: str) -> Counter[str]:
-        found = model.explain([Concept("n", name, (name,), name)], 3)
+        found = model.suggest_with_evidence([Concept("n", name, (name,), name)], 3)
         return Counter(tag for tag, _ in Tags(render(page_of(model, *found))).found)
 
     hostile, plain = count_tags(name), count_tags("plain")
@@ -320,5 +324,5 @@ def test_hostile_labels_stay_text_in_explanations(model: TaxoExpan, name: str) -
 
 
 def test_equal_suggestions_give_equal_pages(model: TaxoExpan) -> None:
-    one, other = (render(page_of(model, *model.explain(NEW, 4))) for _ in range(2))
+    one, other = (render(page_of(model, *model.suggest_with_evidence(NEW, 4))) for _ in range(2))
     assert one == other

@@ -15,19 +15,19 @@ def test_the_page_shows_the_training_and_the_validation() -> None:
     assert figures["Concepts"][0] == 2432
     assert figures["Relations"][0] == 2465
     assert figures["Epochs"][0] == 1
-    hits = f"{100 * record['validation']['hit_at_1']:.0f}\u00a0%"
+    hits = f"{100 * record.validation.hit_at_1:.0f}\u00a0%"
     assert figures["Right parent ranked first"] == (hits, "Hit@1")
     assert charts_of(page) == ["Training", "Reliability diagram", "Coverage and precision"]
     setup = text_of(page, "Training setup")
     assert "Preset best with epochs 1; seed 1; vectors: static" in setup
-    assert f"torch {record['versions']['torch']}" in setup
+    assert f"torch {record.versions['torch']}" in setup
     assert text_of(page, "What could not be learned") == ""
 
 
 def test_a_small_taxonomy_explains_what_could_not_be_learned(model: TaxoExpan) -> None:
     page = training_page(model, "", CREATED)
     missing = text_of(page, "What could not be learned")
-    leaves = model.training["validation"]["queries"]
+    leaves = model.training.validation.queries
     expected = f"needs 50 leaves that are held out from the training, and there were {leaves}"
     assert expected in missing
     assert "20 concepts with synonyms" in missing

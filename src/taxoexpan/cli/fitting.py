@@ -39,8 +39,8 @@ def fit_model(
     )
     if not quiet:
         print_confidence(model.calibrators)
-    figures = model.training["validation"]
-    count = 0 if figures is None else figures["queries"]
+    metrics = model.training.validation
+    count = 0 if metrics is None else metrics.queries
     if count < FEW_QUERIES:
         note(
             f"note: only {count} leaves to validate on; the taxonomy is too small for good results"

@@ -21,7 +21,8 @@ def run(options: argparse.Namespace) -> int:
     if options.taxonomy.is_dir() and not _is_wordnet(options.taxonomy):
         from taxoexpan.archive import load_summary
 
-        taxonomy, model = load_summary(options.taxonomy)
+        taxonomy, record = load_summary(options.taxonomy)
+        model = record.as_dict()
     else:
         taxonomy = read_taxonomy(options.taxonomy, options)
     degrees = taxonomy.children_of.degrees

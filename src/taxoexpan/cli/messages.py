@@ -116,9 +116,9 @@ def print_confidence(calibrators: Calibrators) -> None:
 
 def print_no_parent(suggestions: Sequence[Suggestion]) -> None:
     """Print how many new concepts have no suitable parent, and name some."""
-    from taxoexpan.placement.selection import without_place
+    from taxoexpan.placement.selection import no_suitable_parent
 
-    without_parent = without_place(suggestions)
+    without_parent = no_suitable_parent(suggestions)
     if not without_parent:
         return
     count = len({suggestion.query.id for suggestion in suggestions})

@@ -103,10 +103,10 @@ def _suggest(
 ) -> tuple[list[Suggestion], list[Evidence] | None]:
     """Return the suggestions, and their evidence if an option needs it."""
     if options.together:
-        return model.rank_together(concepts.new), None
+        return model.suggest_together(concepts.new), None
     if options.evidence or options.report:
-        return model.explain(concepts.new, options.top_k)
-    return model.rank(concepts.new, options.top_k), None
+        return model.suggest_with_evidence(concepts.new, options.top_k)
+    return model.suggest(concepts.new, options.top_k), None
 
 
 def _page(

@@ -41,10 +41,10 @@ def placements_table(suggestions: Sequence[Suggestion], runners_up: int = 2) -> 
 
 
 def _named(suggestion: Suggestion) -> str:
-    from taxoexpan.placement.suggestions import MERGE
+    from taxoexpan.placement.suggestions import SuggestionKind
 
     label = suggestion.parent.label
-    return f"= {label}" if suggestion.kind == MERGE else label
+    return f"= {label}" if suggestion.kind == SuggestionKind.MERGE else label
 
 
 def _aligned(rows: list[tuple[str, ...]], width: int) -> list[str]:

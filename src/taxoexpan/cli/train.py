@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
         page = training_page(model, f"A model of {options.taxonomy.name}", datetime.now(UTC))
         write_report(options.report, page, options.force)
     if options.json:
-        print_json(model.training)
+        print_json(model.training.as_dict())
     return 0
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.placement.change_validation import validate_additions
 from taxoexpan.placement.selection import (
-    choose,
-    keep_new,
+    drop_existing,
     merges,
     refuse_other_labels,
-    validate_additions,
+    select_additions,
     with_query_ids,
 )
 
@@ -85,12 +85,12 @@ def accept_suggestions(
         for s in suggestions
     ]
     a = acceptance
-    chosen = choose(
+    chosen = select_additions(
         suggestions, a.top_k, a.min_score, a.min_confidence, a.allow_moves, a.allow_merges
     )
-    additions, present = keep_new(taxonomy, chosen)
+    additions, present = drop_existing(taxonomy, chosen)
     validated = validate_additions(taxonomy, additions)
     merged = merges(suggestions, a.min_confidence, a.min_score)
     queries = {s.query.id for s in suggestions}
     left_out = len(queries) - len(additions.concepts) - len(present) - len(merged)
-    return AcceptedSuggestions(validated.additions, present, merged, validated.left_out, left_out)
+    return AcceptedSuggestions(validated.additions, present, merged, validated.rejected, left_out)

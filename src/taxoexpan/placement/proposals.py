@@ -1,4 +1,4 @@
-"""What is proposed for new concepts, in one ranked list: parents, further ones, inserts, merges."""
+"""Proposals for new concepts in one ranked list: parents, further parents, inserts and merges."""
 
 from __future__ import annotations
 
@@ -7,116 +7,132 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from taxoexpan.placement.duplicates import DuplicateCandidates
 from taxoexpan.placement.ranking import Ranking
-from taxoexpan.placement.regression import Floats, sigmoid
-from taxoexpan.placement.suggestions import ALSO, ATTACH, INSERT, MERGE, NO_PLACE, Suggestion
+from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.taxonomy.names import name_key
 
-SURE = 0.5
-"""What is proposed beside the first parent is more likely right than not."""
+LIKELY = 0.5
+"""Further parents and merges are proposed if they are more likely right than wrong."""
 
 
 @dataclass(frozen=True)
-class Likelihood:
+class QueryAssessment:
     """What is known of Q queries besides their ranking.
 
-    `right` is how likely each anchor ranked is right [Q, K], `homeless` says which have no good
-    place [Q], `doubles` what each may be another name of; the first and last where they could be
-    learned.
+    `confidence` [Q, K] is that of each ranked anchor, `has_parent` [Q] says which queries have a
+    suitable parent, and `duplicates` what each query may be a synonym of. The first and the last
+    are None where they could not be learned.
     """
 
-    right: Floats | None
-    homeless: NDArray[np.bool_]
-    doubles: DuplicateCandidates | None
+    confidence: Floats | None
+    has_parent: NDArray[np.bool_]
+    duplicates: DuplicateCandidates | None
 
 
 def propose(
     taxonomy: Taxonomy,
     concepts: Sequence[Concept],
     ranking: Ranking,
-    likely: Likelihood,
+    assessment: QueryAssessment,
     top_k: int,
 ) -> list[Suggestion]:
-    """The proposals for all queries, of each its first `top_k` anchors and what else it may be."""
-    places = np.unique(ranking.anchors[:, :top_k]).tolist()
-    parents = {i: (taxonomy.concept_at(i), taxonomy.path(taxonomy.ids[i])) for i in places}
+    """Return the `top_k` parents of each query, with inserts, further parents and merges."""
+    indices = np.unique(ranking.anchors[:, :top_k]).tolist()
+    parents = {i: (taxonomy.concept_at(i), taxonomy.path(taxonomy.ids[i])) for i in indices}
     anchors, scores = ranking.anchors[:, :top_k].tolist(), ranking.scores[:, :top_k].tolist()
-    right = None if likely.right is None else likely.right[:, :top_k].tolist()
+    known = assessment.confidence
+    confidence = None if known is None else known[:, :top_k].tolist()
     suggestions: list[Suggestion] = []
     for row, concept in enumerate(concepts):
         ranked = [
             Suggestion(
                 query=concept,
-                rank=place + 1,
+                rank=index + 1,
                 parent=parents[anchor][0],
                 path=parents[anchor][1],
                 score=score,
-                confidence=right[row][place] if right else None,
-                place=NO_PLACE if likely.homeless[row] else "",
+                confidence=confidence[row][index] if confidence else None,
+                place=Place.POSSIBLE if assessment.has_parent[row] else Place.NONE,
             )
-            for place, (anchor, score) in enumerate(zip(anchors[row], scores[row], strict=True))
+            for index, (anchor, score) in enumerate(zip(anchors[row], scores[row], strict=True))
         ]
-        ranked = with_moves(taxonomy, with_further_parents(taxonomy, ranked))
-        if likely.doubles is not None:
-            known, odds = likely.doubles.indices[row], likely.doubles.log_odds[row]
-            ranked = with_merge(taxonomy, ranked, int(known), float(odds))
+        ranked = with_inserts(taxonomy, with_further_parents(taxonomy, ranked))
+        duplicates = assessment.duplicates
+        if duplicates is not None:
+            index, log_odds = int(duplicates.indices[row]), float(duplicates.log_odds[row])
+            ranked = with_merge(taxonomy, ranked, index, log_odds)
         suggestions += ranked
     return suggestions
 
 
 def with_further_parents(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Suggestion]:
-    """Of one query mark as further parents what is right beside the first, likelier than not.
+    """Mark the likely further parents of one query.
 
-    One above or below a parent that is proposed already says nothing new, and is not marked.
+    An ancestor or a descendant of a parent that is already proposed adds nothing and is not marked.
     """
-    lines: set[str] = set()
+    related: set[str] = set()
     marked: list[Suggestion] = []
     for suggestion in ranked:
         id, first = suggestion.parent.id, not marked
-        if (first or (suggestion.confidence or 0.0) > SURE) and id not in lines:
-            lines |= {id, *taxonomy.ancestors(id), *taxonomy.descendants(id)}
-            suggestion = replace(suggestion, kind=ATTACH if first else ALSO)
+        if (first or (suggestion.confidence or 0.0) > LIKELY) and id not in related:
+            related |= {id, *taxonomy.ancestors(id), *taxonomy.descendants(id)}
+            kind = SuggestionKind.ATTACH if first else SuggestionKind.ALSO
+            suggestion = replace(suggestion, kind=kind)
         marked.append(suggestion)
     return marked
 
 
-def with_moves(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Suggestion]:
-    """One query's list; where it might come between its first parent and some children, these too.
+def with_inserts(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Suggestion]:
+    """Make the first suggestion an insert if children of its parent might belong below the query.
 
-    They are the children whose name ends in the query's: oat milk might move below milk. Of inner
-    concepts that were taken out, nine in ten children named so were theirs (`docs/trust.md`). What
-    has the parent's own name, in the plural or not, comes between nothing.
+    These are the children whose label ends in a name of the query: oat milk might move below milk.
+    Of inner concepts that were taken out, nine in ten children with such labels were theirs
+    (`docs/results/calibration.md`). A query with the parent's own name, in the plural or not, moves
+    nothing.
     """
     first, *others = ranked
-    own = {f" {name_key(name)}" for name in (first.query.label, *first.query.synonyms)}
-    if own & {f" {name_key(name)}" for name in (first.parent.label, *first.parent.synonyms)}:
+    names = {f" {name_key(name)}" for name in (first.query.label, *first.query.synonyms)}
+    if names & {f" {name_key(name)}" for name in (first.parent.label, *first.parent.synonyms)}:
         return list(ranked)
-    moves = [
+    moves = tuple(
         child
         for child in taxonomy.children(first.parent.id)
-        if any(name_key(taxonomy.concept(child).label).endswith(name) for name in own)
-    ]
-    return [replace(first, kind=INSERT, moves=tuple(moves)), *others] if moves else list(ranked)
+        if any(name_key(taxonomy.concept(child).label).endswith(name) for name in names)
+    )
+    if not moves:
+        return list(ranked)
+    return [replace(first, kind=SuggestionKind.INSERT, moves=moves), *others]
 
 
 def with_merge(
     taxonomy: Taxonomy, ranked: Sequence[Suggestion], index: int, log_odds: float
 ) -> list[Suggestion]:
-    """One query's list with the proposal to merge it, if that is likelier right than not."""
-    likely, known = float(sigmoid(np.array(log_odds))), taxonomy.concept_at(index)
-    if likely <= SURE or known.deprecated:
+    """Add the suggestion to merge one query with the concept at an index, if that is likely."""
+    probability, known = float(expit(log_odds)), taxonomy.concept_at(index)
+    if probability <= LIKELY or known.deprecated:
         return list(ranked)
-    path, first = taxonomy.path(known.id), ranked[0]
-    merge = Suggestion(first.query, 0, known, path, likely, likely, MERGE, first.place)
+    first = ranked[0]
+    merge = Suggestion(
+        query=first.query,
+        rank=0,
+        parent=known,
+        path=taxonomy.path(known.id),
+        score=probability,
+        confidence=probability,
+        kind=SuggestionKind.MERGE,
+        place=first.place,
+    )
     return _inserted(list(ranked), merge)
 
 
 def _inserted(group: list[Suggestion], merge: Suggestion) -> list[Suggestion]:
-    """A query's suggestions with one more, before the first that is less sure."""
-    sure = np.array([s.confidence_or_score for s in group])
-    place = int(np.searchsorted(-sure, -merge.confidence_or_score))
-    ranked = [*group[:place], merge, *group[place:]]
+    """Insert a suggestion before the first one of lower confidence."""
+    confidence = np.array([s.confidence_or_score for s in group])
+    position = int(np.searchsorted(-confidence, -merge.confidence_or_score))
+    ranked = [*group[:position], merge, *group[position:]]
     return [replace(s, rank=rank) for rank, s in enumerate(ranked, start=1)]

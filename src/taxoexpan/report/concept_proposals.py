@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from taxoexpan.explain import Evidence
-from taxoexpan.placement.suggestions import ALSO, INSERT, MERGE, NO_PLACE, Suggestion
+from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Move
 from taxoexpan.taxonomy.names import normalize_name
 
@@ -33,27 +33,29 @@ class ConceptProposal:
     @property
     def is_merge(self) -> bool:
         """Whether the concept is first of all a likely synonym of an existing one."""
-        return self.first.kind == MERGE
+        return self.first.kind == SuggestionKind.MERGE
 
     @property
     def has_no_suitable_parent(self) -> bool:
         """Whether no parent is suitable, and the concept is no likely synonym either."""
-        return self.first.place == NO_PLACE and not self.is_merge
+        return self.first.place == Place.NONE and not self.is_merge
 
     @property
     def parents(self) -> list[Suggestion]:
         """The suggestions that are parents."""
-        return [each for each in self.suggestions if each.kind != MERGE]
+        return [each for each in self.suggestions if each.kind != SuggestionKind.MERGE]
 
     @property
     def moves(self) -> tuple[str, ...]:
         """The ids of children of the parent that may move under the new concept."""
-        return next((each.moves for each in self.suggestions if each.kind == INSERT), ())
+        return next(
+            (each.moves for each in self.suggestions if each.kind == SuggestionKind.INSERT), ()
+        )
 
     @property
     def additional_parents(self) -> list[Suggestion]:
         """The parents that the concept should have in addition to the first one."""
-        return [each for each in self.suggestions if each.kind == ALSO]
+        return [each for each in self.suggestions if each.kind == SuggestionKind.ALSO]
 
 
 def group_by_query(
@@ -76,8 +78,11 @@ def group_by_query(
 def describe_alternative(suggestion: Suggestion, other: Suggestion) -> str:
     """Return a suggestion's label, with its own parent if the other one has the same label."""
     label, path = suggestion.parent.label, suggestion.path
-    if suggestion.kind == MERGE:
+    if suggestion.kind == SuggestionKind.MERGE:
         return f"synonym of {label}"
-    if normalize_name(label) != normalize_name(other.parent.label) or other.kind == MERGE:
+    if (
+        normalize_name(label) != normalize_name(other.parent.label)
+        or other.kind == SuggestionKind.MERGE
+    ):
         return label
     return f"{label} (under {path[-2]})" if len(path) > 1 else f"{label} (at the top level)"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from taxoexpan.phrasing import percent, pluralize
-from taxoexpan.placement.selection import choose
+from taxoexpan.placement.selection import select_additions
 from taxoexpan.placement.suggestions import Suggestion
 from taxoexpan.report.html import (
     Cell,
@@ -53,7 +53,7 @@ def joint_page(
     `present` are the listed concepts that the taxonomy already has, each with the existing one.
     `added` are the concepts and relations that were written to the taxonomy, if any.
     """
-    additions = choose(suggestions) if added is None else added
+    additions = select_additions(suggestions) if added is None else added
     new = {concept.id for concept in additions.concepts}
     sections: list[Section] = [_key_figures(suggestions, new, present, added)]
     if suggestions:

@@ -83,6 +83,6 @@ def missing_calibrators(calibrators: Calibrators, leaves: int) -> list[str]:
     if calibrators.duplicates is None:
         texts.append(
             "Whether a new concept is a synonym of an existing one: this needs "
-            f"{duplicates.FEWEST} concepts with synonyms."
+            f"{duplicates.MIN_SYNONYM_CONCEPTS} concepts with synonyms."
         )
     return texts

@@ -10,7 +10,7 @@ from taxoexpan.explain import Evidence, describe
 from taxoexpan.explain.evidence import ScoreParts, SuggestionEvidence
 from taxoexpan.phrasing import join_words, percent, signed
 from taxoexpan.placement.abstention import nearest_region
-from taxoexpan.placement.suggestions import ALSO, MERGE, Suggestion
+from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
 from taxoexpan.report.concept_proposals import ConceptProposal
 from taxoexpan.report.html import Details, Neighbour, Tree, TreePosition
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -99,7 +99,7 @@ def similarity_facts(suggestion: SuggestionEvidence) -> Iterator[Fact]:
 
 def _other_suggestions(proposal: ConceptProposal) -> Iterator[Fact]:
     """Yield every suggestion after the first, with its path."""
-    names = {MERGE: "synonym of", ALSO: "also under"}
+    names = {SuggestionKind.MERGE: "synonym of", SuggestionKind.ALSO: "also under"}
     for suggestion in proposal.suggestions[1:]:
         name = names.get(suggestion.kind, f"rank {suggestion.rank}")
         yield f"{name} ({suggestion.confidence_or_score:.2f})", suggestion.path

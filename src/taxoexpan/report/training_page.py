@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
+from taxoexpan.archive import TrainingRecord
 from taxoexpan.config import Config, load_preset
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import join_words, percent
@@ -26,6 +25,7 @@ from taxoexpan.report.reliability import (
     threshold_table,
 )
 from taxoexpan.training.history import History
+from taxoexpan.training.metrics import Metrics
 
 
 def training_page(model: TaxoExpan, title: str, created: datetime) -> Page:
@@ -34,33 +34,33 @@ def training_page(model: TaxoExpan, title: str, created: datetime) -> Page:
     A loaded model has no training curves, because they are not saved.
     """
     record, calibrators = model.training, model.calibrators
-    validation = record["validation"]
+    validation = record.validation
     sections: list[Section] = [_key_figures(record), TextSection("Training setup", _setup(model))]
     if model.history is not None:
         sections.append(ChartSection("Training", _training_chart(model.history)))
     if validation is not None:
-        sections.append(_validation(validation, record["concepts"]))
+        sections.append(_validation(validation, record.concepts))
     sections += reliability_charts(calibrators)
     if calibrators.calibration is not None:
         sections.append(threshold_table(calibrators.calibration.reliability))
-    missing = missing_calibrators(calibrators, 0 if validation is None else validation["queries"])
+    missing = missing_calibrators(calibrators, 0 if validation is None else validation.queries)
     if missing:
         sections.append(TextSection("What could not be learned", missing))
-    subtitle = f"Trained on {record['concepts']:,} concepts and {record['relations']:,} relations"
+    subtitle = f"Trained on {record.concepts:,} concepts and {record.relations:,} relations"
     return Page(title, subtitle, sections, creation_note(created))
 
 
-def _key_figures(record: Mapping[str, Any]) -> KeyFigures:
+def _key_figures(record: TrainingRecord) -> KeyFigures:
     """Count what the model was trained on, and the epochs and time it took."""
-    best = f"the best was epoch {record['best_epoch']}" if record["validation"] else ""
-    interrupted = "stopped by Ctrl-C" if record["interrupted"] else ""
+    best = f"the best was epoch {record.best_epoch}" if record.validation else ""
+    interrupted = "stopped by Ctrl-C" if record.interrupted else ""
     return KeyFigures(
         "",
         [
-            KeyFigure("Concepts", record["concepts"]),
-            KeyFigure("Relations", record["relations"]),
-            KeyFigure("Epochs", record["epochs"], "; ".join(filter(None, (best, interrupted)))),
-            KeyFigure("Time", _duration(record["seconds"]), "including vectors and validation"),
+            KeyFigure("Concepts", record.concepts),
+            KeyFigure("Relations", record.relations),
+            KeyFigure("Epochs", record.epochs, "; ".join(filter(None, (best, interrupted)))),
+            KeyFigure("Time", _duration(record.seconds), "including vectors and validation"),
         ],
     )
 
@@ -74,13 +74,13 @@ def _duration(seconds: float) -> str:
 def _setup(model: TaxoExpan) -> list[str]:
     """Describe the settings and the machine."""
     record, config = model.training, model.config
-    versions = [f"{name} {number}" for name, number in record["versions"].items()]
+    versions = [f"{name} {number}" for name, number in record.versions.items()]
     return [
         f"Preset {model.preset}{_changed_settings(model.preset, config)}; seed {model.seed}; "
-        f"vectors: {config.features} ({record['encoder']}).",
-        f"Trained on {model.device} ({record['machine']}) with Python {record['python']}, "
+        f"vectors: {config.features} ({record.encoder}).",
+        f"Trained on {model.device} ({record.machine}) with Python {record.python}, "
         f"{join_words(versions)}. The SHA-256 of the taxonomy starts with "
-        f"{record['taxonomy_sha256'][:16]}.",
+        f"{record.taxonomy_sha256[:16]}.",
     ]
 
 
@@ -95,16 +95,16 @@ def _changed_settings(preset: str, config: Config) -> str:
     return f" with {join_words(changed)}" if changed else ""
 
 
-def _validation(metrics: Mapping[str, float], concepts: int) -> KeyFigures:
+def _validation(metrics: Metrics, concepts: int) -> KeyFigures:
     """Show how well the model ranked the parents of held-out leaves."""
-    mrr = f"MRR {metrics['reciprocal_rank']:.2f}, scaled as in the paper {metrics['mrr']:.2f}"
+    mrr = f"MRR {metrics.reciprocal_rank:.2f}, scaled as in the paper {metrics.mrr:.2f}"
     return KeyFigures(
-        f"Validation on {metrics['queries']:,.0f} held-out leaves",
+        f"Validation on {metrics.queries:,.0f} held-out leaves",
         [
-            KeyFigure("Right parent ranked first", percent(metrics["hit_at_1"]), "Hit@1"),
-            KeyFigure("Right parent in the top 3", percent(metrics["hit_at_3"]), "Hit@3"),
-            KeyFigure("Right parent in the top 10", percent(metrics["hit_at_10"]), "Hit@10"),
-            KeyFigure("Mean rank", f"{metrics['mr']:,.1f}", f"of {concepts:,}; {mrr}"),
+            KeyFigure("Right parent ranked first", percent(metrics.hit_at_1), "Hit@1"),
+            KeyFigure("Right parent in the top 3", percent(metrics.hit_at_3), "Hit@3"),
+            KeyFigure("Right parent in the top 10", percent(metrics.hit_at_10), "Hit@10"),
+            KeyFigure("Mean rank", f"{metrics.mr:,.1f}", f"of {concepts:,}; {mrr}"),
         ],
     )
 

@@ -27,7 +27,7 @@ def scored_slowly(
     for id in (taxonomy.ids[i] for i in queries):
         parents, ancestors = taxonomy.parents(id), taxonomy.ancestors(id)
         excluded = {id, *taxonomy.descendants(id)}
-        ranked = model.rank([taxonomy.concept(id)], top_k=len(taxonomy))
+        ranked = model._suggest([taxonomy.concept(id)], len(taxonomy))[0]
         ranked = [each for each in ranked if each.parent.id not in excluded]
         total = sum(each.score for each in ranked)
         scores = {each.parent.id: each.score / total for each in ranked}
@@ -82,7 +82,7 @@ def test_confidences_come_from_the_calibration_of_the_model(scored: Scored) -> N
     for row, concept in enumerate(scores.concepts.tolist()):
         id = pantry.ids[concept]
         excluded = {id, *pantry.descendants(id)}
-        ranked = model.rank([pantry.concept(id)], top_k=len(pantry))
+        ranked = model._suggest([pantry.concept(id)], len(pantry))[0]
         score_of = {p.parent.id: p.score for p in ranked if p.parent.id not in excluded}
         tempered = np.array(list(score_of.values()), np.float64) ** (1 / calibration.temperature)
         confidences = calibration.confidence((tempered / tempered.sum())[None])[0]
@@ -102,7 +102,7 @@ def test_confidences_come_from_the_calibration_of_the_model(scored: Scored) -> N
 def test_reasons_compare_the_better_parent_with_the_present_one(scored: Scored) -> None:
     pantry = large_pantry()
     fold, scores, remaining = scored.fold, scored.fold.scores, scored.model.taxonomy
-    vectors = scored.model._embed(pantry.concepts)[0].cpu().numpy()
+    vectors = scored.model._embedder.tensor(pantry.concepts)[0].cpu().numpy()
     assert [(reason.concept, reason.parent) for reason in fold.reasons] == [
         (scores.concepts[row], scores.parents[row]) for row in scores.order[:40]
     ]

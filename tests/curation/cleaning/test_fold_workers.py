@@ -21,7 +21,7 @@ def test_the_number_of_jobs_does_not_change_the_result() -> None:
 
 
 def test_an_error_in_a_worker_names_the_fold() -> None:
-    with pytest.raises(ModelError, match=r"^fold \d: nothing to learn from"):
+    with pytest.raises(ModelError, match=r"^fold \d: too little to learn from"):
         clean(star(2), QUICK, folds=2, jobs=2)
     assert not multiprocessing.active_children()
 

@@ -131,7 +131,7 @@ def test_taxoexpan_ranks_as_the_product_does(
     vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
     mentions = Lexicon.from_taxonomy(growth.taxonomy).mentions(growth.queries.concepts)
     queries = LabeledQueries(vectors, mentions, parents=growth.queries.parents)
-    expected = model.ranker.true_ranks(queries, 0.5)
+    expected = model._ranker.true_ranks(queries, 0.5)
     assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]
 
 
@@ -147,7 +147,7 @@ def test_the_leaf_bonus_counts_as_it_does_in_the_product() -> None:
     assert model.calibrators.leaf_bonus != 0
     vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
     queries = LabeledQueries(vectors, parents=growth.queries.parents)
-    expected = model.ranker.true_ranks(queries, 0.5)
+    expected = model._ranker.true_ranks(queries, 0.5)
     assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]
 
 

@@ -62,7 +62,7 @@ def test_scores_in_the_whole_taxonomy_are_those_of_the_product(
     vectors = torch.from_numpy(embed_concepts(model.encoder, whole.concepts))
     method.set_anchors(whole, vectors)
     queries = problem.validation
-    assert torch.equal(method.score(queries), model.ranker.scores(queries))
+    assert torch.equal(method.score(queries), model._ranker.scores(queries))
     assert method.score(queries).shape[0] == len(whole) > len(problem.taxonomy)
 
 

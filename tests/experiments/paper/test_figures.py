@@ -161,10 +161,10 @@ def test_a_figure_is_of_one_task(tmp_path: Path) -> None:
 
 
 def test_an_incomplete_figure_is_refused(tmp_path: Path) -> None:
-    make_runs(tmp_path, "scalability/share-0*")
-    make_runs(tmp_path, "scalability/share-100", "other")
+    make_runs(tmp_path, "scalability/leaves-0*")
+    make_runs(tmp_path, "scalability/leaves-100", "other")
     with pytest.raises(
-        FormatError, match="no run of scalability/share-100 for made-up-static; run"
+        FormatError, match="no run of scalability/leaves-100 for made-up-static; run"
     ):
         draw("scalability", tmp_path)
 

@@ -214,16 +214,16 @@ def grocery() -> TaxoExpan:
 def test_a_family_of_a_kind_that_was_never_seen_is_put_together(grocery: TaxoExpan) -> None:
     concepts = [Concept(name, name) for name in ("bread", *(f"{sort} bread" for sort in SORTS))]
     known = len(grocery.taxonomy)
-    new = Queries(grocery._embed(concepts), None, concepts)
-    prior = learn_new_parent_priors(grocery.ranker)
-    placed = place_jointly(grocery.ranker, new, prior)
-    alone = place_jointly(grocery.ranker, new)
+    new = Queries(grocery._embedder.tensor(concepts), None, concepts)
+    prior = learn_new_parent_priors(grocery._ranker)
+    placed = place_jointly(grocery._ranker, new, prior)
+    alone = place_jointly(grocery._ranker, new)
     assert placed.parents[0] < known
     assert (placed.parents[1:] == known).sum() >= 4 > (alone.parents[1:] == known).sum()
 
 
 def test_the_same_seed_learns_the_same_priors(grocery: TaxoExpan) -> None:
-    one, other = (learn_new_parent_priors(grocery.ranker, seed=4) for _ in range(2))
+    one, other = (learn_new_parent_priors(grocery._ranker, seed=4) for _ in range(2))
     assert len(one) == 2
     assert [n.weights.tolist() for n in one] == [n.weights.tolist() for n in other]
 

@@ -62,10 +62,11 @@ def score_fold(
     if model.history is not None and model.history.interrupted:
         raise KeyboardInterrupt  # an unfinished model must not score relations
     kept = np.array([taxonomy.index(id) for id in remaining.ids])
-    log_match, calibration = model.ranker.network.match.log_match, model.calibrators.calibration
+    ranker, calibration = model._ranker, model.calibrators.calibration
+    log_match = ranker.network.match.log_match
     parts = []
-    for start, scores in model.scores(holdout.concepts):
-        stop = start + scores.shape[1]
+    for start, held_out in model._queries(holdout.concepts).blocks(len(ranker.keys)):
+        scores, stop = ranker.scores(held_out), start + len(held_out)
         parents = holdout.parents[start:stop]
         block = _Block(taxonomy, kept, queries[start:stop], parents, calibration)
         parts.append(block.score(scores, log_match(scores)))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from taxoexpan.curation.cleaning.fold_results import Reason, RelationScores
-from taxoexpan.explain import Evidence
+from taxoexpan.explain import Evidence, explain
 from taxoexpan.explain.similarity import ConceptLookup
 from taxoexpan.model import TaxoExpan
 from taxoexpan.placement.ranking import Ranking
@@ -32,7 +32,8 @@ def reasons_for(
     pair_scores = np.exp(log_scores).astype(np.float32)
     indices = scores.concepts[rows].tolist()
     concepts = [taxonomy.concept_at(index) for index in indices]
-    evidence = model.contrast(concepts, Ranking(anchor_of[pairs], pair_scores, pair_scores))
+    ranking = Ranking(anchor_of[pairs], pair_scores, pair_scores)
+    evidence = explain(model._ranker, model._queries(concepts), ranking)
     whole = ConceptLookup(taxonomy)
     return tuple(
         Reason(concept, parent, _in_whole_taxonomy(each, whole, better, parent).to_dict())
