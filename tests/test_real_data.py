@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from expanded_files import write_expanded
 from numpy.typing import NDArray
 
 from taxoexpan import Concept, Taxonomy
-from taxoexpan.formats.taxonomy_file import write_expanded
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.holdout import hold_out
 from taxoexpan.training.metrics import MetricName, compute_metrics, per_query, rank_true_parents

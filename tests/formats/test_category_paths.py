@@ -11,12 +11,13 @@ from expanded_files import (
     expansion_refusal,
     refusal,
     under,
+    write_expanded,
     write_file,
 )
 from hypothesis import given
 from strategies import Growth, Style, growths, names, quickly, styles
 
-from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 SHOPIFY = """\
@@ -78,22 +79,22 @@ def test_paths_are_read_however_they_are_written(
     tmp_path: Path, text: str, ids: list[str], newline: str, mark: str
 ) -> None:
     path = file(tmp_path, mark + text.replace("\n", newline))
-    assert read(path, "paths").taxonomy == foods(*ids)
-    assert read(path, "paths").notes == ()
+    assert TaxonomyFile.open(path, "paths").taxonomy == foods(*ids)
+    assert TaxonomyFile.open(path, "paths").notes == ()
 
 
 @pytest.mark.parametrize("text", [SHOPIFY, GOOGLE, BARE, TABLE])
 def test_paths_are_recognised_by_their_content(tmp_path: Path, text: str) -> None:
-    assert read(file(tmp_path, text)).taxonomy.depth == 3
+    assert TaxonomyFile.open(file(tmp_path, text)).taxonomy.depth == 3
 
 
 def test_one_name_under_two_parents_makes_two_concepts(tmp_path: Path) -> None:
-    taxonomy = read(file(tmp_path, "A > Other\nB > Other\n")).taxonomy
+    taxonomy = TaxonomyFile.open(file(tmp_path, "A > Other\nB > Other\n")).taxonomy
     assert taxonomy.labels.count("Other") == 2
 
 
 def test_an_intermediate_path_without_a_line_is_a_category_with_a_note(tmp_path: Path) -> None:
-    document = read(file(tmp_path, "1 - Food\n9 - Food > Fruit > Apples\n"), "paths")
+    document = TaxonomyFile.open(file(tmp_path, "1 - Food\n9 - Food > Fruit > Apples\n"), "paths")
     assert document.taxonomy == Taxonomy(
         [Concept("1", "Food"), Concept("Food > Fruit", "Fruit"), Concept("9", "Apples")],
         [("1", "Food > Fruit"), ("Food > Fruit", "9")],
@@ -104,14 +105,14 @@ def test_an_intermediate_path_without_a_line_is_a_category_with_a_note(tmp_path:
 
 
 def test_a_parent_may_come_after_its_children(tmp_path: Path) -> None:
-    document = read(file(tmp_path, "A > B > C\nA > B\nA\n"))
+    document = TaxonomyFile.open(file(tmp_path, "A > B > C\nA > B\nA\n"))
     assert (len(document.taxonomy), document.notes) == (3, ())
 
 
 def test_a_single_path_without_a_relation_reads_fine_when_the_format_is_named(
     tmp_path: Path,
 ) -> None:
-    assert read(file(tmp_path, "Food\n"), "paths").taxonomy.labels == ("Food",)
+    assert TaxonomyFile.open(file(tmp_path, "Food\n"), "paths").taxonomy.labels == ("Food",)
 
 
 @pytest.mark.parametrize(
@@ -166,11 +167,11 @@ def test_an_old_file_of_bare_paths_is_a_prefix_and_the_new_reads_back_in_full(
     # Without an id of its own, a concept is known by its path.
     path = tmp_path_factory.mktemp("paths") / "food.txt"
     path.write_bytes(style.encode([" > ".join(growth.old.path(id)) for id in growth.old]))
-    old = read(path, "paths").taxonomy
+    old = TaxonomyFile.open(path, "paths").taxonomy
     ids = {old.concept(id).label: id for id in old}
     relations = [(ids.get(parent, parent), child) for parent, child in growth.additions.relations]
     additions = Additions(growth.additions.concepts, relations)
-    new = read(expand_file(path, additions, "paths"), "paths").taxonomy
+    new = TaxonomyFile.open(expand_file(path, additions, "paths"), "paths").taxonomy
     assert label_paths(old) == label_paths(growth.old)
     assert label_paths(new) == label_paths(growth.old.expanded(growth.additions))
 
@@ -208,8 +209,8 @@ def test_an_old_file_of_paths_with_ids_is_a_prefix_and_the_new_reads_back_in_ful
     old = growth.old
     path = tmp_path_factory.mktemp("paths") / "food.txt"
     path.write_bytes(style.encode([f"{id}{mark}{' > '.join(old.path(id))}" for id in old]))
-    assert read(path, "paths").taxonomy == old
-    new = read(expand_file(path, growth.additions, "paths"), "paths").taxonomy
+    assert TaxonomyFile.open(path, "paths").taxonomy == old
+    new = TaxonomyFile.open(expand_file(path, growth.additions, "paths"), "paths").taxonomy
     assert new == old.expanded(growth.additions)
 
 
@@ -223,8 +224,10 @@ def test_an_old_table_of_paths_is_a_prefix_and_the_new_reads_back_in_full(
     rows = [("id", "path"), *((id, " > ".join(old.path(id))) for id in old)]
     path = tmp_path_factory.mktemp("paths") / "food.csv"
     path.write_bytes(style.encode(csv_lines(rows)))
-    assert read(path).taxonomy == old
-    assert read(expand_file(path, growth.additions)).taxonomy == old.expanded(growth.additions)
+    assert TaxonomyFile.open(path).taxonomy == old
+    assert TaxonomyFile.open(expand_file(path, growth.additions)).taxonomy == old.expanded(
+        growth.additions
+    )
 
 
 NEW_ID = "gid://shopify/TaxonomyCategory/fo-2"
@@ -257,7 +260,7 @@ def test_a_line_is_added_after_the_pattern_of_the_others(
 def test_new_concepts_may_stand_under_new_ones(tmp_path: Path) -> None:
     berry = Concept("berry", "Berries")
     additions = Additions([KIWI, berry], [("Food > Fruit", "berry"), ("berry", "kiwi")])
-    new = read(expand_file(file(tmp_path, BARE), additions)).taxonomy
+    new = TaxonomyFile.open(expand_file(file(tmp_path, BARE), additions)).taxonomy
     assert new.path("Food > Fruit > Berries > kiwi") == ("Food", "Fruit", "Berries", "kiwi")
 
 
@@ -302,7 +305,7 @@ def test_a_name_that_would_make_the_line_a_comment_is_refused(tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", ["می\u200cخواهم", "👩\u200d🍳", "rock\u00a0salt"])
 def test_names_with_invisible_characters_are_kept(tmp_path: Path, name: str) -> None:
-    new = read(
+    new = TaxonomyFile.open(
         expand_file(file(tmp_path, BARE), under("Food", concept=Concept("new", name)))
     ).taxonomy
     assert new.path(f"Food > {name}") == ("Food", name)

@@ -109,7 +109,7 @@ def test_an_empty_list_is_refused(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize("text", ["label\n", "id,label,definition\n\n", ",,\n"])
 def test_a_list_with_nothing_below_its_header_is_refused(tmp_path: Path, text: str) -> None:
     path = write_file(tmp_path / "new.csv", text)
-    assert refusal(path) == f"{path}: no new concept below the header; add at least one name"
+    assert refusal(path) == f"{path}: there is no concept below the header; add at least one name"
 
 
 def test_an_unquoted_comma_without_a_header_is_refused(tmp_path: Path) -> None:

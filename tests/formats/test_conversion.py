@@ -20,7 +20,7 @@ from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.registry import FORMATS
-from taxoexpan.formats.taxonomy_file import read
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 
@@ -68,7 +68,7 @@ def test_there_and_back_only_what_was_announced_is_lost(
         out = convert(start, Target(middle), here[0], there[0])
         back = convert(middle, Target(end), there[0], here[0])
         original = renamed(out.taxonomy, out.ids, back.ids)
-        difference = Difference(original, read(end, here[0]).taxonomy)
+        difference = Difference(original, TaxonomyFile.open(end, here[0]).taxonomy)
     announced = " ".join([*out.losses, *back.losses])
     found = {
         r"changed: [\d,]+ id": bool(out.ids or back.ids),
@@ -100,7 +100,7 @@ def test_what_is_not_announced_is_there(growth: Growth, there: tuple[str, str]) 
         middle.parent.mkdir()
         put(taxonomy, "json", start)
         done = convert(start, Target(middle), to=there[0])
-        copy = read(middle, there[0]).taxonomy
+        copy = TaxonomyFile.open(middle, there[0]).taxonomy
     if not done.losses:
         assert not Difference(taxonomy, copy)
     assert len(copy) == len(taxonomy)

@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from expanded_files import KIWI, refusal, under, write_file
+from expanded_files import KIWI, refusal, under, write_expanded, write_file
 
 from taxoexpan.errors import ConfigurationError, FormatError, TaxonomyError
 from taxoexpan.formats.registry import FORMATS, find_format
-from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept
 
@@ -36,15 +36,15 @@ def test_a_format_is_recognised_by_content(name: str, text: str, format: str) ->
 
 def test_a_named_format_goes_before_the_recognised_one(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", "label,child,parent\nred,apple,fruit\nfruit,x,\n")
-    assert set(read(path).taxonomy) == {"apple", "fruit", "x"}
-    assert set(read(path, "rows").taxonomy) == {"red", "fruit"}
+    assert set(TaxonomyFile.open(path).taxonomy) == {"apple", "fruit", "x"}
+    assert set(TaxonomyFile.open(path, "rows").taxonomy) == {"red", "fruit"}
 
 
 def test_an_unknown_format_s_name_is_answered_with_the_known_ones(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", EDGES)
     message = "there is no format 'xml'; choose one of terms, wordnet, obo, skos, json, paths"
     with pytest.raises(ConfigurationError, match=message):
-        read(path, "xml")
+        TaxonomyFile.open(path, "xml")
 
 
 @pytest.mark.parametrize("text", ["below,above\na,b\n", "just some words\n", '"\n', ",,\n"])
@@ -81,7 +81,7 @@ def test_the_output_has_the_very_name_given(tmp_path: Path, name: str) -> None:
     write_expanded(path, under("fruit"), tmp_path / name, force=True)
     assert {file.name for file in tmp_path.iterdir()} == {"food.csv", name}
     assert path.read_text() == EDGES
-    assert len(read(tmp_path / name).taxonomy) == 3
+    assert len(TaxonomyFile.open(tmp_path / name).taxonomy) == 3
 
 
 @pytest.mark.parametrize("suffix", [".tsv", ".terms", ".taxo"])

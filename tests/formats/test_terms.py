@@ -14,13 +14,14 @@ from expanded_files import (
     expansion_refusal,
     refusal,
     under,
+    write_expanded,
     write_file,
 )
 from hypothesis import given
 from strategies import Growth, Style, growths, names, quickly, styles
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 
@@ -40,13 +41,13 @@ def test_both_files_make_a_taxonomy(tmp_path: Path) -> None:
         [Concept("f", "fruit"), Concept("a", "apple"), Concept("r", "red")],
         [("f", "a"), ("r", "a")],
     )
-    assert read(path).taxonomy == expected
-    assert read(path).notes == ()
+    assert TaxonomyFile.open(path).taxonomy == expected
+    assert TaxonomyFile.open(path).notes == ()
 
 
 def test_either_file_stands_for_both(tmp_path: Path) -> None:
     path = fruit(tmp_path)
-    assert read(path.with_suffix(".taxo")).taxonomy == read(path).taxonomy
+    assert TaxonomyFile.open(path.with_suffix(".taxo")).taxonomy == TaxonomyFile.open(path).taxonomy
 
 
 def test_blank_lines_are_passed_over_and_still_counted(tmp_path: Path) -> None:
@@ -56,14 +57,16 @@ def test_blank_lines_are_passed_over_and_still_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("taxo", [None, "", "\n", " \r\n"])
 def test_concepts_without_any_relation_read_fine(tmp_path: Path, taxo: str | None) -> None:
-    taxonomy = read(pair(tmp_path, "f\tfruit\n", taxo)).taxonomy
+    taxonomy = TaxonomyFile.open(pair(tmp_path, "f\tfruit\n", taxo)).taxonomy
     assert (len(taxonomy), taxonomy.relation_count) == (1, 0)
 
 
 @pytest.mark.parametrize("taxo", [None, "", "\n", " \r\n"])
 def test_the_first_relation_can_be_added(tmp_path: Path, taxo: str | None) -> None:
     path = pair(tmp_path, "f\tfruit\n", taxo)
-    assert set(read(expand_file(path, under("f"))).taxonomy.relations) == {("f", "kiwi")}
+    assert set(TaxonomyFile.open(expand_file(path, under("f"))).taxonomy.relations) == {
+        ("f", "kiwi")
+    }
 
 
 def test_relations_without_their_concepts_are_refused(tmp_path: Path) -> None:
@@ -129,7 +132,7 @@ def test_a_concept_under_itself_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_repeated_relation_is_noted_and_held_once(tmp_path: Path) -> None:
-    document = read(pair(tmp_path, "f\tfruit\na\tapple\n", "f\ta\nf\ta\n"))
+    document = TaxonomyFile.open(pair(tmp_path, "f\tfruit\na\tapple\n", "f\ta\nf\ta\n"))
     assert document.taxonomy.relation_count == 1
     (note,) = document.notes
     assert (note.line, note.message) == (2, "'a' under 'f' occurs more than once")
@@ -147,10 +150,10 @@ def test_the_old_pair_is_a_prefix_and_the_new_reads_back_in_full(
     terms, taxo = folder / "food.terms", folder / "food.taxo"
     terms.write_bytes(style.encode([f"{c.id}\t{c.label}" for c in growth.old.concepts]))
     taxo.write_bytes(style.encode([f"{p}\t{c}" for p, c in growth.old.relations]))
-    assert read(terms).taxonomy == growth.old
+    assert TaxonomyFile.open(terms).taxonomy == growth.old
     expanded = expand_file(terms, growth.additions)
     assert expanded.with_suffix(".taxo").read_bytes().startswith(taxo.read_bytes())
-    assert read(expanded).taxonomy == growth.old.expanded(growth.additions)
+    assert TaxonomyFile.open(expanded).taxonomy == growth.old.expanded(growth.additions)
 
 
 def test_what_is_added_is_one_line_a_concept(tmp_path: Path) -> None:

@@ -12,13 +12,14 @@ from expanded_files import (
     expansion_refusal,
     refusal,
     under,
+    write_expanded,
     write_file,
 )
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Growth, Style, growths, names, quickly, styles
 
-from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 HEADER = ("id", "label", "parents", "definition", "synonyms")
@@ -40,7 +41,7 @@ def test_every_column_has_its_meaning(tmp_path: Path) -> None:
         ],
         [("f", "a"), ("r", "a")],
     )
-    assert read(path).taxonomy == expected
+    assert TaxonomyFile.open(path).taxonomy == expected
 
 
 @pytest.mark.parametrize(
@@ -55,40 +56,40 @@ def test_every_column_has_its_meaning(tmp_path: Path) -> None:
 )
 def test_columns_have_several_names(tmp_path: Path, name: str, text: str) -> None:
     expected = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
-    assert read(write_file(tmp_path / name, text)).taxonomy == expected
+    assert TaxonomyFile.open(write_file(tmp_path / name, text)).taxonomy == expected
 
 
 def test_without_ids_a_label_is_the_id(tmp_path: Path) -> None:
-    taxonomy = read(fruit(tmp_path, "label,parents\nfruit,\napple,fruit\n")).taxonomy
+    taxonomy = TaxonomyFile.open(fruit(tmp_path, "label,parents\nfruit,\napple,fruit\n")).taxonomy
     assert taxonomy.children("fruit") == ("apple",)
 
 
 def test_without_labels_an_id_is_the_label(tmp_path: Path) -> None:
-    taxonomy = read(fruit(tmp_path, "id,parents\nf,\na,f\n")).taxonomy
+    taxonomy = TaxonomyFile.open(fruit(tmp_path, "id,parents\nf,\na,f\n")).taxonomy
     assert taxonomy.labels == ("f", "a")
 
 
 def test_a_blank_id_or_label_is_filled_from_the_other(tmp_path: Path) -> None:
-    taxonomy = read(fruit(tmp_path, "id,label,parents\n,fruit,\na,,fruit\n")).taxonomy
+    taxonomy = TaxonomyFile.open(fruit(tmp_path, "id,label,parents\n,fruit,\na,,fruit\n")).taxonomy
     assert set(taxonomy.concepts) == {Concept("fruit", "fruit"), Concept("a", "a")}
 
 
 def test_labels_may_be_repeated(tmp_path: Path) -> None:
-    taxonomy = read(fruit(tmp_path, "id,label,parents\n1,food,\n2,food,1\n")).taxonomy
+    taxonomy = TaxonomyFile.open(fruit(tmp_path, "id,label,parents\n1,food,\n2,food,1\n")).taxonomy
     assert taxonomy.labels == ("food", "food")
 
 
 def test_an_id_may_hold_the_sign_between_parents(tmp_path: Path) -> None:
-    taxonomy = read(fruit(tmp_path, "id,label,parents\na|b,x,\nc,y,a|b\n")).taxonomy
+    taxonomy = TaxonomyFile.open(fruit(tmp_path, "id,label,parents\na|b,x,\nc,y,a|b\n")).taxonomy
     assert taxonomy.parents("c") == ("a|b",)
 
 
 def test_one_concept_without_a_relation_reads_fine(tmp_path: Path) -> None:
-    assert len(read(fruit(tmp_path, "id,label,parents\nf,fruit,\n")).taxonomy) == 1
+    assert len(TaxonomyFile.open(fruit(tmp_path, "id,label,parents\nf,fruit,\n")).taxonomy) == 1
 
 
 def test_a_parent_given_twice_is_noted(tmp_path: Path) -> None:
-    (note,) = read(fruit(tmp_path, "id,label,parents\nf,fruit,\na,apple,f|f\n")).notes
+    (note,) = TaxonomyFile.open(fruit(tmp_path, "id,label,parents\nf,fruit,\na,apple,f|f\n")).notes
     assert (note.line, note.message) == (3, "'a' under 'f' occurs more than once")
 
 
@@ -160,8 +161,10 @@ def test_the_old_file_is_a_prefix_and_the_new_reads_back_in_full(
     ]
     path = tmp_path_factory.mktemp("rows") / "food.csv"
     path.write_bytes(style.encode(csv_lines([HEADER, *rows], quoting=quoting)))
-    assert read(path).taxonomy == old
-    assert read(expand_file(path, growth.additions)).taxonomy == old.expanded(growth.additions)
+    assert TaxonomyFile.open(path).taxonomy == old
+    assert TaxonomyFile.open(expand_file(path, growth.additions)).taxonomy == old.expanded(
+        growth.additions
+    )
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,14 @@ from expanded_files import (
     expansion_refusal,
     refusal,
     under,
+    write_expanded,
     write_file,
 )
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Growth, Style, growths, names, quickly, styles
 
-from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 
@@ -45,26 +46,26 @@ FRUIT = Taxonomy([Concept("fruit", "fruit"), Concept("apple", "apple")], [("frui
     ],
 )
 def test_an_edge_list_is_read_however_it_is_laid_out(tmp_path: Path, name: str, text: str) -> None:
-    assert read(write_file(tmp_path / name, text)).taxonomy == FRUIT
+    assert TaxonomyFile.open(write_file(tmp_path / name, text)).taxonomy == FRUIT
 
 
 def test_a_name_may_hold_commas_quotes_and_line_breaks(tmp_path: Path) -> None:
     path = fruit(tmp_path, 'child,parent\n"fig, ""dried""\nor fresh",fruit\n')
-    assert read(path).taxonomy.children("fruit") == ('fig, "dried"\nor fresh',)
+    assert TaxonomyFile.open(path).taxonomy.children("fruit") == ('fig, "dried"\nor fresh',)
 
 
 def test_a_blank_parent_makes_a_concept_without_one(tmp_path: Path) -> None:
-    taxonomy = read(fruit(tmp_path, "child,parent\nfruit,\nstone,\n")).taxonomy
+    taxonomy = TaxonomyFile.open(fruit(tmp_path, "child,parent\nfruit,\nstone,\n")).taxonomy
     assert taxonomy.roots == ("fruit", "stone")
     assert taxonomy.relation_count == 0
 
 
 def test_one_concept_alone_reads_fine(tmp_path: Path) -> None:
-    assert list(read(fruit(tmp_path, "child,parent\nfruit,\n")).taxonomy) == ["fruit"]
+    assert list(TaxonomyFile.open(fruit(tmp_path, "child,parent\nfruit,\n")).taxonomy) == ["fruit"]
 
 
 def test_a_repeated_relation_is_noted_and_held_once(tmp_path: Path) -> None:
-    document = read(fruit(tmp_path, "child,parent\na,b\nc,b\na,b\n"))
+    document = TaxonomyFile.open(fruit(tmp_path, "child,parent\na,b\nc,b\na,b\n"))
     assert document.taxonomy.relation_count == 2
     (note,) = document.notes
     assert (note.line, note.message) == (4, "'a' under 'b' occurs more than once")
@@ -153,8 +154,8 @@ def test_the_old_file_is_a_prefix_and_the_new_reads_back_in_full(
     path = tmp_path_factory.mktemp("edges") / "food.csv"
     rows = [["child", "parent"], *roots, *relations]
     path.write_bytes(style.encode(csv_lines(rows, delimiter, quoting)))
-    assert read(path).taxonomy == growth.old
-    assert read(expand_file(path, growth.additions)).taxonomy == growth.old.expanded(
+    assert TaxonomyFile.open(path).taxonomy == growth.old
+    assert TaxonomyFile.open(expand_file(path, growth.additions)).taxonomy == growth.old.expanded(
         growth.additions
     )
 
@@ -180,7 +181,7 @@ def test_a_name_alone_has_a_place(tmp_path: Path) -> None:
     rich = Concept("k1", "kiwi", ("actinidia",), "a fruit")
     lost = write_expanded(fruit(tmp_path), under("fruit", concept=rich), tmp_path / "new.csv").lost
     assert lost == ["ids", "synonyms", "definitions"]
-    assert "kiwi" in read(tmp_path / "new.csv").taxonomy
+    assert "kiwi" in TaxonomyFile.open(tmp_path / "new.csv").taxonomy
 
 
 def test_a_new_concept_is_written_by_name_as_a_parent_too(tmp_path: Path) -> None:
