@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     degrees = taxonomy.children_of.degrees
     figures: dict[str, object] = {
         "concepts": len(taxonomy),
-        "relations": taxonomy.relation_count,
+        "relations": len(taxonomy.relations),
         "roots": len(taxonomy.roots),
         "leaves": len(taxonomy.leaves),
         "depth": taxonomy.depth,

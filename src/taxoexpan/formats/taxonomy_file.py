@@ -83,8 +83,8 @@ class TaxonomyFile:
         parents = self.taxonomy.ids[:max_parents]
         relations = [(parent, concept.id) for concept in new for parent in parents]
         contents = self._contents(Additions(new, relations), output)
-        if "moves" in changes and new and self.taxonomy.relation_count:
-            parent, child = next(iter(self.taxonomy.relations))
+        if "moves" in changes and new and self.taxonomy.relations:
+            parent, child = self.taxonomy.relations[0]
             move = Move(child, parent, new[0].id)
             additions = Additions([new[0]], [(parent, new[0].id)], moves=[move])
             self._contents(additions, output)
