@@ -9,10 +9,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from taxoexpan.network.bilinear_match import LogBilinearMatch
 from taxoexpan.network.egonets import Egonets
+from taxoexpan.network.matching import LogBilinearMatch, MLPMatch, ReluMLPMatch
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.mlp_match import MLPMatch, ReluMLPMatch
 from taxoexpan.network.propagation import AttentionLayer, Layer
 from taxoexpan.network.readout import (
     ConcatenationReadout,

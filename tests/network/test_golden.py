@@ -11,10 +11,9 @@ import torch
 from reference_network import embed
 
 from taxoexpan.config import load_preset
-from taxoexpan.network.bilinear_match import LogBilinearMatch
 from taxoexpan.network.egonets import Egonets
+from taxoexpan.network.matching import LogBilinearMatch, MLPMatch
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.mlp_match import MLPMatch
 from taxoexpan.network.propagation import AttentionLayer, Layer
 from taxoexpan.network.readout import WeightedMeanReadout
 

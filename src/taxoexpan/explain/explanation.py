@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from taxoexpan.explain.attention import egonet_weights
 from taxoexpan.explain.counterfactuals import PairScores, Removals, score_removals
+from taxoexpan.explain.egonet_weights import egonet_weights
 from taxoexpan.explain.evidence import (
     Evidence,
     Mention,

@@ -1,4 +1,4 @@
-"""Weighted sums over egonets, with the gradient written out (see `message_weights`)."""
+"""Weighted sums over egonets, with the gradient written out (see `attention`)."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from taxoexpan.config import Config
+from taxoexpan.network.attention import MessageWeights
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.cosine_features import Cosines, cosine_features_for_training
@@ -18,7 +19,6 @@ from taxoexpan.network.fusion import FusionHead
 from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import make_match
 from taxoexpan.network.mention_bonus import MentionBonus
-from taxoexpan.network.message_weights import MessageWeights
 from taxoexpan.network.pooling import LeftOutSiblings
 from taxoexpan.network.propagation import PROPAGATIONS, Layer
 from taxoexpan.network.readout import make_readout

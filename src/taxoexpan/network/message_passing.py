@@ -1,4 +1,4 @@
-"""Passing messages in egonets (Eq. 5), with the gradient written out (see `message_weights`)."""
+"""Passing messages in egonets (Eq. 5), with the gradient written out (see `attention`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from taxoexpan.network.attention import MessageWeights
 from taxoexpan.network.egonets import Egonets
-from taxoexpan.network.message_weights import MessageWeights
 
 
 def pass_messages(

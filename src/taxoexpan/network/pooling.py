@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from taxoexpan.network.attention import MessageWeights
 from taxoexpan.network.egonet_sums import SiblingRemoval, SumWeights, egonet_sums
 from taxoexpan.network.egonets import Egonets, Position
-from taxoexpan.network.message_weights import MessageWeights
 from taxoexpan.network.readout import Readout
 
 

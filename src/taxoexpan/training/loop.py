@@ -19,9 +19,9 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.history import History
 from taxoexpan.training.metrics import Metrics
+from taxoexpan.training.optimization import TrainingRun
 from taxoexpan.training.sampling import TrainingSampler
 from taxoexpan.training.training_log import SILENT, TrainingLog
-from taxoexpan.training.training_run import TrainingRun
 
 Validate = Callable[[MatchingNetwork], Metrics]
 

@@ -97,7 +97,7 @@ def test_all_pairs_score_as_the_plain_mlp_on_each(
     kind: type[ParentNetwork], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A few anchors at a time.
-    monkeypatch.setattr("taxoexpan.network.mlp_match.MAX_HIDDEN_UNITS", 200)
+    monkeypatch.setattr("taxoexpan.network.matching.MAX_HIDDEN_UNITS", 200)
     taxonomy, vectors = random_taxonomy(3), new_vectors(30)
     network, queries = new_network(kind, settings()), new_vectors(4).names
     anchors = Anchors(taxonomy, vectors, 50)

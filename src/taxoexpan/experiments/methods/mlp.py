@@ -20,8 +20,8 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.dropout import drop
 from taxoexpan.network.egonets import Egonets, Position
 from taxoexpan.network.losses import LOSSES
+from taxoexpan.network.matching import ReluMLPMatch
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.mlp_match import ReluMLPMatch
 
 HIDDEN_DIM = 500
 

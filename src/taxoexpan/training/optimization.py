@@ -1,4 +1,4 @@
-"""The state of a training between two epochs."""
+"""The optimizer, the learning-rate schedule and early stopping: a training between two epochs."""
 
 from __future__ import annotations
 
