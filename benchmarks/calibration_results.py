@@ -1,4 +1,4 @@
-"""The results of `calibration.py` as files, and as tables in Markdown."""
+"""The results of `confidence_calibration.py` as files, and as tables in Markdown."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def load_result(path: Path) -> ConfidenceResult | AbstentionResult:
         }
         return kind(**values)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        message = f"not a result ({error!r}); make it with benchmarks/calibration.py"
+        message = f"not a result ({error!r}); make it with benchmarks/confidence_calibration.py"
         raise FormatError(path, message) from None
 
 

@@ -273,9 +273,9 @@ def growth(task: Task, out: Path) -> dict[str, Any]:
             history = train(network, vectors, sampler, None, config)
             seconds = min(epoch.seconds for epoch in history.epochs)
             found[f"{preset}, {name}"] = {
-                "relations": taxonomy.relation_count,
+                "relations": len(taxonomy.relations),
                 "seconds_per_epoch": seconds,
-                "relations_per_second": round(taxonomy.relation_count / seconds),
+                "relations_per_second": round(len(taxonomy.relations) / seconds),
             }
     return found
 

@@ -42,11 +42,11 @@ def write_vocabulary(path: Path, count: int) -> None:
 
 def measure_taxoexpan(path: Path, count: int) -> None:
     from taxoexpan.curation.checks.all_checks import check_taxonomy
-    from taxoexpan.formats.taxonomy_file import read, write_expanded
+    from taxoexpan.formats.taxonomy_file import TaxonomyFile
     from taxoexpan.taxonomy import Additions, Concept
 
     began = time.monotonic()
-    document = read(path)
+    document = TaxonomyFile.open(path)
     print_line("taxoexpan read", began)
     assert len(document.taxonomy) == count
     began = time.monotonic()
@@ -57,7 +57,7 @@ def measure_taxoexpan(path: Path, count: int) -> None:
         (f"http://example.org/c/c{i * 7 % count}", concept.id) for i, concept in enumerate(new)
     ]
     began = time.monotonic()
-    write_expanded(path, Additions(new, relations), path.with_stem("expanded"))
+    document.write(Additions(new, relations), path.with_stem("expanded"))
     print_line("taxoexpan write, 1,000 concepts added", began)
 
 

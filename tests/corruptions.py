@@ -10,7 +10,7 @@ from pathlib import Path
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.registry import FORMATS
-from taxoexpan.formats.taxonomy_file import read
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 TOKENS = [
@@ -147,7 +147,7 @@ def trials(format: str, count: int, folder: Path, seed: int = 0) -> Iterator[tup
         path = folder if format == "wordnet" else folder / next(iter(files))
         started, is_valid = time.monotonic(), False
         try:
-            read(path, rng.choice((None, format)))
+            TaxonomyFile.open(path, rng.choice((None, format)))
             is_valid = True
         except TaxoExpanError:
             pass

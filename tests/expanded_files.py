@@ -11,7 +11,8 @@ from typing import Literal
 import pytest
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
+from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
 from taxoexpan.taxonomy import Additions, Concept
 
 QUOTING: tuple[Literal[0, 1], ...] = (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
@@ -41,10 +42,22 @@ def under(*parents: str, concept: Concept = KIWI) -> Additions:
     return Additions([concept], [(parent, concept.id) for parent in parents])
 
 
+def write_expanded(
+    path: Path,
+    additions: Additions,
+    output: Path,
+    format: str | None = None,
+    force: bool = False,
+    options: ReadOptions = DEFAULT_OPTIONS,
+) -> WrittenFiles:
+    """Open a file, and write it with the additions."""
+    return TaxonomyFile.open(path, format, options).write(additions, output, force)
+
+
 def refusal(path: Path, format: str | None = None) -> str:
     """Return the error message of reading a file."""
     with pytest.raises(FormatError) as caught:
-        read(path, format)
+        TaxonomyFile.open(path, format)
     return str(caught.value)
 
 

@@ -79,7 +79,7 @@ def insertions(
     """
     growth = draw(growths)
     whole = growth.old.expanded(growth.additions)
-    if draw(st.integers(0, 3)) and whole.relation_count > 1:
+    if draw(st.integers(0, 3)) and len(whole.relations) > 1:
         new = draw(st.lists(st.sampled_from(whole.leaves), min_size=1, max_size=3, unique=True))
         old = whole.without(new)
         above = [id for id in old if old.children(id)] or list(old.ids)

@@ -26,13 +26,13 @@ def no_file_larger_than(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_every_file_is_written_and_nothing_beside_it(tmp_path: Path) -> None:
+def test_every_file_is_written_and_no_other(tmp_path: Path) -> None:
     contents = {tmp_path / "a.terms": b"one", tmp_path / "a.taxo": b"two"}
     write_whole(contents)
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == contents
 
 
-def test_a_written_file_has_the_rights_of_any_new_file(tmp_path: Path) -> None:
+def test_a_written_file_has_default_permissions(tmp_path: Path) -> None:
     (tmp_path / "plain").touch()
     write_whole({tmp_path / "whole": b""})
     rights = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "whole")]
@@ -50,14 +50,14 @@ def test_a_file_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
     assert path.read_bytes() == b"new"
 
 
-def test_none_is_written_when_one_is_refused(tmp_path: Path) -> None:
+def test_no_file_is_written_if_one_is_refused(tmp_path: Path) -> None:
     (tmp_path / "b").write_bytes(b"old")
     with pytest.raises(FormatError, match="already exists"):
         write_whole({tmp_path / "a": b"new", tmp_path / "b": b"new"})
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "nowhere"
     with pytest.raises(FormatError, match=f"the folder {folder} does not exist; create it first"):
         write_whole({folder / "a.csv": b""})
@@ -71,9 +71,7 @@ def test_a_directory_is_never_replaced_by_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("contents", [(b"x" * 100,), (b"short", b"x" * 100)])
-def test_a_disk_that_fills_up_leaves_nothing_behind(
-    tmp_path: Path, contents: tuple[bytes, ...]
-) -> None:
+def test_a_full_disk_leaves_no_file(tmp_path: Path, contents: tuple[bytes, ...]) -> None:
     files = {tmp_path / str(place): content for place, content in enumerate(contents)}
     with no_file_larger_than(50), pytest.raises(FormatError) as caught:
         write_whole(files)
@@ -81,7 +79,7 @@ def test_a_disk_that_fills_up_leaves_nothing_behind(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_disk_that_fills_up_leaves_the_old_file_as_it_was(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_old_file_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"old")
     with no_file_larger_than(50), pytest.raises(FormatError):
@@ -89,7 +87,7 @@ def test_a_disk_that_fills_up_leaves_the_old_file_as_it_was(tmp_path: Path) -> N
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
 
 
-def test_a_bare_name_is_written_into_the_working_folder(
+def test_a_name_without_folder_is_written_to_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -99,7 +97,7 @@ def test_a_bare_name_is_written_into_the_working_folder(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "model"]
 
 
-def test_a_directory_takes_its_name_only_when_filled(tmp_path: Path) -> None:
+def test_a_directory_is_renamed_only_when_complete(tmp_path: Path) -> None:
     path = tmp_path / "model"
     with whole_directory(path, OWN) as folder:
         (folder / "part").write_text("one")
@@ -108,7 +106,7 @@ def test_a_directory_takes_its_name_only_when_filled(tmp_path: Path) -> None:
     assert (path / "part").read_text() == "one"
 
 
-def test_a_directory_that_could_not_be_filled_leaves_nothing(tmp_path: Path) -> None:
+def test_an_incomplete_directory_is_removed(tmp_path: Path) -> None:
     with (
         pytest.raises(FormatError, match="model: cannot be written"),
         whole_directory(tmp_path / "model", OWN) as folder,
@@ -130,7 +128,7 @@ def test_a_directory_is_replaced_only_when_forced(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_directory_with_files_of_somebody_else_is_never_replaced(tmp_path: Path) -> None:
+def test_a_directory_with_other_files_is_never_replaced(tmp_path: Path) -> None:
     path = tmp_path / "thesis"
     path.mkdir()
     (path / "chapter").write_text("years of work")
@@ -149,7 +147,7 @@ def test_a_file_is_never_replaced_by_a_directory(tmp_path: Path) -> None:
     assert path.read_text() == "precious"
 
 
-def test_everything_in_a_directory_can_be_read_by_whom_the_user_allows(tmp_path: Path) -> None:
+def test_a_written_directory_has_default_permissions(tmp_path: Path) -> None:
     with whole_directory(tmp_path / "model", OWN) as folder:
         (folder / "part").touch(mode=0o600)
     (tmp_path / "plain").touch()
@@ -157,7 +155,7 @@ def test_everything_in_a_directory_can_be_read_by_whom_the_user_allows(tmp_path:
     assert (tmp_path / "model" / "part").stat().st_mode == plain
 
 
-def test_what_is_not_an_ordinary_file_is_never_replaced(tmp_path: Path) -> None:
+def test_only_regular_files_are_replaced(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(FormatError, match="is not a regular file"):
@@ -182,7 +180,7 @@ def test_outputs_that_collide_are_refused_before_any_work(tmp_path: Path) -> Non
             preflight(outputs, inputs, force=True)
 
 
-def test_an_old_directory_stays_when_its_successor_could_not_be_filled(tmp_path: Path) -> None:
+def test_an_old_directory_stays_if_the_new_one_is_incomplete(tmp_path: Path) -> None:
     path = tmp_path / "model"
     path.mkdir()
     (path / "old").touch()
@@ -192,5 +190,5 @@ def test_an_old_directory_stays_when_its_successor_could_not_be_filled(tmp_path:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_free_name_in_a_folder_is_not_refused(tmp_path: Path) -> None:
+def test_an_unused_name_is_accepted(tmp_path: Path) -> None:
     refuse_overwriting(tmp_path / "free", force=False)

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from expanded_files import write_expanded
 from numpy.typing import NDArray
 
 from taxoexpan import Concept, Taxonomy
-from taxoexpan.formats.taxonomy_file import write_expanded
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.holdout import hold_out
 from taxoexpan.training.metrics import MetricName, compute_metrics, per_query, rank_true_parents
@@ -40,9 +40,9 @@ def computer_science() -> tuple[Taxonomy, list[str], list[str]]:
 
 def test_the_computer_science_taxonomy_has_the_papers_figures() -> None:
     whole, validation, test = computer_science()
-    assert (len(whole), whole.relation_count, whole.depth) == (29_654, 46_248, 6)
+    assert (len(whole), len(whole.relations), whole.depth) == (29_654, 46_248, 6)
     training = whole.without([*validation, *test])
-    assert (len(training), training.relation_count) == (24_754, 38_524)
+    assert (len(training), len(training.relations)) == (24_754, 38_524)
     assert sum(map(len, hold_out(whole, validation, training).parents)) == 3_919
     assert sum(map(len, hold_out(whole, test, training).parents)) == 3_805
 

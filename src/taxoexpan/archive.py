@@ -206,7 +206,7 @@ def training_record(
     best = history.best_epoch
     return TrainingRecord(
         concepts=len(taxonomy),
-        relations=taxonomy.relation_count,
+        relations=len(taxonomy.relations),
         taxonomy_sha256=taxonomy_digest(taxonomy),
         encoder=encoder.fingerprint(),
         epochs=len(history.epochs),

@@ -1,4 +1,4 @@
-"""Tests of `benchmarks/calibration.py`, its results and its plots."""
+"""Tests of `benchmarks/confidence_calibration.py`, its results and its plots."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-import calibration
+import confidence_calibration as benchmark
 from calibration_plots import plot_svg, pooled_bins
 from calibration_results import (
     AbstentionResult,
@@ -52,8 +52,8 @@ ABSTENTION = AbstentionResult(
 
 def run_benchmark(*words: str | Path) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sys, "argv", ["calibration.py", *map(str, words)])
-        calibration.main()
+        patched.setattr(sys, "argv", ["confidence_calibration.py", *map(str, words)])
+        benchmark.main()
 
 
 @given(SOME, SOME)
@@ -105,7 +105,7 @@ def test_saved_results_are_loaded_again(
     assert path.name == f"{'Tea_milk-0' if found is CONFIDENCE else 'herbs-1'}.json"
     assert load_result(path) == found
     path.write_text('{"kind": "confidence"}', encoding="utf-8")
-    with pytest.raises(FormatError, match=r"not a result .*; make it with benchmarks/calibration"):
+    with pytest.raises(FormatError, match=r"not a result .*; make it with benchmarks/confidence_"):
         load_result(path)
 
 
@@ -131,7 +131,7 @@ def test_the_plot_has_one_line_per_seed_and_two_panels_per_test() -> None:
 def test_a_branch_is_removed_completely(seed: int) -> None:
     whole = random_taxonomy(seed, 60, most_parents=2)
     id = whole.ids[seed % 10]
-    trial = calibration.without_branch(whole, id, 8, "", seed)
+    trial = benchmark.without_branch(whole, id, 8, "", seed)
     gone = {id, *whole.descendants(id)}
     taken, rest = trial.branch, trial.test.taxonomy
     assert taken is not None
@@ -150,13 +150,13 @@ def test_a_branch_is_removed_completely(seed: int) -> None:
 def test_a_branch_is_found_by_its_id_then_by_its_name() -> None:
     concepts = [Concept("tea", "herb"), Concept("2", "Tea"), Concept("3", "x"), Concept("4", "X")]
     taxonomy = Taxonomy(concepts)
-    assert [calibration.find_concept(taxonomy, text) for text in ("tea", "HERB")] == ["tea", "tea"]
+    assert [benchmark.find_concept(taxonomy, text) for text in ("tea", "HERB")] == ["tea", "tea"]
     with pytest.raises(
         TaxonomyError, match="2 concepts have the label 'x'; give one of the ids '3', '4'"
     ):
-        calibration.find_concept(taxonomy, "x")
+        benchmark.find_concept(taxonomy, "x")
     with pytest.raises(TaxonomyError, match="the id or the label 'milk'"):
-        calibration.find_concept(taxonomy, "milk")
+        benchmark.find_concept(taxonomy, "milk")
 
 
 def test_results_are_computed_saved_and_plotted(
@@ -188,7 +188,7 @@ def test_any_parent_that_remains_is_right(pantry: Path) -> None:
     settings = SMALL | {"validation_fraction": 0.9}
     model = TaxoExpan(seed=0, device="cpu", **settings).fit(asked.taxonomy)
     firsts = [s.parent.id for s in model._suggest(asked.concepts, 1)[0]]
-    right = calibration.measure_confidence(model, calibration.Trial("", 0, asked)).right
+    right = benchmark.measure_confidence(model, benchmark.Trial("", 0, asked)).right
     assert any(right)
     assert right == tuple(
         first in whole.parents(concept.id)
@@ -200,4 +200,4 @@ def test_any_parent_that_remains_is_right(pantry: Path) -> None:
         for own, first in zip(asked.parents, firsts, strict=True)
     )
     both = replace(asked, parents=also)
-    assert all(calibration.measure_confidence(model, calibration.Trial("", 0, both)).right)
+    assert all(benchmark.measure_confidence(model, benchmark.Trial("", 0, both)).right)

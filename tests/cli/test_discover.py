@@ -97,13 +97,13 @@ class Endless(threading.Thread):
 
 def children(parent: int) -> list[int]:
     """The running child processes of a process."""
-    found = []
+    running = []
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
             state, owner = path.read_text().rpartition(")")[2].split()[:2]
             if int(owner) == parent and state != "Z":
-                found.append(int(path.parent.name))
-    return found
+                running.append(int(path.parent.name))
+    return running
 
 
 def is_running(process: int) -> bool:
@@ -152,9 +152,9 @@ def discovering(topics: Path, doing: str) -> Iterator[tuple[subprocess.Popen[str
 def test_an_interrupt_ends_either_pass(topics: Path, doing: str) -> None:
     with discovering(topics, doing) as (process, _):
         os.killpg(process.pid, signal.SIGINT)  # to the workers too, as a terminal does
-        _, said = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert said.strip() == "taxoexpan: stopped"
+    assert errors.strip() == "taxoexpan: stopped"
 
 
 @on_linux
@@ -162,9 +162,9 @@ def test_an_interrupt_ends_either_pass(topics: Path, doing: str) -> None:
 def test_workers_end_with_the_command(topics: Path, number: signal.Signals, status: int) -> None:
     with discovering(topics, "counting") as (process, _):
         process.send_signal(number)
-        _, said = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=60)
     assert process.returncode == status
-    assert said == ""
+    assert errors == ""
 
 
 @on_linux
@@ -172,9 +172,9 @@ def test_workers_end_with_the_command(topics: Path, number: signal.Signals, stat
 def test_a_worker_that_is_killed_ends_the_command(topics: Path, doing: str) -> None:
     with discovering(topics, doing) as (process, workers):
         os.kill(workers[0], signal.SIGKILL)
-        _, said = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert said.startswith(
+    assert errors.startswith(
         "taxoexpan: a process that reads the corpus ended unexpectedly; if memory"
     )
-    assert len(said.splitlines()) == 1
+    assert len(errors.splitlines()) == 1

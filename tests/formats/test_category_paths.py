@@ -11,12 +11,13 @@ from expanded_files import (
     expansion_refusal,
     refusal,
     under,
+    write_expanded,
     write_file,
 )
 from hypothesis import given
 from strategies import Growth, Style, growths, names, quickly, styles
 
-from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 SHOPIFY = """\
@@ -74,26 +75,26 @@ def foods(*ids: str) -> Taxonomy:
 )
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_paths_are_read_however_they_are_written(
+def test_all_layouts_of_paths_are_read(
     tmp_path: Path, text: str, ids: list[str], newline: str, mark: str
 ) -> None:
     path = file(tmp_path, mark + text.replace("\n", newline))
-    assert read(path, "paths").taxonomy == foods(*ids)
-    assert read(path, "paths").notes == ()
+    assert TaxonomyFile.open(path, "paths").taxonomy == foods(*ids)
+    assert TaxonomyFile.open(path, "paths").notes == ()
 
 
 @pytest.mark.parametrize("text", [SHOPIFY, GOOGLE, BARE, TABLE])
-def test_paths_are_recognised_by_their_content(tmp_path: Path, text: str) -> None:
-    assert read(file(tmp_path, text)).taxonomy.depth == 3
+def test_paths_are_detected_by_content(tmp_path: Path, text: str) -> None:
+    assert TaxonomyFile.open(file(tmp_path, text)).taxonomy.depth == 3
 
 
-def test_one_name_under_two_parents_makes_two_concepts(tmp_path: Path) -> None:
-    taxonomy = read(file(tmp_path, "A > Other\nB > Other\n")).taxonomy
+def test_equal_labels_under_two_parents_are_two_concepts(tmp_path: Path) -> None:
+    taxonomy = TaxonomyFile.open(file(tmp_path, "A > Other\nB > Other\n")).taxonomy
     assert taxonomy.labels.count("Other") == 2
 
 
-def test_an_intermediate_path_without_a_line_is_a_category_with_a_note(tmp_path: Path) -> None:
-    document = read(file(tmp_path, "1 - Food\n9 - Food > Fruit > Apples\n"), "paths")
+def test_an_ancestor_without_a_line_is_added_with_a_note(tmp_path: Path) -> None:
+    document = TaxonomyFile.open(file(tmp_path, "1 - Food\n9 - Food > Fruit > Apples\n"), "paths")
     assert document.taxonomy == Taxonomy(
         [Concept("1", "Food"), Concept("Food > Fruit", "Fruit"), Concept("9", "Apples")],
         [("1", "Food > Fruit"), ("Food > Fruit", "9")],
@@ -104,14 +105,14 @@ def test_an_intermediate_path_without_a_line_is_a_category_with_a_note(tmp_path:
 
 
 def test_a_parent_may_come_after_its_children(tmp_path: Path) -> None:
-    document = read(file(tmp_path, "A > B > C\nA > B\nA\n"))
+    document = TaxonomyFile.open(file(tmp_path, "A > B > C\nA > B\nA\n"))
     assert (len(document.taxonomy), document.notes) == (3, ())
 
 
-def test_a_single_path_without_a_relation_reads_fine_when_the_format_is_named(
+def test_a_single_root_is_read_if_the_format_is_given(
     tmp_path: Path,
 ) -> None:
-    assert read(file(tmp_path, "Food\n"), "paths").taxonomy.labels == ("Food",)
+    assert TaxonomyFile.open(file(tmp_path, "Food\n"), "paths").taxonomy.labels == ("Food",)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +147,7 @@ def test_a_single_path_without_a_relation_reads_fine_when_the_format_is_named(
         ),
     ],
 )
-def test_a_bad_path_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_an_invalid_path_is_refused(tmp_path: Path, text: str, message: str) -> None:
     path = file(tmp_path, text)
     assert refusal(path, "paths") == f"{path}{message}"
 
@@ -160,17 +161,17 @@ NAMES = names(without=">")
 
 @given(growths(ids=names(without=">#:-"), most_parents=1), styles())
 @quickly
-def test_an_old_file_of_bare_paths_is_a_prefix_and_the_new_reads_back_in_full(
+def test_an_expanded_file_of_bare_paths_keeps_all_bytes_and_reads_back(
     tmp_path_factory: pytest.TempPathFactory, growth: Growth, style: Style
 ) -> None:
     # Without an id of its own, a concept is known by its path.
     path = tmp_path_factory.mktemp("paths") / "food.txt"
     path.write_bytes(style.encode([" > ".join(growth.old.path(id)) for id in growth.old]))
-    old = read(path, "paths").taxonomy
+    old = TaxonomyFile.open(path, "paths").taxonomy
     ids = {old.concept(id).label: id for id in old}
     relations = [(ids.get(parent, parent), child) for parent, child in growth.additions.relations]
     additions = Additions(growth.additions.concepts, relations)
-    new = read(expand_file(path, additions, "paths"), "paths").taxonomy
+    new = TaxonomyFile.open(expand_file(path, additions, "paths"), "paths").taxonomy
     assert label_paths(old) == label_paths(growth.old)
     assert label_paths(new) == label_paths(growth.old.expanded(growth.additions))
 
@@ -197,7 +198,7 @@ def numbered(growth: Growth, pattern: str) -> Growth:
 )
 @given(growth=growths(ids=NAMES, most_parents=1), style=styles())
 @quickly
-def test_an_old_file_of_paths_with_ids_is_a_prefix_and_the_new_reads_back_in_full(
+def test_an_expanded_file_of_paths_with_ids_keeps_all_bytes_and_reads_back(
     tmp_path_factory: pytest.TempPathFactory,
     growth: Growth,
     style: Style,
@@ -208,14 +209,14 @@ def test_an_old_file_of_paths_with_ids_is_a_prefix_and_the_new_reads_back_in_ful
     old = growth.old
     path = tmp_path_factory.mktemp("paths") / "food.txt"
     path.write_bytes(style.encode([f"{id}{mark}{' > '.join(old.path(id))}" for id in old]))
-    assert read(path, "paths").taxonomy == old
-    new = read(expand_file(path, growth.additions, "paths"), "paths").taxonomy
+    assert TaxonomyFile.open(path, "paths").taxonomy == old
+    new = TaxonomyFile.open(expand_file(path, growth.additions, "paths"), "paths").taxonomy
     assert new == old.expanded(growth.additions)
 
 
 @given(growths(ids=NAMES, most_parents=1), styles())
 @quickly
-def test_an_old_table_of_paths_is_a_prefix_and_the_new_reads_back_in_full(
+def test_an_expanded_table_of_paths_keeps_all_bytes_and_reads_back(
     tmp_path_factory: pytest.TempPathFactory, growth: Growth, style: Style
 ) -> None:
     growth = numbered(growth, "c{}")
@@ -223,8 +224,10 @@ def test_an_old_table_of_paths_is_a_prefix_and_the_new_reads_back_in_full(
     rows = [("id", "path"), *((id, " > ".join(old.path(id))) for id in old)]
     path = tmp_path_factory.mktemp("paths") / "food.csv"
     path.write_bytes(style.encode(csv_lines(rows)))
-    assert read(path).taxonomy == old
-    assert read(expand_file(path, growth.additions)).taxonomy == old.expanded(growth.additions)
+    assert TaxonomyFile.open(path).taxonomy == old
+    assert TaxonomyFile.open(expand_file(path, growth.additions)).taxonomy == old.expanded(
+        growth.additions
+    )
 
 
 NEW_ID = "gid://shopify/TaxonomyCategory/fo-2"
@@ -247,17 +250,17 @@ NEW_ID = "gid://shopify/TaxonomyCategory/fo-2"
         ("path,name,seen\nA > B,B,7\n", "A > B", "kiwi", "A > B > kiwi,kiwi,\n"),
     ],
 )
-def test_a_line_is_added_after_the_pattern_of_the_others(
+def test_a_new_line_follows_the_pattern_of_the_others(
     tmp_path: Path, text: str, parent: str, id: str, expected: str
 ) -> None:
     additions = under(parent, concept=Concept(id, "kiwi"))
     assert added_text(file(tmp_path, text), additions) == expected
 
 
-def test_new_concepts_may_stand_under_new_ones(tmp_path: Path) -> None:
+def test_new_concepts_may_have_new_parents(tmp_path: Path) -> None:
     berry = Concept("berry", "Berries")
     additions = Additions([KIWI, berry], [("Food > Fruit", "berry"), ("berry", "kiwi")])
-    new = read(expand_file(file(tmp_path, BARE), additions)).taxonomy
+    new = TaxonomyFile.open(expand_file(file(tmp_path, BARE), additions)).taxonomy
     assert new.path("Food > Fruit > Berries > kiwi") == ("Food", "Fruit", "Berries", "kiwi")
 
 
@@ -269,7 +272,7 @@ def test_new_concepts_may_stand_under_new_ones(tmp_path: Path) -> None:
         (TABLE, "1", "7000", ["synonyms", "definitions"]),
     ],
 )
-def test_what_a_path_has_no_place_for_is_returned_as_lost(
+def test_unsupported_data_is_returned_as_lost(
     tmp_path: Path, text: str, parent: str, id: str, lost: list[str]
 ) -> None:
     additions = under(parent, concept=Concept(id, "kiwi", ("actinidia",), "a fruit"))
@@ -302,7 +305,7 @@ def test_a_name_that_would_make_the_line_a_comment_is_refused(tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", ["می\u200cخواهم", "👩\u200d🍳", "rock\u00a0salt"])
 def test_names_with_invisible_characters_are_kept(tmp_path: Path, name: str) -> None:
-    new = read(
+    new = TaxonomyFile.open(
         expand_file(file(tmp_path, BARE), under("Food", concept=Concept("new", name)))
     ).taxonomy
     assert new.path(f"Food > {name}") == ("Food", name)
@@ -311,7 +314,7 @@ def test_names_with_invisible_characters_are_kept(tmp_path: Path, name: str) -> 
 @pytest.mark.parametrize(
     ("text", "parent"), [(BARE, "Food > Fruit"), (GOOGLE, "430"), (TABLE, "2")]
 )
-def test_a_path_that_is_there_already_is_refused(tmp_path: Path, text: str, parent: str) -> None:
+def test_an_existing_path_is_refused(tmp_path: Path, text: str, parent: str) -> None:
     path = file(tmp_path, text)
     message = expansion_refusal(path, under(parent, concept=Concept("7000", "Apples")))
     assert message == (
@@ -323,7 +326,7 @@ def test_a_path_that_is_there_already_is_refused(tmp_path: Path, text: str, pare
     ("text", "parent", "id"),
     [(GOOGLE, "412", "new1"), (SHOPIFY, "gid://shopify/TaxonomyCategory/fo", "two words")],
 )
-def test_an_id_unlike_those_of_the_lines_is_refused(
+def test_an_id_that_does_not_match_the_pattern_is_refused(
     tmp_path: Path, text: str, parent: str, id: str
 ) -> None:
     path = file(tmp_path, text)

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pyoxigraph as ox
 import pytest
-from expanded_files import write_file
+from expanded_files import write_expanded, write_file
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Growth, growths, insertions, names, quickly
@@ -22,7 +22,7 @@ from taxoexpan.formats.output import Target
 from taxoexpan.formats.rdf import skos, vocabulary
 from taxoexpan.formats.registry import FORMATS, Format
 from taxoexpan.formats.tables import concept_rows, edge_list
-from taxoexpan.formats.taxonomy_file import read, refuse_unchangeable, write_expanded
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.placement.change_validation import validate_additions
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
@@ -99,7 +99,7 @@ def test_moves_and_synonyms_are_read_back_and_nothing_else_changes(
         for file, text in case.format.write(growth.old, Target(path)).files.items():
             file.write_bytes(text.encode("utf-8"))
         write_expanded(path, additions, output, case.format.NAME)
-        found = read(output, case.format.NAME).taxonomy
+        found = TaxonomyFile.open(output, case.format.NAME).taxonomy
         before, after = (
             Counter(line for file in files for line in lines_of(file))
             for files in ([path.with_suffix(s) for s in suffixes(case)], parts(output, case))
@@ -337,7 +337,9 @@ def test_a_synonym_is_added_in_every_rdf_syntax(tmp_path: Path, suffix: str) -> 
     text = skos.write(Taxonomy([tea]), Target(path, language="en")).files[path]
     additions = Additions([], [], synonyms=[(tea.id, "cuppa")])
     expanded = write_file(tmp_path / f"y{suffix}", changed(tmp_path, path.name, text, additions))
-    assert read(expanded).taxonomy == Taxonomy([replace(tea, synonyms=("chai", "cuppa"))])
+    assert TaxonomyFile.open(expanded).taxonomy == Taxonomy(
+        [replace(tea, synonyms=("chai", "cuppa"))]
+    )
     if suffix == ".ttl":
         assert expanded.read_text() == f'{text}\n<{tea.id}> skos:altLabel "cuppa"@en .\n'
 
@@ -384,7 +386,7 @@ def test_an_unsupported_change_is_refused_with_a_remedy(
 ) -> None:
     path = write_file(tmp_path / name, text)
     with pytest.raises(FormatError) as caught:
-        refuse_unchangeable(path, {change: BOTH[change]})
+        TaxonomyFile.open(path).check_changes({change: BOTH[change]})
     start = f"{path}: {change} of existing concepts are not possible in this file"
     assert str(caught.value).startswith(start)
     assert f"; leave out {remedy}" in str(caught.value)
@@ -395,8 +397,8 @@ def test_moves_in_rdf_xml_and_json_ld_need_turtle(tmp_path: Path, suffix: str) -
     path = tmp_path / f"x{suffix}"
     write_file(path, skos.write(Taxonomy([MILK]), Target(path)).files[path])
     with pytest.raises(FormatError, match=f"first run taxoexpan convert x{suffix} x.ttl"):
-        refuse_unchangeable(path, BOTH)
-    refuse_unchangeable(path, {"synonyms": "--allow-merges"})
+        TaxonomyFile.open(path).check_changes(BOTH)
+    TaxonomyFile.open(path).check_changes({"synonyms": "--allow-merges"})
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.format.NAME}-{case.name}")
@@ -411,7 +413,7 @@ def test_supported_changes_of_every_format(case: Case, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [NESTED, '[{"id": "a", "children": ["b"]}, {"id": "b"}]'])
 def test_unsupported_moves_are_refused_on_writing_too(tmp_path: Path, text: str) -> None:
     path, new = write_file(tmp_path / "x.json", text), Concept("q", "q")
-    (below,) = set(read(path).taxonomy) - {"a"}
+    (below,) = set(TaxonomyFile.open(path).taxonomy) - {"a"}
     additions = Additions([new], [("a", "q")], moves=[Move(below, "a", "q")])
     with pytest.raises(
         FormatError,
@@ -430,7 +432,7 @@ def test_wordnet_supports_no_changes(tmp_path: Path) -> None:
         with pytest.raises(
             FormatError, match=f"leave out {option}, or first run taxoexpan convert wn"
         ):
-            refuse_unchangeable(path, {change: option})
+            TaxonomyFile.open(path).check_changes({change: option})
 
 
 def test_a_change_that_would_not_read_back_is_refused_and_nothing_is_written(

@@ -27,7 +27,7 @@ def refusal(path: Path) -> str:
 @pytest.mark.parametrize(
     "text", ["kiwi\nfig\n", "kiwi\r\nfig", "\ufeffkiwi\n\n fig \n", "term\nkiwi\nfig\n"]
 )
-def test_a_name_a_line_is_read_with_and_without_a_header(
+def test_one_name_per_line_is_read_with_and_without_a_header(
     tmp_path: Path, name: str, text: str
 ) -> None:
     found = read_concepts(write_file(tmp_path / name, text))
@@ -35,7 +35,7 @@ def test_a_name_a_line_is_read_with_and_without_a_header(
 
 
 @pytest.mark.parametrize("header", ["name", "term", "label", "Concept", "query", " Title "])
-def test_the_name_s_column_has_several_names(tmp_path: Path, header: str) -> None:
+def test_the_label_column_has_several_names(tmp_path: Path, header: str) -> None:
     path = write_file(tmp_path / "new.csv", f"price,{header}\n3,kiwi\n")
     assert labels(path) == ["kiwi"]
 
@@ -87,7 +87,7 @@ def test_a_blank_name_is_refused_with_its_line(tmp_path: Path, blank: str) -> No
     assert refusal(path) == (f"{path}, line 3: the name is empty; add a name, or remove the row")
 
 
-def test_a_name_as_long_as_a_page_is_refused_with_its_line(tmp_path: Path) -> None:
+def test_a_very_long_name_is_refused_with_its_line(tmp_path: Path) -> None:
     path = write_file(tmp_path / "new.txt", "fig\n" + "x" * 10_000 + "\n")
     assert refusal(path) == (
         f"{path}, line 2: the name has 10,000 characters, but at most 1,000 are allowed; "
@@ -95,7 +95,7 @@ def test_a_name_as_long_as_a_page_is_refused_with_its_line(tmp_path: Path) -> No
     )
 
 
-def test_a_definition_may_be_as_long_as_a_page(tmp_path: Path) -> None:
+def test_a_definition_may_be_very_long(tmp_path: Path) -> None:
     path = write_file(tmp_path / "new.csv", "label,definition\nfig," + "x" * 10_000 + "\n")
     assert len(read_concepts(path)[0].definition) == 10_000
 
@@ -107,9 +107,9 @@ def test_an_empty_list_is_refused(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["label\n", "id,label,definition\n\n", ",,\n"])
-def test_a_list_with_nothing_below_its_header_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_list_with_only_a_header_is_refused(tmp_path: Path, text: str) -> None:
     path = write_file(tmp_path / "new.csv", text)
-    assert refusal(path) == f"{path}: no new concept below the header; add at least one name"
+    assert refusal(path) == f"{path}: there is no concept below the header; add at least one name"
 
 
 def test_an_unquoted_comma_without_a_header_is_refused(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_an_unquoted_comma_without_a_header_is_refused(tmp_path: Path) -> None:
     )
 
 
-def test_a_row_unlike_its_header_is_refused(tmp_path: Path) -> None:
+def test_a_row_with_the_wrong_number_of_cells_is_refused(tmp_path: Path) -> None:
     path = write_file(tmp_path / "new.csv", "id,label\nk1,kiwi, green\n")
     assert refusal(path) == (
         f"{path}, line 2: the row has 3 cells, but the header has 2; "

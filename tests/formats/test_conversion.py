@@ -20,7 +20,7 @@ from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.registry import FORMATS
-from taxoexpan.formats.taxonomy_file import read
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 
@@ -56,7 +56,7 @@ def renamed(taxonomy: Taxonomy, *steps: Mapping[str, str]) -> Taxonomy:
 
 @given(awkward(IDS, LABELS, names(breaks=True)), st.sampled_from(PLACES), st.sampled_from(PLACES))
 @settings(max_examples=150, deadline=None)
-def test_there_and_back_only_what_was_announced_is_lost(
+def test_a_round_trip_loses_only_the_reported_losses(
     taxonomy: Taxonomy, here: tuple[str, str], there: tuple[str, str]
 ) -> None:
     with TemporaryDirectory() as folder:
@@ -68,7 +68,7 @@ def test_there_and_back_only_what_was_announced_is_lost(
         out = convert(start, Target(middle), here[0], there[0])
         back = convert(middle, Target(end), there[0], here[0])
         original = renamed(out.taxonomy, out.ids, back.ids)
-        difference = Difference(original, read(end, here[0]).taxonomy)
+        difference = Difference(original, TaxonomyFile.open(end, here[0]).taxonomy)
     announced = " ".join([*out.losses, *back.losses])
     found = {
         r"changed: [\d,]+ id": bool(out.ids or back.ids),
@@ -93,14 +93,14 @@ def test_there_and_back_only_what_was_announced_is_lost(
 
 @given(growths(details=True), st.sampled_from(PLACES))
 @settings(max_examples=60, deadline=None)
-def test_what_is_not_announced_is_there(growth: Growth, there: tuple[str, str]) -> None:
+def test_everything_but_the_reported_losses_is_kept(growth: Growth, there: tuple[str, str]) -> None:
     taxonomy = growth.old
     with TemporaryDirectory() as folder:
         start, middle = Path(folder) / "start.json", Path(folder) / "to" / there[1]
         middle.parent.mkdir()
         put(taxonomy, "json", start)
         done = convert(start, Target(middle), to=there[0])
-        copy = read(middle, there[0]).taxonomy
+        copy = TaxonomyFile.open(middle, there[0]).taxonomy
     if not done.losses:
         assert not Difference(taxonomy, copy)
     assert len(copy) == len(taxonomy)
@@ -119,7 +119,7 @@ def test_every_loss_is_counted(tmp_path: Path) -> None:
     assert done.ids["1"] == "urn:food:1"
 
 
-def test_what_only_the_old_file_holds_is_named(tmp_path: Path) -> None:
+def test_ignored_content_of_the_old_file_is_reported(tmp_path: Path) -> None:
     obo = tmp_path / "food.obo"
     obo.write_text("[Term]\nid: F:1\nname: food\nxref: X:1\n\n[Typedef]\nid: part_of\n")
     done = convert(obo, Target(tmp_path / "food.csv"))
@@ -131,13 +131,13 @@ def test_what_only_the_old_file_holds_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["food", "food.docx", "food.xyz"])
-def test_a_name_that_says_no_format_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_file_name_without_a_known_suffix_is_refused(tmp_path: Path, name: str) -> None:
     put(FOOD, "json", tmp_path / "food.json")
     with pytest.raises(ConfigurationError, match="does not say in which format to write"):
         convert(tmp_path / "food.json", Target(tmp_path / name))
 
 
-def test_nothing_is_overwritten_and_nothing_half_written(tmp_path: Path) -> None:
+def test_no_file_is_overwritten_or_incomplete(tmp_path: Path) -> None:
     put(FOOD, "json", tmp_path / "food.json")
     (tmp_path / "out.csv").write_text("precious")
     with pytest.raises(FormatError, match="already exists"):
@@ -146,7 +146,7 @@ def test_nothing_is_overwritten_and_nothing_half_written(tmp_path: Path) -> None
     assert sorted(path.name for path in tmp_path.iterdir()) == ["food.json", "out.csv"]
 
 
-def test_ids_of_obo_become_addresses_as_obo_has_them(tmp_path: Path) -> None:
+def test_obo_ids_become_iris_as_in_obo(tmp_path: Path) -> None:
     obo = tmp_path / "go.obo"
     obo.write_text("[Term]\nid: GO:0000001\nname: cell\n")
     base = "http://purl.obolibrary.org/obo/"
@@ -154,7 +154,7 @@ def test_ids_of_obo_become_addresses_as_obo_has_them(tmp_path: Path) -> None:
     assert done.ids == {"GO:0000001": f"{base}GO_0000001"}
 
 
-def test_labels_get_the_language_that_is_named(tmp_path: Path) -> None:
+def test_labels_get_the_given_language(tmp_path: Path) -> None:
     put(FOOD, "json", tmp_path / "food.json")
     convert(tmp_path / "food.json", Target(tmp_path / "food.ttl", language="en"))
     assert '"fruit"@en' in (tmp_path / "food.ttl").read_text(encoding="utf-8")
@@ -164,7 +164,7 @@ SKOS = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> ."
 
 
 @pytest.mark.parametrize("suffix", [".rdf", ".jsonld", ".nt", ".ttl"])
-def test_between_syntaxes_every_statement_goes_over(tmp_path: Path, suffix: str) -> None:
+def test_all_statements_are_kept_between_rdf_syntaxes(tmp_path: Path, suffix: str) -> None:
     path, out = tmp_path / "food.ttl", tmp_path / f"out{suffix}"
     path.write_text(
         f"""{SKOS} @prefix ex: <http://food.org/> .
@@ -176,7 +176,7 @@ def test_between_syntaxes_every_statement_goes_over(tmp_path: Path, suffix: str)
     assert isomorphic(rdflib.Graph().parse(path), rdflib.Graph().parse(out))
 
 
-def test_what_one_syntax_cannot_hold_is_said_or_refused(tmp_path: Path) -> None:
+def test_content_that_a_syntax_cannot_store_is_reported_or_refused(tmp_path: Path) -> None:
     path = tmp_path / "food.ttl"
     start = f"{SKOS} <http://a/b> a skos:Concept ; "
     path.write_text(start + 'skos:note "a\\u0001b" .')

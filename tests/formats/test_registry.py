@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from expanded_files import KIWI, refusal, under, write_file
+from expanded_files import KIWI, refusal, under, write_expanded, write_file
 
 from taxoexpan.errors import ConfigurationError, FormatError, TaxonomyError
 from taxoexpan.formats.registry import FORMATS, find_format
-from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept
 
@@ -30,25 +30,25 @@ EDGES = "child,parent\napple,fruit\n"
         ("x.csv", "id,label,parents\nA > B,B,A > C\nA > C,C,\n", "rows"),
     ],
 )
-def test_a_format_is_recognised_by_content(name: str, text: str, format: str) -> None:
+def test_a_format_is_detected_by_content(name: str, text: str, format: str) -> None:
     assert find_format(TextFile(Path(name), text)) is FORMATS[format]
 
 
-def test_a_named_format_goes_before_the_recognised_one(tmp_path: Path) -> None:
+def test_a_given_format_overrides_the_detected_one(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", "label,child,parent\nred,apple,fruit\nfruit,x,\n")
-    assert set(read(path).taxonomy) == {"apple", "fruit", "x"}
-    assert set(read(path, "rows").taxonomy) == {"red", "fruit"}
+    assert set(TaxonomyFile.open(path).taxonomy) == {"apple", "fruit", "x"}
+    assert set(TaxonomyFile.open(path, "rows").taxonomy) == {"red", "fruit"}
 
 
-def test_an_unknown_format_s_name_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+def test_an_unknown_format_name_lists_the_known_ones(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", EDGES)
     message = "there is no format 'xml'; choose one of terms, wordnet, obo, skos, json, paths"
     with pytest.raises(ConfigurationError, match=message):
-        read(path, "xml")
+        TaxonomyFile.open(path, "xml")
 
 
 @pytest.mark.parametrize("text", ["below,above\na,b\n", "just some words\n", '"\n', ",,\n"])
-def test_a_file_of_no_format_is_told_what_a_table_needs(tmp_path: Path, text: str) -> None:
+def test_an_unrecognized_file_lists_the_formats(tmp_path: Path, text: str) -> None:
     path = write_file(tmp_path / "food.csv", text)
     message = refusal(path)
     assert message.startswith(
@@ -69,23 +69,23 @@ def test_an_output_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
     assert output.read_text() == EDGES + "kiwi,fruit\n"
 
 
-def test_a_file_may_grow_in_place_when_forced(tmp_path: Path) -> None:
+def test_a_file_can_be_expanded_in_place_with_force(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", EDGES)
     write_expanded(path, under("fruit"), path, force=True)
     assert path.read_text() == EDGES + "kiwi,fruit\n"
 
 
 @pytest.mark.parametrize("name", ["food.v2", "new.txt", "new", "new.CSV"])
-def test_the_output_has_the_very_name_given(tmp_path: Path, name: str) -> None:
+def test_the_output_has_exactly_the_given_name(tmp_path: Path, name: str) -> None:
     path = write_file(tmp_path / "food.csv", EDGES)
     write_expanded(path, under("fruit"), tmp_path / name, force=True)
     assert {file.name for file in tmp_path.iterdir()} == {"food.csv", name}
     assert path.read_text() == EDGES
-    assert len(read(tmp_path / name).taxonomy) == 3
+    assert len(TaxonomyFile.open(tmp_path / name).taxonomy) == 3
 
 
 @pytest.mark.parametrize("suffix", [".tsv", ".terms", ".taxo"])
-def test_an_output_that_would_be_read_as_something_else_is_refused(
+def test_an_output_with_the_suffix_of_another_format_is_refused(
     tmp_path: Path, suffix: str
 ) -> None:
     path, output = write_file(tmp_path / "food.csv", EDGES), tmp_path / f"new{suffix}"
@@ -106,23 +106,21 @@ def test_an_output_that_would_be_read_as_something_else_is_refused(
         Additions([KIWI], [("apple", "kiwi"), ("kiwi", "fruit")]),
     ],
 )
-def test_additions_that_make_no_taxonomy_write_nothing(
-    tmp_path: Path, additions: Additions
-) -> None:
+def test_invalid_additions_write_nothing(tmp_path: Path, additions: Additions) -> None:
     path = write_file(tmp_path / "food.csv", EDGES)
     with pytest.raises(TaxonomyError):
         write_expanded(path, additions, tmp_path / "new.csv")
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_bad_taxonomy_writes_nothing(tmp_path: Path) -> None:
+def test_an_invalid_taxonomy_writes_nothing(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", "child,parent\na,a\n")
     with pytest.raises(FormatError, match="its own parent"):
         write_expanded(path, under("a"), tmp_path / "new.csv")
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+def test_a_missing_folder_is_not_created(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", EDGES)
     with pytest.raises(FormatError, match="does not exist; create it first"):
         write_expanded(path, under("fruit"), tmp_path / "nowhere" / "new.csv")
@@ -136,7 +134,7 @@ def test_adding_nothing_copies_the_file(tmp_path: Path, text: str) -> None:
     assert (tmp_path / "new.csv").read_bytes() == path.read_bytes()
 
 
-def test_a_format_can_be_named_for_writing(tmp_path: Path) -> None:
+def test_a_format_can_be_given_for_writing(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", "label,child,parent\nred,x,\n")
     write_expanded(path, under("red"), tmp_path / "new.csv", "rows")
     assert (tmp_path / "new.csv").read_text().endswith("kiwi,,red\n")

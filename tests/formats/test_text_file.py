@@ -26,13 +26,13 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     assert (caught.value.path, caught.value.line) == (path, None)
 
 
-def test_a_directory_is_not_a_file(tmp_path: Path) -> None:
+def test_a_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError) as caught:
         TextFile.load(tmp_path)
     assert str(caught.value) == f"{tmp_path}: this is a directory; give a file inside it"
 
 
-def test_a_file_taken_for_a_folder_is_refused(tmp_path: Path) -> None:
+def test_a_file_used_as_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(FormatError, match="cannot be read: Not a directory"):
         TextFile.load(tmp_path / "file" / "food.csv")
@@ -52,7 +52,7 @@ def test_other_unicode_encodings_are_refused_by_name(tmp_path: Path, encoding: s
     assert message == f"{path}: the file is {encoding[:6].upper()}; save it as UTF-8"
 
 
-def test_a_byte_of_latin_1_is_named_with_its_line(tmp_path: Path) -> None:
+def test_a_latin_1_byte_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "food.csv"
     assert refusal(path, "child,parent\nfig,fruit\nrosé,wine\n".encode("latin-1")) == (
         f"{path}, line 3: byte 0xe9 is not UTF-8; save the file as UTF-8 "
@@ -68,7 +68,7 @@ def test_a_nul_byte_is_refused_with_its_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_marks_and_line_ends_are_no_part_of_the_lines(tmp_path: Path, style: Style) -> None:
+def test_lines_have_no_byte_order_mark_and_no_line_ends(tmp_path: Path, style: Style) -> None:
     path = tmp_path / "food.txt"
     path.write_bytes(style.encode(["a", "", "b"]))
     assert TextFile.load(path).lines == ["a", "", "b"]
@@ -87,7 +87,7 @@ def test_rare_separators_do_not_end_a_line() -> None:
         ("a\r\nx", "\r\nb\r\nc\r\n"),
     ],
 )
-def test_added_lines_follow_the_file_s_own_line_end(text: str, expected: str) -> None:
+def test_added_lines_use_the_line_end_of_the_file(text: str, expected: str) -> None:
     source = TextFile(Path("x"), text)
     assert source.apply(source.append(["b", "c"])).decode() == text + expected
 
@@ -102,9 +102,7 @@ def test_adding_no_line_adds_no_byte() -> None:
     st.sampled_from(STYLES),
 )
 @quickly
-def test_what_is_appended_is_read_as_further_lines(
-    old: list[str], new: list[str], style: Style
-) -> None:
+def test_appended_lines_are_read_back(old: list[str], new: list[str], style: Style) -> None:
     source = TextFile(Path("x"), style.encode(old).decode("utf-8-sig"))
     text = source.apply(source.append(new)).decode()
     assert TextFile(Path("x"), text).lines == old + new
@@ -112,7 +110,7 @@ def test_what_is_appended_is_read_as_further_lines(
 
 @given(st.text(max_size=9), st.lists(st.tuples(st.integers(0, 9), st.text(max_size=3))))
 @quickly
-def test_insertions_take_nothing_out(text: str, pieces: list[tuple[int, str]]) -> None:
+def test_insertions_remove_nothing(text: str, pieces: list[tuple[int, str]]) -> None:
     places = [(min(offset, len(text)), piece) for offset, piece in pieces]
     grown = TextFile(Path("x"), text).apply([Insertion(*place) for place in places]).decode()
     slowly = "".join(

@@ -41,7 +41,7 @@ def test_a_moved_child_keeps_all_its_ancestors(growth: Growth) -> None:
             assert pair in relations
     for id in old:
         assert set(old.ancestors(id)) <= set(expanded.ancestors(id))
-    assert len(relations) == old.relation_count + len(set(additions.relations))
+    assert len(relations) == len(old.relations) + len(set(additions.relations))
 
 
 @given(insertions(growths()))

@@ -34,16 +34,14 @@ def test_degrees_count_the_neighbours(pairs: list[tuple[int, int]]) -> None:
 
 @given(PAIRS, st.lists(st.integers(0, 6), max_size=8))
 @quickly
-def test_many_rows_at_once_give_what_each_row_gives(
-    pairs: list[tuple[int, int]], rows: list[int]
-) -> None:
+def test_of_many_agrees_with_of(pairs: list[tuple[int, int]], rows: list[int]) -> None:
     near = adjacency(pairs)
     owners, targets = near.of_many(np.array(rows, dtype=np.int64))
     expected = [(place, int(t)) for place, row in enumerate(rows) for t in near.of(row)]
     assert list(zip(owners.tolist(), targets.tolist(), strict=True)) == expected
 
 
-def test_levels_come_nearest_first_and_name_each_row_once() -> None:
+def test_levels_down_yields_each_row_once_nearest_first() -> None:
     diamond = adjacency([(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (0, 4)])
     levels = [level.tolist() for level in diamond.levels_down(np.array([0]))]
     assert levels == [[1, 2, 4], [3]]
@@ -51,7 +49,7 @@ def test_levels_come_nearest_first_and_name_each_row_once() -> None:
 
 @given(PAIRS, st.lists(st.integers(0, 6), max_size=5))
 @quickly
-def test_reach_is_everything_that_can_be_walked_to(
+def test_reach_of_many_finds_all_reachable_rows(
     pairs: list[tuple[int, int]], rows: list[int]
 ) -> None:
     downwards = [(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]]
@@ -71,14 +69,14 @@ def walk(pairs: list[tuple[int, int]], start: int) -> list[int]:
     return sorted(found)
 
 
-def test_an_adjacency_cannot_be_written_to() -> None:
+def test_an_adjacency_is_read_only() -> None:
     near = adjacency([(0, 1), (1, 2)])
     for array in (near.offsets, near.targets, near.of(0)):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 5
 
 
-def test_no_rows_at_all_is_an_adjacency_too() -> None:
+def test_an_adjacency_may_have_no_rows() -> None:
     near = adjacency([], size=0)
     assert len(near) == 0
     assert near.degrees.tolist() == []
@@ -86,6 +84,6 @@ def test_no_rows_at_all_is_an_adjacency_too() -> None:
     assert [array.tolist() for array in near.reach_of_many(nothing)] == [[], []]
 
 
-def test_ranges_stand_end_to_end() -> None:
+def test_ranges_are_concatenated() -> None:
     starts, counts = np.array([5, 0, 9]), np.array([2, 0, 3])
     assert ranges(starts, counts).tolist() == [5, 6, 9, 10, 11]

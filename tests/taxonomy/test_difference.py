@@ -14,7 +14,7 @@ def test_equal_taxonomies_do_not_differ() -> None:
     assert not Difference(OLD, Taxonomy([APPLE, FRUIT, FOOD], list(OLD.relations)[::-1]))
 
 
-def test_a_concept_that_came_and_one_that_went_are_told() -> None:
+def test_added_and_removed_concepts_are_found() -> None:
     kiwi = Concept("kiwi", "kiwi")
     new = Taxonomy([FOOD, FRUIT, kiwi], [("food", "fruit"), ("fruit", "kiwi")])
     difference = Difference(OLD, new)
@@ -24,7 +24,7 @@ def test_a_concept_that_came_and_one_that_went_are_told() -> None:
     assert difference.moved == []
 
 
-def test_another_label_is_told_apart_from_other_words() -> None:
+def test_a_new_label_is_distinguished_from_other_changes() -> None:
     fruits = Concept("fruit", "fruits")
     pome = Concept("apple", "apple", ("pomme",))
     difference = Difference(OLD, Taxonomy([FOOD, fruits, pome], OLD.relations))
@@ -32,12 +32,12 @@ def test_another_label_is_told_apart_from_other_words() -> None:
     assert [c.new for c in difference.redescribed] == [pome]
 
 
-def test_the_order_of_synonyms_is_no_difference() -> None:
+def test_the_order_of_synonyms_does_not_matter() -> None:
     one, other = Concept("a", "a", ("x", "y")), Concept("a", "a", ("y", "x"))
     assert not Difference(Taxonomy([one]), Taxonomy([other]))
 
 
-def test_a_move_says_what_was_left_and_what_was_joined() -> None:
+def test_a_move_lists_removed_and_added_parents() -> None:
     new = Taxonomy([FOOD, FRUIT, APPLE], [("food", "fruit"), ("food", "apple")])
     move = Difference(OLD, new).moved[0]
     assert (move.concept, move.removed_parents, move.added_parents) == (
@@ -55,7 +55,7 @@ def test_a_concept_that_became_a_root_has_moved() -> None:
 
 @given(growths(details=True))
 @quickly
-def test_what_was_added_is_found_and_nothing_else(growth: Growth) -> None:
+def test_exactly_the_additions_are_found(growth: Growth) -> None:
     difference = Difference(growth.old, growth.old.expanded(growth.additions))
     assert set(difference.added) == set(growth.additions.concepts)
     assert set(difference.relations_added) == set(growth.additions.relations)

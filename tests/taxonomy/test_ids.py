@@ -7,48 +7,23 @@ from strategies import Growth, growths, names, quickly
 
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.ids import slug, with_ids
-from taxoexpan.taxonomy.names import normalize_name
 
 
 def made(taxonomy: Taxonomy, *labels: str) -> list[str]:
     return [concept.id for concept in with_ids(taxonomy, [Concept("", name) for name in labels])]
 
 
-@pytest.mark.parametrize(
-    "other",
-    ["Red Wine", "red  wine", "red-wine", " RED_WINE ", "red‐wine", "red–wine", "ｒed\twine"],
-)
-def test_case_spaces_and_hyphens_do_not_tell_names_apart(other: str) -> None:
-    assert normalize_name(other) == "red wine"
-
-
-@pytest.mark.parametrize(("one", "other"), [("redwine", "red wine"), ("résumé", "resume")])
-def test_other_differences_do_tell_names_apart(one: str, other: str) -> None:
-    assert normalize_name(one) != normalize_name(other)
-
-
-def test_folding_follows_the_rules_of_unicode() -> None:
-    assert normalize_name("STRASSE") == normalize_name("Straße")
-    assert normalize_name("cafe\u0301") == normalize_name("CAFÉ")
-
-
-@given(names(breaks=True))
-@quickly
-def test_a_folded_name_folds_to_itself(name: str) -> None:
-    assert normalize_name(normalize_name(name)) == normalize_name(name)
-
-
-def test_where_names_are_ids_a_new_id_is_the_name() -> None:
+def test_if_labels_are_ids_a_new_id_is_the_label() -> None:
     fruit = Taxonomy([Concept("Fruit", "Fruit"), Concept("Red apple", "Red apple")])
     assert made(fruit, "Green apple") == ["Green apple"]
 
 
-def test_where_paths_are_ids_a_new_id_is_the_name() -> None:
+def test_if_paths_are_ids_a_new_id_is_the_label() -> None:
     fruit = Taxonomy([Concept("Fruit", "Fruit"), Concept("Fruit > Red apple", "Red apple")])
     assert made(fruit, "Green apple") == ["Green apple"]
 
 
-def test_where_ids_are_numbered_the_counting_goes_on() -> None:
+def test_if_ids_are_numbered_a_new_id_has_the_next_number() -> None:
     numbered = Taxonomy([Concept("C007", "fruit"), Concept("C012", "apple")])
     assert made(numbered, "kiwi", "mango") == ["C013", "C014"]
 
@@ -57,17 +32,17 @@ def test_a_number_grows_when_its_digits_are_used_up() -> None:
     assert made(Taxonomy([Concept("C9", "fruit")]), "kiwi") == ["C10"]
 
 
-def test_ids_that_are_numbers_alone_are_counted_on() -> None:
+def test_ids_without_a_stem_are_numbered_too() -> None:
     assert made(Taxonomy([Concept("41", "fruit"), Concept("7", "apple")]), "kiwi") == ["42"]
 
 
 @pytest.mark.parametrize("prefix", ["http://food.org/", "http://food.org/onto#", "en:"])
-def test_where_ids_share_a_prefix_a_new_id_has_it_too(prefix: str) -> None:
+def test_a_common_prefix_is_kept(prefix: str) -> None:
     fruit = Taxonomy([Concept(prefix + "x1y", "fruit"), Concept(prefix + "x2z", "apple")])
     assert made(fruit, "Green apple") == [prefix + "green-apple"]
 
 
-def test_a_uri_that_ends_in_its_label_has_a_prefix_all_the_same() -> None:
+def test_a_uri_that_ends_in_its_label_has_a_prefix() -> None:
     fruit = Taxonomy(
         [Concept("http://food.org/fruit", "fruit"), Concept("http://food.org/fig", "fig")]
     )
@@ -96,16 +71,16 @@ def test_a_few_ids_of_another_kind_do_not_hide_the_style() -> None:
     assert made(mixed, "kiwi") == ["GO:0000006"]
 
 
-def test_where_ids_have_no_style_a_new_id_is_a_slug() -> None:
+def test_without_a_common_style_a_new_id_is_a_slug() -> None:
     mixed = Taxonomy([Concept("k7x", "food"), Concept("zz-3", "apple")])
     assert made(mixed, "Green apple!", "green apple") == ["green-apple", "green-apple-2"]
 
 
-def test_a_taxonomy_of_nothing_still_gives_ids() -> None:
+def test_ids_for_an_empty_taxonomy() -> None:
     assert made(Taxonomy([]), "kiwi") == ["kiwi"]
 
 
-def test_own_ids_are_kept_and_never_made_for_another() -> None:
+def test_given_ids_are_kept_and_never_made_for_another_concept() -> None:
     numbered = Taxonomy([Concept("C1", "fruit")])
     listed = [Concept("", "kiwi"), Concept("C2", "mango"), Concept("", "fig")]
     assert [concept.id for concept in with_ids(numbered, listed)] == ["C3", "C2", "C4"]

@@ -21,7 +21,7 @@ def bare(*labels: str) -> list[Concept]:
 
 
 @pytest.mark.parametrize("name", ["Red wine", "RED-WINE", " red  wine", "Vin Rouge", "vin_rouge"])
-def test_a_name_is_known_by_label_or_synonym_however_it_is_written(name: str) -> None:
+def test_labels_and_synonyms_are_known_in_any_spelling(name: str) -> None:
     found = filter_known_names(DRINKS, bare(name))
     assert found.present == ((Concept("", name), WINE),)
     assert found.new == found.repeated == ()
@@ -35,7 +35,7 @@ def test_a_name_in_another_language_is_known_too() -> None:
     assert [concept.label for concept in found.new] == ["Bierre"]
 
 
-def test_an_id_that_the_file_uses_otherwise_is_neither_given_nor_taken() -> None:
+def test_reserved_ids_are_not_used() -> None:
     no = np.zeros(0, np.int64)
     drinks = Taxonomy.from_columns(["C1"], ["beer"], no, no, reserved=["C2", "C3"])
     assert [concept.id for concept in filter_known_names(drinks, bare("cider")).new] == ["C4"]
@@ -43,7 +43,7 @@ def test_an_id_that_the_file_uses_otherwise_is_neither_given_nor_taken() -> None
         filter_known_names(drinks, [Concept("C2", "cider")])
 
 
-def test_a_label_goes_before_a_synonym_of_another() -> None:
+def test_labels_take_precedence_over_synonyms() -> None:
     drinks = Taxonomy([Concept("1", "ale"), Concept("2", "beer", ("ale",))])
     assert [known.id for _, known in filter_known_names(drinks, bare("Ale")).present] == ["1"]
 
@@ -59,13 +59,13 @@ def test_new_concepts_keep_their_ids_synonyms_and_definitions() -> None:
     assert filter_known_names(DRINKS, [cider]).new == (cider,)
 
 
-def test_concepts_of_one_name_with_an_id_each_are_two() -> None:
+def test_equal_names_with_different_ids_are_two_concepts() -> None:
     listed = [Concept("b1", "bank"), Concept("b2", "bank")]
     assert filter_known_names(DRINKS, listed).new == tuple(listed)
 
 
 @pytest.mark.parametrize("ids", [("b1", ""), ("", "b1"), ("", ""), ("b1", "b1")])
-def test_concepts_of_one_name_are_one_unless_each_has_its_own_id(ids: tuple[str, str]) -> None:
+def test_equal_names_are_one_concept_unless_each_has_an_id(ids: tuple[str, str]) -> None:
     found = filter_known_names(DRINKS, [Concept(id, "bank") for id in ids])
     assert len(found.new) == 1
     assert found.repeated == (Concept(ids[1], "bank"),)

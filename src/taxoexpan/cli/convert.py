@@ -38,5 +38,5 @@ def run(options: argparse.Namespace) -> int:
         note(f"note: {loss}")
     written = " and ".join(map(str, done.files))
     size = pluralize(len(done.copy), "concept")
-    note(f"{size} and {pluralize(done.copy.relation_count, 'relation')} in {written}")
+    note(f"{size} and {pluralize(len(done.copy.relations), 'relation')} in {written}")
     return 0

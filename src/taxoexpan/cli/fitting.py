@@ -28,7 +28,7 @@ def fit_model(
     """Train a model and print what it has learned."""
     model.encoder.prepare(["ready"])  # first: its libraries may lose a Ctrl-C while they load
     if not quiet:
-        note(f"training on {len(taxonomy):,} concepts, {taxonomy.relation_count:,} relations")
+        note(f"training on {len(taxonomy):,} concepts, {len(taxonomy.relations):,} relations")
     model.fit(
         taxonomy,
         progress=not quiet,

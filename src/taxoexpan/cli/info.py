@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     degrees = taxonomy.children_of.degrees
     figures: dict[str, object] = {
         "concepts": len(taxonomy),
-        "relations": taxonomy.relation_count,
+        "relations": len(taxonomy.relations),
         "roots": len(taxonomy.roots),
         "leaves": len(taxonomy.leaves),
         "depth": taxonomy.depth,
@@ -53,10 +53,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _is_wordnet(directory: Path) -> bool:
     """Return whether a directory holds WordNet files, and not a model."""
-    from taxoexpan.formats.taxonomy_file import open_source
+    from taxoexpan.formats.text_file import TextFile
     from taxoexpan.formats.wordnet import wordnet_format
 
-    return wordnet_format.can_read(open_source(directory))
+    return wordnet_format.can_read(TextFile.open(directory))
 
 
 def _print_model(model: dict[str, object]) -> None:

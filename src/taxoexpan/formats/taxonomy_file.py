@@ -83,8 +83,8 @@ class TaxonomyFile:
         parents = self.taxonomy.ids[:max_parents]
         relations = [(parent, concept.id) for concept in new for parent in parents]
         contents = self._contents(Additions(new, relations), output)
-        if "moves" in changes and new and self.taxonomy.relation_count:
-            parent, child = next(iter(self.taxonomy.relations))
+        if "moves" in changes and new and self.taxonomy.relations:
+            parent, child = self.taxonomy.relations[0]
             move = Move(child, parent, new[0].id)
             additions = Additions([new[0]], [(parent, new[0].id)], moves=[move])
             self._contents(additions, output)
@@ -207,52 +207,3 @@ def _unsupported(additions: Additions, supported: frozenset[str]) -> list[str]:
         "definitions": any(concept.definition for concept in additions.concepts),
     }
     return [name for name, present in given.items() if present and name not in supported]
-
-
-def read(
-    path: Path, format: str | None = None, options: ReadOptions = DEFAULT_OPTIONS
-) -> ParsedTaxonomy:
-    """Read a taxonomy, and what was noticed about its file."""
-    return TaxonomyFile.open(path, format, options).parsed
-
-
-def write_expanded(
-    path: Path,
-    additions: Additions,
-    output: Path,
-    format: str | None = None,
-    force: bool = False,
-    options: ReadOptions = DEFAULT_OPTIONS,
-) -> WrittenFiles:
-    """Write the taxonomy of `path` with the additions to `output`, every old byte kept."""
-    return TaxonomyFile.open(path, format, options).write(additions, output, force)
-
-
-def rehearse(
-    path: Path,
-    concepts: Sequence[Concept],
-    parents: int,
-    output: Path,
-    format: str | None = None,
-    force: bool = False,
-    options: ReadOptions = DEFAULT_OPTIONS,
-    changes: Collection[str] = (),
-) -> None:
-    """Raise now what `write_expanded` would refuse after the training."""
-    file = TaxonomyFile.open(path, format, options)
-    file.can_hold(concepts, parents, output, changes, force)
-
-
-def refuse_unchangeable(
-    path: Path,
-    wanted: Mapping[str, str],
-    format: str | None = None,
-    options: ReadOptions = DEFAULT_OPTIONS,
-) -> None:
-    """Refuse changes of old concepts that a file has no place for; each with its option's name."""
-    TaxonomyFile.open(path, format, options).check_changes(wanted)
-
-
-def open_source(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> TextFile:
-    """A file with its text, or a directory."""
-    return TextFile.open(path, options)

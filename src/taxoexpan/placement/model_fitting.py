@@ -87,9 +87,9 @@ def learn_calibrators(
 
 def refuse_too_small(taxonomy: Taxonomy) -> None:
     """Refuse a taxonomy that is too small to learn from."""
-    if taxonomy.relation_count < 2 or len(taxonomy) < 3:
+    if len(taxonomy.relations) < 2 or len(taxonomy) < 3:
         raise ModelError(
-            f"too little to learn from: {len(taxonomy)} concept(s) and {taxonomy.relation_count} "
+            f"too little to learn from: {len(taxonomy)} concept(s) and {len(taxonomy.relations)} "
             "relation(s); a model needs at least 3 concepts and 2 relations, and some hundreds of "
             "them for good results"
         )

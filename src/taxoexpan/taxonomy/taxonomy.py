@@ -140,7 +140,7 @@ class Taxonomy:
     __hash__ = None  # type: ignore[assignment]  # it would have to hash all concepts and relations
 
     def __repr__(self) -> str:
-        return f"Taxonomy({len(self):,} concepts, {self.relation_count:,} relations)"
+        return f"Taxonomy({len(self):,} concepts, {len(self.relations):,} relations)"
 
     def index(self, id: str) -> int:
         """The index of a concept in the arrays."""
@@ -210,18 +210,13 @@ class Taxonomy:
             child = int(np.searchsorted(self.parents_of.offsets, index, side="right")) - 1
             return self.ids[parent], self.ids[child]
 
-        return LazySequence(self.relation_count, get, iterate)
+        return LazySequence(len(self.parents_of.targets), get, iterate)
 
     @property
     def relation_indices(self) -> tuple[Indices, Indices]:
         """All relations as two arrays, parents and children, in the order of `relations`."""
         children, parents = self.parents_of.of_many(np.arange(len(self)))
         return parents, children
-
-    @property
-    def relation_count(self) -> int:
-        """The number of relations."""
-        return len(self.parents_of.targets)
 
     @cached_property
     def roots(self) -> tuple[str, ...]:

@@ -27,19 +27,22 @@ def test_phrases_that_texts_repeat_rank_before_idioms(tmp_path: Path) -> None:
 
 
 def test_verbs_rank_below_nouns(tmp_path: Path) -> None:
-    said = "We outperform the others with slot filling.", "To outperform a friend by slot filling."
-    discoveries = discovered(tmp_path, *said)
+    sentences = (
+        "We outperform the others with slot filling.",
+        "To outperform a friend by slot filling.",
+    )
+    discoveries = discovered(tmp_path, *sentences)
     assert discoveries["outperform"].score < discoveries["slot filling"].score / 10
 
 
 def test_known_concepts_in_the_same_sentence_raise_the_score(tmp_path: Path) -> None:
     scores = []
-    places = "speech recognition", "the river"
-    for beside, others_beside in (places, places[::-1]):
-        said = f"Slot filling for {beside} in the end."
-        others = f"Image captioning for {others_beside} in the end."
+    contexts = "speech recognition", "the river"
+    for context, other_context in (contexts, contexts[::-1]):
+        sentence = f"Slot filling for {context} in the end."
+        other = f"Image captioning for {other_context} in the end."
         padding = [f"word{number} of it." for number in range(9000)]
-        documents = [*texts(said, times=8), *texts(others, times=8), *padding]
-        found = discover(corpus(tmp_path, documents), FIELD, workers=1)
-        scores += [one.score for one in found if one.label == "slot filling"]
+        documents = [*texts(sentence, times=8), *texts(other, times=8), *padding]
+        concepts = discover(corpus(tmp_path, documents), FIELD, workers=1)
+        scores += [one.score for one in concepts if one.label == "slot filling"]
     assert scores[0] > 1.2 * scores[1]

@@ -32,8 +32,8 @@ def test_a_part_of_a_longer_phrase_is_not_a_concept(tmp_path: Path) -> None:
 
 
 def test_a_part_that_also_occurs_alone_is_a_concept(tmp_path: Path) -> None:
-    said = ["Of style transfer we know.", "To the style transfer of today."]
-    discoveries = discovered(tmp_path, "We like text style transfer.", *said)
+    sentences = ["Of style transfer we know.", "To the style transfer of today."]
+    discoveries = discovered(tmp_path, "We like text style transfer.", *sentences)
     assert {"style transfer", "text style transfer"} <= discoveries.keys()
 
 

@@ -53,8 +53,10 @@ def test_mentions_are_counted_by_the_words_around_them() -> None:
 def test_a_text_may_be_longer_than_a_passage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = texts("Style transfer (ST) is the task of writing a text anew.", "Of slot filling.")
-    path = corpus(tmp_path, [" ".join(said), *said])
+    documents = texts(
+        "Style transfer (ST) is the task of writing a text again.", "Of slot filling."
+    )
+    path = corpus(tmp_path, [" ".join(documents), *documents])
     whole = discover(path, FIELD, workers=1)
     monkeypatch.setattr(phrase_finder, "MAX_PASSAGE_TOKENS", 9)
     monkeypatch.setattr(counting, "BATCH_SIZE", 9)

@@ -70,11 +70,11 @@ def test_an_evaluation_is_not_a_definition(sentence: str) -> None:
 
 
 def test_a_definition_belongs_only_to_its_subject(tmp_path: Path) -> None:
-    said = (
+    sentences = (
         "Slot filling is the task of finding values in an utterance.",
         "The goal of intent detection is the success of a company in the market.",
     )
-    discoveries = discovered(tmp_path, *said)
+    discoveries = discovered(tmp_path, *sentences)
     assert discoveries["slot filling"].definition == "the task of finding values in an utterance"
     assert discoveries["intent detection"].definition == ""
 

@@ -18,8 +18,8 @@ def test_a_likely_duplicate_is_kept_and_marked(tmp_path: Path, name: str, known:
 
 
 def test_an_abbreviation_of_a_known_name_is_marked(tmp_path: Path) -> None:
-    said = "Of machine translation (MT) we know.", "For MT in the world, MT of yours."
-    assert discovered(tmp_path, *said)["MT"].might_duplicate == "machine translation"
+    sentences = "Of machine translation (MT) we know.", "For MT in the world, MT of yours."
+    assert discovered(tmp_path, *sentences)["MT"].might_duplicate == "machine translation"
 
 
 def test_a_narrower_concept_is_not_a_duplicate(tmp_path: Path) -> None:

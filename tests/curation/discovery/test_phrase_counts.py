@@ -38,7 +38,9 @@ def test_counts_are_exact_if_all_phrases_fit() -> None:
 
 def test_frequent_phrases_are_found_with_little_memory(tmp_path: Path) -> None:
     noise = [f"noise{number} thing{number} of stuff{number}." for number in range(600)]
-    said = texts("We like slot filling.", times=60)
-    path = corpus(tmp_path, [text for pair in zip(said * 10, noise, strict=True) for text in pair])
+    documents = texts("We like slot filling.", times=60)
+    path = corpus(
+        tmp_path, [text for pair in zip(documents * 10, noise, strict=True) for text in pair]
+    )
     tight = {one.label: one for one in discover(path, FIELD, workers=1, capacity=200)}
     assert tight["slot filling"].count == 600

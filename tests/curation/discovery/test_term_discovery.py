@@ -50,8 +50,8 @@ def test_the_number_of_workers_does_not_change_the_result(tmp_path: Path) -> Non
 
 
 def test_the_table_can_be_read_as_a_list_of_new_concepts(tmp_path: Path) -> None:
-    said = 'Graph models (GM) are things that, "by all means", hold together; see above.'
-    discoveries = list(discovered(tmp_path, said).values())
+    sentence = 'Graph models (GM) are things that, "by all means", hold together; see above.'
+    discoveries = list(discovered(tmp_path, sentence).values())
     for name in ("new.csv", "new.tsv"):
         path = tmp_path / name
         path.write_text(discovered_concepts_table(path, discoveries), encoding="utf-8")

@@ -216,13 +216,15 @@ def clusters(seed: int, kinds: int = 12, each: int = 20) -> tuple[Problem, Label
     held_out = hold_out_leaves(test.taxonomy, 0.2, 100, seed)
     remaining = held_out.taxonomy
 
-    def asked(concepts: tuple[Concept, ...]) -> LabeledQueries:
+    def queries_of(concepts: tuple[Concept, ...]) -> LabeledQueries:
         rows = [taxonomy.index(concept.id) for concept in concepts]
         above = [remaining.index(taxonomy.parents(c.id)[0]) for c in concepts]
         return LabeledQueries(both[:, rows], parents=[np.array([parent]) for parent in above])
 
     known = [taxonomy.index(id) for id in remaining.ids]
-    return Problem(remaining, both[:, known], asked(held_out.concepts)), asked(test.concepts)
+    return Problem(remaining, both[:, known], queries_of(held_out.concepts)), queries_of(
+        test.concepts
+    )
 
 
 @pytest.fixture(scope="module")
@@ -250,14 +252,14 @@ def test_scores_are_those_of_the_trees_on_slow_features(
     from xgboost import DMatrix
 
     method, problem, queries = fitted
-    asked = queries.vectors[:, :3]
+    query_vectors = queries.vectors[:, :3]
     pairs = every_pair(3, len(problem.taxonomy))
-    table = slow_features(problem.taxonomy, problem.vectors[0], asked[0], pairs)
+    table = slow_features(problem.taxonomy, problem.vectors[0], query_vectors[0], pairs)
     assert method._booster is not None
     margins = method._booster.predict(DMatrix(table), output_margin=True)
     for cells in (1, 100_000):
         monkeypatch.setattr(distance_features, "BLOCK_SIZE", cells)
-        scores = method.score(Queries(asked))
+        scores = method.score(Queries(query_vectors))
         assert scores.shape == (len(problem.taxonomy), 3)
         # A tree may split two features that differ in the last digit, so not all scores agree.
         close = np.isclose(scores.T.numpy().ravel(), margins, atol=1e-4)
@@ -270,13 +272,13 @@ def test_other_anchors_bring_their_own_egonets(
     from xgboost import DMatrix
 
     method, problem, queries = fitted
-    taxonomy, asked = random_taxonomy(5, 50), queries.vectors[:, :3]
-    vectors = torch.randn(2, 50, asked.shape[2], generator=torch.Generator().manual_seed(0))
+    taxonomy, query_vectors = random_taxonomy(5, 50), queries.vectors[:, :3]
+    vectors = torch.randn(2, 50, query_vectors.shape[2], generator=torch.Generator().manual_seed(0))
     vectors = torch.nn.functional.normalize(vectors, dim=2)
     method.set_anchors(taxonomy, vectors)
-    scores = method.score(Queries(asked))
+    scores = method.score(Queries(query_vectors))
     method.set_anchors(problem.taxonomy, problem.vectors)
-    table = slow_features(taxonomy, vectors[0], asked[0], every_pair(3, 50))
+    table = slow_features(taxonomy, vectors[0], query_vectors[0], every_pair(3, 50))
     assert method._booster is not None
     margins = method._booster.predict(DMatrix(table), output_margin=True)
     assert np.isclose(scores.T.numpy().ravel(), margins, atol=1e-4).mean() > 0.98
@@ -323,7 +325,7 @@ def test_boosting_stops_when_the_validation_loss_stops_improving(tmp_path: Path)
     assert len((tmp_path / "log.jsonl").read_text().splitlines()) == len(history.epochs)
 
 
-def test_without_validation_query_vectorsall_rounds_are_made() -> None:
+def test_without_validation_queries_all_rounds_are_made() -> None:
     pytest.importorskip("xgboost")
     problem, _ = clusters(2)
     no_queries = LabeledQueries(problem.validation.vectors[:, :0], parents=[])

@@ -96,7 +96,8 @@ def plain_loss(network: ParentNetwork, vectors: ConceptVectors, batch: TrainingB
 def test_all_pairs_score_as_the_plain_mlp_on_each(
     kind: type[ParentNetwork], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("taxoexpan.network.matching.PAIRS", 200)  # a few anchors at a time
+    # A few anchors at a time.
+    monkeypatch.setattr("taxoexpan.network.mlp_match.MAX_HIDDEN_UNITS", 200)
     taxonomy, vectors = random_taxonomy(3), new_vectors(30)
     network, queries = new_network(kind, settings()), new_vectors(4).names
     anchors = Anchors(taxonomy, vectors, 50)

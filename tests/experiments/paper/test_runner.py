@@ -121,14 +121,14 @@ def test_an_interrupted_run_leaves_nothing(
 def test_begin_is_called_with_the_number_of_runs_left(task: Task, tmp_path: Path) -> None:
     namesake = replace(CLOSEST, name="other/name", title="again")
     other = Experiment("test/popularity", 1, "popularity", "popularity")
-    told: list[tuple[str, int, int]] = []
+    calls: list[tuple[str, int, int]] = []
 
     def begin(experiment: Experiment, seed: int, left: int) -> None:
-        told.append((experiment.title, seed, left))
+        calls.append((experiment.title, seed, left))
 
     list(run_experiments([other], task, 1, tmp_path))
     done = list(run_experiments([CLOSEST, namesake, other], task, 2, tmp_path, begin))
-    assert told == [("Closest-Parent", 0, 2), ("Closest-Parent", 1, 1), ("popularity", 1, 0)]
+    assert calls == [("Closest-Parent", 0, 2), ("Closest-Parent", 1, 1), ("popularity", 1, 0)]
     # A shared run has the name of the requested experiment.
     assert [experiment.title for experiment, _ in done] == [
         "Closest-Parent",

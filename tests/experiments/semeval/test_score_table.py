@@ -43,13 +43,13 @@ def test_a_task_keeps_the_mentions_of_definitions(folder: Path) -> None:
         "static joined",
         ("test.1",),
     )
-    mentions, asked = task.problem.mentions, task.test.mentions
+    mentions, query_mentions = task.problem.mentions, task.test.mentions
     assert mentions is not None
-    assert asked is not None
-    told = {labels[i]: [labels[j] for j in mentions.of_row.of(i)] for i in range(4)}
-    assert told == {"entity": [], "tree": ["plant"], "cherry": ["tree"], "plant": ["tree"]}
-    assert [labels[i] for i in asked.of_row.of(0)] == ["tree"]
-    assert asked.kinds.tolist() == [MentionKind.FIRST_IN_DEFINITION]
+    assert query_mentions is not None
+    mentioned = {labels[i]: [labels[j] for j in mentions.of_row.of(i)] for i in range(4)}
+    assert mentioned == {"entity": [], "tree": ["plant"], "cherry": ["tree"], "plant": ["tree"]}
+    assert [labels[i] for i in query_mentions.of_row.of(0)] == ["tree"]
+    assert query_mentions.kinds.tolist() == [MentionKind.FIRST_IN_DEFINITION]
 
 
 def test_the_table_has_both_parts_of_speech_and_published_scores(

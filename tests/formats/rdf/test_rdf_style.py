@@ -8,7 +8,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 import rdflib
-from expanded_files import refusal, write_file
+from expanded_files import refusal, write_expanded, write_file
 from hypothesis import given
 from hypothesis import strategies as st
 from rdflib.compare import isomorphic
@@ -19,7 +19,7 @@ from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.rdf import jsonld
 from taxoexpan.formats.rdf.vocabulary import is_iri
-from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept
 
 SKOS, RDF = str(rdflib.SKOS), str(rdflib.RDF)
@@ -30,7 +30,9 @@ ONE_KIWI = Additions([Concept(KIWI, "kiwi", ("Actinidia é",))], [(FRUIT, KIWI)]
 def expanded_text(path: Path, additions: Additions = ONE_KIWI) -> str:
     output = path.with_stem("expanded")
     write_expanded(path, additions, output, force=True)
-    assert read(output).taxonomy == read(path).taxonomy.expanded(additions)
+    assert TaxonomyFile.open(output).taxonomy == TaxonomyFile.open(path).taxonomy.expanded(
+        additions
+    )
     return output.read_bytes().decode()
 
 
@@ -333,7 +335,7 @@ def entities(doctype: str, text: str) -> str:
 def test_an_entity_may_contain_earlier_entities(tmp_path: Path) -> None:
     doctype = '<!ENTITY w "http://e.org/"><!ENTITY v "&w;a&amp;b/"><!ENTITY x "&v;c">'
     path = write_file(tmp_path / "x.rdf", entities(doctype, "&x;"))
-    assert read(path).taxonomy.concept(FRUIT).label == "http://e.org/a&b/c"
+    assert TaxonomyFile.open(path).taxonomy.concept(FRUIT).label == "http://e.org/a&b/c"
     assert_expanded_like_n_triples(path, ONE_KIWI)
 
 

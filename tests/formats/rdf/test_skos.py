@@ -8,7 +8,7 @@ from pathlib import Path
 import pyoxigraph as ox
 import pytest
 import rdflib
-from expanded_files import refusal, write_file
+from expanded_files import refusal, write_expanded, write_file
 from hypothesis import given
 from hypothesis import strategies as st
 from rdflib.compare import isomorphic
@@ -18,7 +18,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.rdf import skos
 from taxoexpan.formats.rdf.vocabulary import is_iri
-from taxoexpan.formats.taxonomy_file import TaxonomyFile, read, write_expanded
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
@@ -43,12 +43,15 @@ def turtle(folder: Path, body: str) -> Path:
 
 
 def concepts_of(path: Path, language: str | None = None) -> dict[str, Concept]:
-    taxonomy = read(path, options=ReadOptions(language)).taxonomy
+    taxonomy = TaxonomyFile.open(path, options=ReadOptions(language)).taxonomy
     return {concept.id.rpartition("/")[2]: concept for concept in taxonomy.concepts}
 
 
 def notes_of(path: Path, language: str | None = None) -> list[tuple[str, str, str]]:
-    return [(n.code, n.place, n.message) for n in read(path, options=ReadOptions(language)).notes]
+    return [
+        (n.code, n.place, n.message)
+        for n in TaxonomyFile.open(path, options=ReadOptions(language)).notes
+    ]
 
 
 def in_syntax(path: Path, suffix: str) -> Path:
@@ -78,7 +81,7 @@ def added_triples(path: Path, additions: Additions, language: str | None = None)
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_all_syntaxes_are_read_alike(tmp_path: Path, suffix: str) -> None:
     path = in_syntax(write_file(tmp_path / "food.ttl", FOOD), suffix)
-    document = read(path)
+    document = TaxonomyFile.open(path)
     food = Taxonomy(
         [Concept(FRUIT, "fruit"), Concept(APPLE, "apple", ("malus", "aple"), "a pome")],
         [(FRUIT, APPLE)],
@@ -90,7 +93,7 @@ def test_all_syntaxes_are_read_alike(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_the_syntax_is_detected_from_the_content(tmp_path: Path, suffix: str) -> None:
     path = in_syntax(write_file(tmp_path / "food.ttl", FOOD), suffix)
-    assert set(read(path.rename(tmp_path / "food")).taxonomy) == {FRUIT, APPLE}
+    assert set(TaxonomyFile.open(path.rename(tmp_path / "food")).taxonomy) == {FRUIT, APPLE}
 
 
 def test_the_most_frequent_language_is_the_default(tmp_path: Path) -> None:
@@ -135,12 +138,12 @@ def test_a_language_without_labels_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         FormatError, match="no label is in the language 'fr'; choose one of: de, en"
     ):
-        read(path, options=ReadOptions("fr"))
+        TaxonomyFile.open(path, options=ReadOptions("fr"))
 
 
 def test_broader_and_narrower_are_one_relation(tmp_path: Path) -> None:
     body = "ex:fruit skos:narrower ex:apple , ex:fig . ex:apple skos:broader ex:fruit ."
-    document = read(turtle(tmp_path, body))
+    document = TaxonomyFile.open(turtle(tmp_path, body))
     assert set(document.taxonomy.relations) == {(FRUIT, APPLE), (FRUIT, "http://food.org/fig")}
     assert {note.code for note in document.notes} == {"undescribed-concept"}
 
@@ -216,12 +219,12 @@ def test_markup_is_removed_from_literals(tmp_path: Path) -> None:
         '<skos:definition rdf:parseType="Literal">a <b xmlns="http://x">toothed</b> tool &amp; so'
         "</skos:definition></skos:Concept>",
     )
-    taxonomy = read(write_file(tmp_path / "x.rdf", text)).taxonomy
+    taxonomy = TaxonomyFile.open(write_file(tmp_path / "x.rdf", text)).taxonomy
     assert taxonomy.definitions[0] == "a toothed tool & so"
 
 
 def test_names_in_other_languages_are_kept_as_foreign_names(tmp_path: Path) -> None:
-    taxonomy = read(write_file(tmp_path / "food.ttl", FOOD)).taxonomy
+    taxonomy = TaxonomyFile.open(write_file(tmp_path / "food.ttl", FOOD)).taxonomy
     assert taxonomy.foreign_names[taxonomy.index(APPLE)] == ("Apfel",)
 
 
@@ -232,7 +235,7 @@ def test_iris_of_other_resources_are_reserved(tmp_path: Path) -> None:
         ex:c1 a skos:Concept ; skos:exactMatch ex:c2 ; dct:replaces ex:c3 ; skos:inScheme ex:c4 .
         ex:c5 a skos:Collection ; skos:member ex:c1 , <http://elsewhere.org/c6> .""",
     )
-    reserved = read(path).taxonomy.reserved
+    reserved = TaxonomyFile.open(path).taxonomy.reserved
     assert {iri.rpartition("/")[2] for iri in reserved if "food.org" in iri} == {
         *("c2", "c3", "c4", "c5")
     }
@@ -345,7 +348,7 @@ def rdf_xml(doctype: str, text: str = "&a;") -> str:
 
 def test_entities_are_expanded(tmp_path: Path) -> None:
     path = write_file(tmp_path / "x.rdf", rdf_xml('<!ENTITY a "apple">'))
-    assert read(path).taxonomy.labels == ("apple",)
+    assert TaxonomyFile.open(path).taxonomy.labels == ("apple",)
 
 
 @pytest.mark.parametrize(
@@ -464,7 +467,9 @@ def test_a_prefix_with_another_meaning_is_not_used(tmp_path: Path) -> None:
         " .\n@prefix skos: <http://other.org/> .\n",
     )
     additions = Additions([Concept(KIWI, "kiwi")], [("http://food.org/a", KIWI)])
-    assert read(expand(path, additions)).taxonomy == read(path).taxonomy.expanded(additions)
+    assert TaxonomyFile.open(expand(path, additions)).taxonomy == TaxonomyFile.open(
+        path
+    ).taxonomy.expanded(additions)
 
 
 @pytest.mark.parametrize(
@@ -483,7 +488,9 @@ def test_a_prefix_with_another_meaning_is_not_used(tmp_path: Path) -> None:
 def test_json_ld_of_any_structure_is_extended(tmp_path: Path, text: str) -> None:
     path = write_file(tmp_path / "x.jsonld", text)
     additions = Additions([Concept(KIWI, "kiwi")], [(FRUIT, KIWI)])
-    assert read(expand(path, additions)).taxonomy == read(path).taxonomy.expanded(additions)
+    assert TaxonomyFile.open(expand(path, additions)).taxonomy == TaxonomyFile.open(
+        path
+    ).taxonomy.expanded(additions)
 
 
 @pytest.mark.parametrize(
@@ -504,7 +511,7 @@ def test_rdf_xml_with_any_prefixes_is_extended(tmp_path: Path, root: str, end: s
     path = write_file(tmp_path / "x.rdf", text)
     additions = Additions([Concept(KIWI, "kiwi & <co>\r\n")], [(FRUIT, KIWI)])
     expanded = expand(path, additions)
-    kiwi = read(expanded).taxonomy.concept(KIWI)
+    kiwi = TaxonomyFile.open(expanded).taxonomy.concept(KIWI)
     assert kiwi.label == "kiwi & <co>"
     assert len(graph_of(expanded)) == len(graph_of(path)) + 3
 
@@ -556,7 +563,7 @@ def test_an_expanded_file_has_all_old_statements_and_the_additions(
     path.write_bytes(skos.write(growth.old, Target(path)).files[path].encode())
     output = path.with_stem("expanded")
     write_expanded(path, growth.additions, output)
-    assert read(output).taxonomy == unrepeated(growth.old.expanded(growth.additions))
+    assert TaxonomyFile.open(output).taxonomy == unrepeated(growth.old.expanded(growth.additions))
     old, new = graph_of(path), graph_of(output)
     assert not old - new
     subjects = {rdflib.URIRef(concept.id) for concept in growth.additions.concepts}

@@ -18,7 +18,7 @@ TEXTS = st.text('ab",; \t\r\n', max_size=30)
 
 @given(text=TEXTS, delimiter=st.sampled_from(",;\t"))
 @quickly
-def test_cells_are_those_that_csv_reads(text: str, delimiter: str) -> None:
+def test_cells_agree_with_the_csv_module(text: str, delimiter: str) -> None:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
         rows = [row for row in reader if any(cell.strip() for cell in row)]
@@ -37,7 +37,7 @@ def test_cells_are_those_that_csv_reads(text: str, delimiter: str) -> None:
     data=st.data(),
 )
 @quickly
-def test_one_cell_changes_and_no_other(
+def test_exactly_one_cell_is_replaced(
     rows: list[list[str]], new: str, quoting: int, data: st.DataObject
 ) -> None:
     lines = csv_lines([["a", "b", "c"], *rows], quoting=QUOTING[quoting])

@@ -12,13 +12,14 @@ from expanded_files import (
     expansion_refusal,
     refusal,
     under,
+    write_expanded,
     write_file,
 )
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Growth, Style, growths, names, quickly, styles
 
-from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 HEADER = ("id", "label", "parents", "definition", "synonyms")
@@ -30,7 +31,7 @@ def fruit(folder: Path, text: str = "id,label,parents\nf,fruit,\na,apple,f\n") -
     return write_file(folder / "food.csv", text)
 
 
-def test_every_column_has_its_meaning(tmp_path: Path) -> None:
+def test_every_column_is_read(tmp_path: Path) -> None:
     path = fruit(tmp_path, FULL + "f,fruit,,sweet,\nr,red,,,\na,apple,f|r,,pomme | malus\n")
     expected = Taxonomy(
         [
@@ -40,7 +41,7 @@ def test_every_column_has_its_meaning(tmp_path: Path) -> None:
         ],
         [("f", "a"), ("r", "a")],
     )
-    assert read(path).taxonomy == expected
+    assert TaxonomyFile.open(path).taxonomy == expected
 
 
 @pytest.mark.parametrize(
@@ -55,40 +56,40 @@ def test_every_column_has_its_meaning(tmp_path: Path) -> None:
 )
 def test_columns_have_several_names(tmp_path: Path, name: str, text: str) -> None:
     expected = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
-    assert read(write_file(tmp_path / name, text)).taxonomy == expected
+    assert TaxonomyFile.open(write_file(tmp_path / name, text)).taxonomy == expected
 
 
 def test_without_ids_a_label_is_the_id(tmp_path: Path) -> None:
-    taxonomy = read(fruit(tmp_path, "label,parents\nfruit,\napple,fruit\n")).taxonomy
+    taxonomy = TaxonomyFile.open(fruit(tmp_path, "label,parents\nfruit,\napple,fruit\n")).taxonomy
     assert taxonomy.children("fruit") == ("apple",)
 
 
 def test_without_labels_an_id_is_the_label(tmp_path: Path) -> None:
-    taxonomy = read(fruit(tmp_path, "id,parents\nf,\na,f\n")).taxonomy
+    taxonomy = TaxonomyFile.open(fruit(tmp_path, "id,parents\nf,\na,f\n")).taxonomy
     assert taxonomy.labels == ("f", "a")
 
 
 def test_a_blank_id_or_label_is_filled_from_the_other(tmp_path: Path) -> None:
-    taxonomy = read(fruit(tmp_path, "id,label,parents\n,fruit,\na,,fruit\n")).taxonomy
+    taxonomy = TaxonomyFile.open(fruit(tmp_path, "id,label,parents\n,fruit,\na,,fruit\n")).taxonomy
     assert set(taxonomy.concepts) == {Concept("fruit", "fruit"), Concept("a", "a")}
 
 
 def test_labels_may_be_repeated(tmp_path: Path) -> None:
-    taxonomy = read(fruit(tmp_path, "id,label,parents\n1,food,\n2,food,1\n")).taxonomy
+    taxonomy = TaxonomyFile.open(fruit(tmp_path, "id,label,parents\n1,food,\n2,food,1\n")).taxonomy
     assert taxonomy.labels == ("food", "food")
 
 
-def test_an_id_may_hold_the_sign_between_parents(tmp_path: Path) -> None:
-    taxonomy = read(fruit(tmp_path, "id,label,parents\na|b,x,\nc,y,a|b\n")).taxonomy
+def test_an_id_may_contain_the_separator(tmp_path: Path) -> None:
+    taxonomy = TaxonomyFile.open(fruit(tmp_path, "id,label,parents\na|b,x,\nc,y,a|b\n")).taxonomy
     assert taxonomy.parents("c") == ("a|b",)
 
 
-def test_one_concept_without_a_relation_reads_fine(tmp_path: Path) -> None:
-    assert len(read(fruit(tmp_path, "id,label,parents\nf,fruit,\n")).taxonomy) == 1
+def test_one_concept_without_a_relation_is_read(tmp_path: Path) -> None:
+    assert len(TaxonomyFile.open(fruit(tmp_path, "id,label,parents\nf,fruit,\n")).taxonomy) == 1
 
 
 def test_a_parent_given_twice_is_noted(tmp_path: Path) -> None:
-    (note,) = read(fruit(tmp_path, "id,label,parents\nf,fruit,\na,apple,f|f\n")).notes
+    (note,) = TaxonomyFile.open(fruit(tmp_path, "id,label,parents\nf,fruit,\na,apple,f|f\n")).notes
     assert (note.line, note.message) == (3, "'a' under 'f' occurs more than once")
 
 
@@ -125,7 +126,7 @@ def test_a_parent_given_twice_is_noted(tmp_path: Path) -> None:
         ("", ": the file has no concept; it needs at least one"),
     ],
 )
-def test_a_bad_table_is_refused(tmp_path: Path, body: str, message: str) -> None:
+def test_an_invalid_table_is_refused(tmp_path: Path, body: str, message: str) -> None:
     path = fruit(tmp_path, "id,label,parents\n" + body)
     assert refusal(path) == f"{path}{message}"
 
@@ -137,7 +138,7 @@ def test_a_cycle_is_refused_with_its_lines(tmp_path: Path) -> None:
     assert message.endswith("(lines 2, 4)")
 
 
-def test_a_header_without_parents_is_refused_when_the_format_is_named(tmp_path: Path) -> None:
+def test_a_header_without_parents_is_refused_if_the_format_is_given(tmp_path: Path) -> None:
     path = fruit(tmp_path, "id,label\nf,fruit\n")
     assert refusal(path, "rows") == (
         f"{path}, line 1: the header must have id or label, and parents, but is ['id', 'label']"
@@ -150,7 +151,7 @@ def test_a_header_without_parents_is_refused_when_the_format_is_named(tmp_path: 
     st.sampled_from(QUOTING),
 )
 @quickly
-def test_the_old_file_is_a_prefix_and_the_new_reads_back_in_full(
+def test_an_expanded_table_keeps_all_bytes_and_reads_back(
     tmp_path_factory: pytest.TempPathFactory, growth: Growth, style: Style, quoting: Literal[0, 1]
 ) -> None:
     old = growth.old
@@ -160,8 +161,10 @@ def test_the_old_file_is_a_prefix_and_the_new_reads_back_in_full(
     ]
     path = tmp_path_factory.mktemp("rows") / "food.csv"
     path.write_bytes(style.encode(csv_lines([HEADER, *rows], quoting=quoting)))
-    assert read(path).taxonomy == old
-    assert read(expand_file(path, growth.additions)).taxonomy == old.expanded(growth.additions)
+    assert TaxonomyFile.open(path).taxonomy == old
+    assert TaxonomyFile.open(expand_file(path, growth.additions)).taxonomy == old.expanded(
+        growth.additions
+    )
 
 
 @pytest.mark.parametrize(
@@ -177,7 +180,7 @@ def test_a_row_is_added_in_the_style_of_the_table(tmp_path: Path, text: str, exp
     assert added_text(fruit(tmp_path, text), under("f", concept=RICH)) == expected
 
 
-def test_several_parents_stand_in_one_cell(tmp_path: Path) -> None:
+def test_several_parents_are_written_in_one_cell(tmp_path: Path) -> None:
     assert added_text(fruit(tmp_path), under("f", "a")) == "kiwi,kiwi,f|a\n"
 
 
@@ -190,23 +193,21 @@ def test_several_parents_stand_in_one_cell(tmp_path: Path) -> None:
         ("label,parents,definition", "f,,", ["ids", "synonyms"]),
     ],
 )
-def test_what_has_no_column_is_returned_as_lost(
+def test_data_without_a_column_is_returned_as_lost(
     tmp_path: Path, header: str, row: str, lost: list[str]
 ) -> None:
     path = fruit(tmp_path, f"{header}\n{row}\n")
     assert write_expanded(path, under("f", concept=RICH), tmp_path / "new.csv").lost == lost
 
 
-def test_where_ids_have_no_column_new_parents_are_named_by_label(tmp_path: Path) -> None:
+def test_without_an_id_column_new_parents_are_written_as_labels(tmp_path: Path) -> None:
     additions = Additions([Concept("1", "berry"), Concept("2", "kiwi")], [("f", "1"), ("1", "2")])
     path = fruit(tmp_path, "label,parents\nf,\n")
     assert added_text(path, additions) == "berry,f\nkiwi,berry\n"
 
 
 @pytest.mark.parametrize("ids", [("1",), ("1", "2")])
-def test_where_ids_have_no_column_a_taken_name_is_refused(
-    tmp_path: Path, ids: tuple[str, ...]
-) -> None:
+def test_without_an_id_column_a_used_label_is_refused(tmp_path: Path, ids: tuple[str, ...]) -> None:
     name = "f" if len(ids) == 1 else "kiwi"
     path = fruit(tmp_path, "label,parents\nf,\n")
     message = expansion_refusal(path, Additions([Concept(id, name) for id in ids], []))
@@ -216,9 +217,7 @@ def test_where_ids_have_no_column_a_taken_name_is_refused(
 
 
 @pytest.mark.parametrize("parents", [("a|b", "c"), ("a", "b")])
-def test_parents_that_would_be_read_back_as_others_are_refused(
-    tmp_path: Path, parents: tuple[str, ...]
-) -> None:
+def test_ambiguous_parents_are_refused(tmp_path: Path, parents: tuple[str, ...]) -> None:
     path = fruit(tmp_path, "id,label,parents\na,a,\nb,b,\nc,c,\na|b,x,\n")
     assert expansion_refusal(path, under(*parents)) == (
         f"{path}: the id 'a|b' contains '|', which separates parents; choose one parent for 'kiwi'"

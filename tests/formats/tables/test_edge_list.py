@@ -12,13 +12,14 @@ from expanded_files import (
     expansion_refusal,
     refusal,
     under,
+    write_expanded,
     write_file,
 )
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Growth, Style, growths, names, quickly, styles
 
-from taxoexpan.formats.taxonomy_file import read, write_expanded
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 
@@ -44,28 +45,28 @@ FRUIT = Taxonomy([Concept("fruit", "fruit"), Concept("apple", "apple")], [("frui
         ("food.csv", "child,parent\nfruit,\napple,fruit\n"),
     ],
 )
-def test_an_edge_list_is_read_however_it_is_laid_out(tmp_path: Path, name: str, text: str) -> None:
-    assert read(write_file(tmp_path / name, text)).taxonomy == FRUIT
+def test_all_layouts_of_edge_lists_are_read(tmp_path: Path, name: str, text: str) -> None:
+    assert TaxonomyFile.open(write_file(tmp_path / name, text)).taxonomy == FRUIT
 
 
-def test_a_name_may_hold_commas_quotes_and_line_breaks(tmp_path: Path) -> None:
+def test_a_label_may_contain_commas_quotes_and_line_breaks(tmp_path: Path) -> None:
     path = fruit(tmp_path, 'child,parent\n"fig, ""dried""\nor fresh",fruit\n')
-    assert read(path).taxonomy.children("fruit") == ('fig, "dried"\nor fresh',)
+    assert TaxonomyFile.open(path).taxonomy.children("fruit") == ('fig, "dried"\nor fresh',)
 
 
-def test_a_blank_parent_makes_a_concept_without_one(tmp_path: Path) -> None:
-    taxonomy = read(fruit(tmp_path, "child,parent\nfruit,\nstone,\n")).taxonomy
+def test_a_concept_with_an_empty_parent_is_a_root(tmp_path: Path) -> None:
+    taxonomy = TaxonomyFile.open(fruit(tmp_path, "child,parent\nfruit,\nstone,\n")).taxonomy
     assert taxonomy.roots == ("fruit", "stone")
-    assert taxonomy.relation_count == 0
+    assert len(taxonomy.relations) == 0
 
 
-def test_one_concept_alone_reads_fine(tmp_path: Path) -> None:
-    assert list(read(fruit(tmp_path, "child,parent\nfruit,\n")).taxonomy) == ["fruit"]
+def test_a_single_concept_is_read(tmp_path: Path) -> None:
+    assert list(TaxonomyFile.open(fruit(tmp_path, "child,parent\nfruit,\n")).taxonomy) == ["fruit"]
 
 
-def test_a_repeated_relation_is_noted_and_held_once(tmp_path: Path) -> None:
-    document = read(fruit(tmp_path, "child,parent\na,b\nc,b\na,b\n"))
-    assert document.taxonomy.relation_count == 2
+def test_a_repeated_relation_is_noted_and_stored_once(tmp_path: Path) -> None:
+    document = TaxonomyFile.open(fruit(tmp_path, "child,parent\na,b\nc,b\na,b\n"))
+    assert len(document.taxonomy.relations) == 2
     (note,) = document.notes
     assert (note.line, note.message) == (4, "'a' under 'b' occurs more than once")
 
@@ -86,17 +87,17 @@ def test_a_repeated_relation_is_noted_and_held_once(tmp_path: Path) -> None:
         ("", ": the file has no concept; it needs at least one"),
     ],
 )
-def test_a_bad_table_is_refused(tmp_path: Path, body: str, message: str) -> None:
+def test_an_invalid_table_is_refused(tmp_path: Path, body: str, message: str) -> None:
     path = fruit(tmp_path, "child,parent\n" + body)
     assert refusal(path) == f"{path}{message}"
 
 
-def test_lines_are_counted_through_line_breaks_in_cells(tmp_path: Path) -> None:
+def test_line_numbers_count_line_breaks_in_cells(tmp_path: Path) -> None:
     path = fruit(tmp_path, 'child,parent\n"a\nb\nc",d\n,x\n')
     assert refusal(path).startswith(f"{path}, line 5: the child is empty")
 
 
-def test_a_cycle_is_spelled_out_with_its_lines(tmp_path: Path) -> None:
+def test_a_cycle_is_reported_with_its_lines(tmp_path: Path) -> None:
     path = fruit(tmp_path, "child,parent\nx,a\na,b\nb,c\nc,a\n")
     message = refusal(path)
     assert message.startswith(f"{path}, line 3: a cycle: ")
@@ -104,7 +105,7 @@ def test_a_cycle_is_spelled_out_with_its_lines(tmp_path: Path) -> None:
     assert message.endswith("remove one of these relations (lines 3, 4, 5)")
 
 
-def test_of_a_long_cycle_only_some_lines_are_named(tmp_path: Path) -> None:
+def test_only_some_lines_of_a_long_cycle_are_named(tmp_path: Path) -> None:
     rows = "".join(f"{n},{(n + 1) % 9}\n" for n in range(9))
     path = fruit(tmp_path, "child,parent\n" + rows)
     assert refusal(path).endswith("(lines 2, 3, 4, 5, 6, …)")
@@ -118,7 +119,7 @@ def test_an_unclosed_quote_is_refused_where_it_opens(tmp_path: Path) -> None:
     )
 
 
-def test_a_header_without_child_and_parent_is_refused_when_the_format_is_named(
+def test_a_header_without_child_and_parent_is_refused_if_the_format_is_given(
     tmp_path: Path,
 ) -> None:
     path = fruit(tmp_path, "below,above\napple,fruit\n")
@@ -129,7 +130,7 @@ def test_a_header_without_child_and_parent_is_refused_when_the_format_is_named(
 
 
 @pytest.mark.parametrize("text", ["child,parent\ra,b\r", "x" * 200_000])
-def test_a_first_line_that_is_no_header_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_first_line_that_is_not_a_header_is_refused(tmp_path: Path, text: str) -> None:
     path = fruit(tmp_path, text)
     assert refusal(path, "edges").startswith(f"{path}, line 1: the first line is not a header (")
 
@@ -141,7 +142,7 @@ def test_a_first_line_that_is_no_header_is_refused(tmp_path: Path, text: str) ->
     st.sampled_from(QUOTING),
 )
 @quickly
-def test_the_old_file_is_a_prefix_and_the_new_reads_back_in_full(
+def test_an_expanded_table_keeps_all_bytes_and_reads_back(
     tmp_path_factory: pytest.TempPathFactory,
     growth: Growth,
     style: Style,
@@ -153,8 +154,8 @@ def test_the_old_file_is_a_prefix_and_the_new_reads_back_in_full(
     path = tmp_path_factory.mktemp("edges") / "food.csv"
     rows = [["child", "parent"], *roots, *relations]
     path.write_bytes(style.encode(csv_lines(rows, delimiter, quoting)))
-    assert read(path).taxonomy == growth.old
-    assert read(expand_file(path, growth.additions)).taxonomy == growth.old.expanded(
+    assert TaxonomyFile.open(path).taxonomy == growth.old
+    assert TaxonomyFile.open(expand_file(path, growth.additions)).taxonomy == growth.old.expanded(
         growth.additions
     )
 
@@ -172,18 +173,18 @@ def test_a_row_is_added_in_the_style_of_the_table(tmp_path: Path, text: str, exp
     assert added_text(fruit(tmp_path, text), under("fruit")) == expected
 
 
-def test_a_new_concept_without_a_parent_gets_a_blank_one(tmp_path: Path) -> None:
+def test_a_new_concept_without_parents_gets_an_empty_parent(tmp_path: Path) -> None:
     assert added_text(fruit(tmp_path), under()) == "kiwi,\n"
 
 
-def test_a_name_alone_has_a_place(tmp_path: Path) -> None:
+def test_only_labels_are_stored(tmp_path: Path) -> None:
     rich = Concept("k1", "kiwi", ("actinidia",), "a fruit")
     lost = write_expanded(fruit(tmp_path), under("fruit", concept=rich), tmp_path / "new.csv").lost
     assert lost == ["ids", "synonyms", "definitions"]
-    assert "kiwi" in read(tmp_path / "new.csv").taxonomy
+    assert "kiwi" in TaxonomyFile.open(tmp_path / "new.csv").taxonomy
 
 
-def test_a_new_concept_is_written_by_name_as_a_parent_too(tmp_path: Path) -> None:
+def test_a_new_parent_is_written_as_its_label(tmp_path: Path) -> None:
     additions = Additions(
         [Concept("1", "berry"), Concept("2", "kiwi")], [("fruit", "1"), ("1", "2")]
     )
@@ -193,7 +194,7 @@ def test_a_new_concept_is_written_by_name_as_a_parent_too(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "concepts", [[Concept("1", "apple")], [Concept("1", "kiwi"), Concept("2", "kiwi")]]
 )
-def test_a_name_that_is_taken_is_refused(tmp_path: Path, concepts: list[Concept]) -> None:
+def test_a_used_label_is_refused(tmp_path: Path, concepts: list[Concept]) -> None:
     additions = Additions(concepts, [("fruit", concept.id) for concept in concepts])
     name = concepts[0].label
     assert expansion_refusal(fruit(tmp_path), additions) == (

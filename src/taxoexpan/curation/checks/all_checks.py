@@ -19,7 +19,7 @@ from taxoexpan.curation.checks.structure import (
 )
 from taxoexpan.errors import FileCycleError, FormatError, spell_cycle
 from taxoexpan.formats.builder import Note
-from taxoexpan.formats.taxonomy_file import read
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
 from taxoexpan.taxonomy import Taxonomy
 
@@ -44,7 +44,7 @@ def check_file(
 ) -> list[Finding]:
     """All findings in a file; if the file cannot be read, only the reason why."""
     try:
-        parsed = read(path, format, options)
+        parsed = TaxonomyFile.open(path, format, options).parsed
     except FileCycleError as error:
         return list(_cycles(error))
     except FormatError as error:

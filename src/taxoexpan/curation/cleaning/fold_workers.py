@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import warnings
 from collections.abc import Iterator, Sequence
@@ -21,6 +20,7 @@ from taxoexpan.curation.cleaning.fold_results import FoldResult
 from taxoexpan.curation.cleaning.fold_scoring import ModelOptions, score_fold
 from taxoexpan.curation.cleaning.folds import columns_of
 from taxoexpan.errors import ModelError, TaxoExpanError
+from taxoexpan.features.corpus.parallel import exit_with_parent
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
@@ -87,14 +87,7 @@ def _prepare_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # By default tqdm shares a lock between processes, which a terminated worker would not release.
     tqdm.set_lock(RLock())
-    Thread(target=_exit_with_main_process, daemon=True).start()
-
-
-def _exit_with_main_process() -> None:
-    main = multiprocessing.parent_process()
-    if main is not None:
-        main.join()
-        os._exit(1)
+    Thread(target=exit_with_parent, daemon=True).start()
 
 
 def _run_task(columns: dict[str, Any], task: FoldTask) -> tuple[FoldResult, list[str]]:

@@ -19,12 +19,12 @@ from taxoexpan.taxonomy.names import normalize_name
 WORD_COHESION = 0.35
 """The cohesion of a single word, for which it cannot be measured."""
 
-MIN_WHOLE_FRACTION = 0.5
+MIN_WHOLE = 0.5
 """A phrase is no fragment if this fraction of mentions is independent and ends a run of words."""
 
 MIN_TOPICALITY = 0.05
 
-PRIOR_MENTIONS = 5.0
+PRIOR = 5.0
 """The weight of the average, as a number of mentions."""
 
 
@@ -60,27 +60,22 @@ def _unity(tracked: TrackedPhrases, own: Indices) -> Floats:
     )
     independence = np.array([candidate.independence for candidate in tracked.candidates])
     ends = own[:, Count.AT_END] / np.maximum(own[:, Count.MENTIONS], 1)
-    whole = np.minimum(1, ends / MIN_WHOLE_FRACTION) * np.minimum(
-        1, independence / MIN_WHOLE_FRACTION
-    )
+    whole = np.minimum(1, ends / MIN_WHOLE) * np.minimum(1, independence / MIN_WHOLE)
     unity: Floats = np.sqrt(np.clip(cohesion, 0, 1)) * whole
     return unity
 
 
 def _nominality(tracked: TrackedPhrases, table: Indices) -> Floats:
     """Low for phrases in the positions of verbs and adjectives, or after this, our, their."""
-    fractions = table / np.maximum(table[:, [Count.MENTIONS]], 1)
-    odd = (
-        fractions[:, Count.AS_VERB]
-        + fractions[:, Count.AFTER_POINTING]
-        + 0.7 * fractions[:, Count.AFTER_BEING]
-    )
+    rates = table / np.maximum(table[:, [Count.MENTIONS]], 1)
+    as_verb = rates[:, Count.AS_VERB]
+    unusual = as_verb + rates[:, Count.AFTER_POINTING] + 0.7 * rates[:, Count.AFTER_BEING]
     edges = np.array(
         [[tracked.numbers[c.words[0]], tracked.numbers[c.words[-1]]] for c in tracked.candidates]
     ).reshape(-1, 2)
     # A noun may sometimes be in the position of a verb too.
-    verbs = np.maximum(fractions[edges, Count.AS_VERB] - 0.05, 0).sum(axis=1)
-    nominality: Floats = np.exp(-4 * odd[: len(tracked.candidates)] - 3 * verbs)
+    verbs = np.maximum(as_verb[edges] - 0.05, 0).sum(axis=1)
+    nominality: Floats = np.exp(-4 * unusual[: len(tracked.candidates)] - 3 * verbs)
     return nominality
 
 
@@ -102,10 +97,8 @@ def _topicality(own: Indices, observations: Observations) -> Floats:
 def _known_context(own: Indices) -> Floats:
     """The rate of sentences with a known concept; 1 at or above the average rate."""
     average = own[:, Count.WITH_KNOWN].sum() / max(own[:, Count.SENTENCES].sum(), 1)
-    fractions = (own[:, Count.WITH_KNOWN] + PRIOR_MENTIONS * average) / (
-        own[:, Count.SENTENCES] + PRIOR_MENTIONS
-    )
-    context: Floats = np.minimum(1, np.maximum(fractions, 1e-9) / max(average, 1e-9))
+    rates = (own[:, Count.WITH_KNOWN] + PRIOR * average) / (own[:, Count.SENTENCES] + PRIOR)
+    context: Floats = np.minimum(1, np.maximum(rates, 1e-9) / max(average, 1e-9))
     return context
 
 
@@ -115,14 +108,12 @@ def _introduction(tracked: TrackedPhrases, observations: Observations, own: Indi
     for (number, _), count in observations.abbreviations.items():
         if number < len(given):
             given[number] += count
-    introduction: Floats = (
-        2 + np.minimum(1, 20 * given / (own[:, Count.DOCUMENTS] + PRIOR_MENTIONS))
-    ) / 3
+    introduction: Floats = (2 + np.minimum(1, 20 * given / (own[:, Count.DOCUMENTS] + PRIOR))) / 3
     return introduction
 
 
 def _specificity(tracked: TrackedPhrases, names: Iterable[str]) -> Floats:
-    """Low for a single word that is part of many names of the taxonomy."""
+    """Low for a single word that is part of many names of the taxonomy, but not a name itself."""
     uses: Counter[str] = Counter()
     for name in names:
         words = {singular(word) for word in normalize_name(name).split()}

@@ -141,9 +141,20 @@ class _Reader:
                 costs[sentence] += _HEADING_COST  # a heading is less informative than a sentence
         good = costs[sentences] <= self._costs[own.numbers]
         np.minimum.at(self._costs, own.numbers[good], costs[sentences[good]])
+        best = costs[sentences] == self._costs[own.numbers]
+        # A sentence may be very long and mention the same phrase many times.
+        distinct = dict.fromkeys(
+            (number, sentence, passage.tokens[start])
+            for sentence, (number, start, _) in zip(
+                sentences[best].tolist(), own.where(best).rows(), strict=True
+            )
+        )
+        joined: dict[int, str] = {}
         better: BestTexts = {}
-        for number, start, _ in own.where(costs[sentences] == self._costs[own.numbers]).rows():
-            quote = _around(passage.sentences[passage.sentence_of[start]], passage.tokens[start])
+        for number, sentence, word in distinct:
+            if sentence not in joined:
+                joined[sentence] = " ".join(passage.sentences[sentence].split())
+            quote = _around(joined[sentence], word)
             keep_best(better, {number: (int(self._costs[number]), quote)})
         return better
 
@@ -204,7 +215,6 @@ def _forms(passage: Passage, own: PhraseMentions) -> Counter[tuple[int, str]]:
 
 def _around(sentence: str, word: str) -> str:
     """A sentence, or the part around a word if the sentence is long."""
-    sentence = " ".join(sentence.split())
     if len(sentence) <= MAX_EXAMPLE_LENGTH:
         return sentence
     start = max(0, sentence.find(word) - MAX_EXAMPLE_LENGTH // 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import islice
 from pathlib import Path
 
@@ -48,17 +48,6 @@ DUPLICATE_FACTOR = 0.7
 MIN_EXPLAINED_FRACTION = 0.02
 """The lowest fraction of documents that must explain a candidate for it to be an abbreviation."""
 
-COLUMNS = (
-    "label",
-    "definition",
-    "synonyms",
-    "count",
-    "documents",
-    "score",
-    "might_duplicate",
-    "example",
-)
-
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredConcept:
@@ -72,6 +61,9 @@ class DiscoveredConcept:
     score: float
     might_duplicate: str
     example: str
+
+
+COLUMNS = tuple(field.name for field in fields(DiscoveredConcept))
 
 
 def discover(
@@ -113,19 +105,11 @@ def discover(
 
 def discovered_concepts_table(path: Path, concepts: Sequence[DiscoveredConcept]) -> str:
     """The concepts as a table, which can be read as a list of new concepts."""
-    rows = (
-        (
-            concept.label,
-            concept.definition,
-            VALUE_SEPARATOR.join(concept.synonyms),
-            str(concept.count),
-            str(concept.documents),
-            f"{concept.score:.4f}",
-            concept.might_duplicate,
-            concept.example,
-        )
-        for concept in concepts
-    )
+    rows = []
+    for concept in concepts:
+        synonyms, score = VALUE_SEPARATOR.join(concept.synonyms), f"{concept.score:.4f}"
+        row = asdict(concept) | {"synonyms": synonyms, "score": score}
+        rows.append([str(cell) for cell in row.values()])
     return table_text(path, COLUMNS, rows)
 
 

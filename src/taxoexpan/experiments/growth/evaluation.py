@@ -110,8 +110,8 @@ def evaluate_growth(
 def _embed(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tensor, LabeledQueries]:
     """Embed the anchors [2, N, D] and the queries."""
     taxonomy, new = growth.taxonomy, growth.queries
-    if taxonomy.relation_count < 2:
-        message = f"the old release has {pluralize(taxonomy.relation_count, 'active relation')}"
+    if len(taxonomy.relations) < 2:
+        message = f"the old release has {pluralize(len(taxonomy.relations), 'active relation')}"
         raise ModelError(
             f"too little to learn from: {message}; give a release with some hundreds of them"
         )

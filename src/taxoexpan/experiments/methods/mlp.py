@@ -61,23 +61,23 @@ class ParentNetwork(nn.Module):
         near = batch.egonets.concepts[: batch.egonets.near]
         names = self._drop(vectors.names.index_select(0, near), self.dropout)
         queries = vectors.names.index_select(0, batch.queries)
-        asked = self.match.project_queries(self._drop(queries, self.query_dropout))
+        projected = self.match.project_queries(self._drop(queries, self.query_dropout))
         keys, parents = self._sides(names, batch)
         positive, scores = (
-            self.match.score_pairs(parents, asked),
-            self._scores(keys, asked, batch.negatives),
+            self.match.score_pairs(parents, projected),
+            self._scores(keys, projected, batch.negatives),
         )
         return self.criterion(self.match.log_match, positive, scores, batch.blocked)
 
-    def _scores(self, keys: Tensor, asked: Tensor, drawn: Tensor | None) -> Tensor:
+    def _scores(self, keys: Tensor, projected: Tensor, drawn: Tensor | None) -> Tensor:
         """Return the scores of the negative pairs: [A or N, B]."""
         if drawn is None:
-            return self.match.score_all(keys, asked)
+            return self.match.score_all(keys, projected)
         # Not `keys[drawn]`: on a CPU the order in which threads sum its gradient is not fixed.
         negatives = keys.index_select(0, drawn.flatten())
         if drawn.dim() == 1:
-            return self.match.score_all(negatives, asked)
-        return self.match.score_pairs(negatives.unflatten(0, drawn.shape), asked)
+            return self.match.score_all(negatives, projected)
+        return self.match.score_pairs(negatives.unflatten(0, drawn.shape), projected)
 
     def _sides(self, names: Tensor, batch: TrainingBatch) -> tuple[Tensor, Tensor]:
         """Return the keys of all anchors [A, H], and of parents without their queries [B, H]."""

@@ -109,7 +109,7 @@ def run_experiment(
             seed=seed,
             task=info,
             concepts=len(problem.taxonomy),
-            relations=problem.taxonomy.relation_count,
+            relations=len(problem.taxonomy.relations),
             test=compute_metrics(ranked["test"].ranks),
             validation=compute_metrics(ranked["validation"].ranks),
             best_epoch=history.best if history else None,

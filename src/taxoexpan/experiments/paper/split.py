@@ -42,7 +42,7 @@ def _read_terms(path: Path) -> Taxonomy:
         fix = "give NAME.terms; `taxoexpan convert` writes one from other formats"
         raise FormatError(path, f"{message}; {fix}")
     whole = Taxonomy.read(path)
-    if not whole.relation_count:
+    if not whole.relations:
         taxo = path.with_suffix(".taxo")
         message = "the file has no relations" if taxo.exists() else "the file does not exist"
         fix = f"it must hold the relations of {path.name}, one `parent id<TAB>child id` per line"

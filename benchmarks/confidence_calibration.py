@@ -1,10 +1,10 @@
 """Measure the calibration of confidence and abstention on concepts with known parents.
 
-    python benchmarks/calibration.py leaves TAXONOMY --out 1000 --seed 0 1 2 -o FOLDER
-    python benchmarks/calibration.py split TAXONOMY --validation FILE --test FILE -o FOLDER
-    python benchmarks/calibration.py growth OLD NEW --seed 0 1 2 -o FOLDER
-    python benchmarks/calibration.py branch TAXONOMY --branch NAME_OR_ID ... -o FOLDER
-    python benchmarks/calibration.py draw FOLDER ... -o trust.svg
+    python benchmarks/confidence_calibration.py leaves TAXONOMY --out 1000 --seed 0 1 2 -o FOLDER
+    python benchmarks/confidence_calibration.py split TAXONOMY --validation IDS --test IDS -o FOLDER
+    python benchmarks/confidence_calibration.py growth OLD NEW --seed 0 1 2 -o FOLDER
+    python benchmarks/confidence_calibration.py branch TAXONOMY --branch NAME_OR_ID ... -o FOLDER
+    python benchmarks/confidence_calibration.py draw FOLDER ... -o trust.svg
 
 `leaves` holds out random leaves, different ones for every seed. `split` holds out the leaves that a
 file lists, and validates on those of another file. `growth` learns from OLD and places what NEW
@@ -124,22 +124,22 @@ def leaves(options: argparse.Namespace) -> Iterator[Trial]:
     """Hold out random leaves, different ones for every seed."""
     whole = Taxonomy.read(options.taxonomy).active
     for seed in options.seeds:
-        asked = hold_out_leaves(whole, MAX_HELD_OUT, options.out, seed)
-        yield Trial(test_name(options, options.taxonomy), seed, asked)
+        test = hold_out_leaves(whole, MAX_HELD_OUT, options.out, seed)
+        yield Trial(test_name(options, options.taxonomy), seed, test)
 
 
 def split(options: argparse.Namespace) -> Iterator[Trial]:
     """Hold out the leaves that a file lists, the same for every seed."""
-    validation, asked = read_split(options.taxonomy, options.validation, options.held)
+    validation, test = read_split(options.taxonomy, options.validation, options.held)
     for seed in options.seeds:
-        yield Trial(test_name(options, options.taxonomy), seed, asked, validation)
+        yield Trial(test_name(options, options.taxonomy), seed, test, validation)
 
 
 def growth(options: argparse.Namespace) -> Iterator[Trial]:
     """Place what the later release adds, the same for every seed."""
-    asked = growth_between(Taxonomy.read(options.old), Taxonomy.read(options.new)).queries
+    test = growth_between(Taxonomy.read(options.old), Taxonomy.read(options.new)).queries
     for seed in options.seeds:
-        yield Trial(test_name(options, options.new), seed, asked)
+        yield Trial(test_name(options, options.new), seed, test)
 
 
 def branch(options: argparse.Namespace) -> Iterator[Trial]:

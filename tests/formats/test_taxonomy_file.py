@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats import path_layouts, text_file
+from taxoexpan.formats.json import json_format
+from taxoexpan.formats.obo import obo_format
+from taxoexpan.formats.output import Target
+from taxoexpan.formats.rdf.skos_index import SkosIndex
+from taxoexpan.formats.registry import FORMATS
+from taxoexpan.formats.tables import table_file
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.formats.wordnet import wordnet_format
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+
+IRI = "http://food.org/"
+FOOD = Taxonomy(
+    [Concept(f"{IRI}1", "food"), Concept(f"{IRI}2", "fruit"), Concept(f"{IRI}3", "apple")],
+    [(f"{IRI}1", f"{IRI}2"), (f"{IRI}2", f"{IRI}3")],
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A format, a file name, and the function that parses a file of this format."""
+
+    format: str
+    name: str
+    owner: object
+    parser: str
+    moves: bool = True
+
+
+CASES = [
+    Case("terms", "food.terms", FORMATS["terms"], "_columns"),
+    Case("edges", "food.csv", table_file, "read_cells"),
+    Case("rows", "food.csv", table_file, "read_cells"),
+    Case("paths", "food.tsv", table_file, "read_cells"),
+    Case("paths", "food.txt", path_layouts.PathLines, "categories"),
+    Case("obo", "food.obo", obo_format, "parse_stanzas"),
+    Case("json", "food.json", json_format, "load"),
+    Case("skos", "food.ttl", SkosIndex, "read"),
+    Case("skos", "food.rdf", SkosIndex, "read", moves=False),
+    Case("wordnet", "wn", wordnet_format, "open_parts", moves=False),
+]
+of_every_format = pytest.mark.parametrize(
+    "case", CASES, ids=lambda case: f"{case.format}-{case.name}"
+)
+
+
+def write_food(case: Case, folder: Path) -> Path:
+    """Write the taxonomy in the format of the case."""
+    path = folder / case.name
+    if case.format == "wordnet":
+        path.mkdir()
+    for part, text in FORMATS[case.format].write(FOOD, Target(path)).files.items():
+        part.write_bytes(text.encode("utf-8"))
+    return path
+
+
+def kiwi_below(file: TaxonomyFile, moves: bool = False) -> Additions:
+    """Additions of one concept below the first relation's parent, with or without a move."""
+    parent, child = file.taxonomy.relations[0]
+    id = f"{IRI}4" if file.format.NAME in ("skos", "terms", "obo", "rows", "json") else "kiwi"
+    id = "4" if file.format.NAME == "paths" else id
+    moved = [Move(child, parent, id)] if moves else []
+    return Additions([Concept(id, "kiwi")], [(parent, id)], moves=moved)
+
+
+def record_texts(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> list[str]:
+    """The texts of the files that a function is called with."""
+    texts: list[str] = []
+    original: Callable[..., Any] = getattr(owner, name)
+
+    def recorded(file: Any, *arguments: Any) -> Any:
+        texts.append(getattr(file, "file", file).text)
+        return original(file, *arguments)
+
+    monkeypatch.setattr(owner, name, recorded)
+    return texts
+
+
+@of_every_format
+def test_a_file_is_parsed_once_to_read_check_and_expand_it(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, output = write_food(case, tmp_path), tmp_path / f"new{Path(case.name).suffix}"
+    loaded: Counter[Path] = Counter()
+    original = text_file.read_bytes
+
+    def read_bytes(path: Path) -> bytes:
+        loaded[path] += 1
+        return original(path)
+
+    monkeypatch.setattr(text_file, "read_bytes", read_bytes)
+    parsed = record_texts(monkeypatch, case.owner, case.parser)
+    read = record_texts(monkeypatch, FORMATS[case.format], "read")
+    file = TaxonomyFile.open(path, case.format)
+    additions = kiwi_below(file)
+    file.can_hold(additions.concepts, 1, output)
+    file.write(additions, output)
+    assert read.count(file.file.text) == 1
+    assert parsed.count(file.file.text) == 1
+    assert set(loaded.values()) == {1}
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.moves], ids=lambda case: f"{case.format}-{case.name}"
+)
+def test_a_changed_file_is_read_once_more_to_verify_it(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, output = write_food(case, tmp_path), tmp_path / f"new{Path(case.name).suffix}"
+    read = record_texts(monkeypatch, FORMATS[case.format], "read")
+    file = TaxonomyFile.open(path, case.format)
+    file.write(kiwi_below(file, moves=True), output)
+    assert read.count(file.file.text) == 1
+    assert read.count(output.read_bytes().decode("utf-8")) == 1
+
+
+@of_every_format
+def test_a_simulation_does_not_change_what_is_written(case: Case, tmp_path: Path) -> None:
+    path, suffix = write_food(case, tmp_path), Path(case.name).suffix
+    one, other = tmp_path / f"one{suffix}", tmp_path / f"other{suffix}"
+    TaxonomyFile.open(path, case.format).write(
+        kiwi_below(TaxonomyFile.open(path, case.format)), one
+    )
+    file = TaxonomyFile.open(path, case.format)
+    additions = kiwi_below(file)
+    changes = file.format.supported_changes(file.file)
+    file.can_hold(additions.concepts, 1, other, changes)
+    file.write(additions, other)
+    written = sorted(one.iterdir()) if one.is_dir() else [one]
+    for part in written:
+        twin = other / part.name if one.is_dir() else other
+        assert part.read_bytes() == twin.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["food.terms", "food.json"])
+def test_a_file_that_changes_on_disk_after_opening_does_not_matter(
+    tmp_path: Path, name: str
+) -> None:
+    case = next(case for case in CASES if case.name == name)
+    path, output = write_food(case, tmp_path), tmp_path / f"new{Path(name).suffix}"
+    file = TaxonomyFile.open(path)
+    for part in tmp_path.iterdir():
+        part.write_text("something else\n", encoding="utf-8")
+    additions = kiwi_below(file)
+    file.write(additions, output)
+    assert TaxonomyFile.open(output).taxonomy == FOOD.expanded(additions)
+
+
+def test_the_simulation_refuses_what_writing_would_refuse(tmp_path: Path) -> None:
+    path = tmp_path / "food.txt"
+    path.write_text("food > fruit\nfood > bread\n", encoding="utf-8")
+    file, output = TaxonomyFile.open(path), tmp_path / "new.txt"
+    with pytest.raises(FormatError, match="'kiwi' has 2 parents, but a path has only one"):
+        file.can_hold([Concept("kiwi", "kiwi")], 2, output)
+    output.touch()
+    with pytest.raises(FormatError, match="already exists"):
+        file.can_hold([Concept("kiwi", "kiwi")], 1, output)
+    file.can_hold([Concept("kiwi", "kiwi")], 1, output, force=True)
+    assert output.read_bytes() == b""
