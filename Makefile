@@ -34,7 +34,7 @@ bench: .venv/installed
 	$(BIN)/python benchmarks/speed.py $(if $(MAG_CS),--mag-cs $(MAG_CS)) $(if $(CORPUS),--corpus $(CORPUS))
 
 docs: .venv/installed-docs
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf .venv demo-output site

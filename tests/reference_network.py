@@ -1,4 +1,4 @@
-"""The network again, one node at a time, straight from the paper's equations."""
+"""A slow reference of the network: the equations of the paper, one node at a time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Egonet = tuple[list[Node], list[tuple[int, int]]]
 
 @contextmanager
 def double_precision() -> Iterator[None]:
-    """Everything in float64, so that two ways of summing agree."""
+    """Compute in float64, so that different orders of summation agree."""
     torch.set_default_dtype(torch.float64)
     try:
         yield
@@ -43,14 +43,14 @@ def embed(network: MatchingNetwork, names: Tensor, egonets: Egonets) -> Tensor:
 
 
 def egonet_of(taxonomy: Taxonomy, anchor: int) -> Egonet:
-    """Nodes as (concept, position), edges as (source, target) with a self-loop on each node."""
+    """Return nodes (concept, position) and edges (source, target) with self-loops."""
     parents = [(int(p), 0) for p in taxonomy.parents_of.of(anchor)]
     children = [(int(c), 2) for c in taxonomy.children_of.of(anchor)]
     return star_of(parents, anchor, children)
 
 
 def star_of(parents: list[Node], anchor: int, children: list[Node]) -> Egonet:
-    """The graph around an anchor: messages run downwards."""
+    """Return the graph around an anchor; messages go from parent to child."""
     nodes = [*parents, (anchor, 1), *children]
     centre = len(parents)
     edges = [(i, centre) for i in range(centre)]
@@ -59,7 +59,7 @@ def star_of(parents: list[Node], anchor: int, children: list[Node]) -> Egonet:
 
 
 def egonet_in(egonets: Egonets, slot: int, without: int | None = None) -> Egonet:
-    """The egonet in one slot of a batch, as it was drawn."""
+    """Return one egonet of a batch, with the siblings that were drawn."""
     above, middle, below = egonets.concepts[egonets.nodes].split(egonets.sizes)
     parents = [(int(p), 0) for p in above[egonets.grandparent[egonets.grandparent_of == slot]]]
     children = [(int(c), 2) for c in below[egonets.sibling_of == slot] if int(c) != without]
@@ -67,7 +67,7 @@ def egonet_in(egonets: Egonets, slot: int, without: int | None = None) -> Egonet
 
 
 def aggregate(layer: Layer, h: list[Tensor], egonet: Egonet) -> list[list[Tensor]]:
-    """Eqs. 3 to 5 with [W ‖ O] on h ‖ p, for each node the outcome of each head, without ρ."""
+    """Return Eqs. 3 to 5 without ρ, with [W ‖ O] on h ‖ p: one output per node and head."""
     nodes, edges = egonet
     heard = [[source for source, target in edges if target == u] for u in range(len(nodes))]
     out: list[list[Tensor]] = [[] for _ in nodes]
@@ -89,7 +89,7 @@ def aggregate(layer: Layer, h: list[Tensor], egonet: Egonet) -> list[list[Tensor
 def coefficients(
     layer: Layer, m: int, z: list[Tensor], u: int, heard: list[list[int]]
 ) -> list[Tensor]:
-    """α of the messages that u hears: by attention, or by the numbers that each end hears."""
+    """Return α of the messages to u: by attention, or by the in-degrees of both ends."""
     if not isinstance(layer, AttentionLayer):
         return [torch.tensor((len(heard[u]) * len(heard[v])) ** -0.5) for v in heard[u]]
     vector = torch.cat([layer.towards[m], layer.source[m]])
@@ -98,7 +98,7 @@ def coefficients(
 
 
 def anchor_embedding(network: MatchingNetwork, names: Tensor, egonet: Egonet) -> Tensor:
-    """All layers, then Eq. 6, 7 or 8."""
+    """Apply all layers, then Eq. 6, 7 or 8."""
     nodes, _ = egonet
     h = [names[concept] for concept, _ in nodes]
     for layer in network.hidden:
@@ -126,7 +126,7 @@ def read_out(network: MatchingNetwork, h: list[Tensor], positions: list[int]) ->
 
 
 def raw_match(network: MatchingNetwork, anchor: Tensor, query: Tensor) -> Tensor:
-    """Eqs. 9 and 10 before their last function."""
+    """Return Eqs. 9 and 10 without their last function."""
     match = network.match
     if isinstance(match, LogBilinearMatch):
         return anchor @ match.weight @ query
@@ -144,7 +144,7 @@ def score(
     egonet: Egonet,
     query: Tensor,
 ) -> Tensor:
-    """The raw match, plus the fusion head; query [2, D]."""
+    """Return the raw match plus the fusion head; query [2, D]."""
     anchor = next(concept for concept, position in egonet[0] if position == 1)
     value = raw_match(network, anchor_embedding(network, vectors[0], egonet), query[0])
     if network.fusion is not None:
@@ -170,7 +170,7 @@ def score(
 
 
 def instance_loss(network: MatchingNetwork, raw: list[Tensor], loss: str) -> tuple[Tensor, int]:
-    """The loss of one instance, its positive pair first, and the pairs it counts for."""
+    """Return the loss of one instance, with the positive pair first, and its number of pairs."""
     if loss == "bce":
         right = -F.logsigmoid(raw[0])
         return right - sum((F.logsigmoid(-x) for x in raw[1:]), torch.zeros(())), len(raw)

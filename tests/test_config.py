@@ -37,7 +37,9 @@ from taxoexpan.presets import PRESETS, read_preset, setting_names
         (" propagation = pgcn ", ("propagation", "pgcn")),
     ],
 )
-def test_a_value_is_read_by_the_type_of_its_setting(text: str, setting: tuple[str, object]) -> None:
+def test_a_value_is_converted_to_the_type_of_its_setting(
+    text: str, setting: tuple[str, object]
+) -> None:
     name, value = parse_setting(text)
     assert (name, value) == setting
     assert type(value) is type(setting[1])
@@ -55,7 +57,7 @@ def test_a_value_is_read_by_the_type_of_its_setting(text: str, setting: tuple[st
         ("dropout=much", "dropout is 'much'; it must be a number"),
     ],
 )
-def test_a_text_that_is_no_setting_is_refused(text: str, message: str) -> None:
+def test_a_text_that_is_not_a_setting_is_refused(text: str, message: str) -> None:
     with pytest.raises(ConfigurationError, match=re.escape(message)):
         parse_setting(text)
 
@@ -96,14 +98,12 @@ def test_a_text_that_is_no_setting_is_refused(text: str, message: str) -> None:
         ),
     ],
 )
-def test_a_model_with_a_wrong_setting_is_never_made(
-    change: dict[str, object], message: str
-) -> None:
+def test_a_model_with_a_wrong_setting_is_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=re.escape(message)):
         TaxoExpan(device="cpu", **change)  # type: ignore[arg-type]  # the misuse is the point
 
 
-def test_a_number_is_one_setting_whatever_its_type() -> None:
+def test_numpy_and_python_numbers_give_the_same_setting() -> None:
     plain = load_preset("best", hide_children_rate=0.0, hidden_dim=8, dropout=0.5)
     same = load_preset(
         "best", hide_children_rate=0, hidden_dim=np.int64(8), dropout=np.float32(0.5)
@@ -114,7 +114,7 @@ def test_a_number_is_one_setting_whatever_its_type() -> None:
     ]
 
 
-def test_the_largest_dropout_leaves_something(pantry: Path) -> None:
+def test_the_largest_dropout_can_be_trained(pantry: Path) -> None:
     from taxoexpan import Taxonomy
 
     largest = {"dropout": 0.9979, "query_dropout": 0.9979, "epochs": 1}
@@ -123,7 +123,7 @@ def test_the_largest_dropout_leaves_something(pantry: Path) -> None:
     assert model.history.best == 1
 
 
-def test_the_choices_are_those_that_the_network_has() -> None:
+def test_the_choices_are_those_of_the_network() -> None:
     parts = {"propagation": PROPAGATIONS, "readout": READOUTS, "matching": MATCHES, "loss": LOSSES}
     for name, choices in parts.items():
         assert allowed_values(Config, name) == f"one of {', '.join(choices)}"
@@ -135,7 +135,7 @@ def test_every_preset_sets_every_setting() -> None:
     assert setting_names() == list(SETTINGS)
 
 
-def test_the_quirks_of_the_authors_are_no_settings_of_a_user() -> None:
+def test_a_user_cannot_set_the_quirks_of_the_authors() -> None:
     assert "quirks" not in SETTINGS
     for name in ("quirks", *AuthorQuirks.model_fields):
         with pytest.raises(ConfigurationError, match=f"no setting is called '{name}'; known: "):

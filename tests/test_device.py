@@ -1,4 +1,4 @@
-"""Where a model computes."""
+"""Tests of the choice of a device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from taxoexpan.errors import ConfigurationError
     ("cuda", "mps", "chosen"),
     [(True, True, "cuda"), (True, False, "cuda"), (False, True, "mps"), (False, False, "cpu")],
 )
-def test_auto_takes_cuda_then_mps_then_the_cpu(
+def test_auto_chooses_cuda_then_mps_then_cpu(
     monkeypatch: pytest.MonkeyPatch, cuda: bool, mps: bool, chosen: str
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
@@ -31,7 +31,7 @@ def test_auto_takes_cuda_then_mps_then_the_cpu(
 
 
 @pytest.mark.parametrize("name", ["cuda:99", "hpu", "meta", "abacus", "", "cuda:x"])
-def test_a_device_that_is_not_there_is_refused_in_one_line(name: str) -> None:
+def test_a_missing_device_is_refused_with_a_one_line_message(name: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         TaxoExpan(device=name)
     message = str(caught.value)
@@ -41,7 +41,7 @@ def test_a_device_that_is_not_there_is_refused_in_one_line(name: str) -> None:
 
 
 @pytest.mark.skipif(torch.backends.mps.is_available(), reason="it is there")
-def test_a_mac_s_gpu_elsewhere_is_refused_before_anything_is_read(
+def test_mps_on_another_machine_is_refused_before_anything_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, missing = str(tmp_path / "model"), str(tmp_path / "missing.csv")
@@ -52,7 +52,7 @@ def test_a_mac_s_gpu_elsewhere_is_refused_before_anything_is_read(
 
 
 class DataTypes(TorchDispatchMode):
-    """Notes the data types of all tensors that operations take and give."""
+    """Records the data types of all inputs and outputs of operations."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,9 +87,7 @@ class DataTypes(TorchDispatchMode):
         },
     ],
 )
-def test_nothing_needs_double_precision_which_mps_lacks(
-    pantry: Path, variant: dict[str, Any]
-) -> None:
+def test_nothing_needs_float64_which_mps_lacks(pantry: Path, variant: dict[str, Any]) -> None:
     settings: dict[str, Any] = {**SMALL, "epochs": 2, **variant}
     with DataTypes() as types:
         model = TaxoExpan(device="cpu", **settings).fit(Taxonomy.read(pantry))

@@ -1,22 +1,30 @@
-"""Grow a taxonomy: place new concepts in the taxonomy that you have.
+"""Place new concepts in an existing taxonomy.
 
->>> from taxoexpan import Concept, TaxoExpan, Taxonomy
+>>> from taxoexpan import Taxonomy, TaxoExpan, expand_file
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from taxoexpan.errors import TaxoExpanError
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 if TYPE_CHECKING:
+    from taxoexpan.expansion import expand_file
     from taxoexpan.model import TaxoExpan
+    from taxoexpan.placement.suggestions import Suggestion
 
-__all__ = ["Concept", "TaxoExpan", "Taxonomy"]
+__all__ = ["Concept", "Suggestion", "TaxoExpan", "TaxoExpanError", "Taxonomy", "expand_file"]
+
+_LAZY = {
+    "Suggestion": "taxoexpan.placement.suggestions",
+    "TaxoExpan": "taxoexpan.model",
+    "expand_file": "taxoexpan.expansion",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import torch only for those who train or place: reading a taxonomy does not need it."""
-    if name == "TaxoExpan":
-        from taxoexpan.model import TaxoExpan
-
-        return TaxoExpan
+    """Import torch only when a model is used: reading a taxonomy does not need it."""
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'taxoexpan' has no attribute {name!r}")

@@ -17,6 +17,7 @@ from taxoexpan.formats.rdf.skos_index import SkosIndex
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.tables import table_file
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.formats.text_file import TextFile
 from taxoexpan.formats.wordnet import wordnet_format
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
@@ -74,17 +75,17 @@ def kiwi_below(file: TaxonomyFile, moves: bool = False) -> Additions:
     return Additions([Concept(id, "kiwi")], [(parent, id)], moves=moved)
 
 
-def record_texts(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> list[str]:
-    """The texts of the files that a function is called with."""
-    texts: list[str] = []
+def record_files(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> list[TextFile]:
+    """The files that a function is called with."""
+    files: list[TextFile] = []
     original: Callable[..., Any] = getattr(owner, name)
 
     def recorded(file: Any, *arguments: Any) -> Any:
-        texts.append(getattr(file, "file", file).text)
+        files.append(getattr(file, "file", file))
         return original(file, *arguments)
 
     monkeypatch.setattr(owner, name, recorded)
-    return texts
+    return files
 
 
 @of_every_format
@@ -100,29 +101,32 @@ def test_a_file_is_parsed_once_to_read_check_and_expand_it(
         return original(path)
 
     monkeypatch.setattr(text_file, "read_bytes", read_bytes)
-    parsed = record_texts(monkeypatch, case.owner, case.parser)
-    read = record_texts(monkeypatch, FORMATS[case.format], "read")
+    parsed = record_files(monkeypatch, case.owner, case.parser)
+    read = record_files(monkeypatch, FORMATS[case.format], "read")
     file = TaxonomyFile.open(path, case.format)
     additions = kiwi_below(file)
     file.can_hold(additions.concepts, 1, output)
     file.write(additions, output)
-    assert read.count(file.file.text) == 1
-    assert parsed.count(file.file.text) == 1
+    identity = (path, file.file.text)
+    assert [(each.path, each.text) for each in read].count(identity) == 1
+    assert [(each.path, each.text) for each in parsed].count(identity) == 1
     assert set(loaded.values()) == {1}
 
 
 @pytest.mark.parametrize(
     "case", [case for case in CASES if case.moves], ids=lambda case: f"{case.format}-{case.name}"
 )
-def test_a_changed_file_is_read_once_more_to_verify_it(
-    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("moves", [True, False])
+def test_a_written_file_is_read_once_more_to_verify_it(
+    case: Case, moves: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, output = write_food(case, tmp_path), tmp_path / f"new{Path(case.name).suffix}"
-    read = record_texts(monkeypatch, FORMATS[case.format], "read")
+    read = record_files(monkeypatch, FORMATS[case.format], "read")
     file = TaxonomyFile.open(path, case.format)
-    file.write(kiwi_below(file, moves=True), output)
-    assert read.count(file.file.text) == 1
-    assert read.count(output.read_bytes().decode("utf-8")) == 1
+    file.write(kiwi_below(file, moves), output)
+    texts = [each.text for each in read]
+    assert texts.count(file.file.text) == 1
+    assert texts.count(output.read_bytes().decode("utf-8")) == 1
 
 
 @of_every_format

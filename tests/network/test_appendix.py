@@ -1,4 +1,4 @@
-r"""The appendix: what InfoNCE's optimum is, shown in worlds whose P(a | n) is known.
+r"""The appendix of the paper: the optimum of InfoNCE, tested where P(a | n) is known.
 
 Eq. 12 says that training makes f(a, n) proportional to P(a | n) / P(a), P(a) being what negatives
 are drawn from. For negatives drawn from any q(a) the proof gives
@@ -48,10 +48,10 @@ NOTHING = torch.zeros(2, 0, dtype=torch.long)
 
 @dataclass(frozen=True)
 class World:
-    """How often each anchor is the parent of each query: counts [A, Q], all columns' sums equal.
+    """Counts [A, Q] of how often each anchor is the parent of each query; all columns sum alike.
 
-    P(a | n) is exact then, since an epoch shows every relation once. Negatives are drawn from a
-    pool, a list of anchors in which the more frequent ones stand more often.
+    P(a | n) is exact, since an epoch has every relation once. Negatives are drawn from a pool, a
+    list of anchors in which frequent anchors occur more often.
     """
 
     counts: Tensor
@@ -88,49 +88,51 @@ def log_share(pool: Tensor) -> Tensor:
 
 
 def peaked_world(seed: int) -> World:
-    """No pair is rarer than 2 %, but some anchors are popular and some queries are sure of theirs.
+    """Return a world with popular anchors and with queries of unequal certainty.
 
-    Popularity makes the two optima differ; unequal sureness makes c(n) differ between queries.
+    No pair is rarer than 2 %. Popularity makes the two optima differ; unequal certainty makes c(n)
+    differ between queries.
     """
     generator = torch.Generator().manual_seed(seed)
     popularity = torch.linspace(-1.5, 1.5, ANCHORS)[:, None]
-    sureness = torch.linspace(0.3, 2.5, QUERIES)
-    logits = popularity + sureness * torch.randn(ANCHORS, QUERIES, generator=generator)
+    certainty = torch.linspace(0.3, 2.5, QUERIES)
+    logits = popularity + certainty * torch.randn(ANCHORS, QUERIES, generator=generator)
     counts = 2 + ((RELATIONS - 2 * ANCHORS) * logits.softmax(0)).long()
     counts[logits.argmax(0), torch.arange(QUERIES)] += RELATIONS - counts.sum(0)
     return World(counts)
 
 
 def centred(table: Tensor) -> Tensor:
-    """A table [A, Q] without c(n), what all anchors of a query have in common."""
+    """Remove c(n), the constant of each query, from a table [A, Q]."""
     return table - table.mean(0)
 
 
 def correlation(one: Tensor, other: Tensor) -> float:
-    """Pearson's, over all pairs."""
+    """Return Pearson's correlation over all pairs."""
     return float(torch.corrcoef(torch.stack([one.flatten(), other.flatten()]))[0, 1])
 
 
 def mean_loss(log_match: LogMatch, positive: Tensor, scores: Tensor) -> Tensor:
-    """InfoNCE's mean over instances, none of whose negatives is blocked."""
+    """Return the mean InfoNCE over instances without blocked negatives."""
     total, instances = info_nce(log_match, positive, scores, NOTHING)
     return total / instances
 
 
 def inverse_log_sigmoid(logarithm: Tensor) -> Tensor:
-    """The logit whose sigmoid has this logarithm."""
+    """Return the logit of a sigmoid with this logarithm."""
     return logarithm - (-logarithm.exp()).log1p()
 
 
 @pytest.mark.parametrize(
     ("matching", "raw_of"), [("bilinear", torch.clone), ("mlp", inverse_log_sigmoid)]
 )
-def test_the_ratio_to_what_is_drawn_is_the_exact_optimum(
+def test_the_density_ratio_is_the_exact_optimum(
     matching: str, raw_of: Callable[[Tensor], Tensor]
 ) -> None:
-    """Over all possible instances with two negatives there is no chance, and the gradient is zero.
+    """The gradient over all possible instances with two negatives is zero.
 
-    The loss is convex in log f, so this is the minimum. Eq. 9's f is below 1; low c(n) see to that.
+    The loss is convex in log f, so this is the minimum. The f of Eq. 9 is below 1, which low c(n)
+    ensure.
     """
     world = World(torch.tensor([[3, 2, 1], [1, 1, 3], [1, 1, 1], [1, 2, 1]]))
     log_match = MATCHES[matching](1, 1, 1, 1).log_match
@@ -156,7 +158,7 @@ def test_the_ratio_to_what_is_drawn_is_the_exact_optimum(
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    """Tensors are so small that threads would mostly wait for each other."""
+    """Use one thread: the tensors are so small that threads would mostly wait."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -164,11 +166,11 @@ def one_thread() -> Iterator[None]:
 
 
 class Case(Protocol):
-    """Something to train whose log f can be looked at."""
+    """A trainable model whose log f can be inspected."""
 
     @property
     def module(self) -> nn.Module:
-        """What has the weights."""
+        """Return the module with the weights."""
 
     def loss(self, queries: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         """InfoNCE of queries [B] with their positives [B] and negatives [N, B]."""
@@ -214,7 +216,7 @@ class WholeNetwork:
         taxonomy = Taxonomy.from_columns(names, names, (children - 1) // 2, children)
         self.egonets = anchor_egonets(taxonomy, np.arange(ANCHORS), ANCHORS)
         self.vectors = fixed_vectors(generator)
-        # What dropout leaves of the vectors could not hold the table.
+        # With dropout, the vectors could not represent the table.
         sizes = {
             "hidden_dim": 16,
             "num_heads": 2,
@@ -246,7 +248,7 @@ class WholeNetwork:
 
 
 def train(case: Case, world: World, pool: Tensor, generator: torch.Generator) -> None:
-    """Adam over shuffled relations; its steps shrink to nothing, so that chance averages out."""
+    """Train by Adam on shuffled relations; the steps shrink to zero, so that noise averages out."""
     queries, parents = world.queries, world.marginal
     optimizer = torch.optim.Adam(case.module.parameters(), RATE)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, EPOCHS * len(queries) // BATCH)
@@ -269,7 +271,7 @@ def train(case: Case, world: World, pool: Tensor, generator: torch.Generator) ->
         pytest.param(WholeNetwork, id="network"),
     ],
 )
-def test_training_recovers_the_ratio_to_what_is_drawn(
+def test_training_recovers_the_density_ratio(
     build: Callable[[torch.Generator], Case],
 ) -> None:
     """With negatives from P(a) log f is log P(a | n) / P(a), with uniform ones log P(a | n).
@@ -293,6 +295,6 @@ def test_training_recovers_the_ratio_to_what_is_drawn(
         assert trained >= 0.98
         assert correlation(centred(log_f), centred(other)) < 0.8
         assert correlation(log_f, own) < trained - 0.03
-        # Correlation does not see a scale: f q, made to sum to one, must be P(a | n) itself.
+        # Correlation ignores the scale: f q, normalized to sum to 1, must be P(a | n) itself.
         shares = (log_f + log_share(pool)).softmax(0)
         assert (shares - world.given).abs().mean() < 0.01

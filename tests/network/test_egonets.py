@@ -25,7 +25,7 @@ def test_an_egonet_holds_the_anchor_with_all_its_parents_and_children(seed: int)
     assert len(set(egonets.concepts.tolist())) == len(egonets.concepts)
 
 
-def test_a_hub_has_no_more_siblings_than_allowed_and_none_twice() -> None:
+def test_a_hub_has_at_most_the_allowed_siblings_and_none_twice() -> None:
     taxonomy = star(1000)
     generator = np.random.default_rng(0)
     drawn = draw_siblings(taxonomy, np.array([0]), 50, 0.0, generator)
@@ -42,7 +42,7 @@ def test_each_child_of_a_hub_is_drawn_equally_often() -> None:
     assert counts.max() < 600
 
 
-def test_siblings_outside_training_are_always_the_same_and_spread_over_the_children() -> None:
+def test_spread_siblings_are_always_the_same_and_at_equal_distances() -> None:
     taxonomy = star(1000)
     first = spread_siblings(taxonomy, np.array([0]), 10).relations
     assert first.tolist() == list(range(0, 1000, 100))

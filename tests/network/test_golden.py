@@ -1,4 +1,4 @@
-"""The network against numbers that nobody here wrote: 36 models of the authors' implementation."""
+"""The network against the outputs of 36 models of the authors' implementation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Weights = dict[str, torch.Tensor]
 
 
 def their_network(name: str, weights: Weights) -> MatchingNetwork:
-    """Our network with their weights."""
+    """Build our network with their weights."""
     propagation, readout, match = name.split("+")
     network = MatchingNetwork(
         load_preset(
@@ -81,7 +81,7 @@ def fill(parameter: torch.nn.Parameter | None, value: torch.Tensor) -> None:
 
 
 def their_egonets() -> tuple[list[str], Egonets]:
-    """All egonets as one batch, and their names."""
+    """Return the names of all egonets, and the egonets as one batch."""
     nodes: list[list[int]] = [[], [], []]
     of: list[list[int]] = [[], [], []]
     for slot, (concepts, positions) in enumerate(GOLDEN["egonets"].values()):
@@ -99,7 +99,7 @@ def their_egonets() -> tuple[list[str], Egonets]:
 
 
 @pytest.mark.parametrize("model", GOLDEN["models"], ids=lambda model: model["name"])
-def test_every_model_of_the_authors_gives_their_numbers(model: dict[str, Any]) -> None:
+def test_every_model_of_the_authors_gives_the_same_numbers(model: dict[str, Any]) -> None:
     weights = {name: torch.tensor(values) for name, values in model["weights"].items()}
     network = their_network(model["name"], weights)
     features = torch.tensor(GOLDEN["features"])
@@ -118,7 +118,7 @@ def test_every_model_of_the_authors_gives_their_numbers(model: dict[str, Any]) -
         torch.testing.assert_close(ours, torch.tensor(score), rtol=1e-5, atol=1e-5)
 
 
-def test_all_thirty_six_are_there() -> None:
+def test_all_36_models_are_tested() -> None:
     names = {
         f"{propagation}+{readout}+{match}"
         for propagation in ("GCN", "GAT", "PGCN", "PGAT")

@@ -53,7 +53,7 @@ of_the_family = pytest.mark.parametrize(
 def random_case(
     seed: int, fusion: int, **variant: object
 ) -> tuple[Taxonomy, MatchingNetwork, torch.Tensor]:
-    """A random taxonomy, a network with every weight drawn, and unit vectors [2, N, 6]."""
+    """Return a random taxonomy, a network with random weights, and unit vectors [2, N, 6]."""
     taxonomy = random_taxonomy(seed, count=4 + seed % 8, most_parents=2)
     sizes = {
         "hidden_dim": 3,
@@ -118,7 +118,7 @@ def test_loss_and_gradient_equal_the_equations_pair_by_pair(
 @pytest.mark.parametrize("loss", ["infonce", "bce"])
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=4, deadline=None)
-def test_what_queries_mention_counts_as_the_equations_say(
+def test_loss_and_gradient_with_mentions_equal_the_equations(
     loss: str, matching: str, negatives: str, seed: int
 ) -> None:
     variant = {
@@ -131,7 +131,7 @@ def test_what_queries_mention_counts_as_the_equations_say(
 
 
 def random_mentions(rows: int, taxonomy: Taxonomy, seed: int) -> Mentions:
-    """For each row up to three concepts, mentioned in some ways, one of them perhaps in two."""
+    """Return up to three mentioned concepts per row; one of them may be mentioned in two ways."""
     generator = np.random.default_rng(seed)
     drawn = [
         {
@@ -144,7 +144,7 @@ def random_mentions(rows: int, taxonomy: Taxonomy, seed: int) -> Mentions:
 
 
 def slow_bonus(network: MatchingNetwork, mentions: Mentions, row: int, anchor: int) -> torch.Tensor:
-    """What an anchor gains that the row mentions."""
+    """Return the bonus of an anchor that the query mentions."""
     total = torch.zeros(())
     _, concepts, kinds = mentions.of_many(np.array([row]))
     for concept, kind in zip(concepts, kinds, strict=True):
@@ -176,7 +176,7 @@ def hold_against_the_equations(
         gradients = [
             torch.autograd.grad(loss, parameters, allow_unused=True) for loss in (fast, slow)
         ]
-        # Where an exp of an exp makes gradients huge, small ones are what is left of large sums.
+        # With huge gradients (an exp of an exp), small ones are differences of large sums.
         largest = max(float(g.abs().max()) for g in gradients[1] if g is not None)
         for one, other, parameter in zip(*gradients, parameters, strict=True):
             zero = torch.zeros_like(parameter)
@@ -196,7 +196,7 @@ def slow_loss(
     loss: str,
     mentions: Mentions,
 ) -> torch.Tensor:
-    """Every instance of a batch by itself, every egonet on its own."""
+    """Compute the loss one instance and one egonet at a time."""
     anchors = sorted({int(a) for a in batch.egonets.concepts[anchor_nodes(batch.egonets)]})
     total, counted = torch.zeros(()), 0
     for row, query in enumerate(batch.queries.tolist()):
@@ -219,7 +219,7 @@ def slow_loss(
 
 
 @pytest.mark.parametrize("name", ["propagation", "readout", "matching", "loss"])
-def test_an_unknown_name_is_answered_with_the_choices(name: str) -> None:
+def test_the_error_for_an_unknown_part_lists_the_choices(name: str) -> None:
     known = {"propagation": "gcn", "readout": "mean", "matching": "mlp", "loss": "bce"}
     with pytest.raises(
         ConfigurationError, match=f"{name} is 'gnn'; it must be one of .*{known[name]}"
@@ -228,7 +228,7 @@ def test_an_unknown_name_is_answered_with_the_choices(name: str) -> None:
 
 
 @pytest.mark.parametrize(("fusion", "mentioning"), [(0, False), (5, False), (5, True)])
-def test_placement_scores_every_pair_as_the_equations_do(fusion: int, mentioning: str) -> None:
+def test_the_ranker_scores_every_pair_by_the_equations(fusion: int, mentioning: bool) -> None:
     with double_precision():
         taxonomy, network, vectors = random_case(3, fusion, use_mentions=mentioning)
         mentions = random_mentions(3, taxonomy, 3)
@@ -242,7 +242,7 @@ def test_placement_scores_every_pair_as_the_equations_do(fusion: int, mentioning
                 torch.testing.assert_close(scores[anchor, q], slow.detach())
 
 
-def test_dropout_keeps_the_mean_and_drops_the_share() -> None:
+def test_dropout_keeps_the_mean_and_drops_at_the_rate() -> None:
     _, network, _ = random_case(0, fusion=0)
     network.train()
     torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""A training that was stopped goes on, and ends as it would have without a stop."""
+"""A resumed training ends like an uninterrupted one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def same(one: TaxoExpan, other: TaxoExpan) -> bool:
     return all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
-def test_a_training_in_two_parts_equals_one_in_one(pantry: Path, tmp_path: Path) -> None:
+def test_a_resumed_training_equals_an_uninterrupted_one(pantry: Path, tmp_path: Path) -> None:
     taxonomy, checkpoint = Taxonomy.read(pantry), tmp_path / "checkpoint"
     whole = TaxoExpan(seed=3, device="cpu", **QUICK).fit(taxonomy)
     TaxoExpan(seed=3, device="cpu", **{**QUICK, "epochs": 2}).fit(taxonomy, checkpoint=checkpoint)
@@ -61,7 +61,7 @@ def test_a_damaged_checkpoint_is_refused(pantry: Path, tmp_path: Path, content: 
         TaxoExpan(device="cpu", **QUICK).fit(Taxonomy.read(pantry), checkpoint=checkpoint)
 
 
-def test_a_log_has_a_line_for_every_epoch(pantry: Path, tmp_path: Path) -> None:
+def test_a_log_has_one_line_per_epoch(pantry: Path, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     model = TaxoExpan(device="cpu", **QUICK).fit(Taxonomy.read(pantry), log=log)
     lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
@@ -80,7 +80,7 @@ def test_a_log_that_cannot_be_written_is_refused_before_the_training(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_killed_in_mid_epoch_and_resumed_a_run_ends_with_the_same_weights(
+def test_a_run_killed_during_an_epoch_and_resumed_ends_with_the_same_weights(
     pantry: Path, tmp_path: Path
 ) -> None:
     def command(out: Path, *more: str) -> list[str]:
@@ -99,7 +99,7 @@ def test_killed_in_mid_epoch_and_resumed_a_run_ends_with_the_same_weights(
     process.communicate()
     assert checkpoint.exists()
     assert not killed.exists()
-    assert main(command(killed)) == 2  # an unfinished training is not thrown away
+    assert main(command(killed)) == 2  # an unfinished training is not overwritten
     assert main(command(killed, "--resume")) == 0
     assert not checkpoint.exists()
     assert same(TaxoExpan.load(alone, "cpu"), TaxoExpan.load(killed, "cpu"))

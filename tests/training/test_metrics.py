@@ -23,7 +23,7 @@ from taxoexpan.training.metrics import (
 )
 
 
-def test_metrics_average_over_a_querys_parents_first() -> None:
+def test_metrics_average_over_the_parents_of_a_query_first() -> None:
     metrics = compute_metrics([np.array([1]), np.array([1, 5, 21, 100])])
     assert metrics.mr == pytest.approx((1 + 127 / 4) / 2)
     assert metrics.hit_at_1 == pytest.approx((1 + 1 / 4) / 2)
@@ -71,7 +71,7 @@ def test_metrics_equal_the_definitions(ranks: list[list[float]], averaging: Aver
         assert per_query(arrays, figure, averaging).shape == (len(ranks),)
 
 
-def test_the_three_ways_to_average_differ_where_queries_have_several_parents() -> None:
+def test_the_three_averages_differ_for_queries_with_several_parents() -> None:
     ranks = [np.array([1]), np.array([1, 5, 21])]
     assert compute_metrics(ranks) == compute_metrics(ranks, "fraction")
     assert compute_metrics(ranks).hit_at_1 == pytest.approx((1 + 1 / 3) / 2)
@@ -80,14 +80,14 @@ def test_the_three_ways_to_average_differ_where_queries_have_several_parents() -
     assert compute_metrics(ranks, "pooled").mr == 28 / 4
 
 
-def test_a_querys_share_of_a_figure() -> None:
+def test_the_contribution_of_each_query() -> None:
     ranks = [np.array([2]), np.array([1, 5, 21])]
     assert per_query(ranks, "mr").tolist() == [2, 9]
     assert per_query(ranks, "mr", "any").tolist() == [2, 1]
     assert per_query(ranks, "mr", "pooled").tolist() == [2 / 2, 27 / 2]
 
 
-def test_what_cannot_be_averaged_is_refused() -> None:
+def test_wrong_ranks_metrics_and_averages_are_refused() -> None:
     with pytest.raises(TaxoExpanError, match="no ranks; give the ranks of at least one query"):
         compute_metrics([])
     with pytest.raises(TaxoExpanError, match=r"query 1 has no true parent.*leave it out"):
@@ -144,13 +144,13 @@ def test_the_other_parents_of_a_query_do_not_count() -> None:
     assert rank_true_parents(scores, parents)[0].tolist() == [2, 1, 2]
 
 
-def test_anchors_that_score_the_same_count_as_far_as_they_are_asked_to() -> None:
+def test_a_fraction_of_equal_scores_counts_as_higher() -> None:
     scores, parents = torch.ones(5, 1), [np.array([0, 3])]
     for ties, rank in ((0, 1), (0.5, 2.5), (1, 4)):
         assert rank_true_parents(scores, parents, ties)[0].tolist() == [rank, rank]
 
 
-def test_ranking_changes_no_scores_and_whole_numbers_can_be_ranked() -> None:
+def test_ranking_does_not_change_the_scores_and_accepts_integers() -> None:
     scores = torch.tensor([[3, 1], [2, 5], [2, 7]])
     before = scores.clone()
     ranks = rank_true_parents(scores, [np.array([1, 0]), np.array([0])])
@@ -162,7 +162,7 @@ def test_no_queries_have_no_ranks() -> None:
     assert rank_true_parents(torch.zeros(5, 0), []) == []
 
 
-def test_scores_that_are_not_of_the_queries_are_refused() -> None:
+def test_scores_of_other_queries_are_refused() -> None:
     with pytest.raises(TaxoExpanError, match="scores of 2 queries, and parents of 1; give one col"):
         rank_true_parents(torch.zeros(5, 2), [np.array([0])])
     with pytest.raises(ConfigurationError, match=r"ties is 1\.5; it must be from 0 to 1"):

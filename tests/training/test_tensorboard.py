@@ -1,4 +1,4 @@
-"""TensorBoard's curves, read back with TensorBoard's own reader."""
+"""The curves, read with TensorBoard's own reader."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def losses_of(model: TaxoExpan) -> list[tuple[int, float]]:
     return [(e.number, pytest.approx(e.loss, rel=1e-6)) for e in model.history.epochs]
 
 
-def test_every_figure_of_every_epoch_becomes_a_curve(pantry: Path, tmp_path: Path) -> None:
+def test_every_metric_of_every_epoch_becomes_a_curve(pantry: Path, tmp_path: Path) -> None:
     folder = tmp_path / "curves"
     model = TaxoExpan(device="cpu", **QUICK).fit(Taxonomy.read(pantry), tensorboard=folder)
     curves = curves_in(folder)
@@ -49,7 +49,7 @@ def test_every_figure_of_every_epoch_becomes_a_curve(pantry: Path, tmp_path: Pat
             assert (place, shown) == (epoch.number, pytest.approx(value, rel=1e-6))
 
 
-def test_a_resumed_training_goes_on_with_its_curves(pantry: Path, tmp_path: Path) -> None:
+def test_a_resumed_training_continues_its_curves(pantry: Path, tmp_path: Path) -> None:
     taxonomy, folder, checkpoint = Taxonomy.read(pantry), tmp_path / "c", tmp_path / "checkpoint"
     for epochs in (2, 4):
         model = TaxoExpan(device="cpu", **{**QUICK, "epochs": epochs})
@@ -57,7 +57,7 @@ def test_a_resumed_training_goes_on_with_its_curves(pantry: Path, tmp_path: Path
     assert curves_in(folder)["loss"] == losses_of(model)
 
 
-def test_another_training_in_the_same_folder_takes_the_place_of_the_first(
+def test_another_training_in_the_same_folder_replaces_the_first(
     pantry: Path, tmp_path: Path
 ) -> None:
     taxonomy, folder = Taxonomy.read(pantry), tmp_path / "curves"
@@ -66,7 +66,7 @@ def test_another_training_in_the_same_folder_takes_the_place_of_the_first(
     assert curves_in(folder)["loss"] == losses_of(model)
 
 
-def test_the_command_writes_curves_too(pantry: Path, tmp_path: Path) -> None:
+def test_the_command_writes_curves(pantry: Path, tmp_path: Path) -> None:
     folder = tmp_path / "curves"
     command = ["train", str(pantry), "-o", str(tmp_path / "model"), "--tensorboard", str(folder)]
     assert main([*command, "--epochs", "2", "--quiet", "--device", "cpu"]) == 0
@@ -81,7 +81,7 @@ def test_the_command_writes_curves_too(pantry: Path, tmp_path: Path) -> None:
         ("model", "model: is inside {model}, which is written as a whole; choose another place"),
     ],
 )
-def test_a_folder_that_cannot_be_written_is_refused_before_the_training(
+def test_an_unwritable_folder_is_refused_before_the_training(
     pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, message: str
 ) -> None:
     (tmp_path / "file").write_text("precious")
@@ -94,14 +94,14 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_training(
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_disk_without_room_is_named(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_with_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "curves"
     program = f"""
 import resource, signal, threading
 from taxoexpan.training.tensorboard import TensorBoardWriter
 from taxoexpan.errors import FormatError
 from pathlib import Path
-threading.excepthook = lambda _: None  # TensorBoard's own thread dies of it
+threading.excepthook = lambda _: None  # this ends TensorBoard's own thread
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 board = TensorBoardWriter(Path({str(folder)!r}))
 resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))
@@ -117,7 +117,7 @@ except FormatError as error:
     assert done.stdout == f"{folder}: cannot be written: File too large\n", done.stderr
 
 
-def test_without_tensorboard_it_is_said_how_to_get_it(pantry: Path, tmp_path: Path) -> None:
+def test_without_tensorboard_the_error_says_how_to_install_it(pantry: Path, tmp_path: Path) -> None:
     program = "import sys; sys.modules['tensorboard'] = None; from taxoexpan.cli.main import main; "
     command = ["train", str(pantry), "-o", str(tmp_path / "model"), "--quiet", "--epochs", "1"]
     run = f"{program}sys.exit(main({command!r} + sys.argv[1:]))"
@@ -130,7 +130,7 @@ def test_without_tensorboard_it_is_said_how_to_get_it(pantry: Path, tmp_path: Pa
     assert subprocess.run([sys.executable, "-c", run], check=True).returncode == 0
 
 
-def test_python_refuses_a_file_in_the_way_too(pantry: Path, tmp_path: Path) -> None:
+def test_fit_refuses_a_file_instead_of_a_folder(pantry: Path, tmp_path: Path) -> None:
     way = tmp_path / "file"
     way.write_text("precious")
     model = TaxoExpan(device="cpu", **QUICK)

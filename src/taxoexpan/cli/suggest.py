@@ -24,7 +24,7 @@ from taxoexpan.cli.messages import (
     print_no_parent,
     write_report,
 )
-from taxoexpan.errors import ConfigurationError
+from taxoexpan.errors import ConfigurationError, FormatError
 
 if TYPE_CHECKING:
     from taxoexpan.explain import Evidence
@@ -103,10 +103,24 @@ def _suggest(
 ) -> tuple[list[Suggestion], list[Evidence] | None]:
     """Return the suggestions, and their evidence if an option needs it."""
     if options.together:
+        _ensure_joint_prior(model, options.model)
         return model.suggest_together(concepts.new), None
     if options.evidence or options.report:
         return model.suggest_with_evidence(concepts.new, options.top_k)
     return model.suggest(concepts.new, options.top_k), None
+
+
+def _ensure_joint_prior(model: TaxoExpan, directory: Path) -> None:
+    """Learn what joint placement needs, if the model lacks it, and save it with the model."""
+    if model.calibrators.joint_priors is not None:
+        return
+    model.fit_joint_prior()
+    try:
+        model.save(directory, force=True)
+    except FormatError as error:
+        note(f"note: the prior for joint placement could not be saved ({error.message})")
+    else:
+        note(f"note: learned the prior for joint placement and saved it in {directory}")
 
 
 def _page(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from glob import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,28 +25,43 @@ def check_read_back(
     A missing move or synonym is an error, and so is any other difference.
     """
     with TemporaryDirectory() as folder:
-        for name, content in contents.items():
-            (Path(folder) / name).write_bytes(content)
+        copy = _write_copy(file.path, contents, Path(folder))
         try:
-            copy = TextFile.load(Path(folder) / file.path.name, file.options)
-            reread = format.read(copy).taxonomy
+            reread = format.read(TextFile.open(copy, file.options)).taxonomy
         except FormatError as error:
             raise FormatError(file.path, f"with these changes: {error.message}") from None
-    actual, intended = _facts(old, reread), _facts(old, expanded)
+    actual, intended = _facts(old, reread, expanded), _facts(old, expanded, reread)
     if actual != intended:
         difference = _describe(min(actual ^ intended, key=str))
         message = f"the changed file would not be read back as intended: {difference} would differ"
-        fix = "leave this out of the moves and merges, or rename the new concept"
+        fix = "leave out this change, or rename the new concept"
         raise FormatError(file.path, f"{message}; {fix}")
 
 
-def _facts(old: Taxonomy, expanded: Taxonomy) -> set[tuple[object, ...]]:
+def _write_copy(path: Path, contents: Mapping[str, bytes], folder: Path) -> Path:
+    """Write the new contents into a folder, with links to the unchanged files next to them."""
+    copy = folder / path.name
+    if path.is_dir():
+        copy.mkdir()
+        folder, unchanged = copy, path.iterdir()
+    else:
+        unchanged = path.parent.glob(f"{escape(path.stem)}.*")
+    for part in unchanged:
+        if part.is_file() and part.name not in contents:
+            (folder / part.name).symlink_to(part.resolve())
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    return copy
+
+
+def _facts(old: Taxonomy, expanded: Taxonomy, other: Taxonomy) -> set[tuple[object, ...]]:
     """All relations, and the texts of all old concepts.
 
-    New concepts are identified by their label, because a format may give them another id.
+    A new concept is identified by its id, or by its label if the other taxonomy lacks that id: a
+    format may give it another one.
     """
     known = {id for id in expanded if id in old}
-    names = {id: id if id in known else (expanded.concept(id).label,) for id in expanded}
+    names = {id: id if id in other else (expanded.concept(id).label,) for id in expanded}
     texts = {
         (c.id, c.label, c.definition, c.deprecated, *sorted(c.synonyms))
         for c in map(expanded.concept, known)

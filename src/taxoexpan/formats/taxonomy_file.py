@@ -75,9 +75,9 @@ class TaxonomyFile:
     ) -> None:
         """Raise now, before any training, the error that `write` would raise after it.
 
-        Simulates to add all concepts, each under the first `max_parents` concepts of the file.
-        `changes` may name "moves" and "synonyms": then it also simulates to move one existing
-        concept and to add all new names as synonyms. Writes nothing.
+        Simulates adding all concepts, each under the first `max_parents` concepts of the file.
+        `changes` may contain "moves" and "synonyms"; then it also simulates one move of an
+        existing concept, and adding all new names as synonyms. Writes nothing.
         """
         new = list({concept.label: concept for concept in concepts}.values())
         parents = self.taxonomy.ids[:max_parents]
@@ -114,10 +114,10 @@ class TaxonomyFile:
         """Write the file with the additions to `output`; every old byte is kept.
 
         New concepts follow the style of the file. Moves and synonyms replace only the text that
-        states the old parent or the old synonyms; then the result is read back and compared
-        before anything is written.
+        states the old parent or the old synonyms. The result is read back and compared before
+        anything is written.
         """
-        contents = self._contents(additions, output)
+        contents = self._contents(additions, output, verify=True)
         if self.path.is_dir():
             _write_directory(self.path, contents, output, force)
             files: tuple[Path, ...] = (output,)
@@ -127,8 +127,10 @@ class TaxonomyFile:
         lost = _unsupported(additions, self.format.supported_fields(self.file))
         return WrittenFiles(files, [*lost, *self.format.NOT_INSERTED] if additions.concepts else [])
 
-    def _contents(self, additions: Additions, output: Path) -> dict[Path, bytes]:
-        """The content of every file to write: the old text with the insertions."""
+    def _contents(
+        self, additions: Additions, output: Path, verify: bool = False
+    ) -> dict[Path, bytes]:
+        """The content of every file to write; changes to existing concepts are always verified."""
         for concept in additions.concepts:
             if concept.id in self.taxonomy.reserved:
                 message = f"the id {concept.id!r} is already used in this file for something else"
@@ -144,7 +146,7 @@ class TaxonomyFile:
             target: self.file.sibling(part, may_be_blank=True, may_be_missing=True).apply(inserted)
             for (part, inserted), target in zip(insertions.items(), targets, strict=True)
         }
-        if changes:
+        if changes or verify:
             by_name = dict(zip((part.name for part in insertions), contents.values(), strict=True))
             check_read_back(self.file, self.format, self.taxonomy, expanded, by_name)
         return contents

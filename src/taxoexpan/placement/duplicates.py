@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.placement.regression import Floats, logistic
+from taxoexpan.placement.regression import logistic
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.names import normalize_name
 
 Vectors = NDArray[np.float32]

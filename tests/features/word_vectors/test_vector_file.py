@@ -257,13 +257,18 @@ TEXT_ERRORS = {
     ),
     "other dimension": (
         b"2 3\na 1 2\nb 3 4\n",
-        2,
-        "3 numbers, but has 2 numbers; .*correct its header",
+        1,
+        "declares 3 numbers per word, but the first word has 2; correct the header",
     ),
     "smaller dimension": (
         b"2 1\na .1 .2\nb .3 .4\n",
-        2,
-        "1 numbers, but has 2 numbers; .*correct its header",
+        1,
+        "declares 1 numbers per word, but the first word has 2; correct the header",
+    ),
+    "smaller dimension, whole numbers": (
+        b"2 1\na 1 2\nb 3 4\n",
+        1,
+        "declares 1 numbers per word, but the first word has 2; correct the header",
     ),
     "no words": (b"0 3\n", 1, "declares no words"),
     "no dimension": (b"3 0\na\nb\nc\n", 1, "have 0 numbers, but 1 to 20,000.*correct the"),

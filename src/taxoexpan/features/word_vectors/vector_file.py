@@ -121,6 +121,10 @@ def read_layout(path: Path) -> VectorLayout:
     if not 0 < dimension <= MAX_DIMENSION:
         message = f"the vectors have {dimension} numbers, but 1 to {MAX_DIMENSION:,} are supported"
         raise FormatError(path, f"{message}; correct the header or use another file", 1)
+    if is_text and not any(dimension in (len(f) - 1, _count_numbers(f)) for f in sample):
+        message = f"the header declares {dimension} numbers per word"
+        found = f"the first word has {_count_numbers(sample[0])}"
+        raise FormatError(path, f"{message}, but {found}; correct the header", 1)
     return VectorLayout(not is_text, words, dimension)
 
 
@@ -128,6 +132,12 @@ def _is_mostly_numbers(fields: Sequence[bytes]) -> bool:
     """Whether a line looks like a word and the numbers of its vector, with some mistakes."""
     numbers = sum(_NUMBER.fullmatch(field) is not None for field in fields[1:])
     return numbers > 0 and 2 * numbers >= len(fields) - 1
+
+
+def _count_numbers(fields: Sequence[bytes]) -> int:
+    """Return how many numbers a line ends with; its first field is the word, even if a number."""
+    numbers = [_NUMBER.fullmatch(field) is not None for field in fields[1:]]
+    return next((i for i, is_number in enumerate(reversed(numbers)) if not is_number), len(numbers))
 
 
 @contextmanager

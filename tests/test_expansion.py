@@ -1,0 +1,147 @@
+"""The file-to-file use cases, without the command line."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import SMALL
+
+from taxoexpan import Concept, Taxonomy, expand_file
+from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.expansion import (
+    ExpansionRequest,
+    apply_suggestions,
+    prepare_expansion,
+    with_details,
+)
+from taxoexpan.formats.registry import FORMATS
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.formats.text_file import TextFile
+from taxoexpan.placement.acceptance import Acceptance
+from taxoexpan.placement.suggestions import Suggestion
+
+QUICK: dict[str, Any] = {**SMALL, "epochs": 2, "device": "cpu"}
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Path:
+    path = tmp_path / "new.csv"
+    path.write_text("label\nnut milk\nwhite tea\nOat-Milk\n", encoding="utf-8")
+    return path
+
+
+def test_expand_file_adds_new_concepts_and_keeps_every_old_byte(
+    pantry: Path, new: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "out.csv"
+    applied = expand_file(pantry, new, output, seed=1, **QUICK)
+    assert output.read_bytes().startswith(pantry.read_bytes())
+    assert {concept.label for concept in applied.additions.concepts} == {"nut milk", "white tea"}
+    assert len(Taxonomy.read(output)) == len(Taxonomy.read(pantry)) + 2
+
+
+def test_expand_file_writes_suggestions_and_model_on_request(
+    pantry: Path, new: Path, tmp_path: Path
+) -> None:
+    suggestions, model = tmp_path / "suggestions.csv", tmp_path / "model"
+    expand_file(pantry, new, tmp_path / "o.csv", suggestions=suggestions, model=model, **QUICK)
+    assert suggestions.read_text(encoding="utf-8").startswith("query,query_id,rank,parent_id")
+    assert (model / "config.json").exists()
+
+
+def test_expand_parses_its_input_once_and_verifies_the_output_once(
+    pantry: Path, new: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every format's `read` is counted, by whether it reads the input or something else."""
+    parsed: Counter[str] = Counter()
+    for format in FORMATS.values():
+
+        def read(file: TextFile, original: Any = format.read) -> Any:
+            parsed["input" if file.path == pantry else "output"] += 1
+            return original(file)
+
+        monkeypatch.setattr(format, "read", read)
+    expand_file(pantry, new, tmp_path / "out.csv", **QUICK)
+    assert parsed == {"input": 1, "output": 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"acceptance": Acceptance(min_confidence=0.5), "accept_at_precision": 0.9},
+            "both set a confidence threshold",
+        ),
+        ({"acceptance": Acceptance(allow_moves=True), "together": True}, "no moves and no merges"),
+        ({"accept_at_precision": 0.9, "together": True}, "--together computes no confidence"),
+    ],
+)
+def test_contradicting_options_are_refused_before_any_file_is_read(
+    options: dict[str, Any], message: str
+) -> None:
+    missing = Path("does-not-exist")
+    with pytest.raises(ConfigurationError, match=message):
+        ExpansionRequest(taxonomy=missing, new=missing, output=missing, **options)
+
+
+def test_an_existing_output_is_refused_before_the_input_is_read(new: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.csv"
+    output.write_text("mine", encoding="utf-8")
+    request = ExpansionRequest(taxonomy=tmp_path / "missing.csv", new=new, output=output)
+    with pytest.raises(FormatError, match=r"out\.csv"):
+        prepare_expansion(request)
+    assert output.read_text(encoding="utf-8") == "mine"
+
+
+def test_without_new_concepts_no_model_is_needed(pantry: Path, tmp_path: Path) -> None:
+    known = tmp_path / "known.csv"
+    known.write_text("label\noat milk\n", encoding="utf-8")
+    request = ExpansionRequest(taxonomy=pantry, new=known, output=tmp_path / "out.csv")
+    expansion = prepare_expansion(request)
+    assert not expansion.needs_model
+    applied = expansion.write(expansion.place(None))
+    assert applied.additions.concepts == ()
+    assert (tmp_path / "out.csv").read_bytes() == pantry.read_bytes()
+
+
+def suggestion(label: str, parent: str, **details: Any) -> Suggestion:
+    return Suggestion(Concept("", label), 1, Concept(parent, parent), (parent,), 0.9, **details)
+
+
+def test_apply_suggestions_reports_what_was_and_was_not_added(pantry: Path, tmp_path: Path) -> None:
+    file = TaxonomyFile.open(pantry)
+    suggestions = [
+        suggestion("nut milk", "milk", confidence=0.9),
+        suggestion("grass soup", "soup", confidence=0.2),
+        suggestion("rye bread", "bread", confidence=0.9),
+    ]
+    acceptance = Acceptance(min_confidence=0.5)
+    applied = apply_suggestions(file, suggestions, tmp_path / "out.csv", acceptance)
+    assert [c.label for c in applied.additions.concepts] == ["nut milk"]
+    assert [known.id for _, known in applied.accepted.already_present] == ["rye bread"]
+    assert applied.accepted.left_out == 1
+    assert applied.written.files == (tmp_path / "out.csv",)
+
+
+def test_details_are_copied_to_queries_by_their_label() -> None:
+    concepts = [Concept("x", "Nut-Milk", ("nut drink",), "a drink made of nuts")]
+    (detailed,) = with_details([suggestion("nut milk", "milk")], concepts)
+    assert detailed.query == Concept("", "nut milk", ("nut drink",), "a drink made of nuts")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_score": 2}, "min_score is 2; it must be from 0 to 1"),
+        ({"min_confidence": "high"}, "min_confidence is 'high'; it must be from 0 to 1"),
+        ({"allow_moves": 1}, "allow_moves is 1; it must be True or False"),
+    ],
+)
+def test_wrong_thresholds_and_permissions_are_refused(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        Acceptance(**options)
