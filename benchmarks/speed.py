@@ -179,7 +179,7 @@ def print_ranking(task: Task) -> None:
             from taxoexpan.placement.suggestions import suggestions_csv
 
             whole._cached_ranker = None
-            suggestions = whole.rank(concepts_named(task.names), 5)
+            suggestions, _, _ = whole._suggest(concepts_named(task.names), 5)
             write_whole({target: suggestions_csv(suggestions).encode()}, force=True)
 
         print_ratio("from the loaded model to the written file / one product", suggest, product)

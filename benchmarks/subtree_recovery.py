@@ -35,6 +35,7 @@ from taxoexpan.placement.joint.prior_learning import (
 )
 from taxoexpan.placement.joint.subtrees import merge_batches, remove_subtrees, sort_by_parent
 from taxoexpan.placement.ranking import Anchors, Ranker
+from taxoexpan.placement.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Additions
 
 Place = Callable[[Additions], Additions]
@@ -113,7 +114,8 @@ def print_row(
 
 def place_alone(model: TaxoExpan, batch: Additions) -> Additions:
     """Place each concept alone among the existing ones."""
-    parents = [s.parent.id for s in model._suggest(batch.concepts, 1)[0]]
+    suggestions, _, _ = model._suggest(batch.concepts, 1)
+    parents = [s.parent.id for s in suggestions if s.kind != SuggestionKind.MERGE]
     children = [concept.id for concept in batch.concepts]
     return Additions(batch.concepts, tuple(zip(parents, children, strict=True)))
 

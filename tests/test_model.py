@@ -33,7 +33,7 @@ def test_new_kinds_of_known_things_find_their_parents(model: TaxoExpan) -> None:
     }
 
 
-def test_nothing_is_learned_from_or_placed_under_what_is_deprecated(tmp_path: Path) -> None:
+def test_deprecated_concepts_are_neither_learned_from_nor_parents(tmp_path: Path) -> None:
     lines = pantry_csv().splitlines()[1:]
     rows = [f"{child},{child},{parent}," for child, parent in (line.split(",") for line in lines)]
     rows += ["old milk,old milk,food,yes", "oat drink,oat drink,old milk,yes"]
@@ -70,7 +70,7 @@ def test_training_leaves_the_callers_rng_alone(pantry: Path) -> None:
     assert torch.equal(torch.rand(2), expected)
 
 
-def test_suggestions_are_ranked_and_carry_the_path(model: TaxoExpan) -> None:
+def test_suggestions_have_ranks_and_paths(model: TaxoExpan) -> None:
     suggestions = model.suggest(["cashew milk", "white tea"], top_k=3)
     assert [s.rank for s in suggestions] == [1, 2, 3, 1, 2, 3]
     assert suggestions[0].path == ("food", "milk")
@@ -98,7 +98,7 @@ def test_a_saved_model_suggests_the_same(model: TaxoExpan, model_directory: Path
     assert loaded.training == model.training
 
 
-def test_held_out_leaves_are_evaluated_by_the_papers_metrics(model: TaxoExpan) -> None:
+def test_evaluation_uses_the_metrics_of_the_paper(model: TaxoExpan) -> None:
     holdout = hold_out_leaves(model.taxonomy, 0.2, 100, seed=5)
     figures = model.evaluate(holdout)
     assert figures.queries == len(holdout.concepts)
@@ -107,7 +107,7 @@ def test_held_out_leaves_are_evaluated_by_the_papers_metrics(model: TaxoExpan) -
 
 
 @pytest.mark.parametrize("text", ["one\n", "a\nb\n"])
-def test_a_taxonomy_with_nothing_to_learn_from_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_taxonomy_that_is_too_small_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "tiny.csv"
     path.write_text("label,parents\n" + "".join(f"{line},\n" for line in text.split()))
     with pytest.raises(ModelError, match="needs at least 3 concepts and 2 relations"):
@@ -185,7 +185,7 @@ def test_every_part_of_the_network_can_be_exchanged(
     assert loaded.suggest(["cashew milk"]) == model.suggest(["cashew milk"])
 
 
-def test_the_papers_preset_trains(pantry: Path) -> None:
+def test_the_preset_of_the_paper_trains(pantry: Path) -> None:
     model = TaxoExpan("paper", device="cpu", epochs=1, num_negatives=16).fit(Taxonomy.read(pantry))
     assert model.config.hidden_dim == 250
     assert model._fitted().network.fusion is None
@@ -193,7 +193,7 @@ def test_the_papers_preset_trains(pantry: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", ["a", None, 1.5, True, -1])
-def test_a_seed_that_is_no_whole_number_is_refused(seed: object) -> None:
+def test_a_seed_that_is_not_a_whole_number_is_refused(seed: object) -> None:
     with pytest.raises(ConfigurationError, match="seed is"):
         TaxoExpan(seed=seed)  # type: ignore[arg-type]
 
@@ -204,7 +204,7 @@ def test_fit_refuses_what_is_not_a_taxonomy() -> None:
 
 
 @pytest.mark.parametrize("options", [{"top_k": True}, {"allow_moves": "no"}, {"allow_merges": 1}])
-def test_an_option_of_another_kind_is_refused(model: TaxoExpan, options: dict[str, object]) -> None:
+def test_an_option_of_a_wrong_type_is_refused(model: TaxoExpan, options: dict[str, object]) -> None:
     (name,) = options
     with pytest.raises(ConfigurationError, match=name):
         model.expand(["nut milk"], **options)  # type: ignore[arg-type]
@@ -224,7 +224,7 @@ def test_a_wrong_number_of_parents_or_score_is_refused(
         model.expand(["fig milk"], **change)  # type: ignore[arg-type]
 
 
-def test_nothing_held_out_cannot_be_evaluated(model: TaxoExpan) -> None:
+def test_an_empty_holdout_cannot_be_evaluated(model: TaxoExpan) -> None:
     with pytest.raises(ModelError, match="nothing is held out"):
         model.evaluate(hold_out_leaves(model.taxonomy, 0.0, 0, 0))
 

@@ -480,7 +480,7 @@ def test_new_concepts_may_be_parents_of_new_concepts(
     told = report.read_text(encoding="utf-8")
     assert all(s.query.label in told and s.parent.label in told for s in suggestions)
     assert "3 new concepts placed together in a taxonomy of" in told
-    assert "no probability" in told
+    assert "does not say how often they are right" in told
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
 
 @pytest.fixture(scope="module")
 def food() -> tuple[Taxonomy, list[tuple[int, Concept]]]:
-    """The foods without one synonym of every third that has some, and these as new concepts."""
+    """The foods, where one synonym of every third concept was made a new concept."""
     whole = Taxonomy.read(FOOD)
     several = [i for i, c in enumerate(whole.concepts) if len(distinct_names(c)) > 1][::3]
     concepts, taken = list(whole.concepts), []
@@ -38,25 +38,25 @@ def food() -> tuple[Taxonomy, list[tuple[int, Concept]]]:
     return Taxonomy(concepts, whole.relations), taken
 
 
-def test_taken_names_are_found_and_likelier_than_what_has_no_synonym(
+def test_taken_synonyms_are_found_and_get_higher_odds_than_new_concepts(
     food: tuple[Taxonomy, list[tuple[int, Concept]]],
 ) -> None:
     taxonomy, taken = food
     smaller = taxonomy.without(taxonomy.leaves[::5])
     embed = partial(embed_concepts, StaticEncoder())
-    judge = DuplicateDetector.learn(smaller, embed(list(smaller.concepts)), embed)
-    assert judge is not None
+    detector = DuplicateDetector.learn(smaller, embed(list(smaller.concepts)), embed)
+    assert detector is not None
     asked = [(taxonomy.ids[i], c) for i, c in taken if taxonomy.ids[i] in smaller]
-    found = judge.candidates([c for _, c in asked], embed([c for _, c in asked]))
+    found = detector.candidates([c for _, c in asked], embed([c for _, c in asked]))
     right = np.array(
         [smaller.ids[i] == id for i, (id, _) in zip(found.indices, asked, strict=True)]
     )
-    # Names alone tell little: that a marrow is a courgette nobody could guess.
+    # Names alone are weak evidence: nobody could guess that a marrow is a courgette.
     assert np.mean(right) > 0.35
     known = {normalize_name(name) for c in smaller.concepts for name in distinct_names(c)}
     leaves = [taxonomy.concept(id) for id in taxonomy.leaves[::5]]
     new = [leaf for leaf in leaves if normalize_name(leaf.label) not in known]
-    others = judge.candidates(new, embed(new)).log_odds
+    others = detector.candidates(new, embed(new)).log_odds
     assert np.mean(found.log_odds[right][:, None] > others) > 0.75
 
 
@@ -87,7 +87,7 @@ def test_nothing_is_learned_from_few_synonyms() -> None:
 
 
 @given(st.text(max_size=12), st.text(max_size=12))
-def test_likeness_is_a_share_that_is_whole_for_one_name(one: str, other: str) -> None:
+def test_letter_similarity_is_symmetric_and_1_for_equal_names(one: str, other: str) -> None:
     assert 0 <= letter_similarity(one, other) <= 1
     assert letter_similarity(one, other) == letter_similarity(other, one)
     assert (
@@ -98,13 +98,13 @@ def test_likeness_is_a_share_that_is_whole_for_one_name(one: str, other: str) ->
     )
 
 
-def test_likeness_of_two_spellings() -> None:
+def test_letter_similarity_of_two_spellings() -> None:
     # "  payor ": __p _pa pay ayo yor or_; of six each, __p _pa pay are in both.
     assert letter_similarity("payor", "Payer") == pytest.approx(3 / 6)
     assert letter_similarity("payor", "gasket") == 0
 
 
-def test_names_of_a_concept_differ() -> None:
+def test_distinct_names_differ_in_more_than_case_and_hyphens() -> None:
     assert distinct_names(Concept("1", "Red Wine", synonyms=("red-wine", "vino"))) == (
         "Red Wine",
         "vino",

@@ -14,7 +14,7 @@ TREE = Taxonomy(
 
 
 def ranked(*parents: tuple[str, float | None]) -> list[Suggestion]:
-    """Suggestions for almond milk, in this order and of this confidence."""
+    """Suggestions for almond milk with these parents and confidences."""
     query = Concept("q", "almond milk")
     return [
         Suggestion(query, rank, TREE.concept(id), TREE.path(id), 0.5 / rank, confidence)
@@ -27,7 +27,7 @@ def kinds(suggestions: list[Suggestion]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("parent", "moved"), [("percussion", True), ("drums", False)])
-def test_the_plural_of_the_parent_comes_between_nothing(parent: str, moved: bool) -> None:
+def test_the_plural_of_the_parent_moves_nothing(parent: str, moved: bool) -> None:
     concepts = [Concept(name, name) for name in (parent, "snare drum", "cymbal")]
     taxonomy = Taxonomy(concepts, [(parent, "snare drum"), (parent, "cymbal")])
     told = Suggestion(Concept("q", "Drum"), 1, concepts[0], (parent,), 0.9)
@@ -36,7 +36,7 @@ def test_the_plural_of_the_parent_comes_between_nothing(parent: str, moved: bool
     assert first.kind == (SuggestionKind.INSERT if moved else SuggestionKind.ATTACH)
 
 
-def test_a_further_parent_is_likelier_right_than_not() -> None:
+def test_a_further_parent_is_more_likely_right_than_wrong() -> None:
     marked = with_further_parents(TREE, ranked(("milk", 0.9), ("almond", 0.6), ("nut", 0.5)))
     assert kinds(marked) == [
         ("milk", SuggestionKind.ATTACH),
@@ -46,21 +46,21 @@ def test_a_further_parent_is_likelier_right_than_not() -> None:
 
 
 @pytest.mark.parametrize("other", ["drink", "food"])
-def test_what_is_above_a_parent_is_no_further_one(other: str) -> None:
+def test_an_ancestor_of_a_parent_is_no_further_parent(other: str) -> None:
     marked = with_further_parents(TREE, ranked(("milk", 0.9), (other, 0.8)))
     assert kinds(marked)[1] == (other, SuggestionKind.ATTACH)
     turned = with_further_parents(TREE, ranked((other, 0.9), ("milk", 0.8)))
     assert kinds(turned)[1] == ("milk", SuggestionKind.ATTACH)
 
 
-def test_without_confidence_there_is_one_parent() -> None:
+def test_without_confidence_there_are_no_further_parents() -> None:
     assert kinds(with_further_parents(TREE, ranked(("milk", None), ("nut", None)))) == [
         ("milk", SuggestionKind.ATTACH),
         ("nut", SuggestionKind.ATTACH),
     ]
 
 
-def test_a_likely_merge_stands_where_its_confidence_puts_it() -> None:
+def test_a_likely_merge_is_ranked_by_its_confidence() -> None:
     parents = ranked(("milk", 0.9), ("nut", 0.4))
     odds = 1.0  # a probability of .73
     merged = with_merge(TREE, parents, TREE.index("almond"), odds)
@@ -74,7 +74,7 @@ def test_a_likely_merge_stands_where_its_confidence_puts_it() -> None:
     assert with_merge(TREE, parents, 0, -0.1) == parents
 
 
-def test_a_query_that_is_another_name_is_not_attached() -> None:
+def test_a_query_that_is_a_synonym_is_not_attached() -> None:
     merged = with_merge(TREE, ranked(("milk", 0.4)), TREE.index("almond"), 2.0)
     assert merged[0].kind == SuggestionKind.MERGE
     assert select_additions(merged).concepts == ()
@@ -86,7 +86,7 @@ def test_a_query_that_is_another_name_is_not_attached() -> None:
     assert [parent for parent, _ in select_additions(later).relations] == ["milk"]
 
 
-def test_children_that_are_named_after_the_query_might_move_below_it() -> None:
+def test_children_named_after_the_query_might_move_below_it() -> None:
     names = {"f": "food", "o": "oat milk", "g": "Goat-milks", "b": "buttermilk", "t": "tea"}
     taxonomy = Taxonomy(
         [Concept(id, label) for id, label in names.items()],
@@ -103,7 +103,7 @@ def test_children_that_are_named_after_the_query_might_move_below_it() -> None:
     assert select_additions([first]).relations == (("f", "q"),)
 
 
-def test_nothing_is_merged_with_what_is_deprecated() -> None:
+def test_nothing_is_merged_with_a_deprecated_concept() -> None:
     taxonomy = Taxonomy(
         [Concept("food", "food"), Concept("old", "old milk", deprecated=True)], [("food", "old")]
     )

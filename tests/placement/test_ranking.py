@@ -51,7 +51,7 @@ def test_ranks_in_blocks_equal_ranks_one_by_one() -> None:
             assert rank == 1 + len(set(higher) - set(parents[q].tolist()))
 
 
-def test_scores_are_shares_of_one_and_best_come_first() -> None:
+def test_scores_are_probabilities_and_the_best_come_first() -> None:
     ranker = ranker_with_keys(torch.randn(50, 4, generator=torch.Generator().manual_seed(1)))
     ranking = ranker.rank(Queries(torch.randn(2, 9, 4)), top_k=50)
     assert np.allclose(ranking.scores.sum(1), 1, atol=1e-5)
@@ -59,19 +59,19 @@ def test_scores_are_shares_of_one_and_best_come_first() -> None:
     assert (np.sort(ranking.anchors, axis=1) == np.arange(50)).all()
 
 
-def test_more_parents_than_concepts_gives_all_of_them() -> None:
+def test_a_large_top_k_returns_all_anchors() -> None:
     ranker = ranker_with_keys(torch.randn(3, 4))
     assert ranker.rank(Queries(torch.randn(2, 2, 4)), top_k=10).anchors.shape == (2, 3)
 
 
-def test_a_deprecated_concept_is_never_offered() -> None:
+def test_a_deprecated_concept_is_never_ranked() -> None:
     ranker = ranker_with_keys(torch.tensor([[4.0], [3.0], [2.0]]), deprecated=(0,))
     ranking = ranker.rank(Queries(torch.ones(2, 1, 1)), top_k=9)
     assert ranking.anchors.tolist() == [[1, 2]]
     assert abs(ranking.scores.sum() - 1) < 1e-6
 
 
-def test_anchors_without_children_gain_what_they_are_given() -> None:
+def test_leaf_anchors_gain_the_leaf_bonus() -> None:
     taxonomy = Taxonomy.from_columns(
         list("abcd"), list("abcd"), np.array([0, 1]), np.array([1, 2]), deprecated=(3,)
     )
@@ -84,13 +84,13 @@ def test_anchors_without_children_gain_what_they_are_given() -> None:
     assert plain.anchors.tolist() == [[0, 1, 2]]
     gained = ranker.with_leaf_bonus(1.5).rank(Queries(torch.ones(2, 1, 1)), 4, temperature=2.0)
     assert gained.anchors.tolist() == [[0, 2, 1]]
-    told = np.exp([3.0, 2.5, 2.0])
-    assert np.allclose(gained.scores, told / told.sum())
+    expected = np.exp([3.0, 2.5, 2.0])
+    assert np.allclose(gained.scores, expected / expected.sum())
     heated = np.exp([1.5, 1.25, 1.0])
     assert np.allclose(gained.tempered, heated / heated.sum())
 
 
-def test_a_deprecated_child_is_none() -> None:
+def test_an_anchor_with_deprecated_children_only_is_a_leaf() -> None:
     taxonomy = Taxonomy.from_columns(
         list("abcd"), list("abcd"), np.array([0, 1, 1]), np.array([2, 2, 3]), deprecated=(2,)
     )
@@ -115,7 +115,7 @@ def test_the_best_of_groups_are_the_best_of_all(seed: int, anchors: int, top_k: 
 
 @given(st.integers(0, 10_000))
 @settings(max_examples=30, deadline=None)
-def test_distinct_rows_are_told_apart_and_equal_ones_are_not(seed: int) -> None:
+def test_distinct_rows_are_found(seed: int) -> None:
     generator = np.random.default_rng(seed)
     table = generator.normal(size=(9, 3)).astype(np.float32)
     matrix = table[generator.integers(0, 9, 40)]
@@ -124,7 +124,7 @@ def test_distinct_rows_are_told_apart_and_equal_ones_are_not(seed: int) -> None:
     assert len(first) == len(np.unique(matrix, axis=0))
 
 
-def test_a_network_that_scores_all_alike_ranks_in_the_middle_where_ties_count() -> None:
+def test_equal_scores_rank_in_the_middle_if_ties_count() -> None:
     ranker = ranker_with_keys(torch.ones(101, 1))
     truth = [np.array([7]), np.array([3, 50])]
     queries = torch.ones(2, 2, 1)
@@ -138,7 +138,7 @@ def test_a_network_that_scores_all_alike_ranks_in_the_middle_where_ties_count() 
     ]
 
 
-def test_what_is_no_number_ranks_last() -> None:
+def test_nan_scores_rank_last() -> None:
     ranker = ranker_with_keys(torch.full((9, 1), torch.nan))
     assert ranker.true_ranks(LabeledQueries(torch.ones(2, 1, 1), parents=[np.array([2])]))[
         0

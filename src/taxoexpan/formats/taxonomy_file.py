@@ -75,9 +75,9 @@ class TaxonomyFile:
     ) -> None:
         """Raise now, before any training, the error that `write` would raise after it.
 
-        Simulates to add all concepts, each under the first `max_parents` concepts of the file.
-        `changes` may name "moves" and "synonyms": then it also simulates to move one existing
-        concept and to add all new names as synonyms. Writes nothing.
+        Simulates adding all concepts, each under the first `max_parents` concepts of the file.
+        `changes` may contain "moves" and "synonyms"; then it also simulates one move of an
+        existing concept, and adding all new names as synonyms. Writes nothing.
         """
         new = list({concept.label: concept for concept in concepts}.values())
         parents = self.taxonomy.ids[:max_parents]

@@ -18,10 +18,10 @@ from torch import Tensor
 
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.ranking import Ranker, best_of
-from taxoexpan.placement.regression import Floats, logistic
+from taxoexpan.placement.regression import logistic
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
-from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.arrays import Floats, Indices
 
 MAX_BRANCH = 0.2
 """A branch that is closed holds at most this fraction of the concepts."""

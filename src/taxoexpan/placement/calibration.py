@@ -25,8 +25,8 @@ from taxoexpan.placement.confidence import (
 )
 from taxoexpan.placement.leaf_bonus import padded_parents
 from taxoexpan.placement.ranking import Ranker, best_of
-from taxoexpan.placement.regression import Floats, isotonic, logistic, logit
-from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.placement.regression import isotonic, logistic, logit
+from taxoexpan.taxonomy.arrays import Floats, Indices
 
 TEMPERATURES = tuple(np.geomspace(0.25, 4, 17).round(4).tolist())
 TOP_K = 5

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.placement.regression import Floats, logit, sigmoid
+from taxoexpan.placement.regression import logit, sigmoid
+from taxoexpan.taxonomy.arrays import Floats
 
 BIN_COUNT = 10
 MIN_HELD_OUT = 50

@@ -3,7 +3,7 @@
 This is learned from the synonyms of the taxonomy, without labels. A name is taken from a concept
 with several names and treated as a new concept with the same definition: its source is the right
 answer. Leaves are taken out as a whole and treated as new too: no concept near them is a right
-answer, least of all their parents and siblings.
+answer, in particular not their parents and siblings.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.placement.regression import Floats, logistic
+from taxoexpan.placement.regression import logistic
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.names import normalize_name
 
 Vectors = NDArray[np.float32]

@@ -50,5 +50,5 @@ def learn_leaf_bonus(ranker: Ranker, queries: LabeledQueries) -> float:
 
 def padded_parents(queries: LabeledQueries) -> Tensor:
     """Return the true parents of each query in its column, padded with -1: [P, Q]."""
-    most = max(map(len, queries.parents))
-    return torch.tensor([[*own, *[-1] * (most - len(own))] for own in queries.parents]).T
+    width = max(map(len, queries.parents))
+    return torch.tensor([[*own, *[-1] * (width - len(own))] for own in queries.parents]).T

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from taxoexpan.placement.duplicates import DuplicateCandidates
 from taxoexpan.placement.ranking import Ranking
+from taxoexpan.placement.regression import sigmoid
 from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats
@@ -113,7 +113,7 @@ def with_merge(
     taxonomy: Taxonomy, ranked: Sequence[Suggestion], index: int, log_odds: float
 ) -> list[Suggestion]:
     """Add the suggestion to merge one query with the concept at an index, if that is likely."""
-    probability, known = float(expit(log_odds)), taxonomy.concept_at(index)
+    probability, known = float(sigmoid(np.array(log_odds))), taxonomy.concept_at(index)
     if probability <= LIKELY or known.deprecated:
         return list(ranked)
     first = ranked[0]

@@ -134,11 +134,11 @@ class Ranker:
     @torch.no_grad()
     def scores(self, queries: Queries) -> Tensor:
         """Compute the raw score of every pair, higher is better: [N, Q]."""
-        network, asked = self.network, queries.vectors
-        scores = network.match.score_all(self.keys, network.match.project_queries(asked[0]))
+        network, own = self.network, queries.vectors
+        scores = network.match.score_all(self.keys, network.match.project_queries(own[0]))
         if network.fusion is not None:
             vectors, first = self.anchors.vectors, 0
-            names, heads = vectors.names @ asked[0].T, vectors.heads @ asked[1].T
+            names, heads = vectors.names @ own[0].T, vectors.heads @ own[1].T
             for family in self.anchors.families:
                 rows = family.concepts.index_select(0, family.nodes[family.sizes[0] :])
                 by_head = Cosines(heads, vectors.head_of.index_select(0, rows))

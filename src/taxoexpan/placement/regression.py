@@ -1,36 +1,38 @@
-"""Small regressions by hand: logistic, by Newton's steps, and isotonic, by pooling."""
+"""Logistic and isotonic regression on a few columns.
+
+Both give the same numbers as scikit-learn, whose import would take longer than all fits of a model.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.floating]
+from taxoexpan.taxonomy.arrays import Floats
 
 DECAY = 1e-5
-STEPS = 50
+MAX_STEPS = 50
 
 
-def sigmoid(odds: Floats) -> Floats:
-    """The probability that log-odds stand for."""
-    return 1 / (1 + np.exp(-np.clip(odds, -500, 500)))
+def sigmoid(log_odds: Floats) -> Floats:
+    """Return the probabilities of log-odds."""
+    return 1 / (1 + np.exp(-np.clip(log_odds, -500, 500)))
 
 
 def logit(probabilities: Floats) -> Floats:
-    """The log-odds of probabilities, finite ones for 0 and 1 too."""
-    # In single precision 1 - 1e-9 would be 1.
+    """Return the log-odds of probabilities; those of 0 and 1 are finite too."""
+    # In single precision, 1 - 1e-9 would be 1.
     clipped = np.clip(probabilities.astype(np.float64), 1e-9, 1 - 1e-9)
     return np.log(clipped) - np.log1p(-clipped)
 
 
 def logistic(table: Floats, truth: Floats) -> Floats:
-    """The weights of a logistic regression, by Newton's steps: [P, F], [P] → [F]."""
+    """Fit the weights of a logistic regression by Newton's method: [P, F], [P] → [F]."""
     weights = np.zeros(table.shape[1])
-    for _ in range(STEPS):
-        likely = sigmoid(table @ weights)
-        slope = table.T @ (truth - likely) / len(table) - DECAY * weights
-        curve = (table.T * (likely * (1 - likely))) @ table / len(table)
-        step = np.linalg.solve(curve + DECAY * np.eye(len(weights)), slope)
+    for _ in range(MAX_STEPS):
+        predicted = sigmoid(table @ weights)
+        gradient = table.T @ (truth - predicted) / len(table) - DECAY * weights
+        hessian = (table.T * (predicted * (1 - predicted))) @ table / len(table)
+        step = np.linalg.solve(hessian + DECAY * np.eye(len(weights)), gradient)
         weights += step
         if np.abs(step).max() < 1e-8:
             break
@@ -38,10 +40,11 @@ def logistic(table: Floats, truth: Floats) -> Floats:
 
 
 def isotonic(values: Floats, truth: Floats) -> tuple[Floats, Floats]:
-    """The rising steps nearest to the truth: where each begins and ends, and its height.
+    """Fit the nearest non-decreasing step function: the ends of each step, and its height.
 
-    Neighbours that fall are pooled until none does. The heights stand at the first and the last
-    value of each pool, so that what lies between two pools can be interpolated.
+    Adjacent pools are merged until no height decreases (pool adjacent violators). Each height is
+    given at the first and the last value of its pool, so that values between pools are
+    interpolated.
     """
     order = np.argsort(values, kind="stable")
     heights: list[float] = []
@@ -55,5 +58,5 @@ def isotonic(values: Floats, truth: Floats) -> tuple[Floats, Floats]:
             sizes[-1] += size
             heights[-1] = total / sizes[-1]
     ends = np.cumsum(sizes)
-    places = np.stack([ends - sizes, ends - 1], axis=1).ravel()
-    return values[order][places], np.repeat(heights, 2)
+    positions = np.stack([ends - sizes, ends - 1], axis=1).ravel()
+    return values[order][positions], np.repeat(heights, 2)

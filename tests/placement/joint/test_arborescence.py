@@ -14,9 +14,9 @@ Edges = dict[tuple[int, int], float]
 
 @st.composite
 def graphs(draw: st.DrawFn, most: int = 5) -> tuple[int, Edges]:
-    """A few nodes, each below the root at some weight, and any other edges."""
+    """A few nodes, each with an edge from the root, and some other edges."""
     count = draw(st.integers(1, most))
-    # Few different weights, so that many edges weigh the same.
+    # Few different weights, so that many edges have equal weights.
     weights = st.integers(-4, 4).map(float) | st.floats(-9, 9, width=16)
     pairs = [(p, c) for p in range(count) for c in range(count) if p != c]
     there = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
@@ -24,7 +24,7 @@ def graphs(draw: st.DrawFn, most: int = 5) -> tuple[int, Edges]:
 
 
 def solved(count: int, edges: Edges) -> list[int]:
-    """The parents that are found, the edges given in their order."""
+    """The parents in the best tree, with the edges in their order."""
     root = np.array([edges[ROOT, child] for child in range(count)])
     inner = [edge for edge in edges if edge[0] != ROOT]
     parents, children = np.array(inner, dtype=np.int64).reshape(-1, 2).T
@@ -33,7 +33,7 @@ def solved(count: int, edges: Edges) -> list[int]:
 
 
 def is_tree(parents: list[int]) -> bool:
-    """Whether every node comes to the root."""
+    """Whether every node is connected to the root."""
     for node in range(len(parents)):
         steps = 0
         while node != ROOT and steps <= len(parents):
@@ -60,7 +60,7 @@ def test_no_other_tree_weighs_more(graph: tuple[int, Edges]) -> None:
 
 @given(st.integers(0, 10_000), st.permutations(range(7)))
 @settings(max_examples=100, deadline=None)
-def test_the_numbers_of_the_nodes_do_not_matter(seed: int, renamed: list[int]) -> None:
+def test_the_result_does_not_depend_on_the_numbering(seed: int, renamed: list[int]) -> None:
     generator = np.random.default_rng(seed)
     pairs = [(p, c) for p in range(ROOT, 7) for c in range(7) if p != c]
     edges = dict(zip(pairs, generator.normal(size=len(pairs)).tolist(), strict=True))
@@ -69,31 +69,31 @@ def test_the_numbers_of_the_nodes_do_not_matter(seed: int, renamed: list[int]) -
     assert [names[p] for p in solved(7, edges)] == [other[names[c]] for c in range(7)]
 
 
-def test_two_that_want_each_other_are_parted_where_it_costs_least() -> None:
+def test_a_cycle_of_two_is_broken_where_it_costs_least() -> None:
     edges = {(ROOT, 0): -5.0, (ROOT, 1): -1.0, (0, 1): 2.0, (1, 0): 2.0}
     assert solved(2, edges) == [1, ROOT]
 
 
-def test_cycles_of_cycles_are_parted() -> None:
+def test_cycles_of_cycles_are_broken() -> None:
     edges = {(ROOT, c): -10.0 - c for c in range(4)}
     edges |= {(0, 1): 5.0, (1, 0): 5.0, (2, 3): 5.0, (3, 2): 5.0, (1, 2): 1.0, (3, 0): 1.0}
     assert solved(4, edges) == [ROOT, 0, 1, 2]
 
 
-def test_where_all_weigh_the_same_everything_hangs_on_the_root() -> None:
+def test_with_equal_weights_every_node_is_attached_to_the_root() -> None:
     pairs = [(p, c) for p in range(ROOT, 6) for c in range(6) if p != c]
     assert solved(6, dict.fromkeys(pairs, 1.0)) == [ROOT] * 6
 
 
-def test_nothing_at_all_has_no_parents() -> None:
+def test_an_empty_graph_has_no_parents() -> None:
     empty = np.zeros(0, dtype=np.int64)
     assert best_arborescence(np.zeros(0), empty, empty, np.zeros(0)).tolist() == []
 
 
-def test_a_chain_of_thousands_is_no_trouble() -> None:
+def test_a_long_chain_of_cycles_is_solved() -> None:
     count = 20_000
     root, steps = np.full(count, -10.0), np.arange(count - 1)
-    # Each wants the next and the next wants it a little less; only the first is free.
+    # Each node prefers the one before it, and then the one after it; only the first is free.
     parents, children = np.concatenate([steps, steps + 1]), np.concatenate([steps + 1, steps])
     weights = np.concatenate([np.full(count - 1, 1.0), np.full(count - 1, 0.5)])
     root[0] = 0.0

@@ -3,7 +3,6 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from taxoexpan.placement.joint.new_parent_prior import (
     BatchScores,
@@ -12,90 +11,89 @@ from taxoexpan.placement.joint.new_parent_prior import (
     label_features,
 )
 from taxoexpan.taxonomy import Concept
+from taxoexpan.taxonomy.arrays import Floats
 
-Floats = NDArray[np.float64]
 
-
-def drawn_case(rng: np.random.Generator, count: int, weights: Floats) -> LabeledBatch:
-    """A batch whose parents are drawn by the law that is to be learned."""
+def random_batch(rng: np.random.Generator, count: int, weights: Floats) -> LabeledBatch:
+    """A batch whose parents are drawn from the model that is to be learned."""
     among = rng.normal(size=(count, count))
     np.fill_diagonal(among, -np.inf)
     best, total = np.zeros(count), np.full(count, 0.5)
     features = rng.normal(size=(count, count, 3))
     features[..., 0] = 1
     scores = among + features @ weights - np.log(count - 1)
-    shares = np.exp(np.concatenate([scores, total[:, None]], axis=1))
-    shares /= shares.sum(1, keepdims=True)
+    probabilities = np.exp(np.concatenate([scores, total[:, None]], axis=1))
+    probabilities /= probabilities.sum(1, keepdims=True)
     true = np.zeros((count, count + 1), dtype=np.bool_)
-    for query, share in enumerate(shares):
-        true[query, rng.choice(count + 1, p=share)] = True
-    look = BatchScores(np.zeros(count, dtype=np.int64), best, total, among)
-    return LabeledBatch(look, features, true[:, :count])
+    for query, own in enumerate(probabilities):
+        true[query, rng.choice(count + 1, p=own)] = True
+    anchors = np.zeros(count, dtype=np.int64)
+    return LabeledBatch(BatchScores(anchors, best, total, among), features, true[:, :count])
 
 
-def look_at(odds: list[float]) -> tuple[BatchScores, Floats]:
+def batch_with_odds(odds: list[float]) -> tuple[BatchScores, Floats]:
     """A batch whose concepts have these log-odds of a new parent."""
     count = len(odds)
     among = np.full((count, count), -np.inf)
     among[np.arange(count), np.arange(1, count + 1) % count] = odds
     empty = np.zeros(count, dtype=np.int64)
-    look = BatchScores(empty, np.zeros(count), np.zeros(count), among + np.log(count - 1))
-    return look, np.zeros((count, count, 3))
+    scores = BatchScores(empty, np.zeros(count), np.zeros(count), among + np.log(count - 1))
+    return scores, np.zeros((count, count, 3))
 
 
-def test_the_weights_that_parents_were_drawn_by_are_found_again() -> None:
+def test_the_true_weights_are_recovered() -> None:
     rng, weights = np.random.default_rng(0), np.array([2.0, 1.5, -0.7])
-    cases = [drawn_case(rng, int(rng.integers(3, 12)), weights) for _ in range(300)]
-    found = NewParentPrior.learn(cases)
+    batches = [random_batch(rng, int(rng.integers(3, 12)), weights) for _ in range(300)]
+    found = NewParentPrior.learn(batches)
     assert found is not None
     assert np.allclose(found.weights, weights, atol=0.2)
-    assert found.rate == np.mean(np.concatenate([case.true.any(1) for case in cases]))
+    assert found.rate == np.mean(np.concatenate([batch.true.any(1) for batch in batches]))
 
 
 @given(st.integers(0, 1000))
 @settings(max_examples=20, deadline=None)
-def test_what_is_learned_gives_as_many_new_parents_as_there_were(seed: int) -> None:
+def test_the_fitted_prior_predicts_the_true_number_of_new_parents(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    cases = [drawn_case(rng, 8, np.array([1.0, 0.5, 0.0])) for _ in range(20)]
-    found = NewParentPrior.learn(cases)
+    batches = [random_batch(rng, 8, np.array([1.0, 0.5, 0.0])) for _ in range(20)]
+    found = NewParentPrior.learn(batches)
     assert found is not None
     expected, true = 0.0, 0
-    for case in cases:
-        scores = case.scores.among + case.features @ found.weights - np.log(7)
-        odds = np.exp(scores).sum(1) / np.exp(case.scores.total)
-        expected, true = expected + (odds / (1 + odds)).sum(), true + case.true.any(1).sum()
+    for batch in batches:
+        scores = batch.scores.among + batch.features @ found.weights - np.log(7)
+        odds = np.exp(scores).sum(1) / np.exp(batch.scores.total)
+        expected, true = expected + (odds / (1 + odds)).sum(), true + batch.true.any(1).sum()
     assert abs(expected - true) / true < 0.02
 
 
-def test_where_no_parent_is_new_there_is_nothing_to_learn() -> None:
-    case = drawn_case(np.random.default_rng(0), 5, np.zeros(3))
-    loose = LabeledBatch(case.scores, case.features, np.zeros((5, 5), dtype=np.bool_))
+def test_nothing_is_learned_without_new_parents() -> None:
+    batch = random_batch(np.random.default_rng(0), 5, np.zeros(3))
+    unrelated = LabeledBatch(batch.scores, batch.features, np.zeros((5, 5), dtype=np.bool_))
     assert NewParentPrior.learn([]) is None
-    assert NewParentPrior.learn([loose]) is None
+    assert NewParentPrior.learn([unrelated]) is None
 
 
-def test_a_batch_that_looks_like_a_family_gains_more_than_a_loose_one() -> None:
+def test_a_batch_that_looks_like_a_family_gains_more_than_an_unrelated_one() -> None:
     prior = NewParentPrior(np.zeros(3), 0.5)
     gains = []
     for odds in ([3.0] * 6, [-3.0] * 6):
-        look, features = look_at(odds)
-        adjusted = prior.adjust(look, features)
-        there = np.isfinite(adjusted)
-        gains.append(np.unique((adjusted[there] - look.among[there] + np.log(5)).round(9)))
+        scores, features = batch_with_odds(odds)
+        adjusted = prior.adjust(scores, features)
+        finite = np.isfinite(adjusted)
+        gains.append(np.unique((adjusted[finite] - scores.among[finite] + np.log(5)).round(9)))
     assert [len(gain) for gain in gains] == [1, 1]
     assert gains[0] > 1
     assert gains[1] < -1
 
 
-def test_few_concepts_tell_less_of_what_their_batch_is_like_than_many() -> None:
+def test_a_small_batch_changes_the_rate_less_than_a_large_one() -> None:
     gains = []
     for count in (2, 40):
-        look, features = look_at([1.0] * count)
-        gains.append(float(NewParentPrior(np.zeros(3), 0.5).adjust(look, features)[0, 1]) - 1)
+        scores, features = batch_with_odds([1.0] * count)
+        gains.append(float(NewParentPrior(np.zeros(3), 0.5).adjust(scores, features)[0, 1]) - 1)
     assert 0 < gains[0] < gains[1] / 2
 
 
-def test_a_name_that_ends_in_anothers_and_is_longer_is_told() -> None:
+def test_label_features_compare_endings_and_lengths() -> None:
     names = ["bread", "Rye Bread", "sweet-bread", "shortbread"]
     features = label_features([Concept("", name) for name in names])
     assert features[..., 0].all()

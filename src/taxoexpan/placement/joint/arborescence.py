@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from taxoexpan.taxonomy.arrays import Indices
-
-Floats = NDArray[np.float64]
+from taxoexpan.taxonomy.arrays import Floats, Indices
 
 ROOT = -1
 """The parent of a node that is attached to the root."""
@@ -64,12 +61,12 @@ def _best_edges(tails: Indices, heads: Indices, weights: Floats) -> Indices:
 
 def _cycles(upward: Indices) -> Indices:
     """Return the lowest node of the cycle that each node is part of, or -1."""
-    ahead, least = upward, np.minimum(np.arange(len(upward)), upward)
+    ahead, lowest = upward, np.minimum(np.arange(len(upward)), upward)
     for _ in range(len(upward).bit_length()):
-        least = np.minimum(least, least[ahead])
+        lowest = np.minimum(lowest, lowest[ahead])
         ahead = ahead[ahead]
     # After more steps than there are nodes, every walk is on a cycle, and covers all its nodes.
     cycle = np.full(len(upward), -1)
-    cycle[ahead] = least[ahead]
+    cycle[ahead] = lowest[ahead]
     cycle[0] = -1
     return cycle

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.features.mentions import Mentions
@@ -16,14 +15,12 @@ from taxoexpan.placement.joint.arborescence import ROOT, best_arborescence
 from taxoexpan.placement.joint.new_parent_prior import BatchScores, NewParentPrior, label_features
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.arrays import Floats, Indices
 
 MAX_CANDIDATES = 10
 """New concepts that are considered as the parent of another."""
 VIEW_BLOCK = 64
 """Egonets without a query that are scored at a time; each may hold all children of a hub."""
-
-Floats = NDArray[np.float64]
 
 
 class BatchScorer:
@@ -126,8 +123,8 @@ class BatchScorer:
         for some in np.split(np.arange(len(views)), range(VIEW_BLOCK, len(views), VIEW_BLOCK)):
             ranker = self._ranker(Anchors(with_views, vectors, self.siblings, views[some]))
             columns = torch.from_numpy(queries[some]).to(device)
-            asked = Queries(self.queries.vectors.index_select(1, columns))
-            scores.append(ranker.scores(asked).diagonal())
+            block = Queries(self.queries.vectors.index_select(1, columns))
+            scores.append(ranker.scores(block).diagonal())
         return torch.cat(scores) + self._mention_bonus(anchors, queries)
 
     @torch.no_grad()

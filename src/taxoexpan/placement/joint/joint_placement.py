@@ -18,11 +18,11 @@ import torch
 from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.joint.batch_scoring import BatchScorer, Floats
+from taxoexpan.placement.joint.batch_scoring import BatchScorer
 from taxoexpan.placement.joint.new_parent_prior import NewParentPrior
 from taxoexpan.placement.ranking import Ranker
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
-from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.ids import with_ids
 from taxoexpan.taxonomy.names import normalize_name
 

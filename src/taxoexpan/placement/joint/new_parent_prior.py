@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.taxonomy import Concept
+from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.taxonomy.names import normalize_name
-
-Floats = NDArray[np.float64]
 
 FEATURES = 3
 """A constant; whether the query's label ends in the anchor's; how many words longer it is."""

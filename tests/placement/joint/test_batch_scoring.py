@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from random_batches import random_batch, random_network
+
+from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.queries import Queries
+from taxoexpan.placement.joint.batch_scoring import BatchScorer
+from taxoexpan.placement.ranking import Anchors, Ranker
+from taxoexpan.taxonomy import Additions
+
+
+def plain_scores(
+    network: MatchingNetwork, ranker: Ranker, new: Queries, parents: list[int], query: int
+) -> torch.Tensor:
+    """The raw scores of all anchors in the expanded taxonomy without the query: [N + Q]."""
+    old, known = ranker.anchors.taxonomy, len(ranker.keys)
+    ids = [*old.ids, *(concept.id for concept in new.concepts)]
+    own = known + query
+    # Without the query, its children are attached to its parent.
+    up = [parents[query] if parent == own else parent for parent in parents]
+    relations = [(ids[p], ids[known + c]) for c, p in enumerate(up) if c != query]
+    others = [concept for i, concept in enumerate(new.concepts) if i != query]
+    grown = old.expanded(Additions(others, relations))
+    left = [i for i in range(len(ids)) if i != own]
+    vectors = ranker.anchors.vectors
+    both = torch.stack([vectors.names, vectors.heads[vectors.head_of]])
+    both = torch.cat([both, new.vectors], dim=1)[:, left]
+    anchors = Anchors(grown, ConceptVectors.of(both), ranker.anchors.siblings)
+    mentions = new.mentions
+    if mentions is not None:
+        places = np.full(len(ids), -1)
+        places[left] = np.arange(len(left))
+        mentions = mentions.reindex(places, np.array([query]))
+    asked = new.vectors[:, query : query + 1]
+    without = Ranker(network, anchors).scores(Queries(asked, mentions))[:, 0]
+    scores = torch.full((len(ids),), -torch.inf)
+    scores[left] = without
+    return scores
+
+
+@pytest.mark.parametrize("mentions", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_every_query_is_scored_in_the_taxonomy_without_it(seed: int, mentions: bool) -> None:
+    network = random_network(seed, use_mentions=mentions)
+    ranker, new = random_batch(seed, 7, network)
+    known = len(ranker.keys)
+    rng = np.random.default_rng(seed)
+    # Chains, siblings and existing parents, each below an existing or an earlier concept.
+    parents = [
+        int(rng.integers(0, known)) if i < 2 or rng.random() < 0.3 else known + i - 1 - i % 2
+        for i in range(7)
+    ]
+    scores = BatchScorer(ranker, new).scores(np.array(parents))
+    for query in range(7):
+        plain = plain_scores(network, ranker, new, parents, query)
+        assert torch.allclose(
+            torch.from_numpy(scores.among[query]).float(), plain[known:], atol=1e-4
+        )
+        assert scores.anchors[query] == int(plain[:known].argmax())
+        assert abs(scores.best[query] - float(plain[:known].max())) < 1e-4
+        assert abs(scores.total[query] - float(plain[:known].logsumexp(0))) < 1e-4
