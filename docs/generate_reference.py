@@ -9,8 +9,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from taxoexpan.cli.main import build_parser
-from taxoexpan.config import Config, load_preset
-from taxoexpan.presets import PRESETS
+from taxoexpan.config import PRESETS, Config, load_preset
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

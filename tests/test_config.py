@@ -10,19 +10,20 @@ import pytest
 
 from taxoexpan import TaxoExpan
 from taxoexpan.config import (
+    PRESETS,
     SETTINGS,
     AuthorQuirks,
     Config,
     allowed_values,
     load_preset,
     parse_setting,
+    read_preset,
 )
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import MATCHES
 from taxoexpan.network.propagation import PROPAGATIONS
 from taxoexpan.network.readout import READOUTS
-from taxoexpan.presets import PRESETS, read_preset, setting_names
 
 
 @pytest.mark.parametrize(
@@ -132,7 +133,7 @@ def test_the_choices_are_those_of_the_network() -> None:
 def test_every_preset_sets_every_setting() -> None:
     for preset in PRESETS:
         assert [name for name in read_preset(preset) if name != "quirks"] == list(SETTINGS)
-    assert setting_names() == list(SETTINGS)
+    assert [name for name, _ in Config.describe()] == list(SETTINGS)
 
 
 def test_a_user_cannot_set_the_quirks_of_the_authors() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from importlib import resources
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
@@ -10,7 +12,8 @@ from annotated_types import Ge, Gt, Lt
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.presets import read_preset
+
+PRESETS = ("best", "paper", "authors")
 
 _LIMIT = 2**63
 
@@ -162,6 +165,16 @@ SETTINGS: tuple[str, ...] = tuple(name for name in Config.model_fields if name !
 """The settings that a user can change."""
 
 _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def read_preset(name: str) -> dict[str, Any]:
+    """Return the settings of a preset by name, as its file has them."""
+    if name not in PRESETS:
+        raise ConfigurationError(
+            f"no preset is called {name!r}; choose one of {', '.join(PRESETS)}"
+        )
+    text = resources.files("taxoexpan").joinpath(f"presets/{name}.toml").read_text("utf-8")
+    return tomllib.loads(text)
 
 
 def load_preset(name: str, **changes: Any) -> Config:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import tomllib
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.presets import PRESETS, setting_names
 
 if TYPE_CHECKING:
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -71,7 +72,7 @@ def add_new_concepts(parser: argparse.ArgumentParser) -> None:
 def add_training(parser: argparse.ArgumentParser) -> None:
     """Add the options for training."""
     parser.add_argument(
-        "--preset", default="best", help=f"settings: {', '.join(PRESETS)} (default: best)"
+        "--preset", default="best", help="settings: best, paper or authors (default: best)"
     )
     add_features(parser)
     parser.add_argument("--seed", type=seed, default=0, help="random seed (default: 0)")
@@ -97,9 +98,15 @@ def add_features(parser: argparse.ArgumentParser) -> None:
         help="change one setting of the preset, such as hidden_dim=64; can be repeated",
     )
     parser.epilog = (
-        f"Settings for --set: {', '.join(setting_names())}. Their descriptions and their values in "
-        "the presets are in the documentation (reference/settings)."
+        f"Settings for --set: {', '.join(_setting_names())}. Their descriptions and their values "
+        "in the presets are in the documentation (reference/settings)."
     )
+
+
+def _setting_names() -> list[str]:
+    """Return the names of all settings, read from a preset: `config` takes longer to import."""
+    text = resources.files("taxoexpan").joinpath("presets/best.toml").read_text("utf-8")
+    return list(tomllib.loads(text))
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:

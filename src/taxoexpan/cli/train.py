@@ -59,7 +59,6 @@ def run(options: argparse.Namespace) -> int:
     fit_model(
         model, taxonomy, options.quiet, options.log, checkpoint, options.tensorboard, expected
     )
-    model.fit_joint_prior()  # so that suggest --together need not learn it
     model.save(options.output, options.force)
     note(f"model written to {options.output}")
     if model.history is not None and model.history.interrupted and checkpoint.exists():
