@@ -39,7 +39,7 @@ table. The numbers therefore cannot agree; only the order of the methods can be 
 
 All networks except our own preset `best` are trained with learning rate .0015 and batches of
 256, where the paper has .001 and 128. Anchors with equal scores do not count as higher, as in the
-authors' code; if half of them pluralize, popularity would have mean rank 1,554 instead of 826 on
+authors' code; if half of them counted, popularity would have mean rank 1,554 instead of 826 on
 MAG-CS. With a fraction of the leaves (scalability) there are fewer anchors to rank, so the mean
 ranks of these rows cannot be compared.
 

@@ -1,0 +1,70 @@
+"""The documents: their sizes, their links, and the options and settings that they mention."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from taxoexpan.cli.main import build_parser
+from taxoexpan.config import SETTINGS
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+OTHER_TOOLS = {"--no-deps", "--set-upstream"}
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def subparsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for subparser in action.choices.values():
+                yield from subparsers(subparser)
+
+
+def options() -> set[str]:
+    return {
+        option
+        for parser in subparsers(build_parser())
+        for action in parser._actions
+        for option in action.option_strings
+    }
+
+
+@pytest.mark.parametrize(("page", "kilobytes"), [("README.md", 8), ("ARCHITECTURE.md", 6)])
+def test_the_entry_documents_stay_short(page: str, kilobytes: int) -> None:
+    assert (ROOT / page).stat().st_size <= kilobytes * 1024
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_relative_links_lead_to_existing_files(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8"))
+    generated = {ROOT / "docs/reference/commands.md", ROOT / "docs/reference/settings.md"}
+    for link in links:
+        if "://" not in link:
+            target = (page.parent / link).resolve()
+            assert target.exists() or target in generated, link
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if "decisions" not in p.parts], ids=name_of)
+def test_every_option_in_the_documents_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    commands = "\n".join(line for line in text.splitlines() if "taxoexpan " in line)
+    mentioned = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", commands))
+    mentioned |= set(re.findall(r"`(--[a-z][a-z-]+)", text))
+    assert mentioned - options() - OTHER_TOOLS == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_setting_in_the_documents_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    names = set(re.findall(r"--set ([a-z_]+)=", text))
+    names |= set(re.findall(r"`([a-z]+(?:_[a-z]+)+)(?:=| = )[^`]+`", text))
+    assert names - set(SETTINGS) - {"place"} == set()
