@@ -22,22 +22,25 @@ ALWAYS_SHOWN = frozenset({"unreadable", "cycle"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
+    """Declare the command's arguments."""
     add_taxonomy(parser)
     parser.add_argument(
         "--select",
         type=_codes,
         metavar="CODE[,CODE…]",
-        help="print only findings with these codes, and all of them",
+        help="print only findings with these codes, without limiting their number",
     )
     parser.add_argument(
-        "--ignore", type=_codes, metavar="CODE[,CODE…]", help="hide findings with these codes"
+        "--ignore",
+        type=_codes,
+        metavar="CODE[,CODE…]",
+        help="hide findings with these codes (unreadable and cycle are always printed)",
     )
     parser.add_argument(
         "--fail-on",
         choices=(*SEVERITIES, "never"),
         default="warning",
-        help="exit with status 1 if a finding has this severity or a worse one (default warning)",
+        help="exit with status 1 if a finding has this severity or a worse one (default: warning)",
     )
     parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     width = max(map(len, CODES)) + 2

@@ -30,35 +30,36 @@ EXTENSIONS = (".csv", ".json", ".html")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
+    """Declare the command's arguments."""
     add_taxonomy(parser)
-    add_output(parser, "the file to write: .csv, .json, or a .html report", required=True)
+    add_output(parser, "file to write: .csv, .json, or a .html report", required=True)
     parser.add_argument(
         "--folds",
         type=positive,
         default=5,
-        help="number of groups of leaves that are hidden in turn (default 5)",
+        help="number of groups of concepts that are hidden in turn (default: 5)",
     )
     parser.add_argument(
-        "--top", type=positive, default=100, help="number of relations to write (default 100)"
+        "--top", type=positive, default=100, help="number of relations to write (default: 100)"
     )
     parser.add_argument(
-        "--inner", action="store_true", help="check the parents of inner concepts too"
+        "--inner", action="store_true", help="also examine concepts that have children"
     )
     parser.add_argument(
         "--jobs",
         type=positive,
         default=1,
-        help="number of folds to run at the same time (default 1); each fold uses its part of the "
-        "cores, so up to as many jobs as folds make it faster; the result is the same",
+        help="number of folds to train in parallel (default: 1); the cores are shared equally "
+        "among all folds. The result does not depend on the number of jobs",
     )
     parser.add_argument(
         "--work",
         type=Path,
         metavar="DIR",
-        help="folder for finished folds, from which an interrupted run resumes (default OUT.folds)",
+        help="folder for intermediate results (default: OUT.folds); run the same command again to "
+        "resume",
     )
-    add_report(parser, "also write the result as an HTML report, next to a .csv or .json file")
+    add_report(parser, "also write an HTML report, in addition to the .csv or .json output")
     add_training(parser)
 
 

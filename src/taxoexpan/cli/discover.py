@@ -10,31 +10,31 @@ from taxoexpan.cli.messages import as_json, note
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
+    """Declare the command's arguments."""
     parser.add_argument(
         "corpus",
         type=Path,
         metavar="CORPUS",
-        help="texts, one per line: .txt, .tsv, .csv or .jsonl, also with .gz; or a directory of "
-        "such files",
+        help="documents, one per line or row: .txt, .csv, .tsv or .jsonl (optionally gzipped), or "
+        "a folder of such files; a header row is read as a document",
     )
     parser.add_argument(
         "--taxonomy",
         type=Path,
         metavar="TAXONOMY",
         required=True,
-        help="the taxonomy for which to find new concepts",
+        help="taxonomy for which to find new concepts",
     )
     add_read_options(parser)
-    add_output(parser, "the CSV file to write (default: standard output)")
+    add_output(parser, "CSV file to write (default: standard output)")
     parser.add_argument(
-        "--top", type=positive, default=500, help="maximum number of concepts (default 500)"
+        "--top", type=positive, default=500, help="maximum number of concepts (default: 500)"
     )
     parser.add_argument(
         "--min-count",
         type=positive,
         default=5,
-        help="ignore phrases with fewer mentions (default 5)",
+        help="ignore phrases with fewer mentions (default: 5)",
     )
     parser.add_argument(
         "--workers",
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of processes that read the corpus (default: one per core)",
     )
     parser.add_argument("--json", action="store_true", help="write JSON instead of CSV")
-    parser.add_argument("--quiet", action="store_true", help="do not show progress")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def run(options: argparse.Namespace) -> int:

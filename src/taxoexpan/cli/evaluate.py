@@ -41,36 +41,42 @@ MIN_QUERIES = 30
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's options."""
-    parser.add_argument("old", type=Path, metavar="OLD", help="the file of a taxonomy")
+    """Declare the command's arguments."""
+    parser.add_argument("old", type=Path, metavar="OLD", help="taxonomy file")
     parser.add_argument(
-        "new", type=Path, metavar="NEW", help="the file of a later release, in any format"
+        "new", type=Path, metavar="NEW", help="later release of the taxonomy, in any format"
     )
     parser.add_argument(
         "--methods",
         metavar="NAMES",
-        help=f"a comma-separated list of {', '.join(EXPERIMENTS)} (default: all that can run)",
+        help=f"comma-separated list of {', '.join(EXPERIMENTS)} (default: all; dist-xgboost only "
+        "if the extra boost is installed)",
     )
     parser.add_argument(
-        "--features", default="static", metavar="SPEC", help="the encoder, as in train"
+        "--features",
+        default="static",
+        metavar="ENCODER",
+        help="encoder, as in train (default: static)",
     )
     parser.add_argument(
-        "--seed", type=seed, default=0, help="the random seed; equal seeds give equal results"
+        "--seed",
+        type=seed,
+        default=0,
+        help="random seed (default: 0); equal seeds give equal results",
     )
-    parser.add_argument(
-        "--epochs", type=positive, help="the maximum number of epochs of the networks"
-    )
+    parser.add_argument("--epochs", type=positive, help="maximum number of epochs of the networks")
     parser.add_argument(
         "--averaging",
         choices=("fraction", "any", "pooled"),
         default="fraction",
-        help="several true parents: average over them (default), use the best, or count each fully",
+        help="how to score a concept with several true parents: fraction = average over them "
+        "(default), any = the best one only, pooled = every parent counts as one query",
     )
     add_read_options(parser)
     add_device(parser)
-    add_output(parser, "a CSV file with each method's rank of every true parent")
+    add_output(parser, "CSV file to write: the rank that each method gives to every true parent")
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
-    parser.add_argument("--quiet", action="store_true", help="do not show progress")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def run(options: argparse.Namespace) -> int:

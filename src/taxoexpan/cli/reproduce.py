@@ -23,105 +23,142 @@ if TYPE_CHECKING:
     from taxoexpan.experiments.paper.task import Task
 
 
+MISSING_RUNS = "task file; if given, missing runs are made first"
+"""The help text of --task in the steps that show stored runs."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the steps and their options."""
+    """Declare the command's arguments."""
     steps = parser.add_subparsers(title="steps", metavar="STEP", required=True, dest="step")
-    steps.add_parser("list", help="list all experiments with their published results")
-    prepare = steps.add_parser("prepare", help="make a task: a taxonomy, its split and its vectors")
+    steps.add_parser(
+        "list",
+        help="list all experiments with their published results",
+        description="List the name, the title and the published results of every experiment.",
+    )
+    prepare = steps.add_parser(
+        "prepare",
+        help="make a task file: a taxonomy, its split and its vectors",
+        description="Read a taxonomy and its split, embed all concepts, and write one task file "
+        "for the other steps.",
+    )
     prepare.add_argument(
         "terms",
         type=Path,
         metavar="TERMS",
-        help="a .terms file next to its .taxo, .terms.validation and .terms.test; or a WordNet",
+        help=".terms file (its .taxo, .terms.validation and .terms.test files must be in the same "
+        "folder), or with --semeval a WordNet folder",
     )
     prepare.add_argument(
-        "--features", default="static", metavar="SPEC", help="the encoder, as in train"
+        "--features",
+        default="static",
+        metavar="ENCODER",
+        help="encoder, as in train (default: static)",
     )
     prepare.add_argument(
         "--semeval",
         type=Path,
         metavar="DIR",
-        help="the folder of SemEval-2016 Task 14, whose concepts are placed in the WordNet",
+        help="folder of SemEval-2016 Task 14, whose concepts are placed in WordNet",
     )
     prepare.add_argument(
         "--part",
         choices=("noun", "verb"),
         default="noun",
-        help="the part of speech, with --semeval",
+        help="part of speech (only with --semeval; default: noun)",
     )
     prepare.add_argument(
         "--joined", action="store_true", help="embed each name together with its definition"
     )
     prepare.add_argument("--half", action="store_true", help="store the vectors in half precision")
-    add_output(prepare, "the .npz file to write", required=True)
+    add_output(prepare, ".npz file to write", required=True)
     add_device(prepare)
-    run = steps.add_parser("run", help="run experiments and store the results")
+    run = steps.add_parser(
+        "run",
+        help="run experiments and store the results",
+        description="Train and test the methods of the experiments on a task. Each run is stored "
+        "in a folder; stored runs are not repeated.",
+    )
     run.add_argument(
         "names",
         nargs="+",
         metavar="EXPERIMENT",
-        help="a name, group or pattern such as main or ablation/*-mlp",
+        help="name, group or pattern, such as main/taxoexpan, main or ablation/*-mlp",
     )
-    _add_running(run, required=True)
-    table = steps.add_parser("table", help="print a table of the paper next to our results")
-    table.add_argument("name", choices=[*TABLES, SEMEVAL])
+    _add_running(run, "task file, from prepare", required=True)
+    table = steps.add_parser(
+        "table",
+        help="print a table of the paper next to our results",
+        description="Print a table with the published results and the results of the stored runs.",
+    )
+    table.add_argument(
+        "name",
+        choices=[*TABLES, SEMEVAL],
+        help="table to print; semeval is the table of SemEval-2016 Task 14",
+    )
     table.add_argument(
         "--wordnet",
         type=Path,
         default=Path("/usr/share/wordnet"),
         metavar="DIR",
-        help="for semeval: the folder of WordNet 3.0 (default: that of Debian)",
+        help="semeval only: folder of WordNet 3.0 (default: %(default)s)",
     )
     table.add_argument(
-        "--semeval", type=Path, metavar="DIR", help="for semeval: the folder of the task"
+        "--semeval", type=Path, metavar="DIR", help="semeval only: folder of the task"
     )
-    add_output(table, "for semeval: a folder for the keys, in the format of the task")
-    _add_running(table)
-    figure = steps.add_parser("figure", help="draw a figure of the paper as PNG and SVG")
-    figure.add_argument("name", choices=FIGURES)
+    add_output(table, "semeval only: folder for the answer keys, in the task's format")
+    _add_running(table, MISSING_RUNS)
+    figure = steps.add_parser(
+        "figure",
+        help="draw a figure of the paper as PNG and SVG",
+        description="Draw a figure from the stored runs on one task, as a PNG and an SVG file.",
+    )
+    figure.add_argument("name", choices=FIGURES, help="figure to draw")
     figure.add_argument(
         "--vectors",
-        metavar="SPEC",
-        help="the vectors (or the task's folder) of the runs to draw, if there are several",
+        metavar="NAME",
+        help="which runs to draw, if there are runs on several tasks: the encoder of a task, or "
+        "the name of the task's folder in --runs (not with --task)",
     )
-    add_output(figure, "the folder for both images (default: the current one)")
-    _add_running(figure)
-    report = steps.add_parser("report", help="write one page with all results")
-    report.add_argument(
-        "--runs",
-        type=Path,
-        default=Path("runs"),
-        metavar="DIR",
-        help="the folder of the stored runs",
+    add_output(figure, "folder for the PNG and SVG files (default: current folder)")
+    _add_running(figure, MISSING_RUNS)
+    report = steps.add_parser(
+        "report",
+        help="write one page with all results",
+        description="Write a Markdown page with the tables and figures of the paper, from the "
+        "stored runs.",
     )
-    report.add_argument("--remarks", type=Path, metavar="FILE", help="a Markdown file to include")
+    _add_runs(report)
+    report.add_argument("--remarks", type=Path, metavar="FILE", help="Markdown file to include")
     report.add_argument(
         "--pictures",
         default=".",
         metavar="DIR",
-        help="the folder of the figures, relative to the page",
+        help="folder of the figures, relative to the page (default: same folder as the page)",
     )
-    add_output(report, "the Markdown file to write", required=True)
+    add_output(report, "Markdown file to write", required=True)
 
 
-def _add_running(parser: argparse.ArgumentParser, required: bool = False) -> None:
+def _add_running(parser: argparse.ArgumentParser, task_help: str, required: bool = False) -> None:
+    parser.add_argument("--task", type=Path, metavar="NPZ", required=required, help=task_help)
+    _add_runs(parser)
     parser.add_argument(
-        "--task",
-        type=Path,
-        metavar="NPZ",
-        required=required,
-        help="a task to run missing experiments on",
+        "--seeds",
+        type=positive,
+        default=3,
+        help="number of seeds (runs) per experiment (default: 3)",
     )
+    add_device(parser)
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+def _add_runs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--runs",
         type=Path,
         default=Path("runs"),
         metavar="DIR",
-        help="the folder of the stored runs",
+        help="folder of the stored runs (default: runs)",
     )
-    parser.add_argument("--seeds", type=positive, default=3, help="runs per experiment (default 3)")
-    add_device(parser)
-    parser.add_argument("--quiet", action="store_true", help="do not show progress")
 
 
 def run(options: argparse.Namespace) -> int:

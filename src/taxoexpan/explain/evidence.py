@@ -77,11 +77,11 @@ class ScoreParts:
 
 @dataclass(frozen=True, slots=True)
 class EgonetWeights:
-    """The weight of each position of an anchor's egonet in the readout; the three sum to 1.
+    """The weights of the three positions of an anchor's egonet in the readout; they sum to 1.
 
-    `attention` are the anchor's weights in the last layer, averaged over heads. Messages flow
-    downwards, so an anchor attends to its parents and itself, but to no child. It is empty for a
-    network without attention.
+    `attention` holds the attention weights of the anchor in the last layer, averaged over heads.
+    Messages flow from parents to children, so an anchor attends to its parents and itself, but not
+    to its children. `attention` is empty for a network without attention.
     """
 
     grandparents: float

@@ -66,7 +66,7 @@ def _reasons(evidence: Evidence) -> Iterator[str]:
 
 
 def _named_children(evidence: Evidence) -> list[SimilarChild]:
-    """Return the first suggestion's similar children, or else the nearest one."""
+    """Return the children to name: the parent's similar children, or else its nearest child."""
     children = evidence.first.nearest_children
     similar = [child for child in children[:MAX_CHILDREN] if _is_similar(child.cosine)]
     return similar or list(children[:1] if evidence.has_vector else ())

@@ -93,7 +93,7 @@ class CachedEncoder(Encoder):
         self.inner.show_progress(shown)
 
     def learn(self, names: Collection[str]) -> None:
-        """Let the encoder learn; its new vectors are cached in another file."""
+        """Let the encoder learn the names; then use the cache file of its new fingerprint."""
         self.inner.learn(names)
         self._choose_store()
 

@@ -134,7 +134,7 @@ def _as_lines(path: Path, text: str) -> str:
 
 
 def _written_paths(taxonomy: Taxonomy, path: Path) -> dict[str, tuple[str, ...]]:
-    """A distinct path for every concept; characters that a part cannot contain are replaced."""
+    """A distinct path per concept; characters that a path segment cannot contain are replaced."""
     labels = [_NOT_IN_LABELS.sub(lambda m: _REPLACEMENTS[m[0]], label) for label in taxonomy.labels]
     labels = [label.strip() or "concept" for label in labels]
     first_parents = [

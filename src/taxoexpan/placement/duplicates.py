@@ -80,7 +80,10 @@ class DuplicateDetector:
         return cls(taxonomy, vectors, logistic(table, truth).tolist())
 
     def candidates(self, concepts: Sequence[Concept], vectors: Vectors) -> DuplicateCandidates:
-        """Return what each new concept, with vectors [2, Q, D], is most likely a synonym of."""
+        """Return, for each new concept, the existing concept that it most likely duplicates.
+
+        The result also has the log-odds. `vectors` are those of the new concepts [2, Q, D].
+        """
         nearest = self._nearest(vectors[0])
         log_odds = self._features(concepts, vectors, nearest) @ self.weights
         best = log_odds.argmax(axis=1)[:, None]
@@ -90,7 +93,7 @@ class DuplicateDetector:
         )
 
     def _nearest(self, vectors: Vectors, exclude: Indices | None = None) -> Indices:
-        """Return the nearest concepts of each new one, without one excluded: [Q, D] → [Q, K]."""
+        """Return the concepts nearest to each new one, except its `exclude`: [Q, D] → [Q, K]."""
         count = min(NUM_CANDIDATES, len(self._names))
         nearest = [np.zeros((0, count), dtype=np.int64)]
         for start in range(0, len(vectors), BLOCK_SIZE):

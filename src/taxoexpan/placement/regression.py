@@ -40,11 +40,11 @@ def logistic(table: Floats, truth: Floats) -> Floats:
 
 
 def isotonic(values: Floats, truth: Floats) -> tuple[Floats, Floats]:
-    """Fit the nearest non-decreasing step function: the ends of each step, and its height.
+    """Fit an isotonic (non-decreasing) least-squares regression.
 
-    Adjacent pools are merged until no height decreases (pool adjacent violators). Each height is
-    given at the first and the last value of its pool, so that values between pools are
-    interpolated.
+    Adjacent blocks of values are merged until no height decreases (pool adjacent violators). Return
+    the first and last value of each block, and the block's height at both, so that a caller can
+    interpolate between blocks.
     """
     order = np.argsort(values, kind="stable")
     heights: list[float] = []

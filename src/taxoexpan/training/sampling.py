@@ -146,7 +146,7 @@ class TrainingSampler:
         return np.stack([rows[is_anchor], columns[is_anchor], kinds[is_anchor]])
 
     def _draw_egonets(self, anchors: Indices, device: torch.device) -> _DrawnEgonets:
-        """Build the egonets of these anchors with newly drawn children."""
+        """Build the egonets of these anchors; the siblings are newly drawn among their children."""
         c = self.config
         siblings = draw_siblings(
             self.taxonomy, anchors, c.max_siblings, c.hide_children_rate, self.rng

@@ -35,22 +35,30 @@ class Code:
 CODES: dict[str, Code] = {
     "unreadable": Code("error", "the file cannot be read; nothing else was checked"),
     "cycle": Code("error", "relations form a cycle; nothing else was checked"),
-    "file": Code("warning", "the reader corrected something that may be a mistake"),
+    "file": Code("warning", "the file can be read but has a probable mistake"),
     "isolated-concept": Code("warning", "a concept has neither parent nor child"),
-    "deprecated-parent": Code("warning", "all parents of a concept are deprecated, but it is not"),
+    "deprecated-parent": Code(
+        "warning", "all parents of a concept are deprecated, but the concept is not"
+    ),
     "repeated-sibling": Code("warning", "two children of one parent have the same label"),
     "repeated-label": Code("info", "concepts with different parents have the same label"),
     "similar-label": Code(
-        "info", "labels are nearly the same (warning: forms of the same name among siblings)"
+        "info", "labels are nearly the same (severity warning if siblings have forms of one name)"
     ),
     "label-is-synonym": Code(
-        "info", "a label is a synonym of another concept (warning: a sibling, parent or child)"
+        "info",
+        "a label is a synonym of another concept (severity warning if that concept is a sibling, "
+        "parent or child)",
     ),
     "preferred-labels": Code("warning", "a concept has several preferred labels in one language"),
-    "undescribed-concept": Code("warning", "a parent or child is mentioned but not described"),
+    "undescribed-concept": Code(
+        "warning", "a parent or child is referenced but not defined in the file"
+    ),
     "blank-node": Code("warning", "a concept without an IRI is skipped"),
     "missing-label": Code("info", "a concept has no label, or none in the taxonomy's language"),
-    "orphan-concept": Code("info", "a branch is outside the main root"),
+    "orphan-concept": Code(
+        "info", "a concept has children but no parent, although another root covers most concepts"
+    ),
     "redundant-relation": Code("info", "a parent is also an ancestor through another parent"),
     "long-chain": Code("info", "a chain of relations from a root is very long"),
     "hub": Code("info", "a concept has very many children"),

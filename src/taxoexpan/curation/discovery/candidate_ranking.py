@@ -113,7 +113,10 @@ def _introduction(tracked: TrackedPhrases, observations: Observations, own: Indi
 
 
 def _specificity(tracked: TrackedPhrases, names: Iterable[str]) -> Floats:
-    """Low for a single word that is part of many names of the taxonomy, but not a name itself."""
+    """Return a factor per candidate, which is 1 for a phrase of several words.
+
+    For a single word, the factor is lower the more multi-word names of the taxonomy contain it.
+    """
     uses: Counter[str] = Counter()
     for name in names:
         words = {singular(word) for word in normalize_name(name).split()}

@@ -42,7 +42,7 @@ class PhraseCounts:
             self._drop_rare()
 
     def _drop_rare(self) -> None:
-        """Keep at most half of the capacity, the most frequent phrases."""
+        """Keep only the most frequent phrases, at most half as many as the capacity."""
         counts = np.fromiter(self.counts.values(), np.int64, count=len(self.counts))
         position = len(counts) - max(1, self._capacity // 2)
         threshold = int(np.partition(counts, position)[position])

@@ -52,7 +52,10 @@ class Growth:
 
     @property
     def taxonomy(self) -> Taxonomy:
-        """The active concepts of the old release, which all methods learn from and place into."""
+        """The old release without deprecated concepts.
+
+        Every method is trained on it and places the new concepts in it.
+        """
         return self.queries.taxonomy
 
 

@@ -51,9 +51,10 @@ def run_experiments(
     begin: Callable[[Experiment, int, int], None] | None = None,
     progress: bool = False,
 ) -> Iterator[tuple[Experiment, Run]]:
-    """Make the missing runs, seed by seed, and yield all runs.
+    """Yield one run per experiment and seed; runs that are not stored yet are made first.
 
-    `begin` is called before each new run with the experiment, the seed and the number of runs left.
+    All experiments are run with one seed before the next seed. `begin` is called before each new
+    run with the experiment, the seed, and the number of new runs that remain after this one.
     """
     digest = task.digest()
     wanted = [

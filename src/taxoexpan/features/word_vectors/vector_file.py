@@ -334,5 +334,5 @@ def _find_word_end(buffer: bytes, start: int, size: int, has_line_ends: bool) ->
 
 
 def _decode(word: bytes) -> str:
-    """A word as text; word2vec truncates long words, even in the middle of a character."""
+    """Decode a word; invalid bytes are replaced, as word2vec may cut a word inside a character."""
     return word.decode("utf-8", "replace")

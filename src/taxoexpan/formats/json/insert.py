@@ -170,7 +170,7 @@ class _Inserter:
         return style.object(members, indent, style.multiline_objects)
 
     def _details(self, concept: Concept, indent: str) -> dict[str, tuple[bool, str]]:
-        """Return, for each optional field, whether it has a value, and its text."""
+        """Return, for each optional field, whether the concept has a value, and its JSON text."""
         style, names_parents = self.style, self.conventions.names_parents
         parents = self._format_ids(self.parents[concept.id]) if names_parents else []
         synonyms = [style.scalar(name) for name in concept.synonyms]

@@ -81,7 +81,7 @@ def _load_concepts(source: TextFile) -> JsonConcepts:
 
 
 def _locate_concepts(source: TextFile) -> JsonConcepts:
-    """Find the concepts with their positions in the text, which takes longer."""
+    """Find the concepts with their positions in the text; this is slower than `_load_concepts`."""
     return JsonConcepts(source, source.parsed(parse))
 
 

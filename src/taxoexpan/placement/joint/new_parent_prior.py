@@ -97,7 +97,7 @@ class NewParentPrior:
         return adjusted
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON stores them."""
+        """Return the prior as a JSON-serializable dict."""
         return {"weights": self.weights.tolist(), "rate": self.rate}
 
     @classmethod

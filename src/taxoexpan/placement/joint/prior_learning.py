@@ -37,10 +37,10 @@ Relations = NDArray[np.bool_]
 def learn_new_parent_priors(
     ranker: Ranker, seed: int = 0, rounds: int = LEARNED_ROUNDS
 ) -> tuple[NewParentPrior, ...]:
-    """Learn the prior of each round; there are none where the taxonomy has no suitable subtree.
+    """Learn one prior per round; return an empty tuple if no subtree is suitable.
 
-    The prior of a round is learned from the results of the rounds before on the same batches,
-    because an anchor that has children by then has another egonet.
+    Each prior is learned from the results of the previous rounds on the same batches, because an
+    anchor that got children in these rounds has a different egonet.
     """
     taxonomy = ranker.anchors.taxonomy.active
     subtrees = remove_subtrees(taxonomy, MAX_SUBTREES, MIN_SIZE, MAX_SIZE, seed)

@@ -13,7 +13,7 @@ MAX_PATH = 8
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A concept next to the new one, with its cosine and a note, if any."""
+    """A sibling or child of the new concept; `cosine` compares the two concepts, if it is known."""
 
     label: str
     cosine: float | None = None
