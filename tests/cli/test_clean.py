@@ -49,7 +49,7 @@ def test_the_output_is_json_if_its_name_ends_so(messy: Path, tmp_path: Path) -> 
     out = tmp_path / "suspicious.json"
     options = ["--inner", "--quiet", "--work", str(tmp_path / "work")]
     assert main(["clean", str(messy), "-o", str(out), *options, *QUICK]) == 0
-    relations = json.loads(out.read_text(encoding="utf-8"))["doubts"]
+    relations = json.loads(out.read_text(encoding="utf-8"))["suspicious_relations"]
     assert len(relations) == 88
     assert list(relations[0]) == [*COLUMNS, "evidence"]
     for relation in relations:

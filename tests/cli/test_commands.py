@@ -95,7 +95,7 @@ def test_train_suggest_apply_place_new_concepts(pantry: Path, new: Path, tmp_pat
     assert expanded.parents("cashew milk") == (rows[0]["parent_id"],)
 
 
-def test_expand_does_it_all_and_keeps_what_it_is_asked_to(
+def test_expand_trains_suggests_applies_and_saves_the_requested_outputs(
     pantry: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, kept, model = tmp_path / "out.csv", tmp_path / "kept.csv", tmp_path / "model"
@@ -113,7 +113,7 @@ def test_expand_does_it_all_and_keeps_what_it_is_asked_to(
     assert answer["already_present"][0]["id"] == "oat milk"
 
 
-def test_the_demo_places_new_foods_and_keeps_what_it_made(
+def test_the_demo_places_new_foods_and_saves_its_outputs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "demo"
@@ -128,7 +128,7 @@ def test_the_demo_places_new_foods_and_keeps_what_it_made(
     assert "already exists" in capsys.readouterr().err
 
 
-def test_what_the_file_cannot_hold_is_refused_before_the_training(
+def test_additions_that_the_file_cannot_hold_are_refused_before_training(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old, new, out = tmp_path / "old.txt", tmp_path / "new.csv", tmp_path / "out.txt"
@@ -363,8 +363,8 @@ def test_a_wrong_setting_is_refused_before_anything_is_read_or_lost(
 def test_help_names_the_settings_and_where_they_are_explained() -> None:
     text = " ".join(run_cli("train", "--help").stdout.split())
     assert "propagation, readout, matching" in text
-    assert "are in the documentation (reference/settings)" in text
-    assert "{auto,cpu,cuda,mps}" in text
+    assert "describes them on its page Settings" in text
+    assert "auto, cpu, cuda, cuda:N or mps" in text
 
 
 def train_and_interrupt(model: Path, after: str) -> tuple[int, str]:
@@ -430,9 +430,7 @@ def test_a_full_disk_is_an_error_without_a_traceback(pantry: Path) -> None:
         ("expand {food} {new} -o out.csv --model model", "model"),
     ],
 )
-def test_what_does_not_fit_on_the_disk_leaves_nothing(
-    tmp_path: Path, command: str, written: str
-) -> None:
+def test_a_full_disk_leaves_no_partial_output(tmp_path: Path, command: str, written: str) -> None:
     data = resources.files("taxoexpan") / "data"
     named = command.format(food=data / "food.csv", new=data / "new-foods.csv")
     program = f"{sys.executable} -m taxoexpan.cli.main {named} --epochs 1 --quiet"
@@ -443,7 +441,7 @@ def test_what_does_not_fit_on_the_disk_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_json_suggestions_go_where_they_are_asked_to(
+def test_json_suggestions_go_to_the_requested_output(
     model_directory: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out.json"
@@ -477,10 +475,10 @@ def test_new_concepts_may_be_parents_of_new_concepts(
     assert "--together has no evidence per concept" in capsys.readouterr().err
     report = tmp_path / "report.html"
     assert main([*given, "--force", "--report", str(report)]) == 0
-    told = report.read_text(encoding="utf-8")
-    assert all(s.query.label in told and s.parent.label in told for s in suggestions)
-    assert "3 new concepts placed together in a taxonomy of" in told
-    assert "does not say how often they are right" in told
+    messages = report.read_text(encoding="utf-8")
+    assert all(s.query.label in messages and s.parent.label in messages for s in suggestions)
+    assert "3 new concepts placed together in a taxonomy of" in messages
+    assert "does not say how often they are right" in messages
 
 
 @pytest.mark.parametrize(
@@ -514,14 +512,14 @@ def test_the_model_is_kept_where_no_confidence_is_known(
     given = ["expand", str(pantry), str(new), "-o", str(out), "--model", str(model)]
     more = ["--epochs", "1", "--device", "cpu", "--accept-at-precision", "1"]
     assert main([*given, *more]) == 2
-    told = capsys.readouterr().err
-    assert "too few leaves to learn a confidence" in told
-    assert "training on" not in told
+    messages = capsys.readouterr().err
+    assert "too few leaves to learn a confidence" in messages
+    assert "training on" not in messages
     suggestions = tmp_path / "s.csv"
     more += ["--set", "validation_fraction=0.9", "--suggestions", str(suggestions)]
     assert main([*given, *more]) == 2
-    told = capsys.readouterr().err
-    assert f"taxoexpan apply with {suggestions} needs no further training" in told
+    messages = capsys.readouterr().err
+    assert f"taxoexpan apply with {suggestions} needs no further training" in messages
     assert (model / "config.json").exists()
     assert suggestions.exists()
     assert not out.exists()
@@ -537,13 +535,13 @@ def test_nothing_is_written_into_the_model_that_is_read(
     assert "is written as a whole; choose another place" in capsys.readouterr().err
 
 
-def test_plurals_of_known_names_are_told_and_placed(
+def test_plurals_of_known_names_are_reported_and_placed(
     model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     new = tmp_path / "new.txt"
     new.write_text("Oat Milks\nnut milk\n", encoding="utf-8")
     assert main(["suggest", str(model_directory), str(new)]) == 0
-    told = capsys.readouterr()
-    assert "'Oat Milks' and 'oat milk' differ only in singular and plural" in told.err
-    assert "'nut milk'" not in told.err
-    assert "Oat Milks" in told.out
+    messages = capsys.readouterr()
+    assert "'Oat Milks' and 'oat milk' differ only in singular and plural" in messages.err
+    assert "'nut milk'" not in messages.err
+    assert "Oat Milks" in messages.out

@@ -46,9 +46,9 @@ def test_word2vecs_text_can_be_read_back_as_features(
 def test_the_nearest_are_shown(pantry: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["embed", str(pantry), "--nearest", "Oat Milk", "--nearest", "cheddar", "--top", "3"]
     assert main(command) == 0
-    told = capsys.readouterr().out.splitlines()
-    assert [line for line in told if line.endswith(":")] == ["Oat Milk:", "cheddar:"]
-    assert len(told) == 8
+    messages = capsys.readouterr().out.splitlines()
+    assert [line for line in messages if line.endswith(":")] == ["Oat Milk:", "cheddar:"]
+    assert len(messages) == 8
     assert main([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["Oat Milk"]
     taxonomy = Taxonomy.read(pantry)
@@ -59,16 +59,16 @@ def test_the_nearest_are_shown(pantry: Path, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.filterwarnings("always")
-def test_a_term_that_nothing_is_known_of_is_told(
+def test_an_unknown_term_is_reported(
     pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "few.vec"
     path.write_text("1 3\nmilk 1 2 3\n", encoding="utf-8")
     command = ["embed", str(pantry), "--features", f"vectors:{path}", "--nearest"]
     assert main([*command, "zzzz"]) == 0
-    told = capsys.readouterr().err
-    assert "there is no vector for 'zzzz'" in told
-    assert "concepts have no vector in 'vectors:" in told
+    messages = capsys.readouterr().err
+    assert "there is no vector for 'zzzz'" in messages
+    assert "concepts have no vector in 'vectors:" in messages
     path.write_text("1 3\nquasar 1 2 3\n", encoding="utf-8")
     assert main([*command, "quasar"]) == 2
     assert "no vector for any name" in capsys.readouterr().err
@@ -104,7 +104,7 @@ def test_a_model_has_its_own_vectors(
         (["--nearest", "x", "--set", "oov=maybe"], "it must be one of skip, zero"),
     ],
 )
-def test_what_cannot_be_done_is_refused(
+def test_impossible_requests_are_refused(
     pantry: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["embed", str(pantry), *arguments]) == 2

@@ -62,9 +62,11 @@ def test_a_child_moves_where_that_is_allowed(
     old = Taxonomy.read(path)
     table = table_of(tmp_path, old)
     assert main(["apply", str(path), str(table), "-o", str(out), "--allow-moves"]) == 0
-    told = capsys.readouterr().err
-    assert "1 concept and 1 relation added, 1 relation moved below new concepts; expanded" in told
-    assert "'cuppa' is probably (0.80) a synonym of" in told
+    messages = capsys.readouterr().err
+    assert (
+        "1 concept and 1 relation added, 1 relation moved below new concepts; expanded" in messages
+    )
+    assert "'cuppa' is probably (0.80) a synonym of" in messages
     difference = Difference(old, Taxonomy.read(out))
     ids = {label: id for id, label in zip(old.ids, old.labels, strict=True)}
     (milk,) = difference.added
@@ -82,17 +84,17 @@ def test_a_merge_becomes_a_synonym_where_that_is_allowed(
     table = table_of(tmp_path, DRINKS)
     command = ["apply", str(path), str(table), "-o", str(out), "--allow-merges"]
     assert main(command) == 0
-    told = capsys.readouterr().err
-    assert "added, 1 synonym added; expanded" in told
-    assert "; not added" not in told
+    messages = capsys.readouterr().err
+    assert "added, 1 synonym added; expanded" in messages
+    assert "; not added" not in messages
     grown = Taxonomy.read(out)
     assert set(grown.concept(BASE + "tea").synonyms) == {"chai", "cuppa"}
     assert set(DRINKS.relations) <= set(grown.relations)
     again = ["apply", str(out), str(table), "-o", str(tmp_path / f"2{out.suffix}")]
     assert main([*again, "--allow-merges"]) == 0
-    told = capsys.readouterr().err
-    assert "'cuppa' is not added as a synonym: it is already a name of 'tea'" in told
-    assert "0 concepts and 0 relations added, 0 synonyms" in told
+    messages = capsys.readouterr().err
+    assert "'cuppa' is not added as a synonym: it is already a name of 'tea'" in messages
+    assert "0 concepts and 0 relations added, 0 synonyms" in messages
     assert Taxonomy.read(tmp_path / f"2{out.suffix}") == grown
 
 
@@ -103,9 +105,9 @@ def test_without_the_options_every_old_byte_stays(
     path, out = file_of(tmp_path, name), tmp_path / f"out{Path(name).suffix}"
     table = table_of(tmp_path, Taxonomy.read(path))
     assert main(["apply", str(path), str(table), "-o", str(out)]) == 0
-    told = capsys.readouterr().err
-    assert "1 concept and 1 relation added; expanded taxonomy" in told
-    assert "(0.80) a synonym of 'tea'; not added" in told
+    messages = capsys.readouterr().err
+    assert "1 concept and 1 relation added; expanded taxonomy" in messages
+    assert "(0.80) a synonym of 'tea'; not added" in messages
     difference = Difference(Taxonomy.read(path), Taxonomy.read(out))
     assert not difference.relations_removed
     assert not difference.changed
@@ -142,8 +144,8 @@ def test_a_file_without_a_place_is_refused_before_any_work(
     if command == "expand":
         given = write_file(tmp_path / "new.txt", "milk\n")
     assert main([command, str(path), str(given), "-o", str(out), option]) == 2
-    told = capsys.readouterr().err
-    assert f"; leave out {option}, or first run taxoexpan convert {name} " in told
+    messages = capsys.readouterr().err
+    assert f"; leave out {option}, or first run taxoexpan convert {name} " in messages
     assert not out.exists()
 
 
@@ -154,8 +156,8 @@ def test_placing_together_goes_with_neither(
     command = ["expand", str(pantry), str(new), "-o", str(tmp_path / "out.csv"), "--together"]
     for option in ("--allow-moves", "--allow-merges"):
         assert main([*command, option]) == 2
-        told = capsys.readouterr().err
-        assert "--together proposes no moves and no merges" in told
+        messages = capsys.readouterr().err
+        assert "--together proposes no moves and no merges" in messages
 
 
 def test_a_stale_table_is_refused_with_its_line_where_moves_are_allowed(
@@ -175,7 +177,7 @@ def test_a_stale_table_is_refused_with_its_line_where_moves_are_allowed(
     assert main(command) == 0
 
 
-def test_two_claims_and_one_that_is_stale_are_told(
+def test_conflicting_and_outdated_moves_are_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write_file(
@@ -185,13 +187,15 @@ def test_two_claims_and_one_that_is_stale_are_told(
     rows += "oat milk,,1,drink,0.1,,insert,raw oat milk\n"
     table, out = write_file(tmp_path / "t.csv", HEADER + rows), tmp_path / "out.csv"
     assert main(["apply", str(path), str(table), "-o", str(out), "--allow-moves"]) == 0
-    told = capsys.readouterr().err
+    messages = capsys.readouterr().err
     below = (
         "'raw oat milk' is not moved from 'drink' below 'milk': it already moves below 'oat milk'"
     )
-    assert f"note: {below}" in told
-    assert "note: 'oat milk tea' is not moved from 'drink' below 'milk': it is not below" in told
-    assert "2 concepts and 2 relations added, 1 relation moved below new concepts" in told
+    assert f"note: {below}" in messages
+    assert (
+        "note: 'oat milk tea' is not moved from 'drink' below 'milk': it is not below" in messages
+    )
+    assert "2 concepts and 2 relations added, 1 relation moved below new concepts" in messages
     assert out.read_text() == (
         "child,parent\ntea,drink\nraw oat milk,oat milk\noat milk tea,tea\n"
         "milk,drink\noat milk,drink\n"
@@ -207,15 +211,15 @@ def pantry_without_soup(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_file(path, "\n".join(lines) + "\n")
 
 
-def test_expand_moves_what_is_named_after_a_new_concept_and_says_so(
+def test_expand_moves_children_named_after_a_new_concept_and_reports_it(
     pantry_without_soup: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     new, out = write_file(tmp_path / "new.txt", "soup\n"), tmp_path / "out.csv"
     report = tmp_path / "report.html"
     command = ["expand", str(pantry_without_soup), str(new), "-o", str(out), *QUICK]
     assert main([*command, "--allow-moves", "--report", str(report)]) == 0
-    told = capsys.readouterr().err
-    assert "1 concept and 1 relation added, 10 relations moved below new concepts" in told
+    messages = capsys.readouterr().err
+    assert "1 concept and 1 relation added, 10 relations moved below new concepts" in messages
     grown = Taxonomy.read(out)
     assert set(grown.children("soup")) == {f"{sort} soup" for sort in SORTS}
     assert grown.parents("soup") == ("food",)
@@ -248,12 +252,12 @@ def test_a_name_that_a_file_cannot_hold_is_refused_before_any_training(
     path, new = file_of(tmp_path, "x.csv"), write_file(tmp_path / "new.txt", "chai\nbrew|cuppa\n")
     command = ["expand", str(path), str(new), "-o", str(tmp_path / "out.csv"), "--allow-merges"]
     assert main(command) == 2
-    told = capsys.readouterr().err
-    assert "'brew|cuppa' cannot be a synonym of a concept in this file; rename it" in told
-    assert "training on" not in told
+    messages = capsys.readouterr().err
+    assert "'brew|cuppa' cannot be a synonym of a concept in this file; rename it" in messages
+    assert "training on" not in messages
 
 
-def test_a_merge_into_what_is_deprecated_is_told(
+def test_a_merge_into_a_deprecated_concept_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write_file(
@@ -263,9 +267,9 @@ def test_a_merge_into_what_is_deprecated_is_told(
     table = write_file(tmp_path / "decisions.csv", HEADER + "cuppa,q1,1,t,0.8,0.8,merge,\n")
     out = tmp_path / "out.csv"
     assert main(["apply", str(path), str(table), "-o", str(out), "--allow-merges"]) == 0
-    told = capsys.readouterr().err
-    assert "note: 'tea', which gets the synonym 'cuppa', is deprecated" in told
-    assert "'cuppa' is probably (0.80) a synonym of 'tea'" in told
+    messages = capsys.readouterr().err
+    assert "note: 'tea', which gets the synonym 'cuppa', is deprecated" in messages
+    assert "'cuppa' is probably (0.80) a synonym of 'tea'" in messages
     own = write_file(tmp_path / "own.csv", "query,parent_id,kind\ncuppa,m,merge\n")
     assert (
         main(["apply", str(path), str(own), "-o", str(tmp_path / "o.csv"), "--allow-merges"]) == 0

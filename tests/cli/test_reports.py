@@ -76,12 +76,15 @@ def test_evidence_adds_reasons_and_changes_nothing_else(
     assert main(command) == 0
     bare = json.loads(capsys.readouterr().out)
     assert main([*command, "--evidence"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    messages = json.loads(capsys.readouterr().out)
     assert "evidence" not in bare
-    assert [{**row, "why": ""} for row in told["suggestions"]] == bare["suggestions"]
-    assert [each["query"]["label"] for each in told["evidence"]] == ["cashew milk", "white <b>tea"]
-    ranked = [row for row in told["suggestions"] if row["rank"] == 1]
-    for row, each in zip(ranked, told["evidence"], strict=True):
+    assert [{**row, "why": ""} for row in messages["suggestions"]] == bare["suggestions"]
+    assert [each["query"]["label"] for each in messages["evidence"]] == [
+        "cashew milk",
+        "white <b>tea",
+    ]
+    ranked = [row for row in messages["suggestions"] if row["rank"] == 1]
+    for row, each in zip(ranked, messages["evidence"], strict=True):
         assert row["why"]
         assert each["suggestions"][0]["parent"]["id"] == row["parent_id"]
         assert each["comparison"] is not None
@@ -99,8 +102,8 @@ def test_the_table_has_each_reason_below_its_line(
     _, (first, _) = model.suggest_with_evidence(
         [Concept("1", "cashew milk"), Concept("2", "tea, white")]
     )
-    told = " ".join(line.strip() for line in lines[2 : lines.index(bare[2])])
-    assert told == describe(first)
+    messages = " ".join(line.strip() for line in lines[2 : lines.index(bare[2])])
+    assert messages == describe(first)
 
 
 @pytest.fixture
@@ -147,7 +150,7 @@ def files_of(folder: Path) -> Iterator[tuple[Path, bytes]]:
         ),
     ],
 )
-def test_a_report_never_replaces_what_is_not_its_own(
+def test_a_report_never_overwrites_other_files(
     copied: Path,
     new: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -193,7 +196,7 @@ def test_train_reports_what_it_learned(
     assert TaxoExpan.load(tmp_path / "model", device="cpu").taxonomy == Taxonomy.read(pantry)
 
 
-def test_expand_tells_of_other_names_and_leaves_them_out(
+def test_expand_reports_synonyms_and_does_not_add_them(
     synonyms: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     new, out, kept = tmp_path / "new.csv", tmp_path / "out.csv", tmp_path / "kept.csv"
@@ -204,8 +207,8 @@ def test_expand_tells_of_other_names_and_leaves_them_out(
     messages = capsys.readouterr().err
     (merge,) = (row for row in rows_of(kept) if row["kind"] == SuggestionKind.MERGE)
     sure = float(merge["confidence"])
-    told = f"'red breads' is probably ({sure:.2f}) a synonym of 'red bread'; not added"
-    assert told in messages
+    note = f"'red breads' is probably ({sure:.2f}) a synonym of 'red bread'; not added"
+    assert note in messages
     assert "left out" not in messages
     assert "1 concept and 1 relation added" in messages
     assert set(Taxonomy.read(out)) - set(Taxonomy.read(synonyms)) == {"cashew milk"}
@@ -214,7 +217,7 @@ def test_expand_tells_of_other_names_and_leaves_them_out(
     assert "1 added; 1 more already in the taxonomy" in text
     assert "It is likely a synonym of 'red bread'" in text
     assert main(["apply", str(synonyms), str(kept), "-o", str(tmp_path / "again.csv")]) == 0
-    assert told in capsys.readouterr().err
+    assert note in capsys.readouterr().err
 
 
 def test_a_report_on_known_names_needs_no_training(
@@ -239,12 +242,12 @@ def test_concepts_without_a_suitable_parent_are_reported(
     lost = [suggestion(f"thing {i}", place=Place.NONE) for i in range(6)]
     same = suggestion("soy milk", kind=SuggestionKind.MERGE, place=Place.NONE)
     print_no_parent([suggestion("oat milk"), lost[0], suggestion("thing 0", 2), same])
-    told = "note: 1 of 3 new concepts has no suitable parent in the taxonomy: 'thing 0'\n"
-    assert capsys.readouterr().err == told
+    messages = "note: 1 of 3 new concepts has no suitable parent in the taxonomy: 'thing 0'\n"
+    assert capsys.readouterr().err == messages
     print_no_parent(lost)
     named = ", ".join(f"'thing {i}'" for i in range(5))
-    told = f"note: 6 of 6 new concepts have no suitable parent in the taxonomy: {named}, …\n"
-    assert capsys.readouterr().err == told
+    messages = f"note: 6 of 6 new concepts have no suitable parent in the taxonomy: {named}, …\n"
+    assert capsys.readouterr().err == messages
     print_no_parent([suggestion("oat milk")])
     assert capsys.readouterr().err == ""
 

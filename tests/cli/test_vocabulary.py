@@ -80,12 +80,12 @@ def test_nothing_is_placed_under_a_deprecated_concept(expanded: Path) -> None:
     assert Taxonomy.read(expanded).children(str(HERE.fortepiano)) == ()
 
 
-def test_diff_tells_what_was_added(expanded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_diff_lists_additions(expanded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", str(VOCABULARY), str(expanded), "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert len(told["added"]) == len(told["relations_added"]) == 11
+    messages = json.loads(capsys.readouterr().out)
+    assert len(messages["added"]) == len(messages["relations_added"]) == 11
     for kind in ("removed", "relabelled", "moved", "redescribed", "relations_removed"):
-        assert told[kind] == []
+        assert messages[kind] == []
     assert main(["diff", str(VOCABULARY), str(VOCABULARY)]) == 0
     assert capsys.readouterr().out.startswith("0 concepts added, 0 removed")
 
@@ -101,14 +101,14 @@ def test_converted_to_another_syntax_nothing_is_lost(
     assert isomorphic(rdflib.Graph().parse(VOCABULARY), rdflib.Graph().parse(back))
 
 
-def test_converted_to_a_table_what_it_cannot_hold_is_said(
+def test_converting_to_a_table_lists_what_it_cannot_hold(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "instruments.csv"
     assert main(["convert", str(VOCABULARY), str(out)]) == 0
-    told = capsys.readouterr().err
+    messages = capsys.readouterr().err
     for loss in ("labels in other languages", "skos:exactMatch (1)", "skos:member (7)"):
-        assert loss in told
+        assert loss in messages
     assert Taxonomy.read(out) == Taxonomy.read(VOCABULARY)
 
 
@@ -130,10 +130,10 @@ def test_a_known_name_in_another_language_is_not_placed_again(
     decisions, out = tmp_path / "decisions.csv", tmp_path / "out.ttl"
     decisions.write_text(f"query,parent_id\nBratsche,{HERE.bowed}\nukulele,{HERE.fortepiano}\n")
     assert main(["apply", str(VOCABULARY), str(decisions), "-o", str(out)]) == 0
-    told = capsys.readouterr().err
-    assert f"already present: 'Bratsche' is 'viola' ({HERE.viola}); not added" in told
-    assert f"'fortepiano', the parent of {HERE.ukulele}, is deprecated" in told
-    assert "1 concept and 1 relation added" in told
+    messages = capsys.readouterr().err
+    assert f"already present: 'Bratsche' is 'viola' ({HERE.viola}); not added" in messages
+    assert f"'fortepiano', the parent of {HERE.ukulele}, is deprecated" in messages
+    assert "1 concept and 1 relation added" in messages
 
 
 def test_an_output_that_would_be_read_otherwise_is_refused(

@@ -44,8 +44,8 @@ def add_read_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         metavar="NAME",
-        help="format of the taxonomy: skos, obo, json, wordnet, terms, paths, edges or rows "
-        "(default: detected)",
+        help="format of every taxonomy file that is read: skos, obo, json, wordnet, terms, paths, "
+        "edges or rows (default: detected); see the guide to file formats",
     )
     parser.add_argument(
         "--language",
@@ -72,11 +72,15 @@ def add_new_concepts(parser: argparse.ArgumentParser) -> None:
 def add_training(parser: argparse.ArgumentParser) -> None:
     """Add the options for training."""
     parser.add_argument(
-        "--preset", default="best", help="settings: best, paper or authors (default: best)"
+        "--preset",
+        default="best",
+        help="best (default), paper (as published) or authors (as in the authors' code)",
     )
     add_features(parser)
     parser.add_argument("--seed", type=seed, default=0, help="random seed (default: 0)")
-    parser.add_argument("--epochs", type=positive, help="maximum number of epochs")
+    parser.add_argument(
+        "--epochs", type=positive, help="maximum number of epochs (default: that of the preset)"
+    )
     add_device(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
@@ -98,8 +102,8 @@ def add_features(parser: argparse.ArgumentParser) -> None:
         help="change one setting of the preset, such as hidden_dim=64; can be repeated",
     )
     parser.epilog = (
-        f"Settings for --set: {', '.join(_setting_names())}. Their descriptions and their values "
-        "in the presets are in the documentation (reference/settings)."
+        f"Settings for --set: {', '.join(_setting_names())}. The documentation (make docs) "
+        "describes them on its page Settings."
     )
 
 
@@ -114,9 +118,8 @@ def add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device",
         default="auto",
-        metavar="{auto,cpu,cuda,mps}",
-        help="where to compute; auto (default) uses cuda, then mps, then cpu; cuda:1 is the "
-        "second GPU",
+        metavar="DEVICE",
+        help="auto, cpu, cuda, cuda:N or mps (default: auto, which prefers cuda, then mps)",
     )
 
 
@@ -134,27 +137,34 @@ def add_report(parser: argparse.ArgumentParser, help: str) -> None:
 def add_acceptance(parser: argparse.ArgumentParser) -> None:
     """Add the options that decide which suggestions are applied."""
     parser.add_argument(
-        "--top-k", type=positive, default=1, help="parents per new concept (default: 1)"
+        "--top-k",
+        type=positive,
+        default=1,
+        help="number of parents to accept per new concept (default: 1)",
     )
     parser.add_argument(
-        "--min-score", type=fraction, default=0.0, help="ignore parents below this score (0 to 1)"
+        "--min-score",
+        type=fraction,
+        default=0.0,
+        help="ignore parents below this score (softmax probability, 0 to 1)",
     )
     parser.add_argument(
         "--min-confidence",
         type=fraction,
         default=0.0,
-        help="ignore parents below this confidence (0 to 1)",
+        help="ignore parents below this confidence (calibrated probability, 0 to 1)",
     )
     parser.add_argument(
         "--allow-moves",
         action="store_true",
-        help="move existing children below a new concept if their label ends in its label; "
-        "--min-confidence applies to moves too",
+        help="if the label of an existing child of the accepted parent ends in the label of the "
+        "new concept, move this child below the new concept (oat milk below milk)",
     )
     parser.add_argument(
         "--allow-merges",
         action="store_true",
-        help="write a new concept that is probably a synonym of an existing one as its synonym",
+        help="if a new concept is probably a synonym of an existing concept, add its label as a "
+        "synonym there (default: do not add the new concept)",
     )
 
 
@@ -163,8 +173,8 @@ def add_together(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--together",
         action="store_true",
-        help="place all new concepts jointly, so that new concepts can be parents of new concepts; "
-        "for lists that belong together. Gives one parent per concept and no confidence",
+        help="place all new concepts jointly, so that one can become the parent of another; use it "
+        "for related concepts. Each gets one parent and no confidence",
     )
 
 

@@ -129,7 +129,7 @@ def _text(relations: Sequence[SuspiciousRelation], extension: str) -> str:
     from taxoexpan.curation.cleaning import suspicious_relations_csv
 
     if extension == ".json":
-        return as_json({"doubts": [relation.as_json() for relation in relations]})
+        return as_json({"suspicious_relations": [relation.as_json() for relation in relations]})
     return suspicious_relations_csv(relations)
 
 

@@ -13,7 +13,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_taxonomy(parser)
     parser.add_argument("output", type=Path, metavar="OUT", help="the file to write")
-    parser.add_argument("--to", metavar="NAME", help="format of OUT (default: by its name)")
+    parser.add_argument(
+        "--to", metavar="NAME", help="format of OUT (default: by the suffix of OUT)"
+    )
     parser.add_argument(
         "--base",
         metavar="IRI",

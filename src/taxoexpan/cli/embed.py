@@ -1,4 +1,4 @@
-"""Write the vectors of concepts to a file, or show the concepts closest to a term."""
+"""Write the vectors of concepts to a file, or show the concepts nearest to a term."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    add_taxonomy(parser, "a taxonomy file, or a model directory, which has its own vectors")
+    add_taxonomy(parser, "a taxonomy file, or a model directory, whose encoder is then used")
     parser.add_argument(
         "new", type=Path, nargs="?", metavar="NEW", help="new concepts to embed as well"
     )
@@ -37,14 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="TERM",
-        help="show the concepts closest to this term; can be repeated",
+        help="show the concepts nearest to this term; can be repeated",
     )
     parser.add_argument(
         "--top", type=positive, default=10, help="number of concepts to show per term (default: 10)"
     )
     add_features(parser)
     add_device(parser)
-    parser.add_argument("--json", action="store_true", help="print the closest concepts as JSON")
+    parser.add_argument("--json", action="store_true", help="print the nearest concepts as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 

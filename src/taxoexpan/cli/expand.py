@@ -48,8 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--accept-at-precision",
         type=fraction,
         metavar="FRACTION",
-        help="accept parents at or above the confidence at which this fraction of the held-out "
-        "concepts was right",
+        help="choose the confidence threshold at which this fraction of the suggestions for "
+        "held-out concepts is right; not with --min-confidence",
     )
     add_training(parser)
     parser.add_argument(

@@ -11,7 +11,7 @@ from taxoexpan.cli.messages import print_json
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    add_taxonomy(parser)
+    add_taxonomy(parser, "a taxonomy file, or a model directory")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

@@ -40,25 +40,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_new_concepts(parser)
     add_output(parser, "the CSV file to write (default: standard output)")
     parser.add_argument(
-        "--top-k", type=positive, default=5, help="parents per new concept (default: 5)"
+        "--top-k",
+        type=positive,
+        default=5,
+        help="number of parents to suggest per concept (default: 5)",
     )
     parser.add_argument(
         "--features",
         metavar="ENCODER",
-        help="new location of the model's vectors, if they were moved after training",
+        help="the model's encoder with its new path, if its files were moved after training",
     )
     add_device(parser)
     parser.add_argument(
         "--evidence",
         action="store_true",
-        help="explain each first suggestion in the column why; with --json also in numbers",
+        help='fill the column "why" with an explanation of the first suggestion of each concept; '
+        "with --json, also give the numbers behind it",
     )
     add_together(parser)
     add_report(parser, "also write a report to read in a browser")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="write JSON instead of CSV")
     output.add_argument(
-        "--table", action="store_true", help="write a table for people instead of CSV"
+        "--table", action="store_true", help="write a human-readable table instead of CSV"
     )
 
 

@@ -28,11 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--expect",
         type=Path,
         metavar="NEW",
-        help="new concepts that will be placed later, if known: skipgram:CORPUS learns their names",
+        help="list of concepts to be placed later; used only with skipgram:CORPUS, which then "
+        "learns vectors for their names",
     )
     parser.add_argument("--json", action="store_true", help="print the training record as JSON")
     parser.add_argument(
-        "--resume", action="store_true", help="continue an interrupted training of this OUT"
+        "--resume", action="store_true", help="resume the interrupted training with the output OUT"
     )
     parser.add_argument(
         "--log", type=Path, metavar="FILE", help="append one line of JSON per epoch to this file"
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tensorboard",
         type=Path,
         metavar="DIR",
-        help="write the figures of every epoch for TensorBoard, which must be installed",
+        help="write the metrics of every epoch for TensorBoard, which must be installed",
     )
     add_report(parser, "also write a report to read in a browser")
 

@@ -37,7 +37,7 @@ def slow_similarity(taxonomy: Taxonomy, one: str, other: str) -> float:
 
 @given(st.integers(0, 10_000))
 @settings(max_examples=60, deadline=None)
-def test_it_is_what_all_ways_up_come_to(seed: int) -> None:
+def test_the_similarity_is_the_best_over_all_paths_up(seed: int) -> None:
     taxonomy = random_taxonomy(seed, count=4 + seed % 9, most_parents=2)
     similarity = WuPalmer(taxonomy)
     everyone = np.arange(len(taxonomy))
