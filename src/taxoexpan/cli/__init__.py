@@ -1,1 +1,4 @@
-"""The command line: one file a command; what is heavy is imported when it is needed."""
+"""The command line: one module per command, with arguments and printing only.
+
+Heavy imports happen inside functions, so that `--help` is fast.
+"""
