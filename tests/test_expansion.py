@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,41 @@ def test_apply_suggestions_reports_what_was_and_was_not_added(pantry: Path, tmp_
     assert [known.id for _, known in applied.accepted.already_present] == ["rye bread"]
     assert applied.accepted.left_out == 1
     assert applied.written.files == (tmp_path / "out.csv",)
+
+
+def test_a_filled_in_query_id_keeps_the_score_in_the_provenance(tmp_path: Path) -> None:
+    """Only a row without a rank is recorded as a person's decision."""
+    path = tmp_path / "food.ttl"
+    path.write_text(
+        "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n"
+        '<http://f.org/food> a skos:Concept ; skos:prefLabel "food"@en .\n',
+        encoding="utf-8",
+    )
+    parent = Concept("http://f.org/food", "food")
+    ranked = Suggestion(Concept("", "tea"), 1, parent, ("food",), 0.9)
+    own = Suggestion(Concept("", "jam"), 0, replace(parent, label="old label"), ("food",), 1.0)
+    output = tmp_path / "out.ttl"
+    apply_suggestions(TaxonomyFile.open(path), [ranked, own], output, Acceptance())
+    notes = [line for line in output.read_text(encoding="utf-8").splitlines() if "Note" in line]
+    assert sorted("(score 0.90)" in note for note in notes) == [False, True]
+    assert sorted("chosen by a person" in note for note in notes) == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"taxonomy": None}, "taxonomy is None; it must be the path of a file"),
+        ({"new": ["tea"]}, r"new is \['tea'\]; it must be the path of a file"),
+        ({"accept_at_precision": 3}, "accept_at_precision is 3; it must be from 0 to 1"),
+        ({"min_confidence": 7}, "min_confidence is 7; it must be from 0 to 1"),
+    ],
+)
+def test_expand_file_refuses_wrong_arguments_before_any_work(
+    options: dict[str, Any], message: str
+) -> None:
+    arguments = {"taxonomy": "a.csv", "new": "b.csv", "output": "c.csv", **options}
+    with pytest.raises(ConfigurationError, match=message):
+        expand_file(**arguments)
 
 
 def test_details_are_copied_to_queries_by_their_label() -> None:

@@ -59,7 +59,7 @@ def apply_suggestions(
 ) -> AppliedSuggestions:
     """Write the taxonomy of a file with the accepted suggestions added to it."""
     accepted = accept_suggestions(file.taxonomy, suggestions, acceptance)
-    additions = replace(accepted.additions, provenance=_provenance(suggestions))
+    additions = replace(accepted.additions, provenance=_provenance(accepted.suggestions))
     return AppliedSuggestions(accepted, file.write(additions, output, force))
 
 
@@ -106,14 +106,18 @@ class ExpansionRequest:
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other."""
-        a = self.acceptance
-        if self.accept_at_precision is not None and a.min_confidence:
+        a, precision = self.acceptance, self.accept_at_precision
+        if precision is not None and not 0 <= precision <= 1:
+            raise ConfigurationError(
+                f"accept_at_precision is {precision!r}; it must be from 0 to 1"
+            )
+        if precision is not None and a.min_confidence:
             message = "--min-confidence and --accept-at-precision both set a confidence threshold"
             raise ConfigurationError(f"{message}; give one of them")
         if self.together and (a.allow_moves or a.allow_merges):
             message = "--together proposes no moves and no merges"
             raise ConfigurationError(f"{message}; omit --allow-moves and --allow-merges")
-        if self.together and (self.accept_at_precision is not None or a.min_confidence):
+        if self.together and (precision is not None or a.min_confidence):
             message = "--together computes no confidence, so it cannot be combined with a threshold"
             raise ConfigurationError(f"{message}; omit one of the two")
 
@@ -253,8 +257,12 @@ def expand_file(
     preset: str = "best",
     seed: int = 0,
     device: str = "auto",
-    acceptance: Acceptance = DEFAULT_ACCEPTANCE,
+    top_k: int = 1,
+    min_score: float = 0.0,
+    min_confidence: float = 0.0,
     accept_at_precision: float | None = None,
+    allow_moves: bool = False,
+    allow_merges: bool = False,
     together: bool = False,
     suggestions: str | Path | None = None,
     model: str | Path | None = None,
@@ -263,9 +271,12 @@ def expand_file(
 ) -> AppliedSuggestions:
     """Train on a taxonomy file, place the concepts of a list, and write the expanded file.
 
-    Every byte of the old file is kept, unless `acceptance` allows moves or merges. `suggestions`
-    and `model` are further outputs. `settings` change single settings of the preset.
+    Every byte of the old file is kept, unless moves or merges are allowed. `suggestions` and
+    `model` are further outputs. `settings` change single settings of the preset.
     """
+    for name, path in (("taxonomy", taxonomy), ("new", new), ("output", output)):
+        if not isinstance(path, str | Path):
+            raise ConfigurationError(f"{name} is {path!r}; it must be the path of a file")
     request = ExpansionRequest(
         taxonomy=Path(taxonomy),
         new=Path(new),
@@ -273,7 +284,13 @@ def expand_file(
         suggestions=None if suggestions is None else Path(suggestions),
         model=None if model is None else Path(model),
         force=force,
-        acceptance=acceptance,
+        acceptance=Acceptance(
+            top_k=top_k,
+            min_score=min_score,
+            min_confidence=min_confidence,
+            allow_moves=allow_moves,
+            allow_merges=allow_merges,
+        ),
         accept_at_precision=accept_at_precision,
         together=together,
     )

@@ -197,6 +197,7 @@ def test_a_parent_with_another_label_is_refused() -> None:
     with pytest.raises(TaxonomyError, match="'husky' is 'animal' in the taxonomy, but 'dog' in"):
         refuse_other_labels(taxonomy, [edited])
     refuse_other_labels(taxonomy, [replace(edited, parent=Concept("1", ""))])
+    refuse_other_labels(taxonomy, [replace(edited, rank=0)])  # a person's own decision
 
 
 @given(st.permutations([0, 1, 2, 3]))

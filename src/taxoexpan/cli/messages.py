@@ -93,8 +93,7 @@ def print_confidence(calibrators: Calibrators) -> None:
     from taxoexpan.placement.confidence import MIN_HELD_OUT
 
     if calibrators.calibration is None:
-        message = f"confidence: not available; it needs {MIN_HELD_OUT} held-out leaves"
-        note(f"{message} (--set validation_fraction=0.3 holds out more)")
+        note(f"confidence: not available; it needs {MIN_HELD_OUT} held-out leaves to learn from")
         return
     reliability = calibrators.calibration.reliability
     note(f"confidence: expected calibration error {reliability.error:.3f} (cross-validated)")
@@ -155,7 +154,7 @@ def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: A
         note(f"{pluralize(accepted.left_out, 'concept')} left out{_reason(acceptance)}")
     if applied.written.lost:
         lost = " and ".join(applied.written.lost)
-        note(f"note: this format cannot hold {lost}; they were not written")
+        note(f"note: this file has no place for {lost}; they were not written")
     files = " and ".join(map(str, applied.written.files))
     note(f"{_counts(applied.additions, acceptance)}; expanded taxonomy in {files}")
 

@@ -25,6 +25,7 @@ from taxoexpan.cli.messages import (
     write_report,
 )
 from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.explain import Evidence
@@ -96,7 +97,8 @@ def run(options: argparse.Namespace) -> int:
     print_merges(merges(suggestions))
     print_no_parent(suggestions)
     if options.output:
-        note(f"{len(concepts.new)} new concepts ranked; suggestions written to {options.output}")
+        ranked = pluralize(len(concepts.new), "new concept")
+        note(f"{ranked} ranked; suggestions written to {options.output}")
     else:
         print(text, end="")
     return 0

@@ -51,7 +51,8 @@ def run(options: argparse.Namespace) -> int:
     """Train and save."""
     from taxoexpan.formats.concept_list import read_concepts
 
-    _refuse_outputs(options)
+    resumed = options.resume and _checkpoint_path(options).exists()
+    _refuse_outputs(options, options.force or resumed)
     expected = read_concepts(options.expect) if options.expect else []
     training = training_options(options)
     model = training.new_model()
@@ -60,10 +61,10 @@ def run(options: argparse.Namespace) -> int:
     fit_model(
         model, taxonomy, options.quiet, options.log, checkpoint, options.tensorboard, expected
     )
-    model.save(options.output, options.force)
+    model.save(options.output, options.force or resumed)
     note(f"model written to {options.output}")
     if model.history is not None and model.history.interrupted and checkpoint.exists():
-        note(f"--resume --force continues the training from {checkpoint}")
+        note(f"--resume continues the training from {checkpoint}")
     else:
         checkpoint.unlink(missing_ok=True)
     if options.report:
@@ -76,12 +77,12 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_outputs(options: argparse.Namespace) -> None:
+def _refuse_outputs(options: argparse.Namespace, replace_model: bool) -> None:
     """Refuse outputs that would overwrite each other or an input."""
     from taxoexpan.archive import OWN
     from taxoexpan.files import preflight, refuse_inside, refuse_overwriting, refuse_replacing
 
-    refuse_replacing(options.output, OWN, options.force)
+    refuse_replacing(options.output, OWN, replace_model)
     if options.log:
         refuse_overwriting(options.log, force=True)  # a log is appended to
     if options.tensorboard:

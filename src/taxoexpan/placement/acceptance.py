@@ -60,9 +60,11 @@ class AcceptedSuggestions:
 
     `already_present` pairs a new concept with the existing one, `merged` are the suggestions whose
     concept is a synonym of an existing one, `rejected_changes` has one sentence per move or synonym
-    that the taxonomy cannot take, and `left_out` counts concepts without an accepted parent.
+    that the taxonomy cannot take, and `left_out` counts concepts without an accepted parent. The
+    `suggestions` are all of them, with the ids that were filled in.
     """
 
+    suggestions: list[Suggestion]
     additions: Additions
     already_present: list[tuple[Concept, Concept]]
     merged: list[Suggestion]
@@ -93,4 +95,6 @@ def accept_suggestions(
     merged = merges(suggestions, a.min_confidence, a.min_score)
     queries = {s.query.id for s in suggestions}
     left_out = len(queries) - len(additions.concepts) - len(present) - len(merged)
-    return AcceptedSuggestions(validated.additions, present, merged, validated.rejected, left_out)
+    return AcceptedSuggestions(
+        suggestions, validated.additions, present, merged, validated.rejected, left_out
+    )

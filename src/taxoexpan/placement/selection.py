@@ -183,12 +183,16 @@ def drop_existing(
 
 
 def refuse_other_labels(taxonomy: Taxonomy, suggestions: Iterable[Suggestion]) -> None:
-    """Refuse a parent with another label than in the taxonomy: it was edited, or is foreign."""
+    """Refuse a ranked parent with another label than in the taxonomy: it was edited, or is foreign.
+
+    The label of a person's own decision, which has no rank, is ignored: only the id counts.
+    """
     for suggestion in suggestions:
         id, given = suggestion.parent.id, suggestion.parent.label
-        if given and id in taxonomy and taxonomy.concept(id).label != given:
+        if suggestion.rank and given and id in taxonomy and taxonomy.concept(id).label != given:
             label = taxonomy.concept(id).label
             raise TaxonomyError(
                 f"the parent {id!r} of {suggestion.query.label!r} is {label!r} in the taxonomy, "
-                f"but {given!r} in the suggestions; to choose another parent, change the parent_id"
+                f"but {given!r} in the suggestions; to choose another parent, change the parent_id "
+                "and clear the rank"
             )
