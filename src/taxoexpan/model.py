@@ -155,7 +155,7 @@ class TaxoExpan:
         )
 
     def _checkpoint(self, path: str | Path | None, prepared: PreparedTaxonomy) -> Checkpoint | None:
-        """Return the checkpoint of this training; the number of epochs may be raised later."""
+        """Return the checkpoint of this training; `epochs` and `patience` may change on resume."""
         if path is None:
             return None
         settings = self.config.model_copy(update={"epochs": 1, "patience": 1}).model_dump()

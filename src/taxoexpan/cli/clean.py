@@ -49,8 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--jobs",
         type=positive,
         default=1,
-        help="number of folds to train in parallel (default: 1); the cores are shared equally "
-        "among all folds. The result does not depend on the number of jobs",
+        help="number of folds to train in parallel (default: 1); each fold uses "
+        "1/FOLDS of the cores, so that the result does not depend on the number of jobs",
     )
     parser.add_argument(
         "--work",

@@ -48,8 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--accept-at-precision",
         type=fraction,
         metavar="FRACTION",
-        help="choose the confidence threshold at which this fraction of the suggestions for "
-        "held-out concepts is right; not with --min-confidence",
+        help="accept only above a confidence threshold, chosen so that this fraction of the "
+        "accepted suggestions is right on held-out concepts; not with --min-confidence",
     )
     add_training(parser)
     parser.add_argument(

@@ -49,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--features",
         metavar="ENCODER",
-        help="the model's encoder with its new path, if its files were moved after training",
+        help="new location of the encoder's files, if they were moved after training, such as "
+        "vectors:NEW_PATH",
     )
     add_device(parser)
     parser.add_argument(

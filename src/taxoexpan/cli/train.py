@@ -33,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the training record as JSON")
     parser.add_argument(
-        "--resume", action="store_true", help="resume the interrupted training with the output OUT"
+        "--resume",
+        action="store_true",
+        help="resume an interrupted training that was started with the same OUT",
     )
     parser.add_argument(
         "--log", type=Path, metavar="FILE", help="append one line of JSON per epoch to this file"

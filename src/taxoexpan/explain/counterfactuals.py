@@ -99,7 +99,8 @@ def _rescore(
 ) -> tuple[PairScores, PairScores]:
     """Return the scores of all pairs [P], and the scores after each removal [V].
 
-    `removed` are rows of `around.parents` and of `around.children`.
+    `removed` holds two index arrays: the rows of `around.parents` and those of `around.children`
+    that are removed, one at a time; V is their total number.
     """
     network, anchors = ranker.network, ranker.anchors
     parents, children = removed

@@ -87,7 +87,7 @@ class TextFile:
     def sibling(
         self, path: Path, may_be_blank: bool = False, may_be_missing: bool = False
     ) -> TextFile:
-        """Load another file of the same taxonomy, only once; a missing file has no text."""
+        """Return another file of the same taxonomy, read once; a missing file has an empty text."""
         if path == self.path:
             return self
         if path not in self._siblings:

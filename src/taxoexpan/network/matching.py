@@ -103,7 +103,7 @@ class LogBilinearMatch(Match):
         return (by_block @ matrix).flatten(1)
 
     def score_all(self, keys: Tensor, queries: Tensor) -> Tensor:
-        """Return one matrix product."""
+        """Return the scores of all pairs, as one matrix product."""
         return keys @ queries.T
 
     def score_pairs(self, keys: Tensor, queries: Tensor) -> Tensor:

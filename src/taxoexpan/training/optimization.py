@@ -55,7 +55,7 @@ class TrainingRun:
     def finish_epoch(
         self, loss: float, validation: Metrics | None, seconds: float
     ) -> tuple[Epoch, bool]:
-        """Record an epoch, and return it with whether it is the best so far."""
+        """Record an epoch; return the record, and whether it is the best so far."""
         rate = self.optimizer.param_groups[0]["lr"]
         epoch = Epoch(self.finished_epochs + 1, loss, rate, validation, round(seconds, 3))
         self.history.epochs.append(epoch)

@@ -43,7 +43,8 @@ CODES: dict[str, Code] = {
     "repeated-sibling": Code("warning", "two children of one parent have the same label"),
     "repeated-label": Code("info", "concepts with different parents have the same label"),
     "similar-label": Code(
-        "info", "labels are nearly the same (severity warning if siblings have forms of one name)"
+        "info",
+        "labels are nearly the same (severity warning if two siblings have variants of one name)",
     ),
     "label-is-synonym": Code(
         "info",
@@ -57,7 +58,8 @@ CODES: dict[str, Code] = {
     "blank-node": Code("warning", "a concept without an IRI is skipped"),
     "missing-label": Code("info", "a concept has no label, or none in the taxonomy's language"),
     "orphan-concept": Code(
-        "info", "a concept has children but no parent, although another root covers most concepts"
+        "info",
+        "a concept with children has no parent, and another root is above most of the concepts",
     ),
     "redundant-relation": Code("info", "a parent is also an ancestor through another parent"),
     "long-chain": Code("info", "a chain of relations from a root is very long"),

@@ -135,7 +135,7 @@ def _is_mostly_numbers(fields: Sequence[bytes]) -> bool:
 
 
 def _count_numbers(fields: Sequence[bytes]) -> int:
-    """Return how many numbers a line ends with; its first field is the word, even if a number."""
+    """Count the numbers at the end of a line; the first field is the word, and is not counted."""
     numbers = [_NUMBER.fullmatch(field) is not None for field in fields[1:]]
     return next((i for i, is_number in enumerate(reversed(numbers)) if not is_number), len(numbers))
 
@@ -192,7 +192,10 @@ class _VectorCollector:
         ]
 
     def add(self, word: str, vector: Vectors) -> None:
-        """Add the vector of a word, or replace that of a match in another case."""
+        """Store a vector for every wanted spelling that matches the word.
+
+        An exact match replaces one that differs in upper and lower case.
+        """
         for name in self.matches(word):
             row = self._rows.setdefault(name, len(self._rows))
             self._buffer[row * vector.nbytes : (row + 1) * vector.nbytes] = vector.tobytes()
@@ -320,8 +323,8 @@ def _binary_error(
 def _find_word_end(buffer: bytes, start: int, size: int, has_line_ends: bool) -> int:
     """The index of the space after a word, or -1.
 
-    If every vector is followed by a line end, that tells the space after a word from a space
-    inside it. Otherwise the first space ends the word.
+    If vectors end with a newline, the word ends at the first space whose vector is followed by
+    one, so that words may contain spaces. Otherwise the first space ends the word.
     """
     limit = start + MAX_WORD_BYTES + 1
     space = buffer.find(b" ", start, limit)

@@ -18,8 +18,8 @@ _COLON = re.compile(r"[ \t\n\r]*:[ \t]*")
 class Style:
     """Indentation, separators and line breaks of a JSON file.
 
-    A container is multiline if a line ends after its opening bracket. `sample` is an object of
-    the file, `rows` a list of such objects, `words` a list of strings.
+    A container is multiline if a line ends after its opening bracket. The style is read from
+    examples in the file: `sample` is an object, `rows` a list of objects, `words` one of strings.
     """
 
     def __init__(

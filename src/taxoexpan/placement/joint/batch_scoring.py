@@ -24,7 +24,7 @@ VIEW_BLOCK = 64
 
 
 class BatchScorer:
-    """New concepts among all anchors of a ranker, with the parts that all rounds share.
+    """Scores a batch of new concepts with all anchors; keeps what does not change between rounds.
 
     The leaf bonus is not used: the new-parent prior takes its place.
     """
@@ -169,7 +169,10 @@ class HiddenPairs:
 
 
 def _best_parents(scores: BatchScores, among: Floats, known: int) -> tuple[Indices, Floats]:
-    """Return the parents of the most probable tree and their probabilities, given log f `among`."""
+    """Return the parents of the most probable tree, and their probabilities.
+
+    `among` [Q, Q] holds log f of new concepts as parents of each other.
+    """
     count = min(MAX_CANDIDATES, len(among))
     nearest = np.argsort(-among, axis=1, kind="stable")[:, :count]
     weights = np.take_along_axis(among, nearest, axis=1)
