@@ -103,3 +103,37 @@ def test_a_run_killed_during_an_epoch_and_resumed_ends_with_the_same_weights(
     assert main(command(killed, "--resume")) == 0
     assert not checkpoint.exists()
     assert same(TaxoExpan.load(alone, "cpu"), TaxoExpan.load(killed, "cpu"))
+
+
+def test_a_training_stopped_by_ctrl_c_is_resumed_without_force(
+    pantry: Path, tmp_path: Path
+) -> None:
+    """Ctrl-C saves the best model so far; its checkpoint is the permission to replace it."""
+
+    def command(*more: str) -> list[str]:
+        options = ["--epochs", "12", "--device", "cpu", "--quiet", "--log", "log.jsonl", *more]
+        return [
+            sys.executable,
+            "-m",
+            "taxoexpan.cli.main",
+            "train",
+            str(pantry),
+            "-o",
+            "m",
+            *options,
+        ]
+
+    process = subprocess.Popen(command(), cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    log, checkpoint = tmp_path / "log.jsonl", tmp_path / "m.checkpoint"
+    while not (log.exists() and log.read_text().count("\n") >= 2):
+        assert process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, messages = process.communicate()
+    assert process.returncode == 0
+    assert "--resume continues the training" in messages
+    assert checkpoint.exists()
+    assert (tmp_path / "m").is_dir()
+    resumed = subprocess.run(command("--resume"), cwd=tmp_path, capture_output=True, text=True)
+    assert resumed.returncode == 0, resumed.stderr
+    assert not checkpoint.exists()
