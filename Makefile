@@ -45,7 +45,7 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python pyproject.toml constraints.txt
-	$(PIP) --editable .
+	$(PIP) --editable '.[transformers]'
 	@touch $@
 
 .venv/installed-dev: .venv/bin/python pyproject.toml constraints.txt
@@ -53,5 +53,5 @@ clean:
 	@touch .venv/installed $@
 
 .venv/installed-docs: .venv/bin/python pyproject.toml constraints.txt
-	$(PIP) --editable '.[docs]'
+	$(PIP) --editable '.[docs,transformers]'
 	@touch .venv/installed $@

@@ -35,7 +35,7 @@ def pantry(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def model(pantry: Path) -> TaxoExpan:
     """A small model of the pantry."""
-    return TaxoExpan(seed=1, device="cpu", **SMALL).fit(Taxonomy.read(pantry))
+    return TaxoExpan("fast", seed=1, device="cpu", **SMALL).fit(Taxonomy.read(pantry))
 
 
 @pytest.fixture(scope="session")

@@ -12,11 +12,11 @@ from conftest import SMALL
 from taxoexpan import Concept, Taxonomy
 from taxoexpan.curation.cleaning import ModelOptions
 
-FULL = ModelOptions(seed=1, device="cpu", settings=SMALL)
-QUICK = ModelOptions(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
+FULL = ModelOptions("fast", seed=1, device="cpu", settings=SMALL)
+QUICK = ModelOptions("fast", seed=1, device="cpu", settings={**SMALL, "epochs": 2})
 # More than half of the leaves are held out, which is enough to learn a calibration.
 CALIBRATED = ModelOptions(
-    seed=1, device="cpu", settings={**SMALL, "epochs": 3, "validation_fraction": 0.6}
+    "fast", seed=1, device="cpu", settings={**SMALL, "epochs": 3, "validation_fraction": 0.6}
 )
 MISPLACED = {"oat milk": "tea", "rye bread": "berry", "goat cheese": "soup", "red apple": "sauce"}
 

@@ -101,7 +101,7 @@ def test_a_text_that_is_not_a_setting_is_refused(text: str, message: str) -> Non
 )
 def test_a_model_with_a_wrong_setting_is_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=re.escape(message)):
-        TaxoExpan(device="cpu", **change)  # type: ignore[arg-type]  # the misuse is the point
+        TaxoExpan("fast", device="cpu", **change)  # type: ignore[arg-type]  # the misuse is the point
 
 
 def test_numpy_and_python_numbers_give_the_same_setting() -> None:
@@ -119,7 +119,7 @@ def test_the_largest_dropout_can_be_trained(pantry: Path) -> None:
     from taxoexpan import Taxonomy
 
     largest = {"dropout": 0.9979, "query_dropout": 0.9979, "epochs": 1}
-    model = TaxoExpan(device="cpu", **largest).fit(Taxonomy.read(pantry))  # type: ignore[arg-type]
+    model = TaxoExpan("fast", device="cpu", **largest).fit(Taxonomy.read(pantry))  # type: ignore[arg-type]
     assert model.history is not None
     assert model.history.best == 1
 

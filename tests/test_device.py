@@ -33,7 +33,7 @@ def test_auto_chooses_cuda_then_mps_then_cpu(
 @pytest.mark.parametrize("name", ["cuda:99", "hpu", "meta", "abacus", "", "cuda:x"])
 def test_a_missing_device_is_refused_with_a_one_line_message(name: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        TaxoExpan(device=name)
+        TaxoExpan("fast", device=name)
     message = str(caught.value)
     assert message.startswith(f"the device {name!r} cannot be used here: ")
     assert message.endswith("; choose auto, cpu, cuda or mps")
@@ -90,7 +90,7 @@ class DataTypes(TorchDispatchMode):
 def test_nothing_needs_float64_which_mps_lacks(pantry: Path, variant: dict[str, Any]) -> None:
     settings: dict[str, Any] = {**SMALL, "epochs": 2, **variant}
     with DataTypes() as types:
-        model = TaxoExpan(device="cpu", **settings).fit(Taxonomy.read(pantry))
+        model = TaxoExpan("fast", device="cpu", **settings).fit(Taxonomy.read(pantry))
         model.suggest(["cashew milk"])
     assert torch.float32 in types.seen
     assert torch.float64 not in types.seen

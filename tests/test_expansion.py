@@ -24,7 +24,7 @@ from taxoexpan.formats.text_file import TextFile
 from taxoexpan.placement.acceptance import Acceptance
 from taxoexpan.placement.suggestions import Suggestion
 
-QUICK: dict[str, Any] = {**SMALL, "epochs": 2, "device": "cpu"}
+QUICK: dict[str, Any] = {"preset": "fast", **SMALL, "epochs": 2, "device": "cpu"}
 
 
 @pytest.fixture

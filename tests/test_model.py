@@ -39,7 +39,7 @@ def test_deprecated_concepts_are_neither_learned_from_nor_parents(tmp_path: Path
     rows += ["old milk,old milk,food,yes", "oat drink,oat drink,old milk,yes"]
     path = tmp_path / "pantry.csv"
     path.write_text("id,label,parents,deprecated\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    model = TaxoExpan(seed=1, device="cpu", **SMALL).fit(Taxonomy.read(path))
+    model = TaxoExpan("fast", seed=1, device="cpu", **SMALL).fit(Taxonomy.read(path))
     suggested = model.suggest(["old cashew milk"], top_k=1000)
     assert {s.parent.id for s in suggested} == set(Taxonomy.read(path).active)
     model.save(tmp_path / "model")
@@ -53,7 +53,7 @@ def test_deprecated_concepts_are_neither_learned_from_nor_parents(tmp_path: Path
 def test_the_same_seed_gives_the_same_model_bit_for_bit(pantry: Path) -> None:
     taxonomy = Taxonomy.read(pantry)
     one, same, other = (
-        TaxoExpan(seed=seed, device="cpu", **{**SMALL, "epochs": 2}).fit(taxonomy)
+        TaxoExpan("fast", seed=seed, device="cpu", **{**SMALL, "epochs": 2}).fit(taxonomy)
         for seed in (7, 7, 8)
     )
     assert all(torch.equal(w, weights_of(same)[name]) for name, w in weights_of(one).items())
@@ -66,7 +66,7 @@ def test_training_leaves_the_callers_rng_alone(pantry: Path) -> None:
     torch.manual_seed(3)
     expected = torch.rand(2)
     torch.manual_seed(3)
-    TaxoExpan(device="cpu", **{**SMALL, "epochs": 1}).fit(Taxonomy.read(pantry))
+    TaxoExpan("fast", device="cpu", **{**SMALL, "epochs": 1}).fit(Taxonomy.read(pantry))
     assert torch.equal(torch.rand(2), expected)
 
 
@@ -111,12 +111,12 @@ def test_a_taxonomy_that_is_too_small_is_refused(tmp_path: Path, text: str) -> N
     path = tmp_path / "tiny.csv"
     path.write_text("label,parents\n" + "".join(f"{line},\n" for line in text.split()))
     with pytest.raises(ModelError, match="needs at least 3 concepts and 2 relations"):
-        TaxoExpan(device="cpu").fit(Taxonomy.read(path))
+        TaxoExpan("fast", device="cpu").fit(Taxonomy.read(path))
 
 
 def test_the_smallest_taxonomy_trains_without_validation() -> None:
     taxonomy = Taxonomy([Concept(i, i) for i in "abc"], [("a", "b"), ("a", "c")])
-    model = TaxoExpan(device="cpu", **{**SMALL, "epochs": 2}).fit(taxonomy)
+    model = TaxoExpan("fast", device="cpu", **{**SMALL, "epochs": 2}).fit(taxonomy)
     assert model.history is not None
     assert model.history.best_epoch.validation is None
     assert len(model.suggest(["d"], top_k=5)) == 3
@@ -124,7 +124,7 @@ def test_the_smallest_taxonomy_trains_without_validation() -> None:
 
 def test_ctrl_c_keeps_the_best_weights_so_far(pantry: Path) -> None:
     taxonomy = Taxonomy.read(pantry)
-    model = TaxoExpan(device="cpu", **{**SMALL, "epochs": 5000, "patience": 5000})
+    model = TaxoExpan("fast", device="cpu", **{**SMALL, "epochs": 5000, "patience": 5000})
     import _thread
 
     timer = threading.Timer(3, _thread.interrupt_main)
@@ -139,13 +139,13 @@ def test_ctrl_c_keeps_the_best_weights_so_far(pantry: Path) -> None:
 
 def test_an_untrained_model_is_refused() -> None:
     with pytest.raises(ModelError, match="call fit, or load a trained one"):
-        TaxoExpan(device="cpu").suggest(["tea"])
+        TaxoExpan("fast", device="cpu").suggest(["tea"])
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"preset": "huge"}, "no preset is called 'huge'; choose one of best, paper"),
+        ({"preset": "huge"}, "no preset is called 'huge'; choose one of best, fast, paper"),
         ({"seed": -1}, "seed is -1; it must be a whole number from 0"),
         ({"num_heads": 0}, "num_heads is 0; it must be a whole number from 1"),
         ({"dropout": 1.0}, "dropout is 1.0; it must be a number of at least 0 and below 0.998"),
@@ -177,7 +177,9 @@ def test_a_wrong_setting_is_named(arguments: dict[str, object], message: str) ->
 def test_every_part_of_the_network_can_be_exchanged(
     pantry: Path, tmp_path: Path, variant: dict[str, object]
 ) -> None:
-    model = TaxoExpan(device="cpu", **{**SMALL, "epochs": 4, **variant}).fit(Taxonomy.read(pantry))
+    model = TaxoExpan("fast", device="cpu", **{**SMALL, "epochs": 4, **variant}).fit(
+        Taxonomy.read(pantry)
+    )
     losses = [epoch.loss for epoch in model.history.epochs] if model.history else []
     assert losses[-1] < losses[0]
     model.save(tmp_path / "model")
@@ -195,7 +197,7 @@ def test_the_preset_of_the_paper_trains(pantry: Path) -> None:
 @pytest.mark.parametrize("seed", ["a", None, 1.5, True, -1])
 def test_a_seed_that_is_not_a_whole_number_is_refused(seed: object) -> None:
     with pytest.raises(ConfigurationError, match="seed is"):
-        TaxoExpan(seed=seed)  # type: ignore[arg-type]
+        TaxoExpan("fast", seed=seed)  # type: ignore[arg-type]
 
 
 def test_fit_refuses_what_is_not_a_taxonomy() -> None:

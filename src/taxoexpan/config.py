@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from taxoexpan.errors import ConfigurationError
 
-PRESETS = ("best", "paper", "authors")
+PRESETS = ("best", "fast", "paper", "authors")
 
 _LIMIT = 2**63
 
@@ -67,7 +67,10 @@ class Config(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    features: _Text = Field(description="the encoder that makes the vectors of concepts")
+    features: _Text = Field(
+        description="the encoder that makes the vectors of concepts; auto is the best one that is "
+        "installed"
+    )
     oov: Literal["skip", "zero"] = Field(
         description="how a word counts that a vector file lacks: skip (ignored) or zero (as a zero "
         "vector, so that the name gets less weight)"

@@ -26,7 +26,9 @@ from taxoexpan.device import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import Evidence, describe, explain
 from taxoexpan.features.embedding import warn_of_unknown
+from taxoexpan.features.encoder_choice import with_chosen_encoder
 from taxoexpan.features.encoder_registry import make_encoder
+from taxoexpan.features.label_language import warn_of_language
 from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.files import refuse_overwriting
 from taxoexpan.network.concept_vectors import ConceptVectors
@@ -76,7 +78,7 @@ class TaxoExpan:
         self.preset = preset
         self.seed = seed
         self.device = choose_device(device)
-        self.config = load_preset(preset, **changes)
+        self.config = with_chosen_encoder(load_preset(preset, **changes))
         features, oov = self.config.features, self.config.oov
         self.encoder = make_encoder(features, oov, str(self.device))
         self.history: History | None = None
@@ -114,6 +116,7 @@ class TaxoExpan:
         refuse_too_small(taxonomy.active)
         if tensorboard:
             check_tensorboard(Path(tensorboard))
+        warn_of_language(self.config.features, taxonomy.labels)
         began = time.monotonic()
         self.encoder.show_progress(progress)
         later = [as_concept(concept) for concept in expected]

@@ -186,7 +186,7 @@ def test_any_parent_that_remains_is_right(pantry: Path) -> None:
     whole = Taxonomy.read(pantry)
     asked = hold_out_leaves(whole, 0.2, 20, 0)
     settings = SMALL | {"validation_fraction": 0.9}
-    model = TaxoExpan(seed=0, device="cpu", **settings).fit(asked.taxonomy)
+    model = TaxoExpan("fast", seed=0, device="cpu", **settings).fit(asked.taxonomy)
     firsts = [s.parent.id for s in model._suggest(asked.concepts, 1)[0]]
     right = benchmark.measure_confidence(model, benchmark.Trial("", 0, asked)).right
     assert any(right)

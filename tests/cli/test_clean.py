@@ -14,7 +14,7 @@ from taxoexpan.cli.main import main
 from taxoexpan.curation.cleaning.suspicious_relations import COLUMNS
 
 CHANGES = [text for name, value in SMALL.items() for text in ("--set", f"{name}={value}")]
-QUICK = [*CHANGES, "--device", "cpu", "--folds", "3", "--seed", "1"]
+QUICK = [*CHANGES, "--preset", "fast", "--device", "cpu", "--folds", "3", "--seed", "1"]
 
 
 @pytest.fixture(scope="module")

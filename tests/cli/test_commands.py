@@ -16,7 +16,7 @@ from taxoexpan import Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.placement.suggestions import COLUMNS, read_suggestions
 
-QUICK = ["--epochs", "8", "--quiet", "--device", "cpu"]
+QUICK = ["--preset", "fast", "--epochs", "8", "--quiet", "--device", "cpu"]
 
 
 @pytest.fixture
@@ -74,7 +74,9 @@ def test_info_of_a_model_gives_its_validation(
 def test_train_suggest_apply_place_new_concepts(pantry: Path, new: Path, tmp_path: Path) -> None:
     model, suggestions = tmp_path / "model", tmp_path / "suggestions.csv"
     out = tmp_path / "out.csv"
-    trained = run_cli("train", pantry, "-o", model, "--epochs", "20", "--device", "cpu")
+    trained = run_cli(
+        "train", pantry, "-o", model, "--epochs", "20", "--device", "cpu", "--preset", "fast"
+    )
     assert trained.returncode == 0, trained.stderr
     assert "validation MR" in trained.stderr
     assert trained.stdout == ""
@@ -118,6 +120,7 @@ def test_the_demo_places_new_foods_and_saves_its_outputs(
 ) -> None:
     folder = tmp_path / "demo"
     command = ["demo", "-o", str(folder), "--epochs", "1", "--quiet", "--device", "cpu"]
+    command += ["--preset", "fast"]
     assert main(command) == 0
     captured = capsys.readouterr()
     assert "oat milk" in captured.out
@@ -371,7 +374,7 @@ def train_and_interrupt(model: Path, after: str) -> tuple[int, str]:
     """Press Ctrl-C once a line with this text has been printed; the status and all messages."""
     food = resources.files("taxoexpan") / "data" / "food.csv"
     command = [sys.executable, "-m", "taxoexpan.cli.main", "train", str(food), "-o", str(model)]
-    options = ["--device", "cpu"]
+    options = ["--device", "cpu", "--preset", "fast"]
     with subprocess.Popen(
         [*command, *options], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     ) as process:

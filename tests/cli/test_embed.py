@@ -13,6 +13,8 @@ from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.taxonomy import Concept
 
+STATIC = ["--features", "static"]
+
 
 @pytest.fixture
 def new(tmp_path: Path) -> Path:
@@ -23,7 +25,7 @@ def new(tmp_path: Path) -> Path:
 
 def test_vectors_are_kept_by_id(pantry: Path, new: Path, tmp_path: Path) -> None:
     out = tmp_path / "vectors.npz"
-    assert main(["embed", str(pantry), str(new), "-o", str(out), "--quiet"]) == 0
+    assert main(["embed", str(pantry), str(new), "-o", str(out), *STATIC, "--quiet"]) == 0
     taxonomy, kept = Taxonomy.read(pantry), np.load(out, allow_pickle=False)
     expected = embed_concepts(StaticEncoder(), taxonomy.concepts)
     assert kept["ids"][:-1].tolist() == list(taxonomy.ids)
@@ -36,7 +38,7 @@ def test_word2vecs_text_can_be_read_back_as_features(
     pantry: Path, new: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "vectors.vec"
-    assert main(["embed", str(pantry), str(new), "-o", str(out)]) == 0
+    assert main(["embed", str(pantry), str(new), "-o", str(out), *STATIC]) == 0
     rice = Concept("", "rice milk", ("milk of rice", "Horchata"))
     concepts = [*Taxonomy.read(pantry).concepts, rice]
     again = embed_concepts(make_encoder(f"vectors:{out}"), concepts)[0]
@@ -45,6 +47,7 @@ def test_word2vecs_text_can_be_read_back_as_features(
 
 def test_the_nearest_are_shown(pantry: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["embed", str(pantry), "--nearest", "Oat Milk", "--nearest", "cheddar", "--top", "3"]
+    command += STATIC
     assert main(command) == 0
     messages = capsys.readouterr().out.splitlines()
     assert [line for line in messages if line.endswith(":")] == ["Oat Milk:", "cheddar:"]

@@ -12,7 +12,15 @@ from taxoexpan.cli.evaluate import EXPERIMENTS
 from taxoexpan.cli.main import main
 from taxoexpan.training.metrics import compute_metrics
 
-CHEAP = ["--methods", "popularity,closest-parent,closest-neighbor", "--quiet", "--device", "cpu"]
+CHEAP = [
+    "--features",
+    "static",
+    "--methods",
+    "popularity,closest-parent,closest-neighbor",
+    "--quiet",
+    "--device",
+    "cpu",
+]
 ADDED = """\
 cashew milk,milk
 white tea,tea
@@ -105,6 +113,7 @@ def test_all_available_methods_run(
     monkeypatch.setitem(sys.modules, "xgboost", None)
     out = tmp_path / "ranks.csv"
     command = ["evaluate", str(pantry), str(new), "--epochs", "1", "--device", "cpu"]
+    command += ["--features", "static"]
     assert main([*command, "-o", str(out)]) == 0
     shown = capsys.readouterr()
     others = [name for name in EXPERIMENTS if name != "dist-xgboost"]
@@ -126,6 +135,7 @@ def test_boosted_trees_run_where_xgboost_is(
 ) -> None:
     pytest.importorskip("xgboost")
     command = ["evaluate", str(pantry), str(new), "--methods", "dist-xgboost", "--quiet"]
+    command += ["--features", "static"]
     assert main([*command, "--json"]) == 0
     (one,) = json.loads(capsys.readouterr().out)["methods"]
     assert one["behind"] is None

@@ -15,7 +15,7 @@ from taxoexpan.formats.registry import FORMATS
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.difference import Difference
 
-QUICK = ["--epochs", "15", "--quiet", "--device", "cpu", "--seed", "1"]
+QUICK = ["--preset", "fast", "--epochs", "15", "--quiet", "--device", "cpu", "--seed", "1"]
 BASE = "http://example.org/"
 DRINKS = Taxonomy(
     [
@@ -238,7 +238,7 @@ def test_a_model_moves_only_if_it_may(pantry_without_soup: Path) -> None:
         "num_negatives": 64,
         "batch_size": 32,
     }
-    model = TaxoExpan(seed=1, device="cpu", **small).fit(taxonomy)
+    model = TaxoExpan("fast", seed=1, device="cpu", **small).fit(taxonomy)
     assert set(taxonomy.relations) <= set(model.expand(["soup"]).relations)
     grown = model.expand(["soup"], allow_moves=True, allow_merges=True)
     assert grown.parents("soup") == ("food",)

@@ -18,7 +18,7 @@ from taxoexpan.explain import describe
 from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
 
-QUICK = ["--epochs", "8", "--quiet", "--device", "cpu"]
+QUICK = ["--preset", "fast", "--epochs", "8", "--quiet", "--device", "cpu"]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from taxoexpan.cli.main import main
 EXAMPLES = Path(__file__).parents[2] / "examples"
 VOCABULARY, NEW = EXAMPLES / "instruments.ttl", EXAMPLES / "new-instruments.csv"
 HERE = rdflib.Namespace("http://example.org/instruments/")
-QUICK = ["--epochs", "5", "--quiet", "--device", "cpu"]
+QUICK = ["--preset", "fast", "--epochs", "5", "--quiet", "--device", "cpu"]
 
 
 @pytest.fixture(scope="module")

@@ -54,7 +54,7 @@ def test_the_leaf_bonus_makes_the_true_parents_likeliest(matching: str) -> None:
 def model_with_bonus(pantry: Path) -> TaxoExpan:
     """A model with a large leaf bonus, whatever bonus it has learned."""
     many = SMALL | {"validation_fraction": 0.9}  # of ninety foods
-    model = TaxoExpan(device="cpu", **many).fit(Taxonomy.read(pantry))
+    model = TaxoExpan("fast", device="cpu", **many).fit(Taxonomy.read(pantry))
     archive, calibration = model._fitted(), model.calibrators.calibration
     assert calibration is not None
     assert calibration.leaf_bonus in LEAF_BONUSES
@@ -100,6 +100,6 @@ def test_evaluation_uses_the_leaf_bonus(model_with_bonus: TaxoExpan) -> None:
 
 def test_no_leaf_bonus_is_learned_from_unrelated_leaves(pantry: Path) -> None:
     many = SMALL | {"validation_fraction": 0.9, "epochs": 1}
-    loose = TaxoExpan(device="cpu", validation="leaves", **many).fit(Taxonomy.read(pantry))
+    loose = TaxoExpan("fast", device="cpu", validation="leaves", **many).fit(Taxonomy.read(pantry))
     assert loose.calibrators.calibration is not None
     assert loose.calibrators.leaf_bonus == 0.0

@@ -23,7 +23,7 @@ driver = test_browser.driver
 def page(driver: Any, pantry: Path, tmp_path: Path) -> test_browser.Opened:
     """Return a page of relations with increasing confidence; the last one has none."""
     taxonomy = Taxonomy.read(pantry)
-    options = ModelOptions(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
+    options = ModelOptions("fast", seed=1, device="cpu", settings={**SMALL, "epochs": 2})
     found = clean(taxonomy, options, folds=2)[:8]
     calibrated = [
         replace(relation, confidence=index / 10, parent_confidence=0.5 - index / 20)

@@ -20,7 +20,7 @@ Cleaned = tuple[Taxonomy, list[SuspiciousRelation]]
 def cleaned(pantry: Path) -> Cleaned:
     """The result of a short cleaning of the pantry, with evidence for half of the relations."""
     taxonomy = Taxonomy.read(pantry)
-    options = ModelOptions(seed=1, device="cpu", settings={**SMALL, "epochs": 2})
+    options = ModelOptions("fast", seed=1, device="cpu", settings={**SMALL, "epochs": 2})
     return taxonomy, clean(taxonomy, options, folds=2, explained=20)
 
 

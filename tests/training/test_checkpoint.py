@@ -33,9 +33,11 @@ def same(one: TaxoExpan, other: TaxoExpan) -> bool:
 
 def test_a_resumed_training_equals_an_uninterrupted_one(pantry: Path, tmp_path: Path) -> None:
     taxonomy, checkpoint = Taxonomy.read(pantry), tmp_path / "checkpoint"
-    whole = TaxoExpan(seed=3, device="cpu", **QUICK).fit(taxonomy)
-    TaxoExpan(seed=3, device="cpu", **{**QUICK, "epochs": 2}).fit(taxonomy, checkpoint=checkpoint)
-    parts = TaxoExpan(seed=3, device="cpu", **QUICK).fit(taxonomy, checkpoint=checkpoint)
+    whole = TaxoExpan("fast", seed=3, device="cpu", **QUICK).fit(taxonomy)
+    TaxoExpan("fast", seed=3, device="cpu", **{**QUICK, "epochs": 2}).fit(
+        taxonomy, checkpoint=checkpoint
+    )
+    parts = TaxoExpan("fast", seed=3, device="cpu", **QUICK).fit(taxonomy, checkpoint=checkpoint)
     assert same(whole, parts)
     assert whole.history is not None
     assert parts.history is not None
@@ -58,12 +60,12 @@ def test_a_damaged_checkpoint_is_refused(pantry: Path, tmp_path: Path, content: 
     checkpoint = tmp_path / "checkpoint"
     checkpoint.write_bytes(content)
     with pytest.raises(ModelError, match="not a readable checkpoint"):
-        TaxoExpan(device="cpu", **QUICK).fit(Taxonomy.read(pantry), checkpoint=checkpoint)
+        TaxoExpan("fast", device="cpu", **QUICK).fit(Taxonomy.read(pantry), checkpoint=checkpoint)
 
 
 def test_a_log_has_one_line_per_epoch(pantry: Path, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    model = TaxoExpan(device="cpu", **QUICK).fit(Taxonomy.read(pantry), log=log)
+    model = TaxoExpan("fast", device="cpu", **QUICK).fit(Taxonomy.read(pantry), log=log)
     lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     assert model.history is not None
     assert [line["loss"] for line in lines] == [epoch.loss for epoch in model.history.epochs]
@@ -85,7 +87,7 @@ def test_a_run_killed_during_an_epoch_and_resumed_ends_with_the_same_weights(
 ) -> None:
     def command(out: Path, *more: str) -> list[str]:
         options = ["--epochs", "12", "--device", "cpu", "--quiet", *more]
-        return ["train", str(pantry), "-o", str(out), *options]
+        return ["train", str(pantry), "-o", str(out), "--preset", "fast", *options]
 
     alone, killed = tmp_path / "alone", tmp_path / "killed"
     assert main(command(alone)) == 0
@@ -120,6 +122,8 @@ def test_a_training_stopped_by_ctrl_c_is_resumed_without_force(
             str(pantry),
             "-o",
             "m",
+            "--preset",
+            "fast",
             *options,
         ]
 

@@ -33,7 +33,7 @@ def losses_of(model: TaxoExpan) -> list[tuple[int, float]]:
 
 def test_every_metric_of_every_epoch_becomes_a_curve(pantry: Path, tmp_path: Path) -> None:
     folder = tmp_path / "curves"
-    model = TaxoExpan(device="cpu", **QUICK).fit(Taxonomy.read(pantry), tensorboard=folder)
+    model = TaxoExpan("fast", device="cpu", **QUICK).fit(Taxonomy.read(pantry), tensorboard=folder)
     curves = curves_in(folder)
     assert curves["loss"] == losses_of(model)
     assert model.history is not None
@@ -52,7 +52,7 @@ def test_every_metric_of_every_epoch_becomes_a_curve(pantry: Path, tmp_path: Pat
 def test_a_resumed_training_continues_its_curves(pantry: Path, tmp_path: Path) -> None:
     taxonomy, folder, checkpoint = Taxonomy.read(pantry), tmp_path / "c", tmp_path / "checkpoint"
     for epochs in (2, 4):
-        model = TaxoExpan(device="cpu", **{**QUICK, "epochs": epochs})
+        model = TaxoExpan("fast", device="cpu", **{**QUICK, "epochs": epochs})
         model.fit(taxonomy, checkpoint=checkpoint, tensorboard=folder)
     assert curves_in(folder)["loss"] == losses_of(model)
 
@@ -62,13 +62,16 @@ def test_another_training_in_the_same_folder_replaces_the_first(
 ) -> None:
     taxonomy, folder = Taxonomy.read(pantry), tmp_path / "curves"
     for seed in (1, 2):
-        model = TaxoExpan(seed=seed, device="cpu", **QUICK).fit(taxonomy, tensorboard=folder)
+        model = TaxoExpan("fast", seed=seed, device="cpu", **QUICK).fit(
+            taxonomy, tensorboard=folder
+        )
     assert curves_in(folder)["loss"] == losses_of(model)
 
 
 def test_the_command_writes_curves(pantry: Path, tmp_path: Path) -> None:
     folder = tmp_path / "curves"
     command = ["train", str(pantry), "-o", str(tmp_path / "model"), "--tensorboard", str(folder)]
+    command += ["--preset", "fast"]
     assert main([*command, "--epochs", "2", "--quiet", "--device", "cpu"]) == 0
     assert [step for step, _ in curves_in(folder)["loss"]] == [1, 2]
 
@@ -87,6 +90,7 @@ def test_an_unwritable_folder_is_refused_before_the_training(
     (tmp_path / "file").write_text("precious")
     model = tmp_path / "model"
     command = ["train", str(pantry), "-o", str(model), "--tensorboard", str(tmp_path / name)]
+    command += ["--preset", "fast"]
     assert main(command) == 2
     messages = capsys.readouterr().err
     assert message.format(model=model) in messages
@@ -120,6 +124,7 @@ except FormatError as error:
 def test_without_tensorboard_the_error_says_how_to_install_it(pantry: Path, tmp_path: Path) -> None:
     program = "import sys; sys.modules['tensorboard'] = None; from taxoexpan.cli.main import main; "
     command = ["train", str(pantry), "-o", str(tmp_path / "model"), "--quiet", "--epochs", "1"]
+    command += ["--preset", "fast"]
     run = f"{program}sys.exit(main({command!r} + sys.argv[1:]))"
     asked = ["--tensorboard", str(tmp_path / "curves")]
     done = subprocess.run([sys.executable, "-c", run, *asked], capture_output=True, text=True)
@@ -133,7 +138,7 @@ def test_without_tensorboard_the_error_says_how_to_install_it(pantry: Path, tmp_
 def test_fit_refuses_a_file_instead_of_a_folder(pantry: Path, tmp_path: Path) -> None:
     way = tmp_path / "file"
     way.write_text("precious")
-    model = TaxoExpan(device="cpu", **QUICK)
+    model = TaxoExpan("fast", device="cpu", **QUICK)
     with pytest.raises(FormatError, match="is a file; give the name of a folder"):
         model.fit(Taxonomy.read(pantry), tensorboard=way)
     assert model.history is None

@@ -74,7 +74,8 @@ def add_training(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--preset",
         default="best",
-        help="best (default), paper (as published) or authors (as in the authors' code)",
+        help="best (default), fast (best with static vectors), paper (as published) or authors (as "
+        "in the authors' code)",
     )
     add_features(parser)
     parser.add_argument("--seed", type=seed, default=0, help="random seed (default: 0)")
@@ -90,8 +91,9 @@ def add_features(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--features",
         metavar="ENCODER",
-        help="encoder for names and definitions: static (default), vectors:FILE, "
-        "transformer:NAME_OR_PATH, skipgram:CORPUS, or several joined with +",
+        help="encoder for names and definitions: static, vectors:FILE, transformer:NAME_OR_PATH, "
+        "skipgram:CORPUS, several joined with +, or auto (the best one that is installed; default "
+        "of the preset best)",
     )
     parser.add_argument(
         "--set",

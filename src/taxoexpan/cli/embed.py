@@ -20,7 +20,7 @@ from taxoexpan.cli.messages import note, print_json
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from taxoexpan.features.encoder import Vectors
+    from taxoexpan.features.encoder import Encoder, Vectors
     from taxoexpan.features.nearest import NearestConcept
     from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -64,10 +64,10 @@ def run(options: argparse.Namespace) -> int:
         preflight([options.output], inputs, options.force)
     new = read_concepts(options.new) if options.new else []
     terms = [Concept("", term) for term in options.nearest]
-    taxonomy, embed = _opened(options, new)
+    taxonomy, encoder, embed = _opened(options, new)
     concepts = [*taxonomy.concepts, *new]
     both, queries = embed(concepts), embed(terms)
-    refuse_unknown(both, options.features or "static")
+    refuse_unknown(both, encoder.name)
     warn_of_unknown(queries, terms)
     if options.output:
         content = vectors_content(options.output, concepts, both)
@@ -86,14 +86,15 @@ def run(options: argparse.Namespace) -> int:
 
 def _opened(
     options: argparse.Namespace, others: list[Concept]
-) -> tuple[Taxonomy, Callable[[list[Concept]], Vectors]]:
-    """Return the taxonomy, and a function that embeds concepts.
+) -> tuple[Taxonomy, Encoder, Callable[[list[Concept]], Vectors]]:
+    """Return the taxonomy, its encoder, and a function that embeds concepts.
 
     Terms of --nearest are not added to the vocabulary: they are encoded as `suggest` encodes them.
     """
     from taxoexpan.archive import is_archive, load_archive
     from taxoexpan.config import load_preset
     from taxoexpan.features.embedding import embed_concepts, names_of
+    from taxoexpan.features.encoder_choice import with_chosen_encoder
     from taxoexpan.features.encoder_registry import make_encoder
 
     settings = changed_settings(options.changes, options.features)
@@ -104,7 +105,7 @@ def _opened(
         taxonomy, encoder, c = archive.taxonomy, archive.encoder, archive.config
         encoder.show_progress(not options.quiet)
     else:
-        c = load_preset("best", **settings)
+        c = with_chosen_encoder(load_preset("best", **settings))
         encoder = make_encoder(c.features, c.oov, options.device)
         encoder.show_progress(not options.quiet)
         taxonomy = read_taxonomy(options.taxonomy, options)
@@ -113,7 +114,7 @@ def _opened(
     def embed(concepts: list[Concept]) -> Vectors:
         return embed_concepts(encoder, concepts, c.name_weight, c.definition_weight)
 
-    return taxonomy, embed
+    return taxonomy, encoder, embed
 
 
 def _path(concept: Concept, taxonomy: Taxonomy) -> tuple[str, ...]:

@@ -54,9 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--features",
-        default="static",
+        default="auto",
         metavar="ENCODER",
-        help="encoder, as in train (default: static)",
+        help="encoder, as in train (default: auto, the best one that is installed)",
     )
     parser.add_argument(
         "--seed",
@@ -83,7 +83,9 @@ def run(options: argparse.Namespace) -> int:
     """Train each method on OLD, and let it place the new concepts of NEW."""
     from taxoexpan.device import choose_device
     from taxoexpan.experiments.growth.evaluation import evaluate_growth, growth_between
+    from taxoexpan.features.encoder_choice import choose_features
     from taxoexpan.features.encoder_registry import make_encoder
+    from taxoexpan.features.label_language import warn_of_language
     from taxoexpan.files import preflight, write_whole
     from taxoexpan.phrasing import pluralize
     from taxoexpan.training.training_log import TrainingLog
@@ -92,9 +94,11 @@ def run(options: argparse.Namespace) -> int:
         preflight([options.output], [options.old, options.new], options.force)
     methods = _methods(_chosen(options.methods), options.epochs)
     device = choose_device(options.device)
+    options.features = choose_features(options.features)
     encoder = make_encoder(options.features, device=options.device)
     encoder.show_progress(not options.quiet)
     old, new = (read_taxonomy(path, options) for path in (options.old, options.new))
+    warn_of_language(options.features, old.labels)
     growth = growth_between(old, new)
     if len(growth.queries.concepts) < MIN_QUERIES:
         count = pluralize(len(growth.queries.concepts), "new concept")

@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _stop)
     try:
         with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
+            warnings.showwarning = _OnceShown()
             status: int = options.run(options)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -81,9 +81,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
 
 
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    """Print a warning as a message, without its place in the code."""
-    note(f"note: {message}")
+class _OnceShown:
+    """Prints each warning as a message, once per command and without its place in the code."""
+
+    def __init__(self) -> None:
+        self._shown: set[str] = set()
+
+    def __call__(self, message: Warning | str, *_: object, **__: object) -> None:
+        """Print a warning, unless the same text was printed before."""
+        if str(message) not in self._shown:
+            self._shown.add(str(message))
+            note(f"note: {message}")
 
 
 def _stop(number: int, _: object) -> None:

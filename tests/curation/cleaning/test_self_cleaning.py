@@ -117,7 +117,7 @@ def test_an_interrupted_run_resumes(
         {"folds": 3},
         {"inner": True},
         {"explained": EXPLAINED + 1},
-        {"options": ModelOptions(seed=2, device="cpu", settings=QUICK.settings)},
+        {"options": ModelOptions("fast", seed=2, device="cpu", settings=QUICK.settings)},
         {"options": FULL},
     ],
 )

@@ -125,9 +125,9 @@ def test_taxoexpan_ranks_as_the_product_does(
     growth: Growth, old: Taxonomy, mentioning: bool
 ) -> None:
     settings = {**QUICK, "use_mentions": mentioning}
-    method = make_method("taxoexpan", preset="best", **settings)
+    method = make_method("taxoexpan", preset="fast", **settings)
     (ranks,) = evaluate_growth(growth, {"taxoexpan": method}, StaticEncoder(), seed=2).values()
-    model = TaxoExpan("best", 2, "cpu", **settings).fit(old.active)
+    model = TaxoExpan("fast", 2, "cpu", **settings).fit(old.active)
     vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
     mentions = Lexicon.from_taxonomy(growth.taxonomy).mentions(growth.queries.concepts)
     queries = LabeledQueries(vectors, mentions, parents=growth.queries.parents)
@@ -141,9 +141,9 @@ def test_the_leaf_bonus_counts_as_it_does_in_the_product() -> None:
     growth = growth_between(new.without(leaves), new)
     # A network that never saw leaf anchors in training scores them too low.
     settings = {**QUICK, "hide_children_rate": 0.0, "epochs": 4}
-    method = make_method("taxoexpan", preset="best", **settings)
+    method = make_method("taxoexpan", preset="fast", **settings)
     (ranks,) = evaluate_growth(growth, {"taxoexpan": method}, StaticEncoder(), seed=2).values()
-    model = TaxoExpan("best", 2, "cpu", **settings).fit(growth.taxonomy)
+    model = TaxoExpan("fast", 2, "cpu", **settings).fit(growth.taxonomy)
     assert model.calibrators.leaf_bonus != 0
     vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
     queries = LabeledQueries(vectors, parents=growth.queries.parents)

@@ -25,7 +25,7 @@ def grocery() -> TaxoExpan:
     relations += [(kind, f"{sort} {kind}") for kind in kinds for sort in SORTS]
     names = ["food", *(child for _, child in relations)]
     taxonomy = Taxonomy([Concept(name, name) for name in names], relations)
-    return TaxoExpan(seed=1, device="cpu", **SMALL).fit(taxonomy)
+    return TaxoExpan("fast", seed=1, device="cpu", **SMALL).fit(taxonomy)
 
 
 def test_the_learned_priors_put_an_unseen_family_together(grocery: TaxoExpan) -> None:
