@@ -12,15 +12,8 @@ from taxoexpan.cli.evaluate import EXPERIMENTS
 from taxoexpan.cli.main import main
 from taxoexpan.training.metrics import compute_metrics
 
-CHEAP = [
-    "--features",
-    "static",
-    "--methods",
-    "popularity,closest-parent,closest-neighbor",
-    "--quiet",
-    "--device",
-    "cpu",
-]
+CHEAP = ["--methods", "popularity,closest-parent,closest-neighbor", "--quiet", "--device", "cpu"]
+CHEAP += ["--features", "static"]
 ADDED = """\
 cashew milk,milk
 white tea,tea

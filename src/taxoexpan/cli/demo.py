@@ -1,4 +1,4 @@
-"""Place new foods in the food branch of WordNet (included data; takes about a minute)."""
+"""Place new foods in the food branch of WordNet (included data; takes one to two minutes)."""
 
 from __future__ import annotations
 
