@@ -9,12 +9,14 @@ import pytest
 import torch
 from builders import pantry_csv
 from conftest import SMALL
+from messy_pantry import large_pantry
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.archive import TrainingRecord
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
 from taxoexpan.placement.selection import select_additions
+from taxoexpan.placement.suggestions import Place
 from taxoexpan.training.holdout import hold_out_leaves
 
 
@@ -208,6 +210,28 @@ def test_an_option_of_a_wrong_type_is_refused(model: TaxoExpan, options: dict[st
     (name,) = options
     with pytest.raises(ConfigurationError, match=name):
         model.expand(["nut milk"], **options)  # type: ignore[arg-type]
+
+
+def test_concepts_below_the_threshold_are_left_out_with_a_warning(model: TaxoExpan) -> None:
+    with pytest.warns(UserWarning, match="2 concepts left out: below the threshold"):
+        same = model.expand(["nut milk", "white tea"], min_score=1)
+    assert same == model.taxonomy
+    grown = model.expand(["nut milk", "white tea"], min_confidence=0)
+    assert len(grown) == len(model.taxonomy) + 2
+
+
+def test_by_default_a_calibrated_model_adds_what_is_more_likely_right_than_wrong() -> None:
+    settings = {**SMALL, "validation": "leaves", "validation_fraction": 0.35}
+    model = TaxoExpan(seed=1, device="cpu", **settings).fit(large_pantry())
+    labels = ["yak cheese", "rice milk", "gadget", "steam locomotive"]
+    first = [s for s in model.suggest(labels) if s.rank == 1]
+    good = {
+        s.query.label for s in first if (s.confidence or 0) >= 0.5 and s.place == Place.POSSIBLE
+    }
+    assert len(good) < len(labels)
+    with pytest.warns(UserWarning, match="left out"):
+        grown = model.expand(labels)
+    assert set(grown.labels) - set(model.taxonomy.labels) == good
 
 
 @pytest.mark.parametrize("concepts", ["oat milk", [""], [" "], [1], [None], None, {"a": 1}])

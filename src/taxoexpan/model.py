@@ -32,9 +32,11 @@ from taxoexpan.files import refuse_overwriting
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
+from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.abstention import abstention_features
 from taxoexpan.placement.acceptance import Acceptance, accept_suggestions
 from taxoexpan.placement.calibrators import Calibrators
+from taxoexpan.placement.decisions import decide
 from taxoexpan.placement.duplicates import DuplicateCandidates, DuplicateDetector
 from taxoexpan.placement.embedder import Embedder
 from taxoexpan.placement.joint.joint_placement import mentions_among, place_jointly
@@ -289,12 +291,16 @@ class TaxoExpan:
         self,
         concepts: Iterable[str | Concept],
         top_k: int = 1,
-        min_score: float = 0.0,
-        min_confidence: float = 0.0,
+        min_score: float | None = None,
+        min_confidence: float | None = None,
         allow_moves: bool = False,
         allow_merges: bool = False,
     ) -> Taxonomy:
         """Return the taxonomy with the new concepts below their best parents.
+
+        By default, concepts without a suitable parent are left out, and so are placements with a
+        confidence below 0.5, if the model has learned a confidence. A warning says how many.
+        `min_score` and `min_confidence` replace this rule; `min_confidence=0` adds all concepts.
 
         With `allow_moves`, children named after a new concept move below it. With `allow_merges`,
         likely synonyms of existing concepts are added as synonyms. All else stays as it is.
@@ -306,8 +312,13 @@ class TaxoExpan:
             allow_moves=allow_moves,
             allow_merges=allow_merges,
         )
-        suggestions = self.suggest(concepts, top_k)
-        accepted = accept_suggestions(self.taxonomy, suggestions, acceptance)
+        suggestions = decide(self.suggest(concepts, top_k), acceptance)
+        decided = replace(acceptance, min_score=None, min_confidence=None)
+        accepted = accept_suggestions(self.taxonomy, suggestions, decided)
+        if accepted.undecided:
+            message = f"{pluralize(accepted.undecided, 'concept')} left out"
+            reason = "below the threshold, or without a suitable parent"
+            warnings.warn(f"{message}: {reason}; min_confidence=0 adds all", stacklevel=2)
         return self.taxonomy.expanded(accepted.additions)
 
     def evaluate(self, holdout: Holdout) -> Metrics:

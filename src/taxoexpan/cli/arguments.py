@@ -134,7 +134,7 @@ def add_report(parser: argparse.ArgumentParser, help: str) -> None:
     parser.add_argument("--report", type=Path, metavar="HTML", help=help)
 
 
-def add_acceptance(parser: argparse.ArgumentParser) -> None:
+def add_acceptance(parser: argparse.ArgumentParser, all_help: str) -> None:
     """Add the options that decide which suggestions are applied."""
     parser.add_argument(
         "--top-k",
@@ -145,15 +145,14 @@ def add_acceptance(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--min-score",
         type=fraction,
-        default=0.0,
-        help="ignore parents below this score (softmax probability, 0 to 1)",
+        help="accept only parents with at least this score (softmax probability, 0 to 1)",
     )
     parser.add_argument(
         "--min-confidence",
         type=fraction,
-        default=0.0,
-        help="ignore parents below this confidence (calibrated probability, 0 to 1)",
+        help="accept only parents with at least this confidence (calibrated probability, 0 to 1)",
     )
+    parser.add_argument("--all", action="store_true", help=all_help)
     parser.add_argument(
         "--allow-moves",
         action="store_true",
@@ -226,13 +225,17 @@ def read_taxonomy(path: Path, options: argparse.Namespace) -> Taxonomy:
 
 
 def acceptance(options: argparse.Namespace) -> Acceptance:
-    """Return which suggestions are to be applied."""
+    """Return which suggestions are to be applied; --all is a minimum confidence of zero."""
     from taxoexpan.placement.acceptance import Acceptance
 
+    thresholds = ("min_score", "min_confidence", "accept_at_precision")
+    if options.all and any(getattr(options, name, None) is not None for name in thresholds):
+        message = "--all accepts every suggestion, so it cannot be combined with a threshold"
+        raise ConfigurationError(f"{message}; omit one of the two")
     return Acceptance(
         top_k=options.top_k,
         min_score=options.min_score,
-        min_confidence=options.min_confidence,
+        min_confidence=0.0 if options.all else options.min_confidence,
         allow_moves=options.allow_moves,
         allow_merges=options.allow_merges,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ from taxoexpan.cli.messages import (
     print_no_parent,
     write_report,
 )
+from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.expansion import AppliedSuggestions, Expansion, ExpansionRequest, PlacedConcepts
@@ -38,12 +39,18 @@ if TYPE_CHECKING:
     from taxoexpan.report.html import Page
 
 
+ALL_HELP = (
+    "add all new concepts (default: only those that have a suitable parent and a confidence of 0.5 "
+    "or more; the others are undecided in the file of suggestions)"
+)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_taxonomy(parser)
     add_new_concepts(parser)
     add_output(parser, "the taxonomy file to write", required=True)
-    add_acceptance(parser)
+    add_acceptance(parser, ALL_HELP)
     parser.add_argument(
         "--accept-at-precision",
         type=fraction,
@@ -53,7 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_training(parser)
     parser.add_argument(
-        "--suggestions", type=Path, metavar="CSV", help="also write the ranked parents"
+        "--suggestions",
+        type=Path,
+        metavar="CSV",
+        help="file for the ranked parents, with what was accepted and what is undecided (default: "
+        "next to OUT, as OUT.suggestions.csv)",
     )
     parser.add_argument("--model", type=Path, metavar="DIR", help="also save the model")
     add_together(parser)
@@ -89,24 +100,78 @@ def expand(request: ExpansionRequest, training: TrainingOptions) -> PlacedConcep
     expansion = prepare_expansion(request)
     print_file_notes(expansion.file)
     print_filtered(expansion.taxonomy, expansion.concepts)
-    placed = expansion.place(_trained_model(expansion, training))
+    ranked = expansion.place(_trained_model(expansion, training))
     if request.model:
         note(f"model written to {request.model}")
-    if request.suggestions:
-        note(f"suggestions written to {request.suggestions}")
-    print_no_parent(placed.suggestions)
-    # The model and the suggestions are saved by now: the requested threshold may not exist.
-    accept = replace(request.acceptance, min_confidence=expansion.min_confidence(placed))
-    if request.accept_at_precision is not None and placed.suggestions:
-        note(
-            f"accepting suggestions with a confidence of {accept.min_confidence:.3f} or more "
-            f"({request.accept_at_precision:.0%} precision on held-out concepts)"
-        )
+    print_no_parent(ranked.suggestions)
+    placed = expansion.decide(ranked)
+    if expansion.writes_suggestions:
+        note(f"suggestions written to {request.suggestions_file}")
     applied = expansion.write(placed)
-    print_applied(expansion.taxonomy, applied, accept)
+    print_applied(expansion.taxonomy, applied, request.acceptance)
+    _print_rule(expansion, placed)
+    _print_undecided(expansion, placed, applied.accepted.undecided)
     if request.report:
         write_report(request.report, _page(expansion, placed, applied), request.force)
     return placed
+
+
+def _print_rule(expansion: Expansion, placed: PlacedConcepts) -> None:
+    """Print the threshold that was learned, or why there is none."""
+    from taxoexpan.expansion import leaf_count
+    from taxoexpan.placement.decisions import have_confidence
+
+    request, precision = expansion.request, expansion.request.accept_at_precision
+    if not placed.suggestions:
+        return
+    if precision is not None:
+        threshold = f"{expansion.threshold(placed):.3f} or more"
+        note(
+            f"accepted: a confidence of {threshold} ({precision:.0%} precision on held-out "
+            "concepts)"
+        )
+    elif request.together and not request.acceptance.has_threshold:
+        note(
+            "no confidence is computed for concepts that are placed together, so all placements "
+            "are written; review them"
+        )
+    elif not request.acceptance.has_threshold and not have_confidence(placed.suggestions):
+        leaves = pluralize(leaf_count(expansion.taxonomy), "leaf", "leaves")
+        note(
+            f"no confidence could be learned from {leaves}, so all placements are written; review "
+            "them"
+        )
+
+
+def _print_undecided(expansion: Expansion, placed: PlacedConcepts, count: int) -> None:
+    """Print how many concepts were not written, why, and how to add them."""
+    if not count:
+        return
+    request = expansion.request
+    total = pluralize(len({each.query.id for each in placed.suggestions}), "new concept")
+    verb = "is" if count == 1 else "are"
+    table, output = str(request.suggestions_file), str(request.output)
+    files = [output, table, "--concepts", str(request.new), "-o", output, "--force"]
+    command = shlex.join(["taxoexpan", "apply", *files])
+    note(
+        f"{count:,} of {total} {verb} undecided and not written: {_reason(expansion, placed)}; "
+        "taxoexpan expand --all writes all. To review them, write accepted into the column "
+        f"decision of {table}, then run: {command}"
+    )
+
+
+def _reason(expansion: Expansion, placed: PlacedConcepts) -> str:
+    """Return why concepts are undecided."""
+    from taxoexpan.placement.decisions import DEFAULT_MIN_CONFIDENCE, have_confidence
+
+    minimum, confidence = expansion.request.acceptance.min_score, expansion.threshold(placed)
+    if minimum is None and confidence is None:
+        if not have_confidence(placed.suggestions):
+            return "no suitable parent"
+        return f"a confidence below {DEFAULT_MIN_CONFIDENCE}, or no suitable parent"
+    reasons = [f"a score below {minimum}"] if minimum else []
+    reasons += [f"a confidence below {confidence:.3g}"] if confidence else []
+    return " or ".join(reasons)
 
 
 def _trained_model(expansion: Expansion, training: TrainingOptions) -> TaxoExpan | None:
@@ -116,7 +181,7 @@ def _trained_model(expansion: Expansion, training: TrainingOptions) -> TaxoExpan
     if not expansion.needs_model:
         return None
     model = training.new_model()
-    if expansion.request.accept_at_precision is not None:
+    if expansion.request.needs_confidence:
         refuse_without_confidence(model, expansion.taxonomy)
     fit_model(model, expansion.taxonomy, training.quiet, expected=expansion.concepts.new)
     return model
