@@ -36,6 +36,9 @@ EXPERIMENTS = {
 }
 """The methods, and the experiments with their settings."""
 
+OWN_METHOD = "taxoexpan"
+"""The method that uses the default settings, as `train` does."""
+
 MIN_QUERIES = 30
 """With fewer queries, the bootstrap intervals are not reliable."""
 
@@ -147,6 +150,8 @@ def _methods(names: list[str], epochs: int | None) -> dict[str, Method]:
         names, find_experiments([EXPERIMENTS[name] for name in names]), strict=True
     ):
         settings = dict(experiment.settings)
+        if name == OWN_METHOD:
+            settings = {"preset": settings["preset"]}  # as in train, whatever was reproduced with
         if epochs and "preset" in settings:
             settings["epochs"] = epochs
         methods[name] = make_method(experiment.method, **settings)
