@@ -218,10 +218,10 @@ def parse_setting(text: str) -> tuple[str, str | int | float | bool]:
         raise _unknown(name)
     kind = Config.model_fields[name].annotation
     try:
-        if kind is bool or (kind == AutoBool and value.lower() != "auto"):
-            return name, _BOOLEANS[value.lower()]
-        if kind == AutoBool:
+        if True in get_args(kind) and value.lower() == "auto":
             return name, "auto"
+        if kind is bool or True in get_args(kind):
+            return name, _BOOLEANS[value.lower()]
         return name, kind(value) if kind in (int, float) else value
     except (ValueError, KeyError):
         raise _wrong(name, value, allowed_values(Config, name)) from None
@@ -231,7 +231,7 @@ def allowed_values(model: type[BaseModel], name: str) -> str:
     """Describe the values that a setting may have, as in "it must be …"."""
     field = model.model_fields[name]
     bounds = {type(bound): bound for bound in field.metadata}
-    if field.annotation == AutoBool:
+    if True in get_args(field.annotation):
         return "auto, true or false"
     if get_origin(field.annotation) is Literal:
         return f"one of {', '.join(get_args(field.annotation))}"
