@@ -15,6 +15,10 @@ from typing import Any
 from taxoexpan.archive import OWN as MODEL_FILES
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.explain import Evidence
+from taxoexpan.features.glossary.definition_lookup import (
+    LookedUpDefinitions,
+    look_up_definitions,
+)
 from taxoexpan.files import preflight, refuse_inside, refuse_replacing, write_whole
 from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
@@ -88,7 +92,8 @@ class ExpansionRequest:
 
     `accept_at_precision` sets the confidence threshold at which this fraction of the held-out
     concepts was right. `together` places all new concepts jointly. `report` is only checked here,
-    with the other outputs.
+    with the other outputs. Definitions from a `glossary` help to place concepts, and are not
+    written to the expanded file.
     """
 
     taxonomy: Path
@@ -101,6 +106,7 @@ class ExpansionRequest:
     acceptance: Acceptance = DEFAULT_ACCEPTANCE
     accept_at_precision: float | None = None
     together: bool = False
+    glossary: Path | None = None
     format: str | None = None
     read_options: ReadOptions = DEFAULT_OPTIONS
 
@@ -138,11 +144,22 @@ class Expansion:
     request: ExpansionRequest
     file: TaxonomyFile
     concepts: FilteredConcepts
+    looked_up: LookedUpDefinitions | None = None
 
     @property
     def taxonomy(self) -> Taxonomy:
         """The taxonomy before the expansion."""
         return self.file.taxonomy
+
+    @property
+    def training_taxonomy(self) -> Taxonomy:
+        """The taxonomy to train on: it has the definitions from the glossary, if there is one."""
+        return self.looked_up.taxonomy if self.looked_up else self.taxonomy
+
+    @property
+    def queries(self) -> Sequence[Concept]:
+        """The new concepts, with their definitions from the glossary, if there is one."""
+        return self.looked_up.new if self.looked_up else self.concepts.new
 
     @property
     def needs_model(self) -> bool:
@@ -163,7 +180,7 @@ class Expansion:
         return placed
 
     def _rank(self, model: TaxoExpan) -> PlacedConcepts:
-        request, new = self.request, self.concepts.new
+        request, new = self.request, self.queries
         top_k = max(NUM_RANKED, request.acceptance.top_k)
         evidence: list[Evidence] = []
         if request.together:
@@ -188,11 +205,22 @@ class Expansion:
         """Write the expanded taxonomy with the accepted suggestions."""
         acceptance = replace(self.request.acceptance, min_confidence=self.min_confidence(placed))
         output, force = self.request.output, self.request.force
-        return apply_suggestions(self.file, placed.suggestions, output, acceptance, force)
+        suggestions = self._without_glossary(placed.suggestions)
+        return apply_suggestions(self.file, suggestions, output, acceptance, force)
+
+    def _without_glossary(self, suggestions: Sequence[Suggestion]) -> Sequence[Suggestion]:
+        """Return the suggestions with the queries as they were listed, to be written."""
+        if self.looked_up is None:
+            return suggestions
+        listed = {concept.id: concept for concept in self.concepts.new}
+        return [replace(each, query=listed[each.query.id]) for each in suggestions]
 
 
-def prepare_expansion(request: ExpansionRequest) -> Expansion:
-    """Read the inputs and refuse, before any training, what could not be written afterwards."""
+def prepare_expansion(request: ExpansionRequest, progress: bool = False) -> Expansion:
+    """Read the inputs and refuse, before any training, what could not be written afterwards.
+
+    With `progress`, a bar is shown while a large glossary is read.
+    """
     _refuse_outputs(request)
     file = TaxonomyFile.open(request.taxonomy, request.format, request.read_options)
     changes = request.acceptance.allowed_changes
@@ -205,7 +233,10 @@ def prepare_expansion(request: ExpansionRequest) -> Expansion:
         changes=changes,
         force=request.force,
     )
-    return Expansion(request, file, concepts)
+    looked_up = None
+    if request.glossary:
+        looked_up = look_up_definitions(request.glossary, file.taxonomy, concepts.new, progress)
+    return Expansion(request, file, concepts, looked_up)
 
 
 def _refuse_outputs(request: ExpansionRequest) -> None:
@@ -213,7 +244,8 @@ def _refuse_outputs(request: ExpansionRequest) -> None:
     if request.report and request.model:
         refuse_inside(request.report, request.model)
     others = [p for p in (request.suggestions, request.report, request.model) if p is not None]
-    preflight([request.output, *others], [request.new], request.force)
+    inputs = [request.new, *([request.glossary] if request.glossary else [])]
+    preflight([request.output, *others], inputs, request.force)
     preflight(others, [request.taxonomy], request.force)
     if request.model:
         refuse_replacing(request.model, MODEL_FILES, request.force)
@@ -264,6 +296,7 @@ def expand_file(
     allow_moves: bool = False,
     allow_merges: bool = False,
     together: bool = False,
+    glossary: str | Path | None = None,
     suggestions: str | Path | None = None,
     model: str | Path | None = None,
     force: bool = False,
@@ -272,7 +305,8 @@ def expand_file(
     """Train on a taxonomy file, place the concepts of a list, and write the expanded file.
 
     Every byte of the old file is kept, unless moves or merges are allowed. `suggestions` and
-    `model` are further outputs. `settings` change single settings of the preset.
+    `model` are further outputs. Definitions from a `glossary` help to place concepts, and are not
+    written to the file. `settings` change single settings of the preset.
     """
     for name, path in (("taxonomy", taxonomy), ("new", new), ("output", output)):
         if not isinstance(path, str | Path):
@@ -293,6 +327,7 @@ def expand_file(
         ),
         accept_at_precision=accept_at_precision,
         together=together,
+        glossary=None if glossary is None else Path(glossary),
     )
     untrained = TaxoExpan(preset, seed, device, **settings)
     expansion = prepare_expansion(request)
@@ -300,5 +335,5 @@ def expand_file(
     if expansion.needs_model:
         if accept_at_precision is not None:
             refuse_without_confidence(untrained, expansion.taxonomy)
-        trained = untrained.fit(expansion.taxonomy, expected=expansion.concepts.new)
+        trained = untrained.fit(expansion.training_taxonomy, expected=expansion.queries)
     return expansion.write(expansion.place(trained))

@@ -12,6 +12,7 @@ from taxoexpan.cli.arguments import (
     TrainingOptions,
     acceptance,
     add_acceptance,
+    add_glossary,
     add_new_concepts,
     add_output,
     add_report,
@@ -23,6 +24,7 @@ from taxoexpan.cli.arguments import (
     training_options,
 )
 from taxoexpan.cli.fitting import fit_model
+from taxoexpan.cli.glossary_messages import print_glossary
 from taxoexpan.cli.messages import (
     note,
     print_applied,
@@ -52,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "accepted suggestions is right on held-out concepts; not with --min-confidence",
     )
     add_training(parser)
+    add_glossary(parser)
     parser.add_argument(
         "--suggestions", type=Path, metavar="CSV", help="also write the ranked parents"
     )
@@ -75,6 +78,7 @@ def run(options: argparse.Namespace) -> int:
         acceptance=acceptance(options),
         accept_at_precision=options.accept_at_precision,
         together=options.together,
+        glossary=options.glossary,
         format=options.format,
         read_options=read_options(options),
     )
@@ -86,9 +90,10 @@ def expand(request: ExpansionRequest, training: TrainingOptions) -> PlacedConcep
     """Expand a taxonomy file, and print every step."""
     from taxoexpan.expansion import prepare_expansion
 
-    expansion = prepare_expansion(request)
+    expansion = prepare_expansion(request, progress=not training.quiet)
     print_file_notes(expansion.file)
     print_filtered(expansion.taxonomy, expansion.concepts)
+    _print_definitions(expansion)
     placed = expansion.place(_trained_model(expansion, training))
     if request.model:
         note(f"model written to {request.model}")
@@ -109,6 +114,14 @@ def expand(request: ExpansionRequest, training: TrainingOptions) -> PlacedConcep
     return placed
 
 
+def _print_definitions(expansion: Expansion) -> None:
+    """Print what was found in the glossary, if there is one."""
+    path, found = expansion.request.glossary, expansion.looked_up
+    if path and found:
+        matches = {"concepts": found.taxonomy_matches, "new concepts": found.new_matches}
+        print_glossary(path, found.glossary, matches)
+
+
 def _trained_model(expansion: Expansion, training: TrainingOptions) -> TaxoExpan | None:
     """Return a trained model, if the expansion needs one."""
     from taxoexpan.expansion import refuse_without_confidence
@@ -118,7 +131,7 @@ def _trained_model(expansion: Expansion, training: TrainingOptions) -> TaxoExpan
     model = training.new_model()
     if expansion.request.accept_at_precision is not None:
         refuse_without_confidence(model, expansion.taxonomy)
-    fit_model(model, expansion.taxonomy, training.quiet, expected=expansion.concepts.new)
+    fit_model(model, expansion.training_taxonomy, training.quiet, expected=expansion.queries)
     return model
 
 
