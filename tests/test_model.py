@@ -4,6 +4,7 @@ import json
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -287,6 +288,24 @@ def test_a_definition_that_mentions_its_genus_is_used(tmp_path: Path) -> None:
             for concept in (defined, bare)
         ]
         assert scores[0] > 1.5 * scores[1]
+
+
+def test_mentions_are_used_by_default_where_there_are_definitions(
+    pantry: Path, tmp_path: Path
+) -> None:
+    quick: dict[str, Any] = {"device": "cpu", "epochs": 1}
+    model = TaxoExpan(**quick)
+    assert model.config.use_mentions == "auto"
+    assert model.fit(made_up()).config.use_mentions is True
+    model.save(tmp_path / "model")
+    loaded = TaxoExpan.load(tmp_path / "model", device="cpu")
+    assert loaded.config.use_mentions is True
+    concept = Concept("", "wuwu", definition="a small bozu")
+    scores = [[s.score for s in one.suggest([concept])] for one in (model, loaded)]
+    assert scores[0] == scores[1]
+    # The same object decides again for another taxonomy.
+    assert model.fit(Taxonomy.read(pantry)).config.use_mentions is False
+    assert TaxoExpan(**quick, use_mentions=False).fit(made_up()).config.use_mentions is False
 
 
 def test_a_batch_is_placed_together_in_any_order(model: TaxoExpan) -> None:

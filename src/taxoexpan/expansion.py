@@ -15,6 +15,10 @@ from typing import Any
 from taxoexpan.archive import OWN as MODEL_FILES
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.explain import Evidence
+from taxoexpan.features.glossary.definition_lookup import (
+    LookedUpDefinitions,
+    look_up_definitions,
+)
 from taxoexpan.files import preflight, refuse_inside, refuse_replacing, write_whole
 from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
@@ -96,6 +100,7 @@ class ExpansionRequest:
     Without a threshold in `acceptance`, `decide` says what is accepted. `accept_at_precision` sets
     the confidence threshold at which this fraction of the held-out concepts was right. `together`
     places all new concepts jointly. `report` is only checked here, with the other outputs.
+    Definitions from a `glossary` help to place concepts, and are not written to the expanded file.
     """
 
     taxonomy: Path
@@ -108,6 +113,7 @@ class ExpansionRequest:
     acceptance: Acceptance = DEFAULT_ACCEPTANCE
     accept_at_precision: float | None = None
     together: bool = False
+    glossary: Path | None = None
     format: str | None = None
     read_options: ReadOptions = DEFAULT_OPTIONS
 
@@ -158,11 +164,22 @@ class Expansion:
     request: ExpansionRequest
     file: TaxonomyFile
     concepts: FilteredConcepts
+    looked_up: LookedUpDefinitions | None = None
 
     @property
     def taxonomy(self) -> Taxonomy:
         """The taxonomy before the expansion."""
         return self.file.taxonomy
+
+    @property
+    def training_taxonomy(self) -> Taxonomy:
+        """The taxonomy to train on: it has the definitions from the glossary, if there is one."""
+        return self.looked_up.taxonomy if self.looked_up else self.taxonomy
+
+    @property
+    def queries(self) -> Sequence[Concept]:
+        """The new concepts, with their definitions from the glossary, if there is one."""
+        return self.looked_up.new if self.looked_up else self.concepts.new
 
     @property
     def needs_model(self) -> bool:
@@ -203,7 +220,7 @@ class Expansion:
         return bool(self.concepts.new) or self.request.suggestions is not None
 
     def _rank(self, model: TaxoExpan) -> PlacedConcepts:
-        request, new = self.request, self.concepts.new
+        request, new = self.request, self.queries
         top_k = max(NUM_RANKED, request.acceptance.top_k)
         evidence: list[Evidence] = []
         if request.together:
@@ -227,11 +244,22 @@ class Expansion:
         # The decisions are made: they are applied as `apply` does it with the file of suggestions.
         acceptance = replace(self.request.acceptance, min_score=None, min_confidence=None)
         output, force = self.request.output, self.request.force
-        return apply_suggestions(self.file, placed.suggestions, output, acceptance, force)
+        suggestions = self._without_glossary(placed.suggestions)
+        return apply_suggestions(self.file, suggestions, output, acceptance, force)
+
+    def _without_glossary(self, suggestions: Sequence[Suggestion]) -> Sequence[Suggestion]:
+        """Return the suggestions with the queries as they were listed, to be written."""
+        if self.looked_up is None:
+            return suggestions
+        listed = {concept.id: concept for concept in self.concepts.new}
+        return [replace(each, query=listed[each.query.id]) for each in suggestions]
 
 
-def prepare_expansion(request: ExpansionRequest) -> Expansion:
-    """Read the inputs and refuse, before any training, what could not be written afterwards."""
+def prepare_expansion(request: ExpansionRequest, progress: bool = False) -> Expansion:
+    """Read the inputs and refuse, before any training, what could not be written afterwards.
+
+    With `progress`, a bar is shown while a large glossary is read.
+    """
     _refuse_outputs(request)
     file = TaxonomyFile.open(request.taxonomy, request.format, request.read_options)
     changes = request.acceptance.allowed_changes
@@ -244,7 +272,10 @@ def prepare_expansion(request: ExpansionRequest) -> Expansion:
         changes=changes,
         force=request.force,
     )
-    return Expansion(request, file, concepts)
+    looked_up = None
+    if request.glossary:
+        looked_up = look_up_definitions(request.glossary, file.taxonomy, concepts.new, progress)
+    return Expansion(request, file, concepts, looked_up)
 
 
 def _refuse_outputs(request: ExpansionRequest) -> None:
@@ -256,7 +287,8 @@ def _refuse_outputs(request: ExpansionRequest) -> None:
         message = "already exists, and the suggestions would be written there"
         raise FormatError(table, f"{message}; give --suggestions another name, or use --force")
     others = [p for p in (table, request.report, request.model) if p is not None]
-    preflight([request.output, *others], [request.new], request.force)
+    inputs = [request.new, *([request.glossary] if request.glossary else [])]
+    preflight([request.output, *others], inputs, request.force)
     preflight(others, [request.taxonomy], request.force)
     if request.model:
         refuse_replacing(request.model, MODEL_FILES, request.force)
@@ -312,6 +344,7 @@ def expand_file(
     allow_moves: bool = False,
     allow_merges: bool = False,
     together: bool = False,
+    glossary: str | Path | None = None,
     suggestions: str | Path | None = None,
     model: str | Path | None = None,
     force: bool = False,
@@ -325,7 +358,8 @@ def expand_file(
     this rule; `min_confidence=0` writes all concepts.
 
     The suggestions say what was accepted and what is undecided. They are written to `suggestions`,
-    or next to the output (`OUT.suggestions.csv`). `model` is a further output. `settings` change
+    or next to the output (`OUT.suggestions.csv`). `model` is a further output. Definitions
+    from a `glossary` help to place concepts, and are not written to the file. `settings` change
     single settings of the preset.
     """
     for name, path in (("taxonomy", taxonomy), ("new", new), ("output", output)):
@@ -347,6 +381,7 @@ def expand_file(
         ),
         accept_at_precision=accept_at_precision,
         together=together,
+        glossary=None if glossary is None else Path(glossary),
     )
     untrained = TaxoExpan(preset, seed, device, **settings)
     expansion = prepare_expansion(request)
@@ -354,5 +389,5 @@ def expand_file(
     if expansion.needs_model:
         if request.needs_confidence:
             refuse_without_confidence(untrained, expansion.taxonomy)
-        trained = untrained.fit(expansion.taxonomy, expected=expansion.concepts.new)
+        trained = untrained.fit(expansion.training_taxonomy, expected=expansion.queries)
     return expansion.write(expansion.decide(expansion.place(trained)))

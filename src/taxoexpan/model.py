@@ -27,7 +27,7 @@ from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import Evidence, describe, explain
 from taxoexpan.features.embedding import warn_of_unknown
 from taxoexpan.features.encoder_registry import make_encoder
-from taxoexpan.features.lexicon import Lexicon
+from taxoexpan.features.lexicon import Lexicon, resolve_mentions
 from taxoexpan.files import refuse_overwriting
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
@@ -78,7 +78,7 @@ class TaxoExpan:
         self.preset = preset
         self.seed = seed
         self.device = choose_device(device)
-        self.config = load_preset(preset, **changes)
+        self.config = self._requested = load_preset(preset, **changes)
         features, oov = self.config.features, self.config.oov
         self.encoder = make_encoder(features, oov, str(self.device))
         self.history: History | None = None
@@ -117,6 +117,7 @@ class TaxoExpan:
         if tensorboard:
             check_tensorboard(Path(tensorboard))
         began = time.monotonic()
+        self.config = resolve_mentions(self._requested, taxonomy.active)
         self.encoder.show_progress(progress)
         later = [as_concept(concept) for concept in expected]
         prepared = prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)
@@ -258,7 +259,7 @@ class TaxoExpan:
         warn_of_unknown(vectors.cpu().numpy(), new)
         if self.calibrators.joint_priors is None:
             self.fit_joint_prior()
-        mentions = mentions_among(self.taxonomy, new) if self.config.use_mentions else None
+        mentions = mentions_among(self.taxonomy, new) if self.config.uses_mentions else None
         queries = Queries(vectors, mentions, new)
         placed = place_jointly(self._ranker, queries, self.calibrators.joint_priors or ())
         expanded = self.taxonomy.expanded(placed.additions(self.taxonomy, new))
@@ -342,7 +343,8 @@ class TaxoExpan:
         """Read a saved model; give `features` if its vectors have moved since."""
         archive = load_archive(Path(path), features, device)
         model = cls.__new__(cls)
-        model.preset, model.seed, model.config = archive.preset, archive.seed, archive.config
+        model.preset, model.seed = archive.preset, archive.seed
+        model.config = model._requested = archive.config
         model.device, model.encoder = choose_device(device), archive.encoder
         model.history = None
         model._reset(archive)

@@ -69,6 +69,17 @@ def add_new_concepts(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_glossary(parser: argparse.ArgumentParser) -> None:
+    """Add the glossary file."""
+    parser.add_argument(
+        "--glossary",
+        type=Path,
+        metavar="FILE",
+        help="look up definitions of concepts that have none: TSV (title, text), JSON lines or "
+        "Wikipedia's dump of abstracts; the taxonomy file is not changed",
+    )
+
+
 def add_training(parser: argparse.ArgumentParser) -> None:
     """Add the options for training."""
     parser.add_argument(
@@ -222,6 +233,20 @@ def open_taxonomy(path: Path, options: argparse.Namespace) -> TaxonomyFile:
 def read_taxonomy(path: Path, options: argparse.Namespace) -> Taxonomy:
     """Read a taxonomy and print the notes of its reader."""
     return open_taxonomy(path, options).taxonomy
+
+
+def read_defined_taxonomy(path: Path, options: argparse.Namespace) -> Taxonomy:
+    """Read a taxonomy, and look up definitions if there is a glossary."""
+    taxonomy = read_taxonomy(path, options)
+    if not options.glossary:
+        return taxonomy
+    from taxoexpan.cli.glossary_messages import print_glossary
+    from taxoexpan.features.glossary.glossary import Glossary
+
+    glossary = Glossary.read(options.glossary, taxonomy.concepts, not options.quiet)
+    defined = glossary.define_taxonomy(taxonomy)
+    print_glossary(options.glossary, glossary, {"concepts": defined.matches})
+    return defined.taxonomy
 
 
 def acceptance(options: argparse.Namespace) -> Acceptance:

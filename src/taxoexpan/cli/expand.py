@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from taxoexpan.cli.arguments import (
     TrainingOptions,
     acceptance,
     add_acceptance,
+    add_glossary,
     add_new_concepts,
     add_output,
     add_report,
@@ -22,7 +22,9 @@ from taxoexpan.cli.arguments import (
     read_options,
     training_options,
 )
+from taxoexpan.cli.decision_messages import print_rule, print_undecided
 from taxoexpan.cli.fitting import fit_model
+from taxoexpan.cli.glossary_messages import print_glossary
 from taxoexpan.cli.messages import (
     note,
     print_applied,
@@ -31,7 +33,6 @@ from taxoexpan.cli.messages import (
     print_no_parent,
     write_report,
 )
-from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.expansion import AppliedSuggestions, Expansion, ExpansionRequest, PlacedConcepts
@@ -59,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "accepted suggestions is right on held-out concepts; not with --min-confidence",
     )
     add_training(parser)
+    add_glossary(parser)
     parser.add_argument(
         "--suggestions",
         type=Path,
@@ -86,6 +88,7 @@ def run(options: argparse.Namespace) -> int:
         acceptance=acceptance(options),
         accept_at_precision=options.accept_at_precision,
         together=options.together,
+        glossary=options.glossary,
         format=options.format,
         read_options=read_options(options),
     )
@@ -97,9 +100,10 @@ def expand(request: ExpansionRequest, training: TrainingOptions) -> PlacedConcep
     """Expand a taxonomy file, and print every step."""
     from taxoexpan.expansion import prepare_expansion
 
-    expansion = prepare_expansion(request)
+    expansion = prepare_expansion(request, progress=not training.quiet)
     print_file_notes(expansion.file)
     print_filtered(expansion.taxonomy, expansion.concepts)
+    _print_definitions(expansion)
     ranked = expansion.place(_trained_model(expansion, training))
     if request.model:
         note(f"model written to {request.model}")
@@ -109,69 +113,19 @@ def expand(request: ExpansionRequest, training: TrainingOptions) -> PlacedConcep
         note(f"suggestions written to {request.suggestions_file}")
     applied = expansion.write(placed)
     print_applied(expansion.taxonomy, applied, request.acceptance)
-    _print_rule(expansion, placed)
-    _print_undecided(expansion, placed, applied.accepted.undecided)
+    print_rule(expansion, placed)
+    print_undecided(expansion, placed, applied.accepted.undecided)
     if request.report:
         write_report(request.report, _page(expansion, placed, applied), request.force)
     return placed
 
 
-def _print_rule(expansion: Expansion, placed: PlacedConcepts) -> None:
-    """Print the threshold that was learned, or why there is none."""
-    from taxoexpan.expansion import leaf_count
-    from taxoexpan.placement.decisions import have_confidence
-
-    request, precision = expansion.request, expansion.request.accept_at_precision
-    if not placed.suggestions:
-        return
-    if precision is not None:
-        threshold = f"{expansion.threshold(placed):.3f} or more"
-        note(
-            f"accepted: a confidence of {threshold} ({precision:.0%} precision on held-out "
-            "concepts)"
-        )
-    elif request.together and not request.acceptance.has_threshold:
-        note(
-            "no confidence is computed for concepts that are placed together, so all placements "
-            "are written; review them"
-        )
-    elif not request.acceptance.has_threshold and not have_confidence(placed.suggestions):
-        leaves = pluralize(leaf_count(expansion.taxonomy), "leaf", "leaves")
-        note(
-            f"no confidence could be learned from {leaves}, so all placements are written; review "
-            "them"
-        )
-
-
-def _print_undecided(expansion: Expansion, placed: PlacedConcepts, count: int) -> None:
-    """Print how many concepts were not written, why, and how to add them."""
-    if not count:
-        return
-    request = expansion.request
-    total = pluralize(len({each.query.id for each in placed.suggestions}), "new concept")
-    verb = "is" if count == 1 else "are"
-    table, output = str(request.suggestions_file), str(request.output)
-    files = [output, table, "--concepts", str(request.new), "-o", output, "--force"]
-    command = shlex.join(["taxoexpan", "apply", *files])
-    note(
-        f"{count:,} of {total} {verb} undecided and not written: {_reason(expansion, placed)}; "
-        "taxoexpan expand --all writes all. To review them, write accepted into the column "
-        f"decision of {table}, then run: {command}"
-    )
-
-
-def _reason(expansion: Expansion, placed: PlacedConcepts) -> str:
-    """Return why concepts are undecided."""
-    from taxoexpan.placement.decisions import DEFAULT_MIN_CONFIDENCE, have_confidence
-
-    minimum, confidence = expansion.request.acceptance.min_score, expansion.threshold(placed)
-    if minimum is None and confidence is None:
-        if not have_confidence(placed.suggestions):
-            return "no suitable parent"
-        return f"a confidence below {DEFAULT_MIN_CONFIDENCE}, or no suitable parent"
-    reasons = [f"a score below {minimum}"] if minimum else []
-    reasons += [f"a confidence below {confidence:.3g}"] if confidence else []
-    return " or ".join(reasons)
+def _print_definitions(expansion: Expansion) -> None:
+    """Print what was found in the glossary, if there is one."""
+    path, found = expansion.request.glossary, expansion.looked_up
+    if path and found:
+        matches = {"concepts": found.taxonomy_matches, "new concepts": found.new_matches}
+        print_glossary(path, found.glossary, matches)
 
 
 def _trained_model(expansion: Expansion, training: TrainingOptions) -> TaxoExpan | None:
@@ -183,7 +137,7 @@ def _trained_model(expansion: Expansion, training: TrainingOptions) -> TaxoExpan
     model = training.new_model()
     if expansion.request.needs_confidence:
         refuse_without_confidence(model, expansion.taxonomy)
-    fit_model(model, expansion.taxonomy, training.quiet, expected=expansion.concepts.new)
+    fit_model(model, expansion.training_taxonomy, training.quiet, expected=expansion.queries)
     return model
 
 
