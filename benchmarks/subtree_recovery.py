@@ -129,7 +129,7 @@ def place_in_order(model: TaxoExpan, batch: Additions) -> Additions:
         siblings = model.config.max_siblings
         anchors = Anchors(taxonomy, ConceptVectors.of(vectors), siblings)
         mentions = None
-        if model.config.use_mentions:
+        if model.config.uses_mentions:
             mentions = Lexicon.from_taxonomy(taxonomy).mentions([concept])
         query = model._embedder.tensor([concept])
         ranking = Ranker(network, anchors).rank(Queries(query, mentions), 1)
@@ -145,7 +145,7 @@ def place_together(
 ) -> Additions:
     """Place all concepts together."""
     mentions = None
-    if model.config.use_mentions:
+    if model.config.uses_mentions:
         mentions = mentions_among(model.taxonomy, batch.concepts)
     queries = Queries(model._embedder.tensor(batch.concepts), mentions, batch.concepts)
     placed = place_jointly(model._ranker, queries, priors)

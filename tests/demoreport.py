@@ -80,9 +80,9 @@ def rows(number: int, seed: int = 0, details: bool = True) -> list[Row]:
         more = rng.randrange(0, 60)
         moving = (replace(siblings[-1], note="may move here"),) if index % 5 == 1 else ()
         kept = siblings[: len(siblings) - len(moving)]
-        suggested = TreePosition(path, kept, more, moving, score)
+        suggested = TreePosition(path, kept, more, moving, f"{score:.2f}")
         other_score = round((1 - score) / 3, 2)
-        runner_up = TreePosition(other, score=other_score) if index % 3 else None
+        runner_up = TreePosition(other, number=f"{other_score:.2f}") if index % 3 else None
         opened = Details(
             [f"The list contains only the label of the new concept {concept}."],
             [

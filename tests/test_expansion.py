@@ -22,7 +22,7 @@ from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.placement.acceptance import Acceptance
-from taxoexpan.placement.suggestions import Suggestion
+from taxoexpan.placement.suggestions import Decision, Suggestion, read_suggestions
 
 QUICK: dict[str, Any] = {"preset": "fast", **SMALL, "epochs": 2, "device": "cpu"}
 
@@ -39,9 +39,29 @@ def test_expand_file_adds_new_concepts_and_keeps_every_old_byte(
 ) -> None:
     output = tmp_path / "out.csv"
     applied = expand_file(pantry, new, output, seed=1, **QUICK)
+    suggestions = read_suggestions(tmp_path / "out.suggestions.csv")
+    assert {s.decision for s in suggestions if s.rank == 1} == {Decision.ACCEPTED}
     assert output.read_bytes().startswith(pantry.read_bytes())
     assert {concept.label for concept in applied.additions.concepts} == {"nut milk", "white tea"}
     assert len(Taxonomy.read(output)) == len(Taxonomy.read(pantry)) + 2
+
+
+def test_expand_file_leaves_concepts_below_the_threshold_undecided(
+    pantry: Path, new: Path, tmp_path: Path
+) -> None:
+    output, table = tmp_path / "out.csv", tmp_path / "table.csv"
+    applied = expand_file(pantry, new, output, suggestions=table, min_score=1, **QUICK)
+    assert (applied.accepted.undecided, applied.additions.concepts) == (2, ())
+    assert {s.decision for s in read_suggestions(table)} == {Decision.UNDECIDED}
+    assert not (tmp_path / "out.suggestions.csv").exists()
+
+
+def test_a_confidence_threshold_is_refused_before_training_without_a_confidence(
+    pantry: Path, new: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigurationError, match="too few leaves to learn a confidence"):
+        expand_file(pantry, new, tmp_path / "out.csv", min_confidence=0.3, **QUICK)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.csv"]
 
 
 def test_expand_file_writes_suggestions_and_model_on_request(
@@ -77,6 +97,10 @@ def test_expand_parses_its_input_once_and_verifies_the_output_once(
             "both set a confidence threshold",
         ),
         ({"acceptance": Acceptance(allow_moves=True), "together": True}, "no moves and no merges"),
+        (
+            {"acceptance": Acceptance(min_confidence=0.0), "accept_at_precision": 0.9},
+            "both set a confidence threshold",
+        ),
         ({"accept_at_precision": 0.9, "together": True}, "--together computes no confidence"),
     ],
 )
@@ -103,9 +127,10 @@ def test_without_new_concepts_no_model_is_needed(pantry: Path, tmp_path: Path) -
     request = ExpansionRequest(taxonomy=pantry, new=known, output=tmp_path / "out.csv")
     expansion = prepare_expansion(request)
     assert not expansion.needs_model
-    applied = expansion.write(expansion.place(None))
+    applied = expansion.write(expansion.decide(expansion.place(None)))
     assert applied.additions.concepts == ()
     assert (tmp_path / "out.csv").read_bytes() == pantry.read_bytes()
+    assert not (tmp_path / "out.suggestions.csv").exists()
 
 
 def suggestion(label: str, parent: str, **details: Any) -> Suggestion:
@@ -142,6 +167,11 @@ def test_a_filled_in_query_id_keeps_the_score_in_the_provenance(tmp_path: Path) 
     apply_suggestions(TaxonomyFile.open(path), [ranked, own], output, Acceptance())
     notes = [line for line in output.read_text(encoding="utf-8").splitlines() if "Note" in line]
     assert sorted("(score 0.90)" in note for note in notes) == [False, True]
+    sure = replace(ranked, confidence=0.614)
+    apply_suggestions(TaxonomyFile.open(path), [sure], output, Acceptance(), force=True)
+    text = output.read_text(encoding="utf-8")
+    assert "(confidence 0.61)" in text
+    assert "score" not in text
     assert sorted("chosen by a person" in note for note in notes) == [False, True]
 
 

@@ -4,17 +4,20 @@ import json
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from builders import pantry_csv
 from conftest import SMALL
+from messy_pantry import large_pantry
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.archive import TrainingRecord
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
 from taxoexpan.placement.selection import select_additions
+from taxoexpan.placement.suggestions import Place
 from taxoexpan.training.holdout import hold_out_leaves
 
 
@@ -212,6 +215,28 @@ def test_an_option_of_a_wrong_type_is_refused(model: TaxoExpan, options: dict[st
         model.expand(["nut milk"], **options)  # type: ignore[arg-type]
 
 
+def test_concepts_below_the_threshold_are_left_out_with_a_warning(model: TaxoExpan) -> None:
+    with pytest.warns(UserWarning, match="2 concepts left out: below the threshold"):
+        same = model.expand(["nut milk", "white tea"], min_score=1)
+    assert same == model.taxonomy
+    grown = model.expand(["nut milk", "white tea"], min_confidence=0)
+    assert len(grown) == len(model.taxonomy) + 2
+
+
+def test_by_default_a_calibrated_model_adds_what_is_more_likely_right_than_wrong() -> None:
+    settings = {**SMALL, "validation": "leaves", "validation_fraction": 0.35}
+    model = TaxoExpan("fast", seed=1, device="cpu", **settings).fit(large_pantry())
+    labels = ["yak cheese", "rice milk", "gadget", "steam locomotive"]
+    first = [s for s in model.suggest(labels) if s.rank == 1]
+    good = {
+        s.query.label for s in first if (s.confidence or 0) >= 0.5 and s.place == Place.POSSIBLE
+    }
+    assert len(good) < len(labels)
+    with pytest.warns(UserWarning, match="left out"):
+        grown = model.expand(labels)
+    assert set(grown.labels) - set(model.taxonomy.labels) == good
+
+
 @pytest.mark.parametrize("concepts", ["oat milk", [""], [" "], [1], [None], None, {"a": 1}])
 def test_a_wrong_list_of_concepts_is_refused(model: TaxoExpan, concepts: object) -> None:
     with pytest.raises(ConfigurationError):
@@ -249,6 +274,7 @@ def made_up(count: int = 12) -> Taxonomy:
 
 def test_a_definition_that_mentions_its_genus_is_used(tmp_path: Path) -> None:
     model = TaxoExpan(
+        "fast",
         seed=0,
         device="cpu",
         use_mentions=True,
@@ -265,6 +291,24 @@ def test_a_definition_that_mentions_its_genus_is_used(tmp_path: Path) -> None:
             for concept in (defined, bare)
         ]
         assert scores[0] > 1.5 * scores[1]
+
+
+def test_mentions_are_used_by_default_where_there_are_definitions(
+    pantry: Path, tmp_path: Path
+) -> None:
+    quick: dict[str, Any] = {"preset": "fast", "device": "cpu", "epochs": 1}
+    model = TaxoExpan(**quick)
+    assert model.config.use_mentions == "auto"
+    assert model.fit(made_up()).config.use_mentions is True
+    model.save(tmp_path / "model")
+    loaded = TaxoExpan.load(tmp_path / "model", device="cpu")
+    assert loaded.config.use_mentions is True
+    concept = Concept("", "wuwu", definition="a small bozu")
+    scores = [[s.score for s in one.suggest([concept])] for one in (model, loaded)]
+    assert scores[0] == scores[1]
+    # The same object decides again for another taxonomy.
+    assert model.fit(Taxonomy.read(pantry)).config.use_mentions is False
+    assert TaxoExpan(**quick, use_mentions=False).fit(made_up()).config.use_mentions is False
 
 
 def test_a_batch_is_placed_together_in_any_order(model: TaxoExpan) -> None:

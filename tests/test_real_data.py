@@ -14,7 +14,8 @@ import torch
 from expanded_files import write_expanded
 from numpy.typing import NDArray
 
-from taxoexpan import Concept, Taxonomy
+from taxoexpan import Concept, Glossary, Taxonomy
+from taxoexpan.features.glossary.glossary import MatchKind
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.holdout import hold_out
 from taxoexpan.training.metrics import MetricName, compute_metrics, per_query, rank_true_parents
@@ -112,6 +113,16 @@ def test_ranking_by_the_number_of_children_has_the_known_figures() -> None:
     assert (found.queries, round(found.mr)) == (2450, 826)
     assert (round(found.hit_at_1, 3), round(found.hit_at_3, 3)) == (0.040, 0.122)
     assert round(found.mrr, 3) == 0.320
+
+
+def test_a_glossary_defines_a_third_of_the_computer_science_taxonomy() -> None:
+    taxonomy, *_ = computer_science()
+    path = published("mag-cs-glossary/glossary.tsv")
+    found = Glossary.read(path, taxonomy.concepts).define_taxonomy(taxonomy)
+    assert found.matches.found == {MatchKind.EXACT: 8888, MatchKind.PLURAL: 6}
+    assert len(found.taxonomy.definitions) == 8894
+    rack = next(c for c in found.taxonomy.concepts if c.label == "19 inch rack")
+    assert rack.definition.startswith("A 19-inch rack is a standardized frame")
 
 
 def test_a_shops_categories_are_read_and_extended_in_their_style(tmp_path: Path) -> None:

@@ -11,12 +11,22 @@ from taxoexpan.taxonomy import Concept, Taxonomy
 
 if TYPE_CHECKING:
     from taxoexpan.expansion import expand_file
+    from taxoexpan.features.glossary.glossary import Glossary
     from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.suggestions import Suggestion
 
-__all__ = ["Concept", "Suggestion", "TaxoExpan", "TaxoExpanError", "Taxonomy", "expand_file"]
+__all__ = [
+    "Concept",
+    "Glossary",
+    "Suggestion",
+    "TaxoExpan",
+    "TaxoExpanError",
+    "Taxonomy",
+    "expand_file",
+]
 
 _LAZY = {
+    "Glossary": "taxoexpan.features.glossary.glossary",
     "Suggestion": "taxoexpan.placement.suggestions",
     "TaxoExpan": "taxoexpan.model",
     "expand_file": "taxoexpan.expansion",

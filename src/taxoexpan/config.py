@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 from annotated_types import Ge, Gt, Lt
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 
 from taxoexpan.errors import ConfigurationError
 
@@ -27,6 +28,13 @@ def _as_python_number(value: object) -> object:
     return value
 
 
+def _refuse_numbers(value: object) -> object:
+    """Refuse 0 and 1, which Python takes for false and true."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        raise PydanticCustomError("bool_type", "not a boolean")
+    return value
+
+
 _Int = Annotated[int, Field(strict=True, lt=_LIMIT), BeforeValidator(_as_python_number)]
 _Float = Annotated[float, Field(strict=True), BeforeValidator(_as_python_number)]
 _PositiveInt = Annotated[_Int, Field(ge=1)]
@@ -38,6 +46,8 @@ _Fraction = Annotated[_Float, Field(ge=0, lt=1)]
 _Dropout = Annotated[_Float, Field(ge=0, lt=0.998)]
 _Bool = Annotated[bool, Field(strict=True)]
 _Text = Annotated[str, Field(strict=True)]
+AutoBool = Literal["auto", True, False]
+"""A choice that is made when a model is fitted, unless the user makes it."""
 
 
 class AuthorQuirks(BaseModel):
@@ -109,8 +119,9 @@ class Config(BaseModel):
         "norm 1"
     )
     fusion_dim: _Count = Field(description="hidden units of the fusion head; 0 removes it")
-    use_mentions: _Bool = Field(
-        description="whether an anchor gets a bonus if the query's definition or name mentions it"
+    use_mentions: Annotated[AutoBool, BeforeValidator(_refuse_numbers)] = Field(
+        description="whether an anchor gets a bonus if the query's definition or name mentions it: "
+        "true, false or auto (if at least a tenth of the concepts have a definition)"
     )
     dropout: _Dropout = Field(description="dropout rate of the input of every graph layer")
     query_dropout: _Dropout = Field(description="dropout rate of a query's vector")
@@ -154,6 +165,11 @@ class Config(BaseModel):
         """Yield the name and the description of every setting that a user can change."""
         for name in SETTINGS:
             yield name, cls.model_fields[name].description or ""
+
+    @property
+    def uses_mentions(self) -> bool:
+        """Whether mentions are used; `auto` is false until `resolve_mentions` has decided it."""
+        return self.use_mentions is True
 
     @model_validator(mode="after")
     def _has_a_text(self) -> Self:
@@ -205,7 +221,9 @@ def parse_setting(text: str) -> tuple[str, str | int | float | bool]:
         raise _unknown(name)
     kind = Config.model_fields[name].annotation
     try:
-        if kind is bool:
+        if True in get_args(kind) and value.lower() == "auto":
+            return name, "auto"
+        if kind is bool or True in get_args(kind):
             return name, _BOOLEANS[value.lower()]
         return name, kind(value) if kind in (int, float) else value
     except (ValueError, KeyError):
@@ -216,6 +234,8 @@ def allowed_values(model: type[BaseModel], name: str) -> str:
     """Describe the values that a setting may have, as in "it must be …"."""
     field = model.model_fields[name]
     bounds = {type(bound): bound for bound in field.metadata}
+    if True in get_args(field.annotation):
+        return "auto, true or false"
     if get_origin(field.annotation) is Literal:
         return f"one of {', '.join(get_args(field.annotation))}"
     if field.annotation is bool:

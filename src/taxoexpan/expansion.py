@@ -13,8 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from taxoexpan.archive import OWN as MODEL_FILES
-from taxoexpan.errors import ConfigurationError
+from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.explain import Evidence
+from taxoexpan.features.glossary.definition_lookup import (
+    LookedUpDefinitions,
+    look_up_definitions,
+)
 from taxoexpan.files import preflight, refuse_inside, refuse_replacing, write_whole
 from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
@@ -28,6 +32,7 @@ from taxoexpan.placement.acceptance import (
 )
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.confidence import MIN_HELD_OUT
+from taxoexpan.placement.decisions import decide, leave_undecided
 from taxoexpan.placement.suggestions import Suggestion, suggestions_csv
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names
@@ -35,6 +40,8 @@ from taxoexpan.taxonomy.names import normalize_name
 
 NUM_RANKED = 5
 """Parents that are ranked per concept, if no more are accepted."""
+SUGGESTIONS_SUFFIX = ".suggestions.csv"
+"""How the name of the file of suggestions ends, if it has the name of the output."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +72,12 @@ def apply_suggestions(
 
 def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
     """Record what placed the concepts, and when; a row without a rank is a person's decision."""
-    scores = {(s.parent.id, s.query.id): s.score for s in suggestions if s.rank}
-    return Provenance(f"taxoexpan {version('taxoexpan')}", datetime.now(UTC), scores)
+    reasons = {
+        (s.parent.id, s.query.id): f"{s.measure} {s.confidence_or_score:.2f}"
+        for s in suggestions
+        if s.rank
+    }
+    return Provenance(f"taxoexpan {version('taxoexpan')}", datetime.now(UTC), reasons)
 
 
 def with_details(
@@ -86,9 +97,10 @@ def with_details(
 class ExpansionRequest:
     """A taxonomy file, a list of new concepts, the outputs, and what to accept.
 
-    `accept_at_precision` sets the confidence threshold at which this fraction of the held-out
-    concepts was right. `together` places all new concepts jointly. `report` is only checked here,
-    with the other outputs.
+    Without a threshold in `acceptance`, `decide` says what is accepted. `accept_at_precision` sets
+    the confidence threshold at which this fraction of the held-out concepts was right. `together`
+    places all new concepts jointly. `report` is only checked here, with the other outputs.
+    Definitions from a `glossary` help to place concepts, and are not written to the expanded file.
     """
 
     taxonomy: Path
@@ -101,6 +113,7 @@ class ExpansionRequest:
     acceptance: Acceptance = DEFAULT_ACCEPTANCE
     accept_at_precision: float | None = None
     together: bool = False
+    glossary: Path | None = None
     format: str | None = None
     read_options: ReadOptions = DEFAULT_OPTIONS
 
@@ -111,7 +124,7 @@ class ExpansionRequest:
             raise ConfigurationError(
                 f"accept_at_precision is {precision!r}; it must be from 0 to 1"
             )
-        if precision is not None and a.min_confidence:
+        if precision is not None and a.min_confidence is not None:
             message = "--min-confidence and --accept-at-precision both set a confidence threshold"
             raise ConfigurationError(f"{message}; give one of them")
         if self.together and (a.allow_moves or a.allow_merges):
@@ -120,6 +133,16 @@ class ExpansionRequest:
         if self.together and (precision is not None or a.min_confidence):
             message = "--together computes no confidence, so it cannot be combined with a threshold"
             raise ConfigurationError(f"{message}; omit one of the two")
+
+    @property
+    def suggestions_file(self) -> Path:
+        """Where the suggestions are written: by default next to the output."""
+        return self.suggestions or self.output.with_suffix(SUGGESTIONS_SUFFIX)
+
+    @property
+    def needs_confidence(self) -> bool:
+        """Whether a given threshold needs a confidence."""
+        return self.accept_at_precision is not None or bool(self.acceptance.min_confidence)
 
 
 @dataclass(frozen=True)
@@ -133,11 +156,15 @@ class PlacedConcepts:
 
 @dataclass(frozen=True)
 class Expansion:
-    """An expansion whose inputs were read and checked; `place` and `write` are its next steps."""
+    """An expansion whose inputs were read and checked.
+
+    `place`, `decide` and `write` are its next steps.
+    """
 
     request: ExpansionRequest
     file: TaxonomyFile
     concepts: FilteredConcepts
+    looked_up: LookedUpDefinitions | None = None
 
     @property
     def taxonomy(self) -> Taxonomy:
@@ -145,25 +172,55 @@ class Expansion:
         return self.file.taxonomy
 
     @property
+    def training_taxonomy(self) -> Taxonomy:
+        """The taxonomy to train on: it has the definitions from the glossary, if there is one."""
+        return self.looked_up.taxonomy if self.looked_up else self.taxonomy
+
+    @property
+    def queries(self) -> Sequence[Concept]:
+        """The new concepts, with their definitions from the glossary, if there is one."""
+        return self.looked_up.new if self.looked_up else self.concepts.new
+
+    @property
     def needs_model(self) -> bool:
         """Whether a model has to be trained: there are new concepts, or it is to be kept."""
         return bool(self.concepts.new) or self.request.model is not None
 
     def place(self, model: TaxoExpan | None) -> PlacedConcepts:
-        """Rank parents for the new concepts; save the model and the suggestions if requested."""
-        placed = PlacedConcepts([], [], Calibrators())
-        request = self.request
-        if model is not None:
-            placed = self._rank(model)
-            if request.model:
-                model.save(request.model, request.force)
-        if request.suggestions:
-            content = suggestions_csv(placed.suggestions).encode()
-            write_whole({request.suggestions: content}, request.force)
+        """Rank parents for the new concepts; save the model if requested."""
+        if model is None:
+            return PlacedConcepts([], [], Calibrators())
+        placed = self._rank(model)
+        if self.request.model:
+            model.save(self.request.model, self.request.force)
         return placed
 
+    def decide(self, placed: PlacedConcepts) -> PlacedConcepts:
+        """Mark the suggestions as accepted or undecided, and write them to their file.
+
+        They are written even if the requested threshold does not exist: all undecided.
+        """
+        try:
+            acceptance = replace(self.request.acceptance, min_confidence=self.threshold(placed))
+            suggestions = decide(placed.suggestions, acceptance)
+        except ConfigurationError:
+            self._write_suggestions(leave_undecided(placed.suggestions))
+            raise
+        self._write_suggestions(suggestions)
+        return replace(placed, suggestions=suggestions)
+
+    def _write_suggestions(self, suggestions: Sequence[Suggestion]) -> None:
+        if self.writes_suggestions:
+            content = suggestions_csv(suggestions).encode()
+            write_whole({self.request.suggestions_file: content}, self.request.force)
+
+    @property
+    def writes_suggestions(self) -> bool:
+        """Whether there is a file of suggestions: there are new concepts, or it is requested."""
+        return bool(self.concepts.new) or self.request.suggestions is not None
+
     def _rank(self, model: TaxoExpan) -> PlacedConcepts:
-        request, new = self.request, self.concepts.new
+        request, new = self.request, self.queries
         top_k = max(NUM_RANKED, request.acceptance.top_k)
         evidence: list[Evidence] = []
         if request.together:
@@ -174,25 +231,35 @@ class Expansion:
             suggestions = model.suggest(new, top_k)
         return PlacedConcepts(suggestions, evidence, model.calibrators)
 
-    def min_confidence(self, placed: PlacedConcepts) -> float:
-        """Return the confidence at or above which suggestions are accepted."""
+    def threshold(self, placed: PlacedConcepts) -> float | None:
+        """Return the confidence at or above which suggestions are accepted, if one is requested."""
         request = self.request
         if request.accept_at_precision is None or not placed.suggestions:
             return request.acceptance.min_confidence
-        kept = ""
-        if request.suggestions:
-            kept = f"; taxoexpan apply with {request.suggestions} needs no further training"
+        kept = f"; taxoexpan apply with {request.suggestions_file} needs no further training"
         return confidence_threshold(placed.calibrators, request.accept_at_precision, kept)
 
     def write(self, placed: PlacedConcepts) -> AppliedSuggestions:
         """Write the expanded taxonomy with the accepted suggestions."""
-        acceptance = replace(self.request.acceptance, min_confidence=self.min_confidence(placed))
+        # The decisions are made: they are applied as `apply` does it with the file of suggestions.
+        acceptance = replace(self.request.acceptance, min_score=None, min_confidence=None)
         output, force = self.request.output, self.request.force
-        return apply_suggestions(self.file, placed.suggestions, output, acceptance, force)
+        suggestions = self._without_glossary(placed.suggestions)
+        return apply_suggestions(self.file, suggestions, output, acceptance, force)
+
+    def _without_glossary(self, suggestions: Sequence[Suggestion]) -> Sequence[Suggestion]:
+        """Return the suggestions with the queries as they were listed, to be written."""
+        if self.looked_up is None:
+            return suggestions
+        listed = {concept.id: concept for concept in self.concepts.new}
+        return [replace(each, query=listed[each.query.id]) for each in suggestions]
 
 
-def prepare_expansion(request: ExpansionRequest) -> Expansion:
-    """Read the inputs and refuse, before any training, what could not be written afterwards."""
+def prepare_expansion(request: ExpansionRequest, progress: bool = False) -> Expansion:
+    """Read the inputs and refuse, before any training, what could not be written afterwards.
+
+    With `progress`, a bar is shown while a large glossary is read.
+    """
     _refuse_outputs(request)
     file = TaxonomyFile.open(request.taxonomy, request.format, request.read_options)
     changes = request.acceptance.allowed_changes
@@ -205,15 +272,23 @@ def prepare_expansion(request: ExpansionRequest) -> Expansion:
         changes=changes,
         force=request.force,
     )
-    return Expansion(request, file, concepts)
+    looked_up = None
+    if request.glossary:
+        looked_up = look_up_definitions(request.glossary, file.taxonomy, concepts.new, progress)
+    return Expansion(request, file, concepts, looked_up)
 
 
 def _refuse_outputs(request: ExpansionRequest) -> None:
     """Refuse outputs that would overwrite each other or an input."""
     if request.report and request.model:
         refuse_inside(request.report, request.model)
-    others = [p for p in (request.suggestions, request.report, request.model) if p is not None]
-    preflight([request.output, *others], [request.new], request.force)
+    table = request.suggestions_file
+    if request.suggestions is None and table.exists() and not request.force:
+        message = "already exists, and the suggestions would be written there"
+        raise FormatError(table, f"{message}; give --suggestions another name, or use --force")
+    others = [p for p in (table, request.report, request.model) if p is not None]
+    inputs = [request.new, *([request.glossary] if request.glossary else [])]
+    preflight([request.output, *others], inputs, request.force)
     preflight(others, [request.taxonomy], request.force)
     if request.model:
         refuse_replacing(request.model, MODEL_FILES, request.force)
@@ -237,11 +312,16 @@ def confidence_threshold(calibrators: Calibrators, precision: float, kept: str =
 
 def refuse_without_confidence(model: TaxoExpan, taxonomy: Taxonomy) -> None:
     """Refuse, before training, a taxonomy that is too small to learn a confidence from."""
-    taxonomy, config = taxonomy.active, model.config
-    leaves = (taxonomy.children_of.degrees == 0) & (taxonomy.parents_of.degrees > 0)
-    held_out = min(int(leaves.sum() * config.validation_fraction), config.max_validation_leaves)
-    if held_out < MIN_HELD_OUT:
+    config = model.config
+    fraction, limit = config.validation_fraction, config.max_validation_leaves
+    if min(int(leaf_count(taxonomy) * fraction), limit) < MIN_HELD_OUT:
         raise _too_few_leaves()
+
+
+def leaf_count(taxonomy: Taxonomy) -> int:
+    """Count the leaves that can be held out: they have a parent, and are not deprecated."""
+    active = taxonomy.active
+    return int(((active.children_of.degrees == 0) & (active.parents_of.degrees > 0)).sum())
 
 
 def _too_few_leaves() -> ConfigurationError:
@@ -258,12 +338,13 @@ def expand_file(
     seed: int = 0,
     device: str = "auto",
     top_k: int = 1,
-    min_score: float = 0.0,
-    min_confidence: float = 0.0,
+    min_score: float | None = None,
+    min_confidence: float | None = None,
     accept_at_precision: float | None = None,
     allow_moves: bool = False,
     allow_merges: bool = False,
     together: bool = False,
+    glossary: str | Path | None = None,
     suggestions: str | Path | None = None,
     model: str | Path | None = None,
     force: bool = False,
@@ -271,8 +352,15 @@ def expand_file(
 ) -> AppliedSuggestions:
     """Train on a taxonomy file, place the concepts of a list, and write the expanded file.
 
-    Every byte of the old file is kept, unless moves or merges are allowed. `suggestions` and
-    `model` are further outputs. `settings` change single settings of the preset.
+    Every byte of the old file is kept, unless moves or merges are allowed. By default, concepts
+    without a suitable parent are not written, nor placements with a confidence below 0.5, if a
+    confidence could be learned. `min_score`, `min_confidence` and `accept_at_precision` replace
+    this rule; `min_confidence=0` writes all concepts.
+
+    The suggestions say what was accepted and what is undecided. They are written to `suggestions`,
+    or next to the output (`OUT.suggestions.csv`). `model` is a further output. Definitions
+    from a `glossary` help to place concepts, and are not written to the file. `settings` change
+    single settings of the preset.
     """
     for name, path in (("taxonomy", taxonomy), ("new", new), ("output", output)):
         if not isinstance(path, str | Path):
@@ -293,12 +381,13 @@ def expand_file(
         ),
         accept_at_precision=accept_at_precision,
         together=together,
+        glossary=None if glossary is None else Path(glossary),
     )
     untrained = TaxoExpan(preset, seed, device, **settings)
     expansion = prepare_expansion(request)
     trained = None
     if expansion.needs_model:
-        if accept_at_precision is not None:
+        if request.needs_confidence:
             refuse_without_confidence(untrained, expansion.taxonomy)
-        trained = untrained.fit(expansion.taxonomy, expected=expansion.concepts.new)
-    return expansion.write(expansion.place(trained))
+        trained = untrained.fit(expansion.training_taxonomy, expected=expansion.queries)
+    return expansion.write(expansion.decide(expansion.place(trained)))

@@ -29,14 +29,16 @@ from taxoexpan.features.embedding import warn_of_unknown
 from taxoexpan.features.encoder_choice import with_chosen_encoder
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.label_language import warn_of_language
-from taxoexpan.features.lexicon import Lexicon
+from taxoexpan.features.lexicon import Lexicon, resolve_mentions
 from taxoexpan.files import refuse_overwriting
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
+from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.abstention import abstention_features
 from taxoexpan.placement.acceptance import Acceptance, accept_suggestions
 from taxoexpan.placement.calibrators import Calibrators
+from taxoexpan.placement.decisions import decide
 from taxoexpan.placement.duplicates import DuplicateCandidates, DuplicateDetector
 from taxoexpan.placement.embedder import Embedder
 from taxoexpan.placement.joint.joint_placement import mentions_among, place_jointly
@@ -78,7 +80,7 @@ class TaxoExpan:
         self.preset = preset
         self.seed = seed
         self.device = choose_device(device)
-        self.config = with_chosen_encoder(load_preset(preset, **changes))
+        self.config = self._requested = with_chosen_encoder(load_preset(preset, **changes))
         features, oov = self.config.features, self.config.oov
         self.encoder = make_encoder(features, oov, str(self.device))
         self.history: History | None = None
@@ -118,6 +120,7 @@ class TaxoExpan:
             check_tensorboard(Path(tensorboard))
         warn_of_language(self.config.features, taxonomy.labels)
         began = time.monotonic()
+        self.config = resolve_mentions(self._requested, taxonomy.active)
         self.encoder.show_progress(progress)
         later = [as_concept(concept) for concept in expected]
         prepared = prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)
@@ -259,7 +262,7 @@ class TaxoExpan:
         warn_of_unknown(vectors.cpu().numpy(), new)
         if self.calibrators.joint_priors is None:
             self.fit_joint_prior()
-        mentions = mentions_among(self.taxonomy, new) if self.config.use_mentions else None
+        mentions = mentions_among(self.taxonomy, new) if self.config.uses_mentions else None
         queries = Queries(vectors, mentions, new)
         placed = place_jointly(self._ranker, queries, self.calibrators.joint_priors or ())
         expanded = self.taxonomy.expanded(placed.additions(self.taxonomy, new))
@@ -292,12 +295,16 @@ class TaxoExpan:
         self,
         concepts: Iterable[str | Concept],
         top_k: int = 1,
-        min_score: float = 0.0,
-        min_confidence: float = 0.0,
+        min_score: float | None = None,
+        min_confidence: float | None = None,
         allow_moves: bool = False,
         allow_merges: bool = False,
     ) -> Taxonomy:
         """Return the taxonomy with the new concepts below their best parents.
+
+        By default, concepts without a suitable parent are left out, and so are placements with a
+        confidence below 0.5, if the model has learned a confidence. A warning says how many.
+        `min_score` and `min_confidence` replace this rule; `min_confidence=0` adds all concepts.
 
         With `allow_moves`, children named after a new concept move below it. With `allow_merges`,
         likely synonyms of existing concepts are added as synonyms. All else stays as it is.
@@ -309,8 +316,13 @@ class TaxoExpan:
             allow_moves=allow_moves,
             allow_merges=allow_merges,
         )
-        suggestions = self.suggest(concepts, top_k)
-        accepted = accept_suggestions(self.taxonomy, suggestions, acceptance)
+        suggestions = decide(self.suggest(concepts, top_k), acceptance)
+        decided = replace(acceptance, min_score=None, min_confidence=None)
+        accepted = accept_suggestions(self.taxonomy, suggestions, decided)
+        if accepted.undecided:
+            message = f"{pluralize(accepted.undecided, 'concept')} left out"
+            reason = "below the threshold, or without a suitable parent"
+            warnings.warn(f"{message}: {reason}; min_confidence=0 adds all", stacklevel=2)
         return self.taxonomy.expanded(accepted.additions)
 
     def evaluate(self, holdout: Holdout) -> Metrics:
@@ -334,7 +346,8 @@ class TaxoExpan:
         """Read a saved model; give `features` if its vectors have moved since."""
         archive = load_archive(Path(path), features, device)
         model = cls.__new__(cls)
-        model.preset, model.seed, model.config = archive.preset, archive.seed, archive.config
+        model.preset, model.seed = archive.preset, archive.seed
+        model.config = model._requested = archive.config
         model.device, model.encoder = choose_device(device), archive.encoder
         model.history = None
         model._reset(archive)

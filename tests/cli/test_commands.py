@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+from collections import Counter
 from importlib import resources
 from pathlib import Path
 
@@ -124,7 +125,14 @@ def test_the_demo_places_new_foods_and_saves_its_outputs(
     assert main(command) == 0
     captured = capsys.readouterr()
     assert "oat milk" in captured.out
-    assert "39 concepts and 39 relations added" in captured.err
+    first = {row["query"]: row for row in reversed(rows_of(folder / "suggestions.csv"))}
+    assert len(first) == 39
+    decisions = Counter(row["decision"] for row in first.values())
+    assert f"{decisions['accepted']} concepts and " in captured.err
+    assert f"{decisions['undecided']} of 39 new concepts are undecided" in captured.err
+    for label, row in first.items():
+        line = next(each for each in captured.out.splitlines() if each.startswith(f"{label} "))
+        assert f"  {row['decision']}  " in line
     made = sorted(path.name for path in folder.iterdir())
     assert made == ["food-expanded.csv", "model", "suggestions.csv"]
     assert main(command) == 2

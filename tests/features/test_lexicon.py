@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxoexpan.features.lexicon import MAX_SENSES, Lexicon
+from taxoexpan.config import load_preset
+from taxoexpan.features.lexicon import MAX_SENSES, Lexicon, resolve_mentions
 from taxoexpan.features.mentions import MentionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -126,3 +127,26 @@ def test_only_the_last_of_adjacent_names_counts(words: list[str]) -> None:
     expected = [int(run[-1]) for run in runs if run][:2]
     concept = defined(" ".join(words))
     assert mentioned(lexicon, concept, FIRST) + mentioned(lexicon, concept, SECOND) == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "defined_of_20", "used"),
+    [
+        ("auto", 0, False),
+        ("auto", 1, False),
+        ("auto", 2, True),
+        ("auto", 20, True),
+        (True, 0, True),
+        (False, 20, False),
+    ],
+)
+def test_mentions_are_used_by_default_if_a_tenth_of_the_concepts_have_a_definition(
+    asked: bool | str, defined_of_20: int, used: bool
+) -> None:
+    concepts = [Concept(str(i), f"c{i}", definition="x" * (i < defined_of_20)) for i in range(20)]
+    config = load_preset("best", use_mentions=asked)
+    assert resolve_mentions(config, Taxonomy(concepts)).uses_mentions is used
+
+
+def test_a_taxonomy_without_concepts_has_no_definitions() -> None:
+    assert not resolve_mentions(load_preset("best"), Taxonomy([])).uses_mentions

@@ -17,7 +17,12 @@ from taxoexpan.placement.selection import (
     select_additions,
     with_query_ids,
 )
-from taxoexpan.placement.suggestions import Suggestion, SuggestionKind, read_suggestions
+from taxoexpan.placement.suggestions import (
+    Decision,
+    Suggestion,
+    SuggestionKind,
+    read_suggestions,
+)
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 FOOD = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
@@ -255,3 +260,27 @@ def test_a_merge_adds_the_synonyms_of_the_query() -> None:
         [merge_into(Concept("m", "brinjal", ("melongene",)), "aubergine")], allow_merges=True
     )
     assert known.synonyms == (("aubergine", "brinjal"), ("aubergine", "melongene"))
+
+
+def test_accepted_rows_are_applied_alone_whatever_their_rank_and_the_thresholds() -> None:
+    rows = [*TWO[:1], replace(TWO[1], decision=Decision.ACCEPTED), *TWO[2:]]
+    chosen = select_additions(rows, top_k=2, min_score=0.5)
+    assert chosen.relations == (("a", "kiwi"),)
+    both = [replace(row, decision=Decision.ACCEPTED) for row in TWO[:2]]
+    assert select_additions(both).relations == (("f", "kiwi"), ("a", "kiwi"))
+
+
+def test_undecided_rows_wait_for_a_threshold_and_rejected_ones_are_never_applied() -> None:
+    kiwi = [replace(row, decision=Decision.UNDECIDED) for row in TWO[:2]]
+    fig = [replace(TWO[2], decision=Decision.REJECTED), TWO[3]]
+    rows = [*kiwi, *fig]
+    assert select_additions(rows).relations == (("f", "fig"),)
+    assert select_additions(rows, undecided=True).relations == (("f", "kiwi"), ("f", "fig"))
+    own = replace(kiwi[1], rank=0)
+    assert select_additions([kiwi[0], own, *fig]).relations == (("a", "kiwi"), ("f", "fig"))
+
+
+def test_children_of_an_undecided_concept_are_not_applied() -> None:
+    berry = replace(suggestion("berry", 1, "f", 0.2), decision=Decision.UNDECIDED)
+    currant = replace(suggestion("currant", 1, "berry", 0.9), decision=Decision.ACCEPTED)
+    assert select_additions([berry, currant]).concepts == ()

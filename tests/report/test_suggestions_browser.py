@@ -34,6 +34,6 @@ def test_a_reader_sorts_by_score_and_opens_a_row(
     opened = page.find(".details-content")
     assert opened.find_element("css selector", ".tree .new bdi").text == first
     assert opened.find_element("css selector", "p").text.endswith(".")
-    assert "rank 2 (" in opened.find_element("css selector", "dl").text
+    assert "rank 2: " in opened.find_element("css selector", "dl").text
     assert not page.all("#injected")
     assert driver.get_log("browser") == []

@@ -20,6 +20,7 @@ from page_reader import (
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.explain import Evidence
+from taxoexpan.phrasing import ranked_numbers
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.proposals import with_merge
 from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
@@ -83,8 +84,9 @@ def test_a_row_opens_to_the_reasons_and_all_other_suggestions(
         f"{first.cosine:.2f} with milk; head words only: {first.head_cosine:.2f}"
     )
     assert facts["shared words"] == "milk"
-    for each in own[1:]:
-        assert facts[f"rank {each.rank} ({each.score:.2f})"] == each.path
+    numbers = ranked_numbers([each.score for each in own], [each.score for each in own])
+    for each, number in zip(own[1:], numbers[1:], strict=True):
+        assert facts[f"rank {each.rank}: {number}"] == each.path
     total = evidence[0].score_parts.total
     assert str(facts["raw score"]).startswith(f"{total:.2f} for milk: neighbors ")
     assert "synonyms" not in facts
@@ -107,8 +109,9 @@ def test_the_tree_shows_both_parents_and_counts_their_children() -> None:
             assert all(near[each.label] == each.cosine for each in position.siblings)
             shown = len(position.siblings) + position.more_siblings
             assert suggestion.child_count - shown in (0, 1)
-        confidences = [each.confidence for each in of_query(suggestions, reasons.query.id)]
-        assert [position.score for position in both] == confidences[:2]
+        own = of_query(suggestions, reasons.query.id)
+        numbers = ranked_numbers([s.confidence_or_score for s in own], [s.score for s in own])
+        assert [position.number for position in both] == numbers[:2]
 
 
 def test_a_sibling_on_the_path_to_the_runner_up_is_shown_once(
@@ -139,7 +142,7 @@ def test_a_likely_duplicate_is_shown_as_a_synonym(model: TaxoExpan, explained: E
         "It is likely a synonym of 'green tea' (0.88).\nAs a separate concept, it would go under "
         f"'{merged[1].parent.label}'.\n"
     )
-    assert facts[f"rank 2 ({merged[1].score:.2f})"] == merged[1].path
+    assert facts[f"rank 2: {merged[1].score:.2f}"] == merged[1].path
     assert figures_of(page)["Likely duplicates"] == (1, "synonyms of existing concepts")
 
 
@@ -151,7 +154,7 @@ def test_an_additional_parent_is_named(model: TaxoExpan, explained: Explained) -
     assert table_of(page).rows[2].cells[1] == "add under, and under 1 more"
     text, facts, _ = details_of(page, 2)
     assert f"It also belongs under '{second.parent.label}' ({second.score:.2f})." in text
-    assert facts[f"also under ({second.score:.2f})"] == second.path
+    assert next(v for name, v in facts.items() if name.startswith("also under: ")) == second.path
 
 
 def test_the_closest_branch_is_named_if_no_parent_is_suitable(

@@ -88,5 +88,8 @@ def test_confidences_of_both_parents_are_shown_or_explained_as_missing(cleaned: 
     assert row.details is not None
     assert row.details.tree is not None
     assert row.details.tree.runner_up is not None
-    assert (row.details.tree.suggested.score, row.details.tree.runner_up.score) == (0.64, 0.01)
+    assert (row.details.tree.suggested.number, row.details.tree.runner_up.number) == (
+        "0.64",
+        "0.01",
+    )
     assert "better, 0.64" in render(page)

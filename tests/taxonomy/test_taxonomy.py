@@ -281,3 +281,14 @@ def test_every_relation_is_found_by_its_index(taxonomy: Taxonomy) -> None:
     assert [taxonomy.relations[k] for k in range(len(taxonomy.relations))] == list(
         taxonomy.relations
     )
+
+
+def test_other_definitions_change_nothing_else() -> None:
+    concepts = [Concept("a", "a", definition="old"), Concept("b", "b"), Concept("c", "c")]
+    before = Taxonomy(concepts, [("a", "c"), ("a", "b")])
+    assert before.active is before
+    after = before.with_definitions({1: "new"})
+    assert [concept.definition for concept in after.active.concepts] == ["old", "new", ""]
+    assert after.children("a") == before.children("a") == ("c", "b")
+    assert before.concept("b").definition == ""
+    assert before.with_definitions({}) is before

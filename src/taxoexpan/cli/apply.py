@@ -12,17 +12,21 @@ from taxoexpan.cli.arguments import (
     add_taxonomy,
     open_taxonomy,
 )
-from taxoexpan.cli.messages import print_applied
+from taxoexpan.cli.messages import note, print_applied
+from taxoexpan.phrasing import pluralize
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_taxonomy(parser)
     parser.add_argument(
-        "decisions", type=Path, metavar="DECISIONS", help="a CSV file from suggest, edited or not"
+        "decisions",
+        type=Path,
+        metavar="DECISIONS",
+        help="a CSV file from suggest or expand, edited or not",
     )
     add_output(parser, "the taxonomy file to write", required=True)
-    add_acceptance(parser)
+    add_acceptance(parser, "also add the concepts that are marked as undecided")
     parser.add_argument(
         "--concepts",
         type=Path,
@@ -50,4 +54,8 @@ def run(options: argparse.Namespace) -> int:
         suggestions = with_details(suggestions, read_concepts(options.concepts))
     applied = apply_suggestions(file, suggestions, options.output, accept, options.force)
     print_applied(file.taxonomy, applied, accept)
+    if applied.accepted.undecided:
+        count = pluralize(applied.accepted.undecided, "concept")
+        fix = f"write accepted into the column decision of {options.decisions}, or use --all"
+        note(f"{count} left undecided; to add one, {fix}")
     return 0

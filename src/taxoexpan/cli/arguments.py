@@ -69,6 +69,17 @@ def add_new_concepts(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_glossary(parser: argparse.ArgumentParser) -> None:
+    """Add the glossary file."""
+    parser.add_argument(
+        "--glossary",
+        type=Path,
+        metavar="FILE",
+        help="look up definitions of concepts that have none: TSV (title, text), JSON lines or "
+        "Wikipedia's dump of abstracts; the taxonomy file is not changed",
+    )
+
+
 def add_training(parser: argparse.ArgumentParser) -> None:
     """Add the options for training."""
     parser.add_argument(
@@ -136,7 +147,7 @@ def add_report(parser: argparse.ArgumentParser, help: str) -> None:
     parser.add_argument("--report", type=Path, metavar="HTML", help=help)
 
 
-def add_acceptance(parser: argparse.ArgumentParser) -> None:
+def add_acceptance(parser: argparse.ArgumentParser, all_help: str) -> None:
     """Add the options that decide which suggestions are applied."""
     parser.add_argument(
         "--top-k",
@@ -147,15 +158,14 @@ def add_acceptance(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--min-score",
         type=fraction,
-        default=0.0,
-        help="ignore parents below this score (softmax probability, 0 to 1)",
+        help="accept only parents with at least this score (softmax probability, 0 to 1)",
     )
     parser.add_argument(
         "--min-confidence",
         type=fraction,
-        default=0.0,
-        help="ignore parents below this confidence (calibrated probability, 0 to 1)",
+        help="accept only parents with at least this confidence (calibrated probability, 0 to 1)",
     )
+    parser.add_argument("--all", action="store_true", help=all_help)
     parser.add_argument(
         "--allow-moves",
         action="store_true",
@@ -227,14 +237,32 @@ def read_taxonomy(path: Path, options: argparse.Namespace) -> Taxonomy:
     return open_taxonomy(path, options).taxonomy
 
 
+def read_defined_taxonomy(path: Path, options: argparse.Namespace) -> Taxonomy:
+    """Read a taxonomy, and look up definitions if there is a glossary."""
+    taxonomy = read_taxonomy(path, options)
+    if not options.glossary:
+        return taxonomy
+    from taxoexpan.cli.glossary_messages import print_glossary
+    from taxoexpan.features.glossary.glossary import Glossary
+
+    glossary = Glossary.read(options.glossary, taxonomy.concepts, not options.quiet)
+    defined = glossary.define_taxonomy(taxonomy)
+    print_glossary(options.glossary, glossary, {"concepts": defined.matches})
+    return defined.taxonomy
+
+
 def acceptance(options: argparse.Namespace) -> Acceptance:
-    """Return which suggestions are to be applied."""
+    """Return which suggestions are to be applied; --all is a minimum confidence of zero."""
     from taxoexpan.placement.acceptance import Acceptance
 
+    thresholds = ("min_score", "min_confidence", "accept_at_precision")
+    if options.all and any(getattr(options, name, None) is not None for name in thresholds):
+        message = "--all accepts every suggestion, so it cannot be combined with a threshold"
+        raise ConfigurationError(f"{message}; omit one of the two")
     return Acceptance(
         top_k=options.top_k,
         min_score=options.min_score,
-        min_confidence=options.min_confidence,
+        min_confidence=0.0 if options.all else options.min_confidence,
         allow_moves=options.allow_moves,
         allow_merges=options.allow_merges,
     )

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import (
+    add_glossary,
     add_output,
     add_report,
     add_taxonomy,
     add_training,
     positive,
-    read_taxonomy,
+    read_defined_taxonomy,
     training_options,
 )
 from taxoexpan.cli.messages import as_json, note
@@ -61,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_report(parser, "also write an HTML report, in addition to the .csv or .json output")
     add_training(parser)
+    add_glossary(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -69,9 +71,9 @@ def run(options: argparse.Namespace) -> int:
 
     _refuse_extension(options.output)
     outputs = list(filter(None, (options.output, options.report)))
-    preflight(outputs, [options.taxonomy], options.force)
+    preflight(outputs, list(filter(None, (options.taxonomy, options.glossary))), options.force)
     training = training_options(options)
-    taxonomy = read_taxonomy(options.taxonomy, options)
+    taxonomy = read_defined_taxonomy(options.taxonomy, options)
 
     from taxoexpan.curation.cleaning import ModelOptions, clean
     from taxoexpan.curation.cleaning.fold_files import remove_folds

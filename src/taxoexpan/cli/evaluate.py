@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import (
     add_device,
+    add_glossary,
     add_output,
     add_read_options,
     positive,
@@ -35,6 +37,9 @@ EXPERIMENTS = {
     "taxoexpan": "main/taxoexpan-best",
 }
 """The methods, and the experiments with their settings."""
+
+OWN_METHOD = "taxoexpan"
+"""The method that uses the default settings, as `train` does."""
 
 MIN_QUERIES = 30
 """With fewer queries, the bootstrap intervals are not reliable."""
@@ -72,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how to score a concept with several true parents: fraction = average over them "
         "(default), any = the best one only, pooled = every parent counts as one query",
     )
+    add_glossary(parser)
     add_read_options(parser)
     add_device(parser)
     add_output(parser, "CSV file to write: the rank that each method gives to every true parent")
@@ -91,7 +97,8 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.training.training_log import TrainingLog
 
     if options.output:
-        preflight([options.output], [options.old, options.new], options.force)
+        inputs = filter(None, (options.old, options.new, options.glossary))
+        preflight([options.output], list(inputs), options.force)
     methods = _methods(_chosen(options.methods), options.epochs)
     device = choose_device(options.device)
     options.features = choose_features(options.features)
@@ -100,6 +107,8 @@ def run(options: argparse.Namespace) -> int:
     old, new = (read_taxonomy(path, options) for path in (options.old, options.new))
     warn_of_language(options.features, old.labels)
     growth = growth_between(old, new)
+    if options.glossary:
+        growth = _with_definitions(growth, options)
     if len(growth.queries.concepts) < MIN_QUERIES:
         count = pluralize(len(growth.queries.concepts), "new concept")
         note(
@@ -117,6 +126,20 @@ def run(options: argparse.Namespace) -> int:
         note(f"{options.output} written: all ranks")
     _print(growth, ranks, options)
     return 0
+
+
+def _with_definitions(growth: Growth, options: argparse.Namespace) -> Growth:
+    """Look up definitions of the old and the new concepts in a glossary."""
+    from taxoexpan.cli.glossary_messages import print_glossary
+    from taxoexpan.features.glossary.definition_lookup import look_up_definitions
+
+    queries = growth.queries
+    path, progress = options.glossary, not options.quiet
+    found = look_up_definitions(path, queries.taxonomy, queries.concepts, progress)
+    matches = {"concepts": found.taxonomy_matches, "new concepts": found.new_matches}
+    print_glossary(path, found.glossary, matches)
+    defined = replace(queries, taxonomy=found.taxonomy, concepts=tuple(found.new))
+    return replace(growth, queries=defined)
 
 
 def _chosen(names: str | None) -> list[str]:
@@ -151,6 +174,8 @@ def _methods(names: list[str], epochs: int | None) -> dict[str, Method]:
         names, find_experiments([EXPERIMENTS[name] for name in names]), strict=True
     ):
         settings = dict(experiment.settings)
+        if name == OWN_METHOD:
+            settings = {"preset": settings["preset"]}  # as in train, whatever was reproduced with
         if epochs and "preset" in settings:
             settings["epochs"] = epochs
         methods[name] = make_method(experiment.method, **settings)

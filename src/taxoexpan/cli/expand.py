@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from taxoexpan.cli.arguments import (
     TrainingOptions,
     acceptance,
     add_acceptance,
+    add_glossary,
     add_new_concepts,
     add_output,
     add_report,
@@ -22,7 +22,9 @@ from taxoexpan.cli.arguments import (
     read_options,
     training_options,
 )
+from taxoexpan.cli.decision_messages import print_rule, print_undecided
 from taxoexpan.cli.fitting import fit_model
+from taxoexpan.cli.glossary_messages import print_glossary
 from taxoexpan.cli.messages import (
     note,
     print_applied,
@@ -38,12 +40,18 @@ if TYPE_CHECKING:
     from taxoexpan.report.html import Page
 
 
+ALL_HELP = (
+    "add all new concepts (default: only those that have a suitable parent and a confidence of 0.5 "
+    "or more; the others are undecided in the file of suggestions)"
+)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_taxonomy(parser)
     add_new_concepts(parser)
     add_output(parser, "the taxonomy file to write", required=True)
-    add_acceptance(parser)
+    add_acceptance(parser, ALL_HELP)
     parser.add_argument(
         "--accept-at-precision",
         type=fraction,
@@ -52,8 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "accepted suggestions is right on held-out concepts; not with --min-confidence",
     )
     add_training(parser)
+    add_glossary(parser)
     parser.add_argument(
-        "--suggestions", type=Path, metavar="CSV", help="also write the ranked parents"
+        "--suggestions",
+        type=Path,
+        metavar="CSV",
+        help="file for the ranked parents, with what was accepted and what is undecided (default: "
+        "next to OUT, as OUT.suggestions.csv)",
     )
     parser.add_argument("--model", type=Path, metavar="DIR", help="also save the model")
     add_together(parser)
@@ -75,6 +88,7 @@ def run(options: argparse.Namespace) -> int:
         acceptance=acceptance(options),
         accept_at_precision=options.accept_at_precision,
         together=options.together,
+        glossary=options.glossary,
         format=options.format,
         read_options=read_options(options),
     )
@@ -86,27 +100,32 @@ def expand(request: ExpansionRequest, training: TrainingOptions) -> PlacedConcep
     """Expand a taxonomy file, and print every step."""
     from taxoexpan.expansion import prepare_expansion
 
-    expansion = prepare_expansion(request)
+    expansion = prepare_expansion(request, progress=not training.quiet)
     print_file_notes(expansion.file)
     print_filtered(expansion.taxonomy, expansion.concepts)
-    placed = expansion.place(_trained_model(expansion, training))
+    _print_definitions(expansion)
+    ranked = expansion.place(_trained_model(expansion, training))
     if request.model:
         note(f"model written to {request.model}")
-    if request.suggestions:
-        note(f"suggestions written to {request.suggestions}")
-    print_no_parent(placed.suggestions)
-    # The model and the suggestions are saved by now: the requested threshold may not exist.
-    accept = replace(request.acceptance, min_confidence=expansion.min_confidence(placed))
-    if request.accept_at_precision is not None and placed.suggestions:
-        note(
-            f"accepting suggestions with a confidence of {accept.min_confidence:.3f} or more "
-            f"({request.accept_at_precision:.0%} precision on held-out concepts)"
-        )
+    print_no_parent(ranked.suggestions)
+    placed = expansion.decide(ranked)
+    if expansion.writes_suggestions:
+        note(f"suggestions written to {request.suggestions_file}")
     applied = expansion.write(placed)
-    print_applied(expansion.taxonomy, applied, accept)
+    print_applied(expansion.taxonomy, applied, request.acceptance)
+    print_rule(expansion, placed)
+    print_undecided(expansion, placed, applied.accepted.undecided)
     if request.report:
         write_report(request.report, _page(expansion, placed, applied), request.force)
     return placed
+
+
+def _print_definitions(expansion: Expansion) -> None:
+    """Print what was found in the glossary, if there is one."""
+    path, found = expansion.request.glossary, expansion.looked_up
+    if path and found:
+        matches = {"concepts": found.taxonomy_matches, "new concepts": found.new_matches}
+        print_glossary(path, found.glossary, matches)
 
 
 def _trained_model(expansion: Expansion, training: TrainingOptions) -> TaxoExpan | None:
@@ -116,9 +135,9 @@ def _trained_model(expansion: Expansion, training: TrainingOptions) -> TaxoExpan
     if not expansion.needs_model:
         return None
     model = training.new_model()
-    if expansion.request.accept_at_precision is not None:
+    if expansion.request.needs_confidence:
         refuse_without_confidence(model, expansion.taxonomy)
-    fit_model(model, expansion.taxonomy, training.quiet, expected=expansion.concepts.new)
+    fit_model(model, expansion.training_taxonomy, training.quiet, expected=expansion.queries)
     return model
 
 

@@ -143,8 +143,11 @@ def print_merges(merged: Sequence[Suggestion], outcome: str = "") -> None:
 def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: Acceptance) -> None:
     """Print what was added, what was not, and where it was written."""
     accepted = applied.accepted
-    for concept, known in accepted.already_present:
-        note(f"already present: {concept.label!r} is {known.label!r} ({known.id}); not added")
+    present = [
+        f"already present: {concept.label!r} is {known.label!r} ({known.id}); not added"
+        for concept, known in accepted.already_present
+    ]
+    note_some(present, " are already present")
     for message in _deprecated_notes(taxonomy, applied.additions):
         note(message)
     print_merges(accepted.merged, "" if acceptance.allow_merges else "; not added")

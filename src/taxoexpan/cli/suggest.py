@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import (
     add_device,
+    add_glossary,
     add_new_concepts,
     add_output,
     add_report,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.suggestions import Suggestion
     from taxoexpan.report.html import Page
+    from taxoexpan.taxonomy import Taxonomy
     from taxoexpan.taxonomy.known_names import FilteredConcepts
 
 
@@ -39,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("model", type=Path, metavar="MODEL", help="a model directory, from train")
     add_new_concepts(parser)
+    add_glossary(parser)
     add_output(parser, "the CSV file to write (default: standard output)")
     parser.add_argument(
         "--top-k",
@@ -79,7 +83,8 @@ def run(options: argparse.Namespace) -> int:
         message = "--together has no evidence per concept"
         raise ConfigurationError(f"{message}; omit one of the two")
     outputs = list(filter(None, (options.output, options.report)))
-    preflight(outputs, [options.new, options.model], options.force)
+    inputs = filter(None, (options.new, options.model, options.glossary))
+    preflight(outputs, list(inputs), options.force)
     for path in outputs:
         refuse_inside(path, options.model)
     new = read_concepts(options.new)
@@ -88,6 +93,8 @@ def run(options: argparse.Namespace) -> int:
     model = TaxoExpan.load(options.model, options.device, options.features)
     concepts = filter_known_names(model.taxonomy, new)
     print_filtered(model.taxonomy, concepts)
+    if options.glossary:
+        concepts = _with_definitions(options.glossary, concepts, model.taxonomy)
     suggestions, evidence = _suggest(options, model, concepts)
     text = _as_text(options, suggestions, evidence, concepts)
     if options.output:
@@ -103,6 +110,19 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(text, end="")
     return 0
+
+
+def _with_definitions(
+    path: Path, concepts: FilteredConcepts, taxonomy: Taxonomy
+) -> FilteredConcepts:
+    """Look up definitions of the new concepts in a glossary."""
+    from taxoexpan.cli.glossary_messages import print_glossary
+    from taxoexpan.features.glossary.glossary import Glossary
+
+    glossary = Glossary.read(path, concepts.new, progress=True)
+    defined = glossary.define_concepts(concepts.new, taxonomy)
+    print_glossary(path, glossary, {"new concepts": defined.matches})
+    return replace(concepts, new=defined.concepts)
 
 
 def _suggest(

@@ -8,36 +8,51 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from taxoexpan.phrasing import ranked_numbers
+
 if TYPE_CHECKING:
     from taxoexpan.placement.suggestions import Suggestion
+
+HEAD = ("TERM", "PARENT", "CONFIDENCE", "DECISION", "PATH", "RUNNERS-UP")
+PATH = HEAD.index("PATH")
 
 
 def placements_table(suggestions: Sequence[Suggestion], runners_up: int = 2) -> str:
     """Return one line per term: best parent, confidence (or score), path, and runners-up.
 
-    A probable synonym has = before the existing concept. An explanation follows below its line.
+    Decisions are shown if there are any. A probable synonym has = before the existing concept. An
+    explanation follows below its line.
     """
-    calibrated = any(suggestion.confidence is not None for suggestion in suggestions)
-    head = "CONFIDENCE" if calibrated else "SCORE"
-    rows: list[tuple[str, ...]] = [("TERM", "PARENT", head, "PATH", "RUNNERS-UP")]
-    reasons = [""]
+    rows, reasons = [list(HEAD)], [""]
+    if all(suggestion.confidence is None for suggestion in suggestions):
+        rows[0][HEAD.index("CONFIDENCE")] = "SCORE"
     for _, group in groupby(suggestions, key=lambda suggestion: suggestion.query.id):
-        best, *others = group
-        rows.append(
-            (
-                best.query.label,
-                _named(best),
-                f"{best.confidence_or_score:.2f}",
-                " > ".join(best.path),
-                ", ".join(f"{_named(o)} {o.confidence_or_score:.2f}" for o in others[:runners_up]),
-            )
-        )
-        reasons.append(next((each.why for each in (best, *others) if each.why), ""))
+        ranked = list(group)
+        rows.append(_row(ranked[: 1 + runners_up]))
+        reasons.append(next((each.why for each in ranked if each.why), ""))
+    decided = any(suggestion.decision for suggestion in suggestions)
+    hidden = -1 if decided else HEAD.index("DECISION")
     width = shutil.get_terminal_size((160, 40)).columns
     lines = []
-    for line, why in zip(_aligned(rows, width), reasons, strict=True):
+    for line, why in zip(_aligned(rows, width, hidden), reasons, strict=True):
         lines += [line, *textwrap.wrap(why, width, initial_indent="    ", subsequent_indent="    ")]
     return "\n".join(lines)
+
+
+def _row(shown: Sequence[Suggestion]) -> list[str]:
+    """Return the cells of one term, given its first suggestions."""
+    best = shown[0]
+    numbers = ranked_numbers([s.confidence_or_score for s in shown], [s.score for s in shown])
+    others = [f"{_named(s)} {number}" for s, number in zip(shown[1:], numbers[1:], strict=True)]
+    path = " > ".join(best.path)
+    return [
+        best.query.label,
+        _named(best),
+        numbers[0],
+        best.decision.value,
+        path,
+        ", ".join(others),
+    ]
 
 
 def _named(suggestion: Suggestion) -> str:
@@ -47,16 +62,17 @@ def _named(suggestion: Suggestion) -> str:
     return f"= {label}" if suggestion.kind == SuggestionKind.MERGE else label
 
 
-def _aligned(rows: list[tuple[str, ...]], width: int) -> list[str]:
-    """Align the rows in columns; a narrow terminal shortens the path."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+def _aligned(rows: list[list[str]], width: int, hidden: int) -> list[str]:
+    """Align the rows in columns without the hidden one; a narrow terminal shortens the path."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
     widths[:2] = [min(size, 28) for size in widths[:2]]
-    others = sum(widths) - widths[3] + 2 * (len(widths) - 1)
-    widths[3] = max(20, min(widths[3], width - others))
+    shown = [column for column in range(len(HEAD)) if column != hidden]
+    others = sum(widths[column] + 2 for column in shown if column != PATH)
+    widths[PATH] = max(20, min(widths[PATH], width - others))
     return [
         "  ".join(
-            _cut(cell, size, from_left=column == 3).ljust(size)
-            for column, (cell, size) in enumerate(zip(row, widths, strict=True))
+            _cut(row[column], widths[column], from_left=column == PATH).ljust(widths[column])
+            for column in shown
         ).rstrip()
         for row in rows
     ]

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from taxoexpan.cli.arguments import (
+    add_glossary,
     add_output,
     add_report,
     add_taxonomy,
     add_training,
-    read_taxonomy,
+    read_defined_taxonomy,
     training_options,
 )
 from taxoexpan.cli.fitting import fit_model
@@ -24,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_taxonomy(parser)
     add_output(parser, "the model directory to write", required=True)
     add_training(parser)
+    add_glossary(parser)
     parser.add_argument(
         "--expect",
         type=Path,
@@ -59,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     training = training_options(options)
     model = training.new_model()
     checkpoint = _checkpoint(options)
-    taxonomy = read_taxonomy(options.taxonomy, options)
+    taxonomy = read_defined_taxonomy(options.taxonomy, options)
     fit_model(
         model, taxonomy, options.quiet, options.log, checkpoint, options.tensorboard, expected
     )
@@ -94,7 +96,13 @@ def _refuse_outputs(options: argparse.Namespace, replace_model: bool) -> None:
     for path in filter(None, (options.log, options.tensorboard, options.report)):
         refuse_inside(path, options.output)
     if options.report:
-        others = (options.expect, options.log, options.tensorboard, _checkpoint_path(options))
+        others = (
+            options.expect,
+            options.glossary,
+            options.log,
+            options.tensorboard,
+            _checkpoint_path(options),
+        )
         preflight([options.report], [options.taxonomy, *filter(None, others)], options.force)
         refuse_inside(options.report, options.taxonomy, "is an input")
 

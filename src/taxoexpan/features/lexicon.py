@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from taxoexpan.config import Config
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.english import STOP_WORDS
@@ -24,7 +25,18 @@ MIN_WORD_LENGTH = 2
 MAX_SENSES = 6
 """The largest number of concepts that one mentioned name stands for."""
 
+MIN_DEFINED = 0.1
+"""The fraction of concepts with a definition from which on mentions are used by default."""
+
 _TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|\d+|[^\s\w]")
+
+
+def resolve_mentions(config: Config, taxonomy: Taxonomy) -> Config:
+    """Return the settings with `use_mentions` decided, if it is left to the taxonomy."""
+    if config.use_mentions != "auto":
+        return config
+    enough = len(taxonomy.definitions) >= max(1, MIN_DEFINED * len(taxonomy))
+    return config.model_copy(update={"use_mentions": enough})
 
 
 class Lexicon:

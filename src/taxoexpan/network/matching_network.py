@@ -49,7 +49,7 @@ class MatchingNetwork(nn.Module):
         self.readout = make_readout(c)
         self.match = make_match(c, self.readout.blocks, dimension)
         self.fusion = FusionHead(c.fusion_dim) if c.fusion_dim else None
-        self.mentions = MentionBonus() if c.use_mentions else None
+        self.mentions = MentionBonus() if c.uses_mentions else None
         self.criterion = LOSSES[c.loss]
 
     def reset(self, generator: torch.Generator) -> None:

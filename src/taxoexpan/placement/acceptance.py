@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.placement.change_validation import validate_additions
 from taxoexpan.placement.selection import (
+    applicable,
     drop_existing,
     merges,
     refuse_other_labels,
     select_additions,
     with_query_ids,
 )
+from taxoexpan.placement.suggestions import Decision
 
 if TYPE_CHECKING:
     from taxoexpan.placement.suggestions import Suggestion
@@ -23,23 +25,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Acceptance:
-    """Thresholds for accepting suggestions, and whether existing concepts may change."""
+    """Thresholds for accepting suggestions, and whether existing concepts may change.
+
+    A threshold of None was not given. If one is given, it also decides about the suggestions that
+    are marked as undecided.
+    """
 
     top_k: int = 1
-    min_score: float = 0.0
-    min_confidence: float = 0.0
+    min_score: float | None = None
+    min_confidence: float | None = None
     allow_moves: bool = False
     allow_merges: bool = False
 
     def __post_init__(self) -> None:
         for name in ("min_score", "min_confidence"):
             value = getattr(self, name)
-            if not isinstance(value, int | float) or not 0 <= value <= 1:
+            if value is not None and (not isinstance(value, int | float) or not 0 <= value <= 1):
                 raise ConfigurationError(f"{name} is {value!r}; it must be from 0 to 1")
         for name in ("allow_moves", "allow_merges"):
             value = getattr(self, name)
             if not isinstance(value, bool):
                 raise ConfigurationError(f"{name} is {value!r}; it must be True or False")
+
+    @property
+    def has_threshold(self) -> bool:
+        """Whether a threshold is given; a threshold of 0 accepts everything."""
+        return self.min_score is not None or self.min_confidence is not None
 
     @property
     def allowed_changes(self) -> dict[str, str]:
@@ -60,8 +71,9 @@ class AcceptedSuggestions:
 
     `already_present` pairs a new concept with the existing one, `merged` are the suggestions whose
     concept is a synonym of an existing one, `rejected_changes` has one sentence per move or synonym
-    that the taxonomy cannot take, and `left_out` counts concepts without an accepted parent. The
-    `suggestions` are all of them, with the ids that were filled in.
+    that the taxonomy cannot take, `left_out` counts concepts without an accepted parent, and
+    `undecided` those that were left for review. The `suggestions` are all of them, with the ids
+    that were filled in.
     """
 
     suggestions: list[Suggestion]
@@ -70,6 +82,7 @@ class AcceptedSuggestions:
     merged: list[Suggestion]
     rejected_changes: list[str]
     left_out: int
+    undecided: int
 
 
 def accept_suggestions(
@@ -87,14 +100,24 @@ def accept_suggestions(
         for s in suggestions
     ]
     a = acceptance
+    min_score, min_confidence = a.min_score or 0.0, a.min_confidence or 0.0
+    allowed = a.allow_moves, a.allow_merges
     chosen = select_additions(
-        suggestions, a.top_k, a.min_score, a.min_confidence, a.allow_moves, a.allow_merges
+        suggestions, a.top_k, min_score, min_confidence, *allowed, a.has_threshold
     )
     additions, present = drop_existing(taxonomy, chosen)
     validated = validate_additions(taxonomy, additions)
-    merged = merges(suggestions, a.min_confidence, a.min_score)
-    queries = {s.query.id for s in suggestions}
+    considered = applicable(suggestions, a.has_threshold)
+    merged = merges(considered, min_confidence, min_score)
+    queries = {s.query.id for s in considered}
     left_out = len(queries) - len(additions.concepts) - len(present) - len(merged)
+    undecided = {s.query.id for s in suggestions if s.decision == Decision.UNDECIDED} - queries
     return AcceptedSuggestions(
-        suggestions, validated.additions, present, merged, validated.rejected, left_out
+        suggestions,
+        validated.additions,
+        present,
+        merged,
+        validated.rejected,
+        left_out,
+        len(undecided),
     )

@@ -37,7 +37,7 @@ class Embedder:
 
     def lexicon(self, taxonomy: Taxonomy) -> Lexicon | None:
         """Return the names that definitions are searched for, if mentions are used."""
-        return Lexicon.from_taxonomy(taxonomy) if self.config.use_mentions else None
+        return Lexicon.from_taxonomy(taxonomy) if self.config.uses_mentions else None
 
     def queries(self, concepts: Sequence[Concept], lexicon: Lexicon | None) -> Queries:
         """Embed concepts, and find the concepts of a lexicon that they mention."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from taxoexpan.errors import ConfigurationError, TaxonomyError
-from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
+from taxoexpan.placement.suggestions import Decision, Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.ids import with_ids
 from taxoexpan.taxonomy.known_names import known_names
@@ -20,15 +20,19 @@ def select_additions(
     min_confidence: float = 0.0,
     allow_moves: bool = False,
     allow_merges: bool = False,
+    undecided: bool = False,
 ) -> Additions:
     """Return the relations to add: the first `top_k` of each query at or above both thresholds.
 
-    If a person has removed the first rank, the next one counts as the first. Rows with a blank rank
-    (0 here) are a person's own: all of them come first. Children of a rejected new concept are
+    If a person has removed the first rank, the next one counts as the first. If there are decided
+    suggestions of a query (accepted, or without a rank), all of these are added, and no others.
+    Undecided ones are considered only with `undecided`. Children of a rejected new concept are
     rejected too. Moves and synonyms are returned only if they are allowed. They must be validated
     (`validate_additions`) before they are applied.
     """
-    if min_confidence and any(s.rank and s.confidence is None for s in suggestions):
+    queries = {s.query.id for s in suggestions}
+    suggestions = applicable(suggestions, undecided)
+    if min_confidence and any(not s.is_decided and s.confidence is None for s in suggestions):
         message = "not all of these suggestions have a confidence"
         cause = "the model could not learn it, or the concepts were placed together"
         raise ConfigurationError(f"{message}: {cause}; use a minimum score instead")
@@ -45,8 +49,7 @@ def select_additions(
     for suggestion in good:
         ranks.setdefault(suggestion.query.id, set()).add(suggestion.rank)
     first = {id: frozenset(sorted(own)[:top_k]) for id, own in ranks.items()}
-    queries = {s.query.id for s in suggestions}
-    selected = _reachable([s for s in good if s.rank in first[s.query.id]], queries)
+    selected = _reachable([s for s in good if s.is_decided or s.rank in first[s.query.id]], queries)
     concepts = {s.query.id: s.query for s in selected}
     relations = dict.fromkeys((s.parent.id, s.query.id) for s in selected)
     return Additions(
@@ -55,6 +58,20 @@ def select_additions(
         moves=_moves_of(selected) if allow_moves else (),
         synonyms=_synonyms_of(merging) if allow_merges else (),
     )
+
+
+def applicable(suggestions: Sequence[Suggestion], undecided: bool = False) -> list[Suggestion]:
+    """Return the decided suggestions of each query or, if there are none, those that may be chosen.
+
+    Rejected ones may not be chosen, and undecided ones only with `undecided`.
+    """
+    decided = {s.query.id for s in suggestions if s.is_decided}
+    choosable = {Decision.OPEN, Decision.UNDECIDED} if undecided else {Decision.OPEN}
+    return [
+        s
+        for s in suggestions
+        if s.is_decided or (s.query.id not in decided and s.decision in choosable)
+    ]
 
 
 def _reachable(selected: Sequence[Suggestion], queries: Collection[str]) -> list[Suggestion]:
@@ -129,11 +146,11 @@ def _first_of_each(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
 
 
 def _is_accepted(suggestion: Suggestion, min_score: float, min_confidence: float) -> bool:
-    """Return whether a suggestion reaches both thresholds; a person's own needs no confidence."""
-    if suggestion.score < min_score:
-        return False
+    """Return whether a suggestion is decided, or reaches both thresholds."""
+    if suggestion.is_decided:
+        return True
     confidence = suggestion.confidence or 0.0
-    return not suggestion.rank or not min_confidence or confidence >= min_confidence
+    return suggestion.score >= min_score and (not min_confidence or confidence >= min_confidence)
 
 
 def with_query_ids(taxonomy: Taxonomy, suggestions: Sequence[Suggestion]) -> list[Suggestion]:

@@ -22,6 +22,7 @@ COLUMNS = (
     "path",
     "score",
     "confidence",
+    "decision",
     "kind",
     "place",
     "moves",
@@ -49,6 +50,19 @@ class Place(StrEnum):
     NONE = "none"
 
 
+class Decision(StrEnum):
+    """What was decided about a suggestion, by `expand` or by a person."""
+
+    OPEN = ""
+    """No decision: the rank and the thresholds count."""
+    ACCEPTED = "accepted"
+    """Applied, whatever its rank and the thresholds."""
+    UNDECIDED = "undecided"
+    """Left for review; applied only if a threshold is given that it reaches."""
+    REJECTED = "rejected"
+    """Never applied."""
+
+
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     """One possible parent of a query, or an existing concept that it may be a synonym of.
@@ -68,11 +82,24 @@ class Suggestion:
     place: Place = Place.POSSIBLE
     moves: tuple[str, ...] = ()
     why: str = ""
+    decision: Decision = Decision.OPEN
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether it is to be applied in any case: it is accepted, or a person's own (no rank)."""
+        if self.decision in (Decision.ACCEPTED, Decision.REJECTED):
+            return self.decision == Decision.ACCEPTED
+        return not self.rank
 
     @property
     def confidence_or_score(self) -> float:
         """The confidence, or the score if there is no confidence."""
         return self.score if self.confidence is None else self.confidence
+
+    @property
+    def measure(self) -> str:
+        """The name of `confidence_or_score`."""
+        return "score" if self.confidence is None else "confidence"
 
     def as_dict(self) -> dict[str, str | int | float | None]:
         """Return the suggestion as a row of `COLUMNS`."""
@@ -85,6 +112,7 @@ class Suggestion:
             "path": " > ".join(self.path),
             "score": float(f"{self.score:.6g}"),
             "confidence": None if self.confidence is None else round(self.confidence, 4),
+            "decision": self.decision.value,
             "kind": self.kind.value,
             "place": self.place.value,
             "moves": _join_ids(self.moves),
@@ -157,10 +185,8 @@ def _suggestion(path: Path, line: int, cell: dict[str, str]) -> Suggestion:
         raise FormatError(path, f"{message}; correct or blank them", line)
     moves = _split_ids(path, line, cell.get("moves", ""))
     default = SuggestionKind.INSERT if moves else SuggestionKind.ATTACH
-    kind = cell.get("kind") or default.value
-    if kind not in [*SuggestionKind]:
-        message = f"kind is {kind!r}; it must be one of {', '.join(SuggestionKind)}, or blank"
-        raise FormatError(path, message, line)
+    kind = _word(path, line, "kind", cell, list(SuggestionKind)) or default.value
+    decision = _word(path, line, "decision", cell, [each for each in Decision if each])
     return Suggestion(
         query=Concept(cell.get("query_id", ""), cell["query"]),
         rank=rank,
@@ -172,7 +198,17 @@ def _suggestion(path: Path, line: int, cell: dict[str, str]) -> Suggestion:
         place=Place.NONE if cell.get("place") == Place.NONE else Place.POSSIBLE,
         moves=moves,
         why=cell.get("why", ""),
+        decision=Decision(decision),
     )
+
+
+def _word(path: Path, line: int, name: str, cell: dict[str, str], words: Sequence[str]) -> str:
+    """Return a cell that is blank or one of some words; a person may have capitalized it."""
+    word = cell.get(name, "").lower()
+    if word and word not in words:
+        message = f"{name} is {cell[name]!r}; it must be one of {', '.join(words)}, or blank"
+        raise FormatError(path, message, line)
+    return word
 
 
 def _join_ids(ids: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from taxoexpan.explain import Evidence
+from taxoexpan.phrasing import ranked_numbers
 from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Move
 from taxoexpan.taxonomy.names import normalize_name
@@ -29,6 +30,12 @@ class ConceptProposal:
     def first(self) -> Suggestion:
         """The first suggestion."""
         return self.suggestions[0]
+
+    @property
+    def numbers(self) -> list[str]:
+        """The confidences (or scores) of the suggestions as text, in which the order is visible."""
+        shown = self.suggestions
+        return ranked_numbers([s.confidence_or_score for s in shown], [s.score for s in shown])
 
     @property
     def is_merge(self) -> bool:

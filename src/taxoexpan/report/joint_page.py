@@ -119,7 +119,7 @@ def _details(expanded: Taxonomy, suggestion: Suggestion, new: set[str]) -> Detai
     if len(child_ids) > len(children):
         children.append(Neighbour("…", note=f"and {len(child_ids) - len(children):,} more"))
     more = len(sibling_ids) - len(siblings)
-    position = TreePosition(suggestion.path, siblings, more, children, suggestion.score)
+    position = TreePosition(suggestion.path, siblings, more, children, f"{suggestion.score:.2f}")
     return Details([], facts, Tree(query.label, position))
 
 

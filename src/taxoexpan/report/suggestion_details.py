@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TypeAlias
 
 from taxoexpan.explain import Evidence, describe
@@ -100,9 +101,10 @@ def similarity_facts(suggestion: SuggestionEvidence) -> Iterator[Fact]:
 def _other_suggestions(proposal: ConceptProposal) -> Iterator[Fact]:
     """Yield every suggestion after the first, with its path."""
     names = {SuggestionKind.MERGE: "synonym of", SuggestionKind.ALSO: "also under"}
-    for suggestion in proposal.suggestions[1:]:
+    ranked = zip(proposal.suggestions, proposal.numbers, strict=True)
+    for suggestion, number in islice(ranked, 1, None):
         name = names.get(suggestion.kind, f"rank {suggestion.rank}")
-        yield f"{name} ({suggestion.confidence_or_score:.2f})", suggestion.path
+        yield f"{name}: {number}", suggestion.path
 
 
 def network_facts(evidence: Evidence, other: str = "runner-up's score") -> Iterator[Fact]:
@@ -134,25 +136,26 @@ def _describe_score(parent: Concept, parts: ScoreParts) -> str:
 
 def _tree(taxonomy: Taxonomy, proposal: ConceptProposal, evidence: Evidence) -> Tree:
     """Return the first parent and the runner-up, each with the nearest siblings."""
-    scores = {each.parent.id: each.confidence_or_score for each in proposal.parents}
+    ranked = zip(proposal.suggestions, proposal.numbers, strict=True)
+    numbers = {s.parent.id: text for s, text in ranked if s.kind != SuggestionKind.MERGE}
     first, others = evidence.first, evidence.suggestions[1:]
     second = others[0] if others else None
     other_path = second.path if second is not None else ()
-    suggested = tree_position(first, scores.get(first.parent.id), other_path)
+    suggested = tree_position(first, numbers.get(first.parent.id, ""), other_path)
     if proposal.moves:
         labels = {id: taxonomy.concept(id).label for id in proposal.moves}
         moved = {labels[id] for id in proposal.moved}
         suggested = with_moves(suggested, list(labels.values()), moved)
     if second is None:
         return Tree(proposal.query.label, suggested)
-    score = scores.get(second.parent.id)
-    runner_up = tree_position(second, score, first.path, MAX_RUNNER_UP_SIBLINGS)
+    number = numbers.get(second.parent.id, "")
+    runner_up = tree_position(second, number, first.path, MAX_RUNNER_UP_SIBLINGS)
     return Tree(proposal.query.label, suggested, runner_up)
 
 
 def tree_position(
     suggestion: SuggestionEvidence,
-    score: float | None,
+    number: str,
     other_path: Sequence[str],
     limit: int | None = None,
 ) -> TreePosition:
@@ -163,7 +166,7 @@ def tree_position(
     near = [each for each in suggestion.nearest_children if each.concept.label != next_label]
     siblings = [Neighbour(each.concept.label, each.cosine) for each in near[:limit]]
     more = suggestion.child_count - len(siblings) - is_above
-    return TreePosition(path, siblings, more, score=score)
+    return TreePosition(path, siblings, more, number=number)
 
 
 def with_moves(

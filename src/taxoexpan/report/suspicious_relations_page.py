@@ -133,9 +133,14 @@ def _tree(taxonomy: Taxonomy, relation: SuspiciousRelation) -> Tree:
         current = _position(taxonomy, relation.parent.id, relation.path, id)
     else:
         first, second = relation.evidence.suggestions
-        better = tree_position(first, relation.confidence, second.path)
-        current = tree_position(second, relation.parent_confidence, first.path)
+        better = tree_position(first, _number(relation.confidence), second.path)
+        current = tree_position(second, _number(relation.parent_confidence), first.path)
     return Tree(relation.concept.label, better, current, notes=("better", "current"))
+
+
+def _number(confidence: float | None) -> str:
+    """Format a confidence, if there is one."""
+    return "" if confidence is None else f"{confidence:.2f}"
 
 
 def _probability(value: float) -> str:

@@ -14,12 +14,13 @@ from taxoexpan.taxonomy.concept import Concept
 class Provenance:
     """What placed the new concepts, and when.
 
-    `scores` maps relations to scores; a relation without a score was chosen by a person.
+    `reasons` maps relations to what the model says about them, such as "confidence 0.87". A
+    relation without a reason was chosen by a person.
     """
 
     agent: str
     when: datetime
-    scores: Mapping[tuple[str, str], float]
+    reasons: Mapping[tuple[str, str], str]
 
 
 class Move(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -257,6 +258,15 @@ class Taxonomy:
             {int(new[i]): names for i, names in self.foreign_names.items() if kept[i]},
             self.reserved,
         )
+
+    def with_definitions(self, definitions: Mapping[int, str]) -> Taxonomy:
+        """The taxonomy with other definitions for the concepts with these indices."""
+        if not definitions:
+            return self
+        same = copy(self)  # it shares all that does not change
+        same.definitions = MappingProxyType({**self.definitions, **definitions})
+        same.__dict__.pop("active", None)
+        return same
 
     @cached_property
     def active(self) -> Taxonomy:

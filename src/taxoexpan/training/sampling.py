@@ -44,7 +44,7 @@ class TrainingSampler:
         mentions: Mentions | None = None,
     ) -> None:
         self.taxonomy, self.config = taxonomy, config
-        self.mentions = mentions if config.use_mentions else None
+        self.mentions = mentions if config.uses_mentions else None
         self.rng = np.random.default_rng(seed)
         # In the order of `children_of`, so that relation k is row k of its targets.
         self.parents, self.children = taxonomy.children_of.of_many(np.arange(len(taxonomy)))

@@ -28,6 +28,20 @@ def test_every_experiment_makes_a_method(experiment: Experiment) -> None:
     assert experiment.title
 
 
+def test_no_experiment_depends_on_how_many_definitions_there_are() -> None:
+    for experiment in all_experiments():
+        if "preset" in experiment.settings:
+            settings = make_method(experiment.method, **experiment.settings).settings
+            assert settings["use_mentions"] is experiment.settings.get("use_mentions", False)
+
+
+def test_no_experiment_depends_on_which_encoders_are_installed() -> None:
+    for experiment in all_experiments():
+        if "preset" in experiment.settings:
+            settings = make_method(experiment.method, **experiment.settings).settings
+            assert settings["features"] == "static"
+
+
 def test_no_two_experiments_of_a_table_are_equal() -> None:
     experiments = all_experiments()
     assert len({experiment.name for experiment in experiments}) == len(experiments)

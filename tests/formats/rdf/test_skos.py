@@ -389,14 +389,14 @@ def test_a_new_concept_has_the_statements_of_the_other_concepts(
     path = in_syntax(write_file(tmp_path / "food.ttl", FOOD), suffix)
     kiwi = Concept(KIWI, 'kiwi "gold"', ("actinidia",), "a berry\nfrom China")
     when = datetime(2026, 3, 1, tzinfo=UTC)
-    provenance = Provenance("taxoexpan 0.1", when, {(FRUIT, KIWI): 0.876})
+    provenance = Provenance("taxoexpan 0.1", when, {(FRUIT, KIWI): "confidence 0.88"})
     added = added_triples(path, Additions([kiwi], [(FRUIT, KIWI)], provenance))
     wanted = rdflib.Graph().parse(
         data=PREFIXES
         + """ex:kiwi a skos:Concept ; skos:inScheme ex:food ; skos:prefLabel 'kiwi "gold"'@en ;
         skos:altLabel "actinidia"@en ; skos:definition "a berry\\nfrom China"@en ;
         skos:broader ex:fruit ; skos:changeNote
-        "Placed under 'fruit' (score 0.88) by taxoexpan 0.1 on 2026-03-01."@en ."""
+        "Placed under 'fruit' (confidence 0.88) by taxoexpan 0.1 on 2026-03-01."@en ."""
     )
     assert isomorphic(added, wanted)
 

@@ -35,7 +35,7 @@ def is_list(child: Element | str) -> bool:
 
 def test_a_new_concept_is_under_its_parent_before_its_siblings() -> None:
     siblings = [Neighbour("chai", 0.8765), Neighbour("maté", 0.5), Neighbour("oolong")]
-    position = TreePosition(["food", "tea"], siblings, 37, score=0.61)
+    position = TreePosition(["food", "tea"], siblings, 37, number="0.61")
     assert outline(Tree("bubble tea", position)) == [
         "food",
         "  tea",
@@ -49,7 +49,7 @@ def test_a_new_concept_is_under_its_parent_before_its_siblings() -> None:
 
 def test_the_common_start_of_two_paths_is_drawn_once() -> None:
     tree = Tree(
-        "x", TreePosition(["food", "milk", "soy"]), TreePosition(["food", "tea"], score=0.2)
+        "x", TreePosition(["food", "milk", "soy"]), TreePosition(["food", "tea"], number="0.20")
     )
     assert outline(tree) == [
         "food",

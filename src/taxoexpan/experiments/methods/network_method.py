@@ -9,6 +9,7 @@ from torch import Tensor
 
 from taxoexpan.config import load_preset
 from taxoexpan.experiments.methods.method import Method, Problem
+from taxoexpan.features.lexicon import resolve_mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
@@ -29,13 +30,14 @@ class NetworkMethod(Method):
     ranker: Ranker
 
     def __init__(self, preset: str = "paper", **changes: Any) -> None:
-        self.config = load_preset(preset, **changes)
+        self.config = self._requested = load_preset(preset, **changes)
 
     def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History:
         """Train on the device of the vectors; equal seeds give the same network as `TaxoExpan.fit`.
 
         An interrupted training is an error, since an unfinished one cannot be compared.
         """
+        self.config = resolve_mentions(self._requested, problem.taxonomy)
         vectors = ConceptVectors.of(problem.vectors)
         anchors = Anchors(problem.taxonomy, vectors, self.config.max_siblings)
         data = TrainingData(anchors, problem.validation, problem.mentions)

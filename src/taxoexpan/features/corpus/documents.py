@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import json
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
+from taxoexpan.features.corpus.text_lines import read_lines
 
 SUFFIXES = (".txt", ".tsv", ".csv", ".jsonl")
 """The supported file types; each may also be compressed and end in .gz."""
@@ -20,9 +19,6 @@ _SUFFIX_LIST = f"{', '.join(SUFFIXES)}, or one of these with .gz"
 
 TEXT_FIELDS = ("text", "title", "abstract", "body")
 """The JSON fields that make up a document; a record without any of them uses all its strings."""
-
-MAX_LINE_BYTES = 1 << 26
-"""The longest line; the limit keeps a file without line ends from filling the memory."""
 
 _ID = re.compile(r"\s*\S*\d\S*\s*")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -61,42 +57,18 @@ def _suffix(path: Path) -> str:
 
 
 def _read_file(path: Path) -> Iterator[str]:
-    readers = {".txt": _read_lines, ".tsv": _read_tsv, ".csv": _read_csv, ".jsonl": _read_jsonl}
+    readers = {".txt": read_lines, ".tsv": _read_tsv, ".csv": _read_csv, ".jsonl": _read_jsonl}
     if _suffix(path) not in readers:
         raise FormatError(path, f"is not a corpus file; its name must end in {_SUFFIX_LIST}")
     return readers[_suffix(path)](path)
 
 
-def _read_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file with their line ends."""
-    number = 0
-    try:
-        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
-            while line := file.readline(MAX_LINE_BYTES):
-                number += 1
-                if len(line) == MAX_LINE_BYTES:
-                    message = f"the line is longer than {MAX_LINE_BYTES >> 20} MB"
-                    raise FormatError(path, f"{message}; write one document per line", number)
-                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        byte = error.object[error.start]
-        message = f"byte 0x{byte:02x} is not UTF-8; save the file as UTF-8"
-        raise FormatError(path, message, number) from None
-    except FileNotFoundError:
-        raise FormatError(path, "there is no such file; check the path") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        message = f"is damaged or not a gzip file ({error}); get it again"
-        raise FormatError(path, message, number or None) from None
-    except OSError as error:
-        raise FormatError(path, f"cannot be read: {error.strerror}") from None
-
-
 def _read_tsv(path: Path) -> Iterator[str]:
-    return (_join_columns(line.split("\t")) for line in _read_lines(path))
+    return (_join_columns(line.split("\t")) for line in read_lines(path))
 
 
 def _read_csv(path: Path) -> Iterator[str]:
-    rows = csv.reader(_read_lines(path), strict=True)
+    rows = csv.reader(read_lines(path), strict=True)
     try:
         yield from map(_join_columns, rows)
     except csv.Error as error:
@@ -111,7 +83,7 @@ def _join_columns(cells: Sequence[str]) -> str:
 
 
 def _read_jsonl(path: Path) -> Iterator[str]:
-    for number, line in enumerate(_read_lines(path), 1):
+    for number, line in enumerate(read_lines(path), 1):
         if line.isspace():
             continue
         try:

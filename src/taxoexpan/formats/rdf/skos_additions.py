@@ -117,11 +117,10 @@ def _schemes(index: SkosIndex, expanded: Taxonomy, additions: Additions) -> dict
 
 
 def _change_note(expanded: Taxonomy, id: str, provenance: Provenance) -> str:
-    """Return who placed the concept, when, and with which score."""
+    """Return what placed the concept, when, and with which confidence."""
     parents = []
     for parent in expanded.parents(id):
-        score = provenance.scores.get((parent, id))
-        reason = "chosen by a person" if score is None else f"score {score:.2f}"
+        reason = provenance.reasons.get((parent, id), "chosen by a person")
         parents.append(f"under {expanded.concept(parent).label!r} ({reason})")
     where = " and ".join(parents) or "at the top"
     return f"Placed {where} by {provenance.agent} on {provenance.when:%Y-%m-%d}."

@@ -30,7 +30,8 @@ class TreePosition:
     """The number of siblings that are not listed."""
     children: Sequence[Neighbour] = ()
     """Concepts under the new one, or concepts that may move there."""
-    score: float | None = None
+    number: str = ""
+    """The confidence or the score of the position, as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +87,8 @@ def _omitted(length: int) -> Element:
 def _family(tree: Tree, position: TreePosition, css_class: str) -> list[Element]:
     """Return the items of the new concept, its children and its siblings."""
     note = tree.notes[css_class != "new"]
-    if position.score is not None:
-        note += f", {position.score:.2f}"
+    if position.number:
+        note += f", {position.number}"
     content: list[Node] = [isolated(tree.concept), " ", element("span", note, class_="note")]
     if position.children:
         content.append(_list(_neighbour_items(position.children, "moves")))

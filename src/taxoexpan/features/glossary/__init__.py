@@ -1,0 +1,1 @@
+"""Looks up the definitions of concepts in a glossary file."""

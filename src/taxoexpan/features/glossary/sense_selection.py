@@ -1,0 +1,103 @@
+"""Selects, among several texts for one name, the text that fits a concept of the taxonomy."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.english import STOP_WORDS, singular
+from taxoexpan.taxonomy.names import normalize_name
+
+MARGIN = 1.2
+"""How many times as well as any other the best sense has to fit."""
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sense:
+    """One meaning of a name: its normalized title, what its parentheses say, and its text.
+
+    The title *Mercury (planet)* is stored as `mercury`, with the qualifier `planet`.
+    """
+
+    name: str
+    qualifier: str
+    text: str
+
+
+def content_words(text: str) -> frozenset[str]:
+    """Return the different words of a text in the singular, without stop words."""
+    words = _WORD.findall(normalize_name(text))
+    return frozenset(singular(word) for word in words if word not in STOP_WORDS)
+
+
+class SenseSelector:
+    """Compares texts with the labels of a taxonomy, by the words that they share."""
+
+    def __init__(self, taxonomy: Taxonomy) -> None:
+        self._taxonomy = taxonomy
+        self._words = cache(lambda index: content_words(taxonomy.labels[index]))
+        self._child_words = cache(self._words_of_children)
+        self._frequency: Counter[str] | None = None
+
+    @property
+    def frequency(self) -> Counter[str]:
+        """The number of labels that contain each word."""
+        if self._frequency is None:
+            size = len(self._taxonomy)
+            self._frequency = Counter(word for i in range(size) for word in self._words(i))
+        return self._frequency
+
+    def for_concept(self, index: int, senses: Sequence[Sense]) -> Sense | None:
+        """Return the sense that fits the parents, siblings and children of a known concept.
+
+        A rare word counts more than a frequent one.
+        """
+        parents = self._taxonomy.parents_of.of(index).tolist()
+        groups = [self._child_words(index)]
+        groups += [
+            words(parent) for parent in parents for words in (self._words, self._child_words)
+        ]
+        size = len(self._taxonomy)
+
+        def weight(word: str) -> float:
+            near = any(word in group for group in groups)
+            return math.log((1 + size) / self.frequency[word]) if near else 0.0
+
+        return _select(senses, weight)
+
+    def for_new(self, senses: Sequence[Sense]) -> Sense | None:
+        """Return the sense that fits the vocabulary of the taxonomy.
+
+        The neighbors of a new concept are unknown. A word of many labels counts more than one of
+        few labels, because it is typical of the taxonomy.
+        """
+        return _select(senses, lambda word: math.log1p(self.frequency[word]))
+
+    def _words_of_children(self, index: int) -> frozenset[str]:
+        children = self._taxonomy.children_of.of(index).tolist()
+        return frozenset().union(*map(self._words, children))
+
+
+def _select(senses: Sequence[Sense], weight: Callable[[str], float]) -> Sense | None:
+    """Return the sense that fits clearly best; otherwise the only title without parentheses."""
+    if len(senses) == 1:
+        return senses[0]
+    fits = [_fit(sense, weight) for sense in senses]
+    second, best = sorted(fits)[-2:]
+    if best > MARGIN * second:
+        return senses[fits.index(best)]
+    plain = [sense for sense in senses if not sense.qualifier]
+    return plain[0] if len(plain) == 1 else None
+
+
+def _fit(sense: Sense, weight: Callable[[str], float]) -> float:
+    """Return the weight of a sense's words, its own name aside, relative to their number."""
+    words = content_words(f"{sense.qualifier} {sense.text}") - content_words(sense.name)
+    return sum(map(weight, words)) / math.sqrt(max(1, len(words)))

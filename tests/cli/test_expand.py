@@ -1,0 +1,215 @@
+"""What `expand` writes, what it leaves undecided, and how `apply` adds the rest."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from messy_pantry import large_pantry
+
+from taxoexpan import Taxonomy
+from taxoexpan.cli.main import main
+from taxoexpan.placement.suggestions import COLUMNS
+
+QUICK = ["--preset", "fast", "--quiet", "--device", "cpu", "--seed", "1"]
+CALIBRATED = ["--epochs", "25", "--set", "validation=leaves", "--set", "validation_fraction=0.35"]
+NEW = [
+    *("yak cheese", "cashew milk", "rice milk", "lime sauce", "pea soup", "corn bread"),
+    *("gadget", "quantum field theory", "steam locomotive"),
+]
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write_rows(path: Path, rows: Iterable[dict[str, str]]) -> Path:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A taxonomy that is large enough to learn a confidence, expanded with default options."""
+    folder = tmp_path_factory.mktemp("expand")
+    relations = (f"{child},{parent}\n" for parent, child in large_pantry().relations)
+    (folder / "old.csv").write_text("child,parent\nfood,\n" + "".join(relations))
+    (folder / "new.txt").write_text("\n".join(NEW) + "\n")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        command = ["expand", "old.csv", "new.txt", "-o", "out.csv", "--model", "model"]
+        assert main([*command, "--report", "report.html", *QUICK, *CALIBRATED]) == 0
+    return folder
+
+
+def first_rows(folder: Path) -> dict[str, dict[str, str]]:
+    rows = rows_of(folder / "out.suggestions.csv")
+    return {row["query"]: row for row in rows if row["rank"] == "1"}
+
+
+def added(path: Path, old: Path) -> set[str]:
+    return set(Taxonomy.read(path)) - set(Taxonomy.read(old))
+
+
+def test_only_placements_that_are_more_likely_right_than_wrong_are_written(folder: Path) -> None:
+    first = first_rows(folder)
+    good = {
+        query
+        for query, row in first.items()
+        if float(row["confidence"]) >= 0.5 and row["place"] != "none"
+    }
+    assert set(first) == set(NEW)
+    assert 0 < len(good) < len(NEW)
+    assert {query for query, row in first.items() if row["decision"] == "accepted"} == good
+    assert {query for query, row in first.items() if row["decision"] == "undecided"} == (
+        set(NEW) - good
+    )
+    assert added(folder / "out.csv", folder / "old.csv") == good
+    report = (folder / "report.html").read_text(encoding="utf-8")
+    assert f"{len(good)} added; {len(NEW) - len(good)} undecided" in report
+
+
+def test_applying_the_suggestions_as_written_gives_the_same_file(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    again = tmp_path / "again.csv"
+    table = folder / "out.suggestions.csv"
+    assert main(["apply", str(folder / "old.csv"), str(table), "-o", str(again)]) == 0
+    assert again.read_bytes() == (folder / "out.csv").read_bytes()
+    undecided = sum(row["decision"] == "undecided" for row in first_rows(folder).values())
+    assert f"{undecided} concepts left undecided; to add one, write accepted" in (
+        capsys.readouterr().err
+    )
+
+
+def test_an_undecided_row_that_a_person_accepts_is_applied_to_the_expanded_file(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = rows_of(folder / "out.suggestions.csv")
+    chosen = next(row for row in rows if row["decision"] == "undecided" and row["rank"] == "2")
+    chosen["decision"] = "Accepted"
+    table, out = write_rows(tmp_path / "edited.csv", rows), tmp_path / "out.csv"
+    assert main(["apply", str(folder / "out.csv"), str(table), "-o", str(out)]) == 0
+    assert added(out, folder / "out.csv") == {chosen["query_id"]}
+    assert Taxonomy.read(out).parents(chosen["query_id"]) == (chosen["parent_id"],)
+    assert "1 concept and 1 relation added" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", [["--all"], ["--min-confidence", "0"]])
+def test_all_applies_the_undecided_concepts_too(
+    folder: Path, tmp_path: Path, option: list[str]
+) -> None:
+    table, out = folder / "out.suggestions.csv", tmp_path / "out.csv"
+    command = ["apply", str(folder / "old.csv"), str(table), "-o", str(out), *option]
+    assert main(command) == 0
+    assert added(out, folder / "old.csv") == set(NEW)
+
+
+def test_a_threshold_decides_about_undecided_rows(folder: Path, tmp_path: Path) -> None:
+    first = first_rows(folder)
+    undecided = {q: row for q, row in first.items() if row["decision"] == "undecided"}
+    least = max(float(row["confidence"]) for row in undecided.values())
+    reaching = {q for q, row in undecided.items() if float(row["confidence"]) >= least}
+    table, out = folder / "out.suggestions.csv", tmp_path / "out.csv"
+    command = ["apply", str(folder / "out.csv"), str(table), "-o", str(out)]
+    assert main([*command, "--min-confidence", str(least)]) == 0
+    assert added(out, folder / "out.csv") == reaching
+
+
+def test_an_unknown_decision_is_refused_with_its_line(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = rows_of(folder / "out.suggestions.csv")
+    rows[1]["decision"] = "maybe"
+    table = write_rows(tmp_path / "edited.csv", rows)
+    command = ["apply", str(folder / "old.csv"), str(table), "-o", str(tmp_path / "out.csv")]
+    assert main(command) == 2
+    message = "decision is 'maybe'; it must be one of accepted, undecided, rejected, or blank"
+    assert f"{table}, line 3: {message}" in capsys.readouterr().err
+
+
+def test_expand_all_writes_every_concept_and_says_nothing_of_undecided_ones(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.csv"
+    command = ["expand", str(folder / "old.csv"), str(folder / "new.txt"), "-o", str(out), "--all"]
+    assert main([*command, *QUICK, *CALIBRATED, "--epochs", "2"]) == 0
+    assert added(out, folder / "old.csv") == set(NEW)
+    assert "undecided" not in capsys.readouterr().err
+
+
+def test_the_message_says_how_many_are_undecided_why_and_how_to_add_them(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new, out = tmp_path / "my new.txt", tmp_path / "out.csv"
+    new.write_text("gadget\nsteam locomotive\n")
+    command = ["expand", str(folder / "old.csv"), str(new), "-o", str(out), *QUICK, *CALIBRATED]
+    assert main([*command, "--epochs", "2", "--min-confidence", "1"]) == 0
+    table = tmp_path / "out.suggestions.csv"
+    undecided = sum(row["decision"] == "undecided" for row in first_rows(tmp_path).values())
+    assert undecided
+    (line,) = (each for each in capsys.readouterr().err.splitlines() if "undecided" in each)
+    assert line.startswith(f"{undecided} of 2 new concepts ")
+    assert "not written: a confidence below 1; taxoexpan expand --all writes all. " in line
+    assert line.endswith(
+        f"write accepted into the column decision of {table}, then run: "
+        f"taxoexpan apply {out} {table} --concepts '{new}' -o {out} --force"
+    )
+
+
+def test_without_a_confidence_all_placements_are_written_and_a_message_says_so(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new, out = tmp_path / "new.txt", tmp_path / "out.csv"
+    new.write_text("cashew milk\nwhite tea\n")
+    command = ["expand", str(pantry), str(new), "-o", str(out), "--epochs", "2", *QUICK]
+    assert main(command) == 0
+    messages = capsys.readouterr().err
+    text = "no confidence could be learned from 80 leaves, so all placements are written"
+    assert f"{text}; review them\n" in messages
+    assert added(out, pantry) == {"cashew milk", "white tea"}
+    assert {row["decision"] for row in first_rows(tmp_path).values()} == {"accepted"}
+    assert {row["confidence"] for row in rows_of(tmp_path / "out.suggestions.csv")} == {""}
+
+
+def test_concepts_that_are_placed_together_are_all_written_and_a_message_says_so(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new, out = tmp_path / "new.txt", tmp_path / "out.csv"
+    new.write_text("nut milk\nhazel nut milk\n")
+    command = ["expand", str(pantry), str(new), "-o", str(out), "--together", "--epochs", "2"]
+    assert main([*command, *QUICK]) == 0
+    assert "placed together, so all placements are written" in capsys.readouterr().err
+    assert added(out, pantry) == {"nut milk", "hazel nut milk"}
+
+
+def test_an_existing_file_of_suggestions_is_refused_before_training(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new, table = tmp_path / "new.txt", tmp_path / "out.suggestions.csv"
+    new.write_text("nut milk\n")
+    table.write_text("precious")
+    command = ["expand", str(pantry), str(new), "-o", str(tmp_path / "out.csv"), "--epochs", "1"]
+    assert main(command) == 2
+    messages = capsys.readouterr().err
+    assert f"{table}: already exists, and the suggestions would be written there" in messages
+    assert "give --suggestions another name, or use --force" in messages
+    assert "training" not in messages
+    assert table.read_text() == "precious"
+
+
+@pytest.mark.parametrize("option", ["--min-score", "--min-confidence", "--accept-at-precision"])
+def test_all_and_a_threshold_contradict_each_other(
+    pantry: Path, tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = tmp_path / "new.txt"
+    new.write_text("nut milk\n")
+    command = ["expand", str(pantry), str(new), "-o", str(tmp_path / "out.csv"), "--all"]
+    assert main([*command, option, "0.5"]) == 2
+    assert "--all accepts every suggestion" in capsys.readouterr().err
