@@ -20,24 +20,28 @@ from torch import Tensor
 from taxoexpan.config import Config, configure
 from taxoexpan.errors import ModelError, TaxoExpanError
 from taxoexpan.features.encoder import Encoder
-from taxoexpan.features.encoder_registry import make_encoder
+from taxoexpan.features.encoder_registry import make_encoder, transformer_of
+from taxoexpan.features.label_words import LabelWords
 from taxoexpan.files import whole_directory
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.calibrators import Calibrators
+from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.history import History
 from taxoexpan.training.metrics import Metrics
 
-KIND, VERSION = "taxoexpan-model", 7
-CONFIG, WEIGHTS, ANCHORS, TAXONOMY, FEATURES, CALIBRATION = (
+KIND, VERSION = "taxoexpan-model", 8
+CONFIG, WEIGHTS, TOWER, ANCHORS, TAXONOMY, FEATURES, CALIBRATION = (
     "config.json",
     "weights.safetensors",
+    "tower.safetensors",
     "anchors.safetensors",
     "taxonomy/taxonomy.json",
     "features",
     "calibration.json",
 )
-OWN = (CONFIG, WEIGHTS, ANCHORS, "taxonomy", FEATURES, CALIBRATION, "README.md")
+OWN = (CONFIG, WEIGHTS, TOWER, ANCHORS, "taxonomy", FEATURES, CALIBRATION, "README.md")
 """The contents of a model directory; a directory with other files is never replaced."""
 CHECKED = (WEIGHTS, ANCHORS, TAXONOMY, CALIBRATION)
 """The files with a checksum."""
@@ -74,7 +78,11 @@ class TrainingRecord:
 
 @dataclass(frozen=True)
 class Archive:
-    """All parts of a trained model; `vectors` [2, N, D1] and `keys` [N, k] are the concepts'."""
+    """All parts of a trained model; `vectors` [2, N, D1] and `keys` [N, k] are the concepts'.
+
+    `tower` is the fine-tuned encoder, and `texts` are what the fusion compares; both are None in a
+    model without them.
+    """
 
     config: Config
     preset: str
@@ -86,6 +94,8 @@ class Archive:
     keys: Tensor
     training: TrainingRecord
     calibrators: Calibrators
+    tower: TextTower | None = None
+    texts: AnchorTexts | None = None
 
 
 def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
@@ -94,7 +104,11 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
         (directory / TAXONOMY).parent.mkdir()
         _write_json(directory / TAXONOMY, _taxonomy_columns(archive.taxonomy))
         _save_tensors(archive.network.state_dict(), directory / WEIGHTS)
-        _save_tensors({"vectors": archive.vectors, "keys": archive.keys}, directory / ANCHORS)
+        _save_tensors(_anchor_tensors(archive), directory / ANCHORS)
+        checked = [*CHECKED]
+        if archive.tower is not None:
+            _save_tensors(archive.tower.state_dict(), directory / TOWER)
+            checked.append(TOWER)
         archive.encoder.save(directory / FEATURES)
         _write_json(directory / CALIBRATION, archive.calibrators.as_dict())
         (directory / "README.md").write_text(_card(archive), encoding="utf-8")
@@ -106,7 +120,7 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
             "dimension": archive.vectors.shape[2],
             "settings": archive.config.model_dump(),
             "training": archive.training.as_dict(),
-            "sha256": {part: _digest(directory / part) for part in CHECKED},
+            "sha256": {part: _digest(directory / part) for part in checked},
         }
         _write_json(directory / CONFIG, manifest)
 
@@ -130,19 +144,46 @@ def load_archive(path: Path, features: str | None = None, device: str = "auto") 
         network = MatchingNetwork(config, manifest["dimension"])
         network.load_state_dict(load_file(path / WEIGHTS))
         network.eval()
-        anchors = load_file(path / ANCHORS)
+        anchors, taxonomy = load_file(path / ANCHORS), _read_taxonomy(path)
+        calibrators = json.loads((path / CALIBRATION).read_text(encoding="utf-8"))
+        learned = Calibrators.from_dict(calibrators)
+        tower = _read_tower(path, encoder) if TOWER in manifest["sha256"] else None
+        vectors = anchors.get("as_anchors"), anchors.get("as_queries")
+        words = LabelWords.from_taxonomy(taxonomy) if learned.fusion else None
+        texts = None if words is None else AnchorTexts(words, *vectors)
         return Archive(
             config,
             manifest["preset"],
             manifest["seed"],
-            _read_taxonomy(path),
+            taxonomy,
             encoder,
             network,
             anchors["vectors"],
             anchors["keys"],
             training,
-            Calibrators.from_dict(json.loads((path / CALIBRATION).read_text(encoding="utf-8"))),
+            learned,
+            tower,
+            texts,
         )
+
+
+def _anchor_tensors(archive: Archive) -> dict[str, Tensor]:
+    tensors = {"vectors": archive.vectors, "keys": archive.keys}
+    texts = archive.texts
+    if texts is not None and texts.as_anchors is not None and texts.as_queries is not None:
+        tensors |= {"as_anchors": texts.as_anchors, "as_queries": texts.as_queries}
+    return tensors
+
+
+def _read_tower(path: Path, encoder: Encoder) -> TextTower:
+    """Read the fine-tuned weights into a copy of the encoder's sentence transformer."""
+    transformer = transformer_of(encoder)
+    if transformer is None:
+        raise ModelError("there is a fine-tuned encoder, but the features have no transformer")
+    tower = TextTower(transformer.copy_model())
+    tower.load_state_dict(load_file(path / TOWER))
+    tower.eval()
+    return tower
 
 
 def load_summary(path: Path) -> tuple[Taxonomy, TrainingRecord]:
@@ -237,7 +278,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
             f"{path}: the model has format version {config.get('version')}, but this taxoexpan "
             f"reads version {VERSION}; train again, or use the taxoexpan that wrote it"
         )
-    if not isinstance(config.get("sha256"), dict) or set(config["sha256"]) != {*CHECKED}:
+    if not isinstance(config.get("sha256"), dict) or {*config["sha256"]} - {TOWER} != {*CHECKED}:
         raise ModelError(f"{path}: {CONFIG} is damaged; train again, or restore the directory")
     return config
 

@@ -158,6 +158,18 @@ class Config(BaseModel):
     max_validation_leaves: _Count = Field(
         description="maximum number of leaves held out for validation"
     )
+    learn_fusion: _Bool = Field(
+        description="whether anchors are ranked by a learned fusion of the network with the names, "
+        "the words and the fine-tuned encoder, instead of by the network alone"
+    )
+    tower_epochs: _Count = Field(
+        description="passes over the relations in which the sentence transformer is fine-tuned; 0 "
+        "leaves it as it is and out of the fusion"
+    )
+    tower_batch_size: _PositiveInt = Field(description="relations per batch of the fine-tuning")
+    tower_learning_rate: _PositiveFloat = Field(
+        description="highest learning rate of the fine-tuning"
+    )
     quirks: AuthorQuirks = AuthorQuirks()
 
     @classmethod

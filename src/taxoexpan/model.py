@@ -34,6 +34,7 @@ from taxoexpan.files import refuse_overwriting
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
+from taxoexpan.network.text_tower import TextTower
 from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.abstention import abstention_features
 from taxoexpan.placement.acceptance import Acceptance, accept_suggestions
@@ -45,11 +46,13 @@ from taxoexpan.placement.joint.joint_placement import mentions_among, place_join
 from taxoexpan.placement.joint.prior_learning import learn_new_parent_priors
 from taxoexpan.placement.model_fitting import (
     PreparedTaxonomy,
+    fine_tune,
     learn_calibrators,
     prepare_taxonomy,
     refuse_too_small,
 )
 from taxoexpan.placement.network_training import train_network
+from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.proposals import QueryAssessment, propose
 from taxoexpan.placement.ranking import Anchors, Ranker, Ranking
 from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
@@ -61,6 +64,7 @@ from taxoexpan.training.history import History
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.tensorboard import TensorBoardWriter, check_tensorboard
+from taxoexpan.training.tower_training import TowerHistory
 from taxoexpan.training.training_log import TrainingLog
 
 
@@ -84,6 +88,8 @@ class TaxoExpan:
         features, oov = self.config.features, self.config.oov
         self.encoder = make_encoder(features, oov, str(self.device))
         self.history: History | None = None
+        self.tower_history: TowerHistory | None = None
+        self._tower: TextTower | None = None
         self._reset(None)
 
     def _reset(self, archive: Archive | None) -> None:
@@ -131,10 +137,28 @@ class TaxoExpan:
             self.history = train_network(
                 network, prepared.data, self.config, self.seed, training_log, kept
             )
+        self._tower = self._fine_tune(prepared, progress, kept)
         calibrators = learn_calibrators(prepared, network, self._embedder, self.seed)
         seconds = time.monotonic() - began
         self._reset(self._new_archive(prepared, network, calibrators, seconds))
         return self
+
+    def _fine_tune(
+        self, prepared: PreparedTaxonomy, progress: bool, checkpoint: Checkpoint | None
+    ) -> TextTower | None:
+        """Fine-tune the encoder, unless Ctrl-C has already ended the training of the network."""
+        assert self.history is not None
+        self.tower_history = None
+        if self.history.interrupted:
+            return None
+        if checkpoint is not None:
+            path = checkpoint.path.with_name(f"{checkpoint.path.name}.tower")
+            checkpoint = replace(checkpoint, path=path)
+        tuned = fine_tune(prepared, self._embedder, self.seed, progress, checkpoint)
+        if tuned is None:
+            return None
+        tower, self.tower_history = tuned
+        return tower
 
     def _new_archive(
         self,
@@ -147,6 +171,7 @@ class TaxoExpan:
         taxonomy, vectors = prepared.taxonomy, prepared.vectors
         assert self.history is not None
         anchors = Anchors(taxonomy, ConceptVectors.of(vectors), self.config.max_siblings)
+        texts = AnchorTexts.of(taxonomy, self._tower) if calibrators.fusion else None
         return Archive(
             config=self.config,
             preset=self.preset,
@@ -158,6 +183,8 @@ class TaxoExpan:
             keys=anchors.encode(network),
             training=training_record(taxonomy, self.encoder, self.history, seconds),
             calibrators=calibrators,
+            tower=self._tower,
+            texts=texts,
         )
 
     def _checkpoint(self, path: str | Path | None, prepared: PreparedTaxonomy) -> Checkpoint | None:
@@ -258,12 +285,11 @@ class TaxoExpan:
         new = with_ids(self.taxonomy, as_concepts(concepts))
         if not new:
             return []
-        vectors = self._embedder.tensor(new)
-        warn_of_unknown(vectors.cpu().numpy(), new)
+        warn_of_unknown(self._embedder.array(new), new)
         if self.calibrators.joint_priors is None:
             self.fit_joint_prior()
         mentions = mentions_among(self.taxonomy, new) if self.config.uses_mentions else None
-        queries = Queries(vectors, mentions, new)
+        queries = replace(self._embedder.queries(new, None), mentions=mentions)
         placed = place_jointly(self._ranker, queries, self.calibrators.joint_priors or ())
         expanded = self.taxonomy.expanded(placed.additions(self.taxonomy, new))
         return [
@@ -332,8 +358,10 @@ class TaxoExpan:
             raise ModelError("nothing is held out, so there is nothing to evaluate")
         embedder, remaining = self._embedder, holdout.taxonomy
         vectors = ConceptVectors.of(embedder.tensor(remaining.concepts))
-        anchors = Anchors(remaining, vectors, self.config.max_siblings)
-        ranker = Ranker(network, anchors, leaf_bonus=self.calibrators.leaf_bonus)
+        trust = self.calibrators
+        texts = AnchorTexts.of(remaining, self._tower) if trust.fusion else None
+        anchors = Anchors(remaining, vectors, self.config.max_siblings, texts=texts)
+        ranker = Ranker(network, anchors, None, trust.leaf_bonus, trust.fusion)
         queries = embedder.labeled_queries(holdout, embedder.lexicon(remaining))
         return compute_metrics(ranker.true_ranks(queries))
 
@@ -349,7 +377,8 @@ class TaxoExpan:
         model.preset, model.seed = archive.preset, archive.seed
         model.config = model._requested = archive.config
         model.device, model.encoder = choose_device(device), archive.encoder
-        model.history = None
+        model.history = model.tower_history = None
+        model._tower = None if archive.tower is None else archive.tower.to(model.device)
         model._reset(archive)
         return model
 
@@ -370,7 +399,7 @@ class TaxoExpan:
 
     @property
     def _embedder(self) -> Embedder:
-        return Embedder(self.encoder, self.config, self.device)
+        return Embedder(self.encoder, self.config, self.device, self._tower)
 
     @property
     def _ranker(self) -> Ranker:
@@ -378,9 +407,11 @@ class TaxoExpan:
         if self._cached_ranker is None:
             a = self._fitted()
             vectors = ConceptVectors.of(a.vectors.to(self.device))
-            anchors = Anchors(a.taxonomy, vectors, a.config.max_siblings)
+            texts = None if a.texts is None else a.texts.to(self.device)
+            anchors = Anchors(a.taxonomy, vectors, a.config.max_siblings, texts=texts)
             network, keys = a.network.to(self.device), a.keys.to(self.device)
-            self._cached_ranker = Ranker(network, anchors, keys, a.calibrators.leaf_bonus)
+            bonus, fusion = a.calibrators.leaf_bonus, a.calibrators.fusion
+            self._cached_ranker = Ranker(network, anchors, keys, bonus, fusion)
         return self._cached_ranker
 
     def _queries(self, concepts: Sequence[Concept]) -> Queries:

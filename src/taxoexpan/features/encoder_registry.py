@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from taxoexpan.features.cache import CachedEncoder
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.features.word_vectors.word_vector_encoder import WordVectorEncoder
+
+if TYPE_CHECKING:
+    from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 
 ARGUMENTS = {"vectors": "FILE", "transformer": "NAME_OR_PATH", "skipgram": "CORPUS"}
 """The encoders with an argument, and what the argument is."""
@@ -75,6 +79,18 @@ class ConcatenatedEncoder(Encoder):
         """Save each encoder in a subfolder with its index."""
         for index, part in enumerate(self.parts):
             part.save(folder / str(index))
+
+
+def transformer_of(encoder: Encoder) -> TransformerEncoder | None:
+    """Return the first sentence transformer that an encoder uses, if there is one."""
+    if isinstance(encoder, ConcatenatedEncoder):
+        return next(filter(None, map(transformer_of, encoder.parts)), None)
+    inner = encoder.inner if isinstance(encoder, CachedEncoder) else encoder
+    if not inner.name.startswith("transformer:"):
+        return None  # tells without an import of the libraries
+    from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
+
+    return inner if isinstance(inner, TransformerEncoder) else None
 
 
 def _make_one(name: str, oov: str, device: str, saved: Path | None) -> Encoder:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from taxoexpan.features.mentions import Mentions
@@ -25,12 +26,14 @@ class Queries:
 
     The first vectors are of names and definitions, the second of head words. `mentions` has one
     row per query, or is None for a network that does not use mentions. `concepts` may be empty
-    where only scores are needed.
+    where only the network scores them. `tower` [Q, D] are their vectors by a text tower, if there
+    is one.
     """
 
     vectors: Tensor
     mentions: Mentions | None = None
     concepts: Sequence[Concept] = ()
+    tower: Tensor | None = None
 
     def __len__(self) -> int:
         return self.vectors.shape[1]
@@ -44,6 +47,21 @@ class Queries:
             vectors=self.vectors[:, start:stop],
             mentions=mentions,
             concepts=self.concepts[start:stop],
+            tower=None if self.tower is None else self.tower[start:stop],
+        )
+
+    def select(self, rows: Indices) -> Self:
+        """Return the queries in these rows."""
+        mentions, index = self.mentions, torch.from_numpy(rows).to(self.vectors.device)
+        if mentions is not None:
+            highest = int(mentions.of_row.targets.max(initial=-1))
+            mentions = mentions.reindex(np.arange(highest + 1), rows)
+        return replace(
+            self,
+            vectors=self.vectors.index_select(1, index),
+            mentions=mentions,
+            concepts=[self.concepts[row] for row in rows.tolist()] if self.concepts else (),
+            tower=None if self.tower is None else self.tower.index_select(0, index),
         )
 
     def blocks(self, anchors: int) -> Iterator[tuple[int, Self]]:
@@ -62,6 +80,10 @@ class LabeledQueries(Queries):
     def __getitem__(self, rows: slice) -> Self:
         """Return some consecutive queries with their parents."""
         return replace(super().__getitem__(rows), parents=self.parents[rows])
+
+    def select(self, rows: Indices) -> Self:
+        """Return the queries in these rows with their parents."""
+        return replace(super().select(rows), parents=[self.parents[row] for row in rows.tolist()])
 
     @property
     def first_parents(self) -> Indices:

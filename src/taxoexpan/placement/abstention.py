@@ -98,7 +98,7 @@ def abstention_features(ranker: Ranker, queries: Queries, closed: Indices | None
     count = min(NEAREST, len(taxonomy))
     features = []
     for start, some in queries.blocks(len(ranker.keys)):
-        log_f = ranker.network.match.log_match(ranker.scores(some))
+        log_f = ranker.log_match(ranker.scores(some)).clone()
         names, heads = vectors.names @ some.vectors[0].T, vectors.heads @ some.vectors[1].T
         heads = heads.index_select(0, vectors.head_of)
         if closed is not None:

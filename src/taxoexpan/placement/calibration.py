@@ -7,6 +7,7 @@ fraction of held-out leaves for which the suggestion was right: unchanged, by a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,7 @@ from taxoexpan.placement.confidence import (
 from taxoexpan.placement.leaf_bonus import padded_parents
 from taxoexpan.placement.ranking import Ranker, best_of
 from taxoexpan.placement.regression import isotonic, logistic, logit
+from taxoexpan.placement.signal_fusion import SignalFusion
 from taxoexpan.taxonomy.arrays import Floats, Indices
 
 TEMPERATURES = tuple(np.geomspace(0.25, 4, 17).round(4).tolist())
@@ -54,7 +56,7 @@ def score_held_out(ranker: Ranker, queries: LabeledQueries) -> HeldOutScores:
     """Score held-out queries whose true parents are known."""
     columns: list[list[NDArray[Any]]] = [[], [], [], []]
     for _, some in queries.blocks(len(ranker.keys)):
-        log_f = ranker.network.match.log_match(ranker.scores(some))
+        log_f = ranker.log_match(ranker.scores(some))
         best, rows = best_of(log_f, min(TOP_K, len(log_f)))
         own = padded_parents(some).to(log_f.device)
         right = (rows[:, None] == own).any(1)
@@ -66,6 +68,26 @@ def score_held_out(ranker: Ranker, queries: LabeledQueries) -> HeldOutScores:
     scores, right_ones, denominators, likelihood = (np.concatenate(c) for c in columns)
     mean_likelihood = likelihood.mean(axis=0)
     return HeldOutScores(scores, right_ones, denominators, mean_likelihood, ranker.leaf_bonus)
+
+
+def score_held_out_by_fold(
+    ranker: Ranker, queries: LabeledQueries, fusions: Sequence[SignalFusion], folds: Indices
+) -> HeldOutScores:
+    """Score each fold of the queries by a fusion that was not fitted to it."""
+    rows = [np.flatnonzero(folds == fold) for fold in range(len(fusions))]
+    parts = [
+        (some, score_held_out(ranker.with_fusion(fusion), queries.select(some)))
+        for some, fusion in zip(rows, fusions, strict=True)
+        if len(some)
+    ]
+    order = np.argsort(np.concatenate([some for some, _ in parts]))
+    scores, right, totals = (
+        np.concatenate([getattr(part, name) for _, part in parts])[order]
+        for name in ("scores", "right", "totals")
+    )
+    weights = [len(some) for some, _ in parts]
+    likelihood = np.average([part.likelihood for _, part in parts], axis=0, weights=weights)
+    return HeldOutScores(scores, right, totals, likelihood)
 
 
 def _log_totals(scores: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any
 from taxoexpan.placement.abstention import AbstentionModel
 from taxoexpan.placement.confidence import Calibration
 from taxoexpan.placement.joint.new_parent_prior import NewParentPrior
+from taxoexpan.placement.signal_fusion import SignalFusion
 
 
 @dataclass(frozen=True)
@@ -16,14 +17,15 @@ class Calibrators:
     """Everything that was learned from a taxonomy besides the network.
 
     `calibration` gives the confidence of a parent, `abstention` detects concepts without a suitable
-    parent, and `duplicates` are the weights that detect synonyms of existing concepts. Each is None
-    where the taxonomy had too little to learn it from. `joint_priors` has the new-parent prior of
+    parent, `duplicates` are the weights that detect synonyms of existing concepts, and `fusion` are
+    the weights of the features that rank the anchors. Each is None where the taxonomy had too little to learn it from. `joint_priors` has the new-parent prior of
     each round of joint placement; it is None until it is learned.
     """
 
     calibration: Calibration | None = None
     abstention: AbstentionModel | None = None
     duplicates: tuple[float, ...] | None = None
+    fusion: SignalFusion | None = None
     joint_priors: tuple[NewParentPrior, ...] | None = None
 
     @property
@@ -34,19 +36,20 @@ class Calibrators:
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON stores them."""
         priors = self.joint_priors
-        return asdict(replace(self, joint_priors=None)) | {
-            "joint_priors": None if priors is None else [prior.as_dict() for prior in priors]
+        return asdict(replace(self, joint_priors=None, fusion=None)) | {
+            "fusion": None if self.fusion is None else self.fusion.as_mapping(),
+            "joint_priors": None if priors is None else [prior.as_dict() for prior in priors],
         }
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Calibrators:
         """Restore the calibrators from the fields of `as_dict`."""
-        calibration, abstention, duplicates, priors = (
-            fields[name] for name in ("calibration", "abstention", "duplicates", "joint_priors")
-        )
+        names = ("calibration", "abstention", "duplicates", "fusion", "joint_priors")
+        calibration, abstention, duplicates, fusion, priors = (fields[name] for name in names)
         return cls(
             None if calibration is None else Calibration.from_dict(calibration),
             None if abstention is None else AbstentionModel.from_dict(abstention),
             None if duplicates is None else tuple(duplicates),
+            None if fusion is None else SignalFusion.from_mapping(fusion),
             None if priors is None else tuple(map(NewParentPrior.from_dict, priors)),
         )

@@ -13,17 +13,22 @@ from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.network.queries import LabeledQueries, Queries
+from taxoexpan.network.text_tower import TextTower, query_text
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training.holdout import Holdout
 
 
 @dataclass(frozen=True)
 class Embedder:
-    """Embeds concepts with an encoder, as the settings say, on a device."""
+    """Embeds concepts with an encoder, as the settings say, on a device.
+
+    With a fine-tuned `tower`, queries get its vectors too.
+    """
 
     encoder: Encoder
     config: Config
     device: torch.device
+    tower: TextTower | None = None
 
     def array(self, concepts: Iterable[Concept]) -> Vectors:
         """Return the vectors of concepts as an array: [2, N, D]."""
@@ -42,9 +47,10 @@ class Embedder:
     def queries(self, concepts: Sequence[Concept], lexicon: Lexicon | None) -> Queries:
         """Embed concepts, and find the concepts of a lexicon that they mention."""
         mentions = None if lexicon is None else lexicon.mentions(concepts)
-        return Queries(self.tensor(concepts), mentions, concepts)
+        tower = None if self.tower is None else self.tower.encode([query_text(c) for c in concepts])
+        return Queries(self.tensor(concepts), mentions, concepts, tower)
 
     def labeled_queries(self, holdout: Holdout, lexicon: Lexicon | None) -> LabeledQueries:
         """Embed held-out concepts; the lexicon is that of the remaining taxonomy."""
         q = self.queries(holdout.concepts, lexicon)
-        return LabeledQueries(q.vectors, q.mentions, q.concepts, holdout.parents)
+        return LabeledQueries(q.vectors, q.mentions, q.concepts, q.tower, holdout.parents)

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.errors import ModelError
 from taxoexpan.features.embedding import names_of, refuse_unknown
+from taxoexpan.features.encoder_registry import transformer_of
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.text_tower import TextTower, query_text
 from taxoexpan.placement.abstention import learn_abstention
-from taxoexpan.placement.calibration import calibrate, score_held_out
+from taxoexpan.placement.calibration import calibrate, score_held_out, score_held_out_by_fold
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.duplicates import DuplicateDetector
 from taxoexpan.placement.embedder import Embedder
+from taxoexpan.placement.fusion_learning import collect_examples, fold_of, learn_fusion, prior_for
 from taxoexpan.placement.leaf_bonus import learn_leaf_bonus
-from taxoexpan.placement.network_training import TrainingData
+from taxoexpan.placement.network_training import TIES, TrainingData
+from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.holdout import HOLDOUTS, Holdout
+from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
+from taxoexpan.training.tower_training import TowerHistory, train_tower
+
+VALIDATION_BLOCK = 256
+"""Held-out concepts that are ranked at a time while the tower is fine-tuned."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +80,54 @@ def prepare_taxonomy(
     return PreparedTaxonomy(taxonomy, vectors, holdout, data, as_growth)
 
 
+def fine_tune(
+    prepared: PreparedTaxonomy,
+    embedder: Embedder,
+    seed: int,
+    progress: bool = False,
+    checkpoint: Checkpoint | None = None,
+) -> tuple[TextTower, TowerHistory] | None:
+    """Fine-tune the sentence transformer of the encoder, if it has one, on the remaining taxonomy.
+
+    The best epoch is the one that ranks the held-out concepts best.
+    """
+    transformer = transformer_of(embedder.encoder) if embedder.config.tower_epochs else None
+    if transformer is None:
+        return None
+    tower, holdout = TextTower(transformer.copy_model()).to(embedder.device), prepared.holdout
+    texts = [query_text(concept) for concept in holdout.concepts]
+
+    def validate(tower: TextTower, anchors: Tensor) -> Metrics:
+        ranks: list[NDArray[np.floating]] = []
+        for start in range(0, len(texts), VALIDATION_BLOCK):
+            stop = start + VALIDATION_BLOCK
+            scores = anchors @ tower.encode(texts[start:stop]).T
+            ranks += rank_true_parents(scores, holdout.parents[start:stop], TIES)
+        return compute_metrics(ranks)
+
+    history = train_tower(
+        tower,
+        holdout.taxonomy,
+        embedder.config,
+        seed,
+        validate if texts else None,
+        progress,
+        checkpoint,
+    )
+    return tower, history
+
+
 def learn_calibrators(
     prepared: PreparedTaxonomy, network: MatchingNetwork, embedder: Embedder, seed: int
 ) -> Calibrators:
-    """Learn the confidence, the abstention and the detection of duplicates."""
+    """Learn the fusion, the confidence, the abstention and the detection of duplicates."""
     taxonomy, vectors = prepared.taxonomy, prepared.vectors.cpu().numpy()
     detector = DuplicateDetector.learn(taxonomy, vectors, embedder.array, seed)
     duplicates = None if detector is None else tuple(detector.weights.tolist())
     queries = prepared.data.validation
+    if embedder.config.learn_fusion:
+        fused = _learn_fused_calibrators(prepared, network, embedder, seed)
+        return replace(fused, duplicates=duplicates)
     if not len(queries):
         return Calibrators(duplicates=duplicates)
     ranker = Ranker(network, prepared.data.anchors)
@@ -83,6 +135,30 @@ def learn_calibrators(
     bonus = learn_leaf_bonus(ranker, queries) if prepared.held_out_as_growth else 0.0
     calibration = calibrate(score_held_out(ranker.with_leaf_bonus(bonus), queries), seed)
     return Calibrators(calibration, learn_abstention(ranker, queries), duplicates)
+
+
+def _learn_fused_calibrators(
+    prepared: PreparedTaxonomy, network: MatchingNetwork, embedder: Embedder, seed: int
+) -> Calibrators:
+    """Learn the fusion, and then the confidence and the abstention by the fused scores.
+
+    The confidence is learned from scores by weights that were fitted to other concepts.
+    """
+    remaining, data = prepared.holdout.taxonomy, prepared.data
+    texts = AnchorTexts.of(remaining, embedder.tower)
+    anchors = Anchors(remaining, data.anchors.vectors, data.anchors.siblings, texts=texts)
+    ranker, queries = Ranker(network, anchors), data.validation
+    prior = prior_for(ranker)
+    if not len(queries):
+        return Calibrators(fusion=prior)
+    if embedder.tower is not None:
+        described = [query_text(concept) for concept in queries.concepts]
+        queries = replace(queries, tower=embedder.tower.encode(described))
+    examples = collect_examples(ranker, queries, seed)
+    fusion, *by_fold = learn_fusion(examples, prior)
+    held_out = score_held_out_by_fold(ranker, queries, by_fold, fold_of(len(queries)))
+    abstention = learn_abstention(ranker.with_fusion(fusion), queries)
+    return Calibrators(calibrate(held_out, seed), abstention, fusion=fusion)
 
 
 def refuse_too_small(taxonomy: Taxonomy) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,11 +12,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from taxoexpan.errors import ModelError
+from taxoexpan.features.label_words import LabelWords
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.cosine_features import Cosines, cosine_features
 from taxoexpan.network.egonets import Egonets, build_egonets, spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries, Queries
+from taxoexpan.placement.pair_features import AnchorTexts, pair_features
+from taxoexpan.placement.signal_fusion import SignalFusion
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.metrics import rank_true_parents
@@ -31,7 +36,8 @@ GROUP_SIZE = 64
 class Anchors:
     """Every concept of a taxonomy as an anchor, or those `chosen`, with the vectors of all of them.
 
-    The egonets are built once, with at most `siblings` siblings, and always the same ones.
+    The egonets are built once, with at most `siblings` siblings, and always the same ones. `texts`
+    are those of all concepts; only the learned fusion needs them.
     """
 
     def __init__(
@@ -40,9 +46,19 @@ class Anchors:
         vectors: ConceptVectors,
         siblings: int,
         chosen: Indices | None = None,
+        texts: AnchorTexts | None = None,
     ) -> None:
         self.taxonomy, self.vectors, self.siblings = taxonomy, vectors, siblings
         self.chosen = np.arange(len(taxonomy)) if chosen is None else chosen
+        self.texts = texts
+
+    @cached_property
+    def words(self) -> LabelWords:
+        """The words of the chosen anchors; only for anchors with texts."""
+        if self.texts is None:
+            raise ModelError("the learned fusion needs the texts of the anchors")
+        words = self.texts.words
+        return words if len(self.chosen) == len(words) else words.select(self.chosen)
 
     @cached_property
     def child_counts(self) -> Indices:
@@ -102,8 +118,8 @@ class Ranking:
 class Ranker:
     """Scores queries against all anchors of a taxonomy by the anchors' keys [N, k].
 
-    Deprecated concepts cannot be parents: they score minus infinity. `leaf_bonus` is added to the
-    raw score of every anchor that has no children.
+    Deprecated concepts cannot be parents: they score minus infinity. Without a learned `fusion`,
+    `leaf_bonus` is added to the raw score of every anchor that has no children.
     """
 
     def __init__(
@@ -112,8 +128,10 @@ class Ranker:
         anchors: Anchors,
         keys: Tensor | None = None,
         leaf_bonus: float = 0.0,
+        fusion: SignalFusion | None = None,
     ) -> None:
         self.network, self.anchors, self.leaf_bonus = network, anchors, leaf_bonus
+        self.fusion = fusion
         self.keys = anchors.encode(network) if keys is None else keys
         deprecated = np.array(sorted(anchors.taxonomy.deprecated), dtype=np.int64)
         rows = np.flatnonzero(np.isin(anchors.chosen, deprecated))
@@ -125,45 +143,96 @@ class Ranker:
         other.leaf_bonus = leaf_bonus
         return other
 
+    def with_fusion(self, fusion: SignalFusion | None) -> Ranker:
+        """Return the same ranker with another learned fusion, or without one."""
+        other = copy.copy(self)
+        other.fusion = fusion
+        return other
+
     @cached_property
     def leaf_rows(self) -> Tensor:
         """The rows of the leaf anchors; deprecated children do not count."""
         counts = self.anchors.child_counts[self.anchors.chosen]
         return torch.from_numpy(np.flatnonzero(counts == 0)).to(self.keys.device)
 
+    def log_match(self, scores: Tensor) -> Tensor:
+        """Return log f of scores: the logarithm of what is normalized over all anchors."""
+        return self.network.match.log_match(scores) if self.fusion is None else scores
+
     @torch.no_grad()
     def scores(self, queries: Queries) -> Tensor:
-        """Compute the raw score of every pair, higher is better: [N, Q]."""
-        network, own = self.network, queries.vectors
-        scores = network.match.score_all(self.keys, network.match.project_queries(own[0]))
-        if network.fusion is not None:
-            vectors, first = self.anchors.vectors, 0
-            names, heads = vectors.names @ own[0].T, vectors.heads @ own[1].T
-            for family in self.anchors.families:
-                rows = family.concepts.index_select(0, family.nodes[family.sizes[0] :])
-                by_head = Cosines(heads, vectors.head_of.index_select(0, rows))
-                compared = cosine_features(Cosines(names, rows), by_head, family)
-                scores[first : first + family.size] += network.fusion(compared)
-                first += family.size
-        if network.mentions is not None and queries.mentions is not None:
+        """Compute the score of every pair, higher is better: [N, Q]."""
+        if self.fusion is None:
+            scores = self._match_scores(queries)
+            if self.network.fusion is not None:
+                for rows, family, cosines in self._cosine_blocks(queries):
+                    del family
+                    scores[rows] += self.network.fusion(cosines)
+            if self.leaf_bonus:
+                scores[self.leaf_rows] += self.leaf_bonus
+        else:
+            scores = self.keys.new_empty(len(self.keys), len(queries))
+            for rows, features in self.feature_blocks(queries):
+                scores[rows] = self.fusion.score(features)
+        return scores.index_fill_(0, self.deprecated_rows, -torch.inf)
+
+    @torch.no_grad()
+    def feature_blocks(self, queries: Queries) -> Iterator[tuple[slice, Tensor]]:
+        """Yield the features of some anchors with all queries, after their rows: [F, A, Q]."""
+        scores, network = self._match_scores(queries), self.network
+        texts, words = self.anchors.texts, self.anchors.words
+        query_words = words.of_queries(queries.concepts)
+        tower = None
+        if texts is not None and texts.as_anchors is not None and texts.as_queries is not None:
+            if queries.tower is None:
+                raise ModelError("the queries were not encoded by the fine-tuned encoder")
+            tower = texts.as_anchors, texts.as_queries @ queries.tower.T
+        for rows, family, cosines in self._cosine_blocks(queries):
+            raw = scores[rows]
+            if network.fusion is not None:
+                raw = raw + network.fusion(cosines)
+            shared = torch.from_numpy(words.compare(query_words, rows.start, rows.stop))
+            compared = None
+            if tower is not None and queries.tower is not None:
+                as_anchors, child_cosines = tower
+                anchors, children = _concepts_of(family).split(family.sizes[1:])
+                own = as_anchors.index_select(0, anchors) @ queries.tower.T
+                compared = own, child_cosines.index_select(0, children)
+            log_f = network.match.log_match(raw)
+            yield rows, pair_features(log_f, cosines, shared.to(raw.device), compared, family)
+
+    def _match_scores(self, queries: Queries) -> Tensor:
+        """Compute the raw scores of the network's match, with the bonus of mentions: [N, Q]."""
+        match = self.network.match
+        scores = match.score_all(self.keys, match.project_queries(queries.vectors[0]))
+        if self.network.mentions is not None and queries.mentions is not None:
             of, anchors, kinds = queries.mentions.of_many(np.arange(len(queries)))
             pairs = torch.from_numpy(np.stack([anchors, of, kinds])).to(scores.device)
-            scores += network.mentions(pairs, *scores.shape)
-        if self.leaf_bonus:
-            scores[self.leaf_rows] += self.leaf_bonus
-        return scores.index_fill_(0, self.deprecated_rows, -torch.inf)
+            scores += self.network.mentions(pairs, *scores.shape)
+        return scores
+
+    def _cosine_blocks(self, queries: Queries) -> Iterator[tuple[slice, Egonets, Tensor]]:
+        """Yield the rows of some anchors, their families, and the cosine features [8, A, Q]."""
+        vectors, own, first = self.anchors.vectors, queries.vectors, 0
+        names, heads = vectors.names @ own[0].T, vectors.heads @ own[1].T
+        for family in self.anchors.families:
+            concepts = _concepts_of(family)
+            by_head = Cosines(heads, vectors.head_of.index_select(0, concepts))
+            rows = slice(first, first + family.size)
+            yield rows, family, cosine_features(Cosines(names, concepts), by_head, family)
+            first = rows.stop
 
     def rank(self, queries: Queries, top_k: int, temperature: float = 1.0) -> Ranking:
         """Return the best anchors; a score is the anchor's softmax probability over all anchors."""
         top_k = min(top_k, len(self.keys) - len(self.deprecated_rows))
-        log_match = self.network.match.log_match
+        log_match = self.log_match
         anchors, scores, tempered = [], [], []
         for _, some in queries.blocks(len(self.keys)):
             block = self.scores(some)
             best, rows = best_of(block, top_k)
             anchors.append(rows.T)
             best, log_f = log_match(best), log_match(block)
-            log_f = log_f.index_fill_(0, self.deprecated_rows, -torch.inf).sub_(best[0])
+            log_f = log_f.index_fill(0, self.deprecated_rows, -torch.inf).sub_(best[0])
             best = best - best[0]
             if temperature != 1:
                 heated = (best / temperature).exp() / (log_f / temperature).exp_().sum(0)
@@ -183,6 +252,11 @@ class Ranker:
         for _, some in queries.blocks(len(self.keys)):
             ranks += rank_true_parents(self.scores(some), some.parents, ties)
         return ranks
+
+
+def _concepts_of(family: Egonets) -> Tensor:
+    """Return the concepts of all anchors, then of all siblings: [A + S]."""
+    return family.concepts.index_select(0, family.nodes[family.sizes[0] :])
 
 
 def best_of(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:

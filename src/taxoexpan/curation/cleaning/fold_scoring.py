@@ -63,7 +63,7 @@ def score_fold(
         raise KeyboardInterrupt  # an unfinished model must not score relations
     kept = np.array([taxonomy.index(id) for id in remaining.ids])
     ranker, calibration = model._ranker, model.calibrators.calibration
-    log_match = ranker.network.match.log_match
+    log_match = ranker.log_match
     parts = []
     for start, held_out in model._queries(holdout.concepts).blocks(len(ranker.keys)):
         scores, stop = ranker.scores(held_out), start + len(held_out)

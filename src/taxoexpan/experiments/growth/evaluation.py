@@ -124,7 +124,7 @@ def _embed(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tens
     new_vectors = embed_concepts(encoder, new.concepts)
     vectors, queries = (torch.from_numpy(each).to(device) for each in (known, new_vectors))
     mentions = Lexicon.from_taxonomy(taxonomy).mentions(new.concepts)
-    return vectors, LabeledQueries(queries, mentions, new.concepts, new.parents)
+    return vectors, LabeledQueries(queries, mentions, new.concepts, parents=new.parents)
 
 
 def _problem(taxonomy: Taxonomy, vectors: Tensor, holdout_kind: str, seed: int) -> Problem:
@@ -139,7 +139,9 @@ def _problem(taxonomy: Taxonomy, vectors: Tensor, holdout_kind: str, seed: int) 
     lexicon = Lexicon.from_taxonomy(holdout.taxonomy)
     query_vectors = vectors_of(concept.id for concept in holdout.concepts)
     own_mentions = lexicon.mentions(holdout.concepts)
-    validation = LabeledQueries(query_vectors, own_mentions, holdout.concepts, holdout.parents)
+    validation = LabeledQueries(
+        query_vectors, own_mentions, holdout.concepts, parents=holdout.parents
+    )
     mentions = lexicon.mentions(holdout.taxonomy.concepts, exclude_self=True)
     return Problem(
         holdout.taxonomy,

@@ -102,7 +102,7 @@ def make_task(
         _warn_of_unknown(query_vectors, part, encoder.name)
         mentions = lexicon.mentions(holdout.concepts)
         queries[part] = LabeledQueries(
-            torch.from_numpy(query_vectors), mentions, holdout.concepts, holdout.parents
+            torch.from_numpy(query_vectors), mentions, holdout.concepts, parents=holdout.parents
         )
         if detector is not None:
             duplicates[part] = detector.candidates(holdout.concepts, query_vectors)

@@ -7,6 +7,7 @@ the local Hugging Face cache.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import logging
 import warnings
@@ -70,6 +71,10 @@ class TransformerEncoder(Encoder):
         refuse_damaged(self._files)
         self._declared = declared_dimension(self._folder, modules)
         self.dimension = self._declared or len(_vectors(self._model, [_PROBE])[0])
+
+    def copy_model(self) -> SentenceTransformer:
+        """Return a copy of the model, whose weights may be changed."""
+        return copy.deepcopy(self._model)
 
     def show_progress(self, shown: bool) -> None:
         """Show or hide a progress bar when there are many texts."""

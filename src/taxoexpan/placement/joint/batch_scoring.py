@@ -8,13 +8,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from taxoexpan.features.label_words import LabelWords, first_parents
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.joint.arborescence import ROOT, best_arborescence
 from taxoexpan.placement.joint.new_parent_prior import BatchScores, NewParentPrior, label_features
+from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Floats, Indices
 
 MAX_CANDIDATES = 10
@@ -36,6 +39,7 @@ class BatchScorer:
         self.known = len(self.taxonomy)
         self.own = self.known + np.arange(len(queries))
         self.vectors = _appended(ranker.anchors.vectors, queries.vectors)
+        self.texts = _with_new_texts(ranker.anchors, queries)
         self.features = label_features(queries.concepts)
 
     def independent_parents(self) -> tuple[Indices, Floats]:
@@ -51,7 +55,7 @@ class BatchScorer:
         """
         expanded = self._expanded(parents)
         changed = np.concatenate([np.unique(parents[parents < self.known]), self.own])
-        others = self._ranker(Anchors(expanded, self.vectors, self.siblings, changed))
+        others = self._ranker(Anchors(expanded, self.vectors, self.siblings, changed, self.texts))
         for_changed = self._queries_for(changed)
         rows = torch.from_numpy(changed).to(self.vectors.device)
         hidden = self._hidden_pairs(expanded, parents)
@@ -62,7 +66,7 @@ class BatchScorer:
             scores = torch.cat([old, old.new_empty(len(self.queries), old.shape[1])])
             scores[rows] = others.scores(for_changed[start:stop])
             hidden.write(scores, start, stop)
-            log_f = self.network.match.log_match(scores)
+            log_f = self.ranker.log_match(scores)
             log_f[self.ranker.deprecated_rows] = -torch.inf
             known, among = log_f.double().split([self.known, len(self.queries)])
             best = known.max(0)
@@ -119,28 +123,26 @@ class BatchScorer:
         device = self.vectors.device
         copied = np.concatenate([np.arange(len(with_views) - len(views)), anchors])
         vectors = self.vectors.select(torch.from_numpy(copied).to(device))
+        texts = None if self.texts is None else self.texts.select(copied)
         scores = []
         for some in np.split(np.arange(len(views)), range(VIEW_BLOCK, len(views), VIEW_BLOCK)):
-            ranker = self._ranker(Anchors(with_views, vectors, self.siblings, views[some]))
-            columns = torch.from_numpy(queries[some]).to(device)
-            block = Queries(self.queries.vectors.index_select(1, columns))
-            scores.append(ranker.scores(block).diagonal())
-        return torch.cat(scores) + self._mention_bonus(anchors, queries)
+            chosen = Anchors(with_views, vectors, self.siblings, views[some], texts)
+            block = self._view_queries(anchors[some], queries[some])
+            scores.append(self._ranker(chosen).scores(block).diagonal())
+        return torch.cat(scores)
 
-    @torch.no_grad()
-    def _mention_bonus(self, anchors: Indices, queries: Indices) -> Tensor | float:
-        """Return what each pair gains because the query mentions the anchor: [G]."""
-        bonus, mentions = self.network.mentions, self.queries.mentions
-        if bonus is None or mentions is None:
-            return 0.0
-        pairs, concepts, kinds = mentions.of_many(queries)
-        hits = concepts == anchors[pairs]
-        triples = np.stack([pairs[hits], np.zeros_like(pairs[hits]), kinds[hits]])
-        gained: Tensor = bonus(torch.from_numpy(triples).to(self.vectors.device), len(anchors), 1)
-        return gained[:, 0]
+    def _view_queries(self, anchors: Indices, queries: Indices) -> Queries:
+        """Return the queries of some views, with the mentions of each one's own anchor."""
+        block, mentions = self.queries.select(queries), self.queries.mentions
+        if mentions is not None:
+            pairs, concepts, kinds = mentions.of_many(queries)
+            hits = concepts == anchors[pairs]
+            of_row = Adjacency.from_pairs(pairs[hits], pairs[hits], len(queries))
+            block = replace(block, mentions=Mentions(of_row, kinds[hits]))
+        return block
 
     def _ranker(self, anchors: Anchors) -> Ranker:
-        return Ranker(self.network, anchors)
+        return Ranker(self.network, anchors, fusion=self.ranker.fusion)
 
     def _queries_for(self, anchors: Indices) -> Queries:
         """Return the batch with its mentions of some anchors, by their indices among these."""
@@ -195,6 +197,21 @@ def _appended(vectors: ConceptVectors, both: Tensor) -> ConceptVectors:
         torch.cat([vectors.heads, both[1]]),
         torch.cat([vectors.head_of, heads]),
     )
+
+
+def _with_new_texts(anchors: Anchors, queries: Queries) -> AnchorTexts | None:
+    """Append the texts of the new concepts; as anchors they are described without a parent."""
+    texts, taxonomy = anchors.texts, anchors.taxonomy
+    if texts is None:
+        return None
+    parents = np.append(first_parents(taxonomy), np.full(len(queries), -1))
+    words = LabelWords.from_concepts([*taxonomy.concepts, *queries.concepts], parents)
+    if texts.as_anchors is None or texts.as_queries is None or queries.tower is None:
+        return AnchorTexts(words)
+    as_anchors, as_queries = (
+        torch.cat([known, queries.tower]) for known in (texts.as_anchors, texts.as_queries)
+    )
+    return AnchorTexts(words, as_anchors, as_queries)
 
 
 def _unnamed(size: int, parents: Indices, children: Indices) -> Taxonomy:

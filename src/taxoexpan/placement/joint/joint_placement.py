@@ -10,10 +10,9 @@ nothing changes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
 
 from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.features.mentions import Mentions
@@ -95,6 +94,4 @@ def _reordered(queries: Queries, known: int, order: Indices, ranks: Indices) -> 
     mentions = queries.mentions
     if mentions is not None:
         mentions = mentions.reindex(np.concatenate([np.arange(known), known + ranks]), order)
-    rows = torch.from_numpy(order).to(queries.vectors.device)
-    concepts = [queries.concepts[i] for i in order.tolist()]
-    return Queries(queries.vectors.index_select(1, rows), mentions, concepts)
+    return replace(replace(queries, mentions=None).select(order), mentions=mentions)

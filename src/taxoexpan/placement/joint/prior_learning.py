@@ -10,11 +10,13 @@ and 9.3 and 9.6 for subtrees that the network had never seen (two seeds).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from taxoexpan.features.label_words import LabelWords
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.joint.batch_scoring import BatchScorer
 from taxoexpan.placement.joint.joint_placement import mentions_among
@@ -76,15 +78,23 @@ def _labeled(
 ) -> list[tuple[BatchScorer, Relations]]:
     """Return each batch among the rest of the taxonomy, with the relations inside the batch."""
     whole, vectors, network = ranker.anchors.taxonomy, ranker.anchors.vectors, ranker.network
-    rows = torch.tensor([whole.index(id) for id in rest], device=vectors.device)
-    remaining = Ranker(network, Anchors(rest, vectors.select(rows), ranker.anchors.siblings))
+    kept = np.array([whole.index(id) for id in rest])
+    of_kept = vectors.select(torch.from_numpy(kept).to(vectors.device))
+    texts = ranker.anchors.texts
+    if texts is not None:
+        # The words of the removed concepts must not count.
+        texts = replace(texts.select(kept), words=LabelWords.from_taxonomy(rest))
+    anchors = Anchors(rest, of_kept, ranker.anchors.siblings, texts=texts)
+    remaining = Ranker(network, anchors, fusion=ranker.fusion)
     labeled = []
     for batch in batches:
         rows = torch.tensor([whole.index(c.id) for c in batch.concepts], device=vectors.device)
         own = vectors.select(rows)
         both = torch.stack([own.names, own.heads.index_select(0, own.head_of)])
         mentions = mentions_among(rest, batch.concepts) if network.mentions is not None else None
-        queries = Queries(both, mentions, batch.concepts)
+        tower = None if ranker.anchors.texts is None else ranker.anchors.texts.as_queries
+        tower = None if tower is None else tower.index_select(0, rows)
+        queries = Queries(both, mentions, batch.concepts, tower)
         labeled.append((BatchScorer(remaining, queries), _relations(batch)))
     return labeled
 

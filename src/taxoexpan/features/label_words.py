@@ -1,0 +1,204 @@
+"""The words of labels: which of them a query shares with every anchor.
+
+*Cold brew coffee* ends in *coffee*, so it probably belongs below it. Words are compared in the
+singular. A rare word counts more than a frequent one (inverse document frequency).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, diags_array
+
+from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.english import singular
+from taxoexpan.taxonomy.names import normalize_name
+
+NUM_WORD_FEATURES = 6
+"""Whether the query's label ends in a name of the anchor; whether it contains one elsewhere;
+whether both labels have the same last word; the weighted fractions of the query's words in the
+anchor's label, of the anchor's words in the query's label, and of the query's words in the labels
+above the anchor."""
+
+MAX_PATH = 6
+"""Ancestors of an anchor, along first parents, whose words count."""
+
+Numbers = NDArray[np.float32]
+
+
+def label_words(name: str) -> list[str]:
+    """Split a name into words, each in the singular."""
+    return [singular(word) for word in normalize_name(name).split()]
+
+
+@dataclass(frozen=True)
+class QueryWords:
+    """The words of Q queries by the vocabulary of some anchors.
+
+    Args:
+        weighted: the weight of each word among the query's words [V, Q].
+        present: whether the query has the word [V, Q].
+        endings: whether the query's label ends in a name [K, Q].
+        insides: whether it contains the name elsewhere [K, Q].
+        heads: the last word [Q], or -2 if no anchor has it.
+    """
+
+    weighted: Numbers
+    present: Numbers
+    endings: Numbers
+    insides: Numbers
+    heads: Indices
+
+
+@dataclass(frozen=True)
+class LabelWords:
+    """The words and names of N anchors, as sparse matrices with one row per anchor.
+
+    Args:
+        vocabulary: the number of each word, V in all.
+        names: the number of each name, as its words, K in all.
+        idf: the weight of each word [V].
+        labels: the words of the labels [N, V].
+        weighted: the same, as weights that sum up to 1 [N, V].
+        paths: the words of the labels above that the label does not have [N, V].
+        named: the names of the anchors [N, K].
+        heads: the last word of each label [N], or -1.
+    """
+
+    vocabulary: dict[str, int]
+    names: dict[tuple[str, ...], int]
+    idf: Numbers
+    labels: csr_array
+    weighted: csr_array
+    paths: csr_array
+    named: csr_array
+    heads: Indices
+
+    @classmethod
+    def from_taxonomy(cls, taxonomy: Taxonomy) -> LabelWords:
+        """Collect the words of all labels, and all names."""
+        return cls.from_concepts(taxonomy.concepts, first_parents(taxonomy))
+
+    @classmethod
+    def from_concepts(cls, concepts: Iterable[Concept], parents: Indices) -> LabelWords:
+        """Collect the words of concepts, given the index of each one's first parent, or -1."""
+        vocabulary: dict[str, int] = {}
+        names: dict[tuple[str, ...], int] = {}
+        rows: list[list[int]] = []
+        named: list[list[int]] = []
+        for concept in concepts:
+            split = [tuple(label_words(name)) for name in (concept.label, *concept.synonyms)]
+            rows.append([vocabulary.setdefault(word, len(vocabulary)) for word in split[0]])
+            named.append([names.setdefault(each, len(names)) for each in split if each])
+        labels = _incidence(rows, len(vocabulary))
+        frequency = np.asarray(labels.sum(axis=0)).ravel()
+        idf = np.log((len(rows) + 1) / (frequency + 1)).astype(np.float32)
+        return cls(
+            vocabulary,
+            names,
+            idf,
+            labels,
+            _normalized(labels, idf),
+            _path_words(labels, parents),
+            _incidence(named, len(names)),
+            np.array([row[-1] if row else -1 for row in rows], dtype=np.int64),
+        )
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+    def select(self, anchors: Indices) -> LabelWords:
+        """Return the words of some anchors."""
+        labels, weighted, paths, named = (
+            matrix[anchors] for matrix in (self.labels, self.weighted, self.paths, self.named)
+        )
+        heads = self.heads[anchors]
+        return replace(
+            self, labels=labels, weighted=weighted, paths=paths, named=named, heads=heads
+        )
+
+    def of_queries(self, concepts: Sequence[Concept]) -> QueryWords:
+        """Return the words of queries by this vocabulary; unknown words only lower the weights."""
+        size = (len(self.vocabulary), len(concepts))
+        weighted, present = np.zeros(size, np.float32), np.zeros(size, np.float32)
+        endings, insides = (np.zeros((len(self.names), len(concepts)), np.float32) for _ in "ei")
+        heads = np.full(len(concepts), -2)
+        unknown_weight = float(np.log(len(self) + 1))
+        for column, concept in enumerate(concepts):
+            words = label_words(concept.label)
+            numbers = [self.vocabulary[word] for word in set(words) if word in self.vocabulary]
+            unknown = len(set(words)) - len(numbers)
+            total = float(self.idf[numbers].sum()) + unknown * unknown_weight
+            present[numbers, column] = 1
+            weighted[numbers, column] = self.idf[numbers] / max(total, 1e-6)
+            for start, stop in _parts(len(words)):
+                name = self.names.get(tuple(words[start:stop]))
+                if name is not None:
+                    (endings if stop == len(words) else insides)[name, column] = 1
+            heads[column] = self.vocabulary.get(words[-1], -2) if words else -2
+        return QueryWords(weighted, present, endings, insides, heads)
+
+    def compare(self, queries: QueryWords, start: int, stop: int) -> Numbers:
+        """Return the features of the anchors `start` to `stop` with all queries: [6, A, Q]."""
+        rows = slice(start, stop)
+        features = np.empty((NUM_WORD_FEATURES, stop - start, len(queries.heads)), np.float32)
+        features[0] = (self.named[rows] @ queries.endings).clip(max=1)
+        features[1] = (self.named[rows] @ queries.insides).clip(max=1)
+        features[2] = self.heads[rows, None] == queries.heads[None]
+        features[3] = self.labels[rows] @ queries.weighted
+        features[4] = self.weighted[rows] @ queries.present
+        features[5] = self.paths[rows] @ queries.weighted
+        return features
+
+
+def first_parents(taxonomy: Taxonomy) -> Indices:
+    """Return the first parent of each concept, or -1 for roots: [N]."""
+    above = taxonomy.parents_of
+    first = np.full(len(taxonomy), -1, dtype=np.int64)
+    has_parent = above.degrees > 0
+    first[has_parent] = above.targets[above.offsets[:-1][has_parent]]
+    return first
+
+
+def _parts(length: int) -> list[tuple[int, int]]:
+    """Return the start and the end of every proper part of a name with this many words."""
+    return [
+        (start, stop)
+        for start in range(length)
+        for stop in range(start + 1, length + 1)
+        if stop - start < length
+    ]
+
+
+def _incidence(rows: Sequence[Sequence[int]], width: int) -> csr_array:
+    """Return a matrix with a 1 for each distinct number of each row: [N, width]."""
+    distinct = [sorted(set(row)) for row in rows]
+    offsets = np.cumsum([0, *map(len, distinct)])
+    columns = np.array([number for row in distinct for number in row], dtype=np.int64)
+    data = np.ones(len(columns), dtype=np.float32)
+    return csr_array((data, columns, offsets), shape=(len(rows), width))
+
+
+def _normalized(labels: csr_array, idf: Numbers) -> csr_array:
+    """Return the weights of the words in each row, which sum up to 1."""
+    weights = labels @ diags_array(idf)
+    totals = np.asarray(weights.sum(axis=1)).ravel()
+    return csr_array(diags_array(1 / np.maximum(totals, 1e-6)) @ weights, dtype=np.float32)
+
+
+def _path_words(labels: csr_array, parents: Indices) -> csr_array:
+    """Return the words above each concept, without those of its own label: [N, V]."""
+    children = np.flatnonzero(parents >= 0)
+    ones = np.ones(len(children), dtype=np.float32)
+    up = csr_array((ones, (children, parents[children])), shape=(len(parents), len(parents)))
+    above, words = up @ labels, csr_array(labels.shape, dtype=np.float32)
+    for _ in range(MAX_PATH):
+        words, above = words + above, up @ above
+    words = words - words.multiply(labels)
+    words.eliminate_zeros()
+    words.data[:] = 1
+    return csr_array(words, dtype=np.float32)

@@ -1,0 +1,116 @@
+"""The text tower: a sentence transformer that is fine-tuned to put a query near its parent.
+
+Queries and anchors are encoded by the same weights ("two towers"). A query is described by its
+label and definition, an anchor also by the label of its parent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from taxoexpan.taxonomy import Concept, Taxonomy
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+MAX_TOKENS = 48
+"""Tokens of a text that are read; the rest of a long definition says little about its genus."""
+CPU_BLOCK = 32
+"""Texts that a CPU encodes at a time: of similar length, so that little is padding."""
+GPU_BLOCK = 1024
+
+Tokens = Sequence[int]
+"""The numbers of a text's tokens."""
+
+
+def query_text(concept: Concept) -> str:
+    """Describe a query: its label, and its definition if it has one."""
+    return f"{concept.label}: {concept.definition}" if concept.definition else concept.label
+
+
+def anchor_texts(taxonomy: Taxonomy) -> list[str]:
+    """Describe each anchor: `label < label of its first parent: definition`.
+
+    Children are not shown. Otherwise an anchor's text would depend on whether its family is known.
+    """
+    labels, definitions = taxonomy.labels, taxonomy.definitions
+    offsets, targets = taxonomy.parents_of.offsets.tolist(), taxonomy.parents_of.targets.tolist()
+    texts = []
+    for index, label in enumerate(labels):
+        text = label
+        if offsets[index] < offsets[index + 1]:
+            text += f" < {labels[targets[offsets[index]]]}"
+        texts.append(f"{text}: {definitions[index]}" if index in definitions else text)
+    return texts
+
+
+class TextTower(nn.Module):
+    """Encodes texts as unit vectors with a sentence transformer of its own."""
+
+    def __init__(self, transformer: SentenceTransformer) -> None:
+        super().__init__()
+        self.transformer = transformer
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the weights."""
+        return next(self.parameters()).device
+
+    def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
+        """Split texts into tokens."""
+        if not texts:
+            return []
+        split = self.transformer.tokenizer(list(texts), truncation=True, max_length=MAX_TOKENS)
+        tokens: list[Tokens] = split["input_ids"]
+        return tokens
+
+    def forward(self, tokens: Sequence[Tokens]) -> Tensor:
+        """Return one unit vector per text: [B, D]."""
+        lengths = np.array([len(each) for each in tokens])
+        order = np.argsort(lengths, kind="stable")
+        size = CPU_BLOCK if self.device.type == "cpu" else GPU_BLOCK
+        blocks = [
+            self._encode_block([tokens[row] for row in order[start : start + size].tolist()])
+            for start in range(0, len(order), size)
+        ]
+        back = torch.from_numpy(np.argsort(order)).to(self.device)
+        return torch.cat(blocks).index_select(0, back)
+
+    def _encode_block(self, tokens: Sequence[Tokens]) -> Tensor:
+        ids = np.zeros((len(tokens), max(map(len, tokens))), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, each in enumerate(tokens):
+            ids[row, : len(each)], mask[row, : len(each)] = each, 1
+        ids[mask == 0] = self.transformer.tokenizer.pad_token_id or 0
+        inputs = {
+            "input_ids": torch.from_numpy(ids).to(self.device),
+            "attention_mask": torch.from_numpy(mask).to(self.device),
+        }
+        vectors: Tensor = self.transformer(inputs)["sentence_embedding"]
+        return F.normalize(vectors.float(), dim=1)
+
+    @torch.no_grad()
+    def encode(self, texts: Sequence[str]) -> Tensor:
+        """Return one unit vector per text, without gradients and dropout: [N, D]."""
+        return self.encode_tokens(self.tokenize(texts))
+
+    @torch.no_grad()
+    def encode_tokens(self, tokens: Sequence[Tokens]) -> Tensor:
+        """Return one unit vector per tokenized text; equal texts are encoded once: [N, D]."""
+        was_training = self.training
+        self.eval()
+        distinct: dict[tuple[int, ...], int] = {}
+        rows = [distinct.setdefault(tuple(each), len(distinct)) for each in tokens]
+        if not rows:
+            width = self.transformer.get_sentence_embedding_dimension() or 0
+            vectors = torch.zeros(0, width, device=self.device)
+        else:
+            vectors = self(list(distinct))[torch.tensor(rows, device=self.device)]
+        self.train(was_training)
+        return vectors

@@ -1,0 +1,93 @@
+"""Collecting examples for the fusion from held-out queries, and learning its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.placement.pair_features import FEATURES
+from taxoexpan.placement.ranking import Ranker, best_of
+from taxoexpan.placement.signal_fusion import (
+    PRIOR,
+    PRIOR_WITHOUT_TOWER,
+    FusionExamples,
+    SignalFusion,
+    fit_fusion,
+)
+from taxoexpan.taxonomy.arrays import Indices
+
+CANDIDATES = 50
+"""The best anchors by each of `LEADERS`, which become candidates."""
+RANDOM_CANDIDATES = 60
+"""Further anchors, drawn at random, which stand for all others."""
+LEADERS = [list(FEATURES).index(name) for name in ("network", "tower_anchor", "name")]
+MAX_PAIRS = 1_500_000
+"""Pairs whose features are held in memory at a time."""
+FOLDS = 5
+
+
+def collect_examples(ranker: Ranker, queries: LabeledQueries, seed: int) -> FusionExamples:
+    """Return the candidates of held-out queries: the best by each signal, the true ones, others."""
+    rng, parts = np.random.default_rng(seed), []
+    size = max(1, MAX_PAIRS // len(ranker.keys))
+    for start in range(0, len(queries), size):
+        some = queries[start : start + size]
+        features = torch.cat([block for _, block in ranker.feature_blocks(some)], dim=1)
+        parts.append(_examples_of(features, some.parents, rng))
+    return FusionExamples.concatenate(parts)
+
+
+def _examples_of(
+    features: Tensor, parents: Sequence[Indices], rng: np.random.Generator
+) -> FusionExamples:
+    """Return the examples of a few queries, given the features of all pairs [F, N, B]."""
+    anchors = features.shape[1]
+    best = [best_of(features[leader], min(CANDIDATES, anchors))[1] for leader in LEADERS]
+    best_rows = torch.cat(best).T.cpu().numpy()
+    rows: list[Indices] = []
+    counts: list[Indices] = []
+    for column, own in enumerate(parents):
+        chosen = np.unique(np.concatenate([own, best_rows[column]]))
+        others = np.setdiff1d(rng.integers(0, anchors, 2 * RANDOM_CANDIDATES), chosen)
+        others = rng.permutation(others)[:RANDOM_CANDIDATES]
+        remaining = (anchors - len(chosen)) / max(len(others), 1)
+        rows.append(np.concatenate([chosen, others]))
+        counts.append(np.repeat([1.0, max(remaining, 1.0)], [len(chosen), len(others)]))
+    width = max(map(len, rows))
+    index = np.stack([np.pad(row, (0, width - len(row))) for row in rows])
+    log_counts = np.stack(
+        [np.pad(np.log(each), (0, width - len(each)), constant_values=-np.inf) for each in counts]
+    )
+    picked = features.gather(
+        1, torch.from_numpy(index.T.copy()).to(features.device).expand(len(features), -1, -1)
+    )
+    is_parent = np.stack([np.isin(row, own) for row, own in zip(index, parents, strict=True)])
+    return FusionExamples(
+        picked.permute(2, 1, 0).cpu().numpy(),
+        is_parent & np.isfinite(log_counts),
+        log_counts.astype(np.float32),
+    )
+
+
+def prior_for(ranker: Ranker) -> SignalFusion:
+    """Return the prior for a ranker with or without a tower."""
+    texts = ranker.anchors.texts
+    return PRIOR_WITHOUT_TOWER if texts is None or texts.as_anchors is None else PRIOR
+
+
+def learn_fusion(examples: FusionExamples | None, prior: SignalFusion) -> list[SignalFusion]:
+    """Return the weights learned from all examples, then from all but each fold (`fold_of`)."""
+    whole = fit_fusion(examples, prior)
+    if examples is None:
+        return [whole]
+    folds = fold_of(len(examples))
+    return [whole, *(fit_fusion(examples[folds != fold], prior) for fold in range(FOLDS))]
+
+
+def fold_of(count: int) -> Indices:
+    """Return the fold of each held-out query, always the same: [Q]."""
+    return np.random.default_rng(0).permutation(count) % FOLDS

@@ -1,0 +1,137 @@
+"""The features of a pair of an anchor and a query, which the fusion weighs.
+
+Every feature is computed from the taxonomy that the anchors belong to. Concepts that are held out
+of it leave no trace: not in word frequencies, not in counts of children, not in descriptions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import torch
+from torch import Tensor
+
+from taxoexpan.features.label_words import NUM_WORD_FEATURES, LabelWords, first_parents
+from taxoexpan.network.egonets import Egonets
+from taxoexpan.network.text_tower import TextTower, anchor_texts, query_text
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.arrays import Indices
+
+COSINE_SCALE = 10.0
+"""Cosines are scaled by this, so that all weights have a similar size."""
+
+
+class Signal(StrEnum):
+    """The sources of features."""
+
+    NETWORK = "network"
+    TOWER = "fine-tuned encoder"
+    NAMES = "similar names"
+    WORDS = "shared words"
+    STRUCTURE = "structure"
+
+
+FEATURES: dict[str, Signal] = {
+    "network": Signal.NETWORK,
+    "tower_anchor": Signal.TOWER,
+    "tower_nearest_child": Signal.TOWER,
+    "tower_mean_child": Signal.TOWER,
+    "name": Signal.NAMES,
+    "head": Signal.NAMES,
+    "nearest_child": Signal.NAMES,
+    "nearest_child_head": Signal.NAMES,
+    "mean_child": Signal.NAMES,
+    "mean_child_head": Signal.NAMES,
+    "children": Signal.STRUCTURE,
+    "leaf": Signal.STRUCTURE,
+    "ending": Signal.WORDS,
+    "inside": Signal.WORDS,
+    "last_word": Signal.WORDS,
+    "query_words": Signal.WORDS,
+    "anchor_words": Signal.WORDS,
+    "path_words": Signal.WORDS,
+    "leaf_network": Signal.NETWORK,
+    "leaf_tower": Signal.TOWER,
+    "leaf_name": Signal.NAMES,
+}
+"""The features in their order, and where each comes from. The last three are features of leaf
+anchors only, which are recognized by other things than anchors with children."""
+NUM_FEATURES = len(FEATURES)
+TOWER_FEATURES = [i for i, signal in enumerate(FEATURES.values()) if signal == Signal.TOWER]
+
+
+@dataclass(frozen=True)
+class AnchorTexts:
+    """What the texts of N anchors are compared by.
+
+    Args:
+        words: the words of their labels.
+        as_anchors: the tower's vectors of their descriptions [N, D], or None without a tower.
+        as_queries: the tower's vectors of their own names and definitions [N, D], as children.
+    """
+
+    words: LabelWords
+    as_anchors: Tensor | None = None
+    as_queries: Tensor | None = None
+
+    @classmethod
+    def of(cls, taxonomy: Taxonomy, tower: TextTower | None) -> AnchorTexts:
+        """Read and encode the texts of all concepts of a taxonomy."""
+        words = LabelWords.from_concepts(taxonomy.concepts, first_parents(taxonomy))
+        if tower is None:
+            return cls(words)
+        queries = tower.encode([query_text(concept) for concept in taxonomy.concepts])
+        return cls(words, tower.encode(anchor_texts(taxonomy)), queries)
+
+    def select(self, anchors: Indices) -> AnchorTexts:
+        """Return the texts of some anchors, by index."""
+        if self.as_anchors is None or self.as_queries is None:
+            return AnchorTexts(self.words.select(anchors))
+        rows = torch.from_numpy(anchors).to(self.as_anchors.device)
+        return AnchorTexts(
+            self.words.select(anchors),
+            self.as_anchors.index_select(0, rows),
+            self.as_queries.index_select(0, rows),
+        )
+
+    def to(self, device: torch.device) -> AnchorTexts:
+        """Return the same texts with the vectors on a device."""
+        moved = (None if v is None else v.to(device) for v in (self.as_anchors, self.as_queries))
+        as_anchors, as_queries = moved
+        return replace(self, as_anchors=as_anchors, as_queries=as_queries)
+
+
+def pair_features(
+    network: Tensor,
+    cosines: Tensor,
+    words: Tensor,
+    tower: tuple[Tensor, Tensor] | None,
+    family: Egonets,
+) -> Tensor:
+    """Return the features of A anchors and B queries: [F, A, B].
+
+    Args:
+        network: log f of each pair [A, B].
+        cosines: the cosine features [8, A, B] (see `cosine_features`).
+        words: the features of the labels' words [6, A, B].
+        tower: the tower's cosines with the anchors [A, B] and with all their children [S, B].
+        family: the anchors with all their children.
+    """
+    features = network.new_zeros(NUM_FEATURES, *network.shape)
+    count = cosines[6, :, :1].expm1()
+    leaf = (count < 0.5).to(network.dtype)
+    features[0] = network
+    if tower is not None:
+        own, children = tower
+        features[1] = COSINE_SCALE * own
+        of = family.sibling_of[:, None].expand_as(children)
+        nearest = own.new_full(own.shape, -1.0).scatter_reduce_(0, of, children, "amax")
+        features[2] = COSINE_SCALE * nearest * (1 - leaf)
+        features[3].index_add_(0, family.sibling_of, children)
+        features[3] *= COSINE_SCALE / count.clamp(min=1)
+    torch.mul(cosines[:6], COSINE_SCALE, out=features[4:10])
+    features[10], features[11] = cosines[6], leaf
+    features[12 : 12 + NUM_WORD_FEATURES] = words
+    torch.mul(features[[0, 1, 4]], leaf, out=features[18:21])
+    return features

@@ -1,0 +1,146 @@
+"""The learned fusion: a weighted sum of all features of a pair, which ranks the anchors.
+
+Names decide where things belong in a shop, and siblings in a graph of research fields. So every
+taxonomy gets weights of its own, learned from concepts that were held out of it. Where these are
+few, the weights stay near a prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from taxoexpan.placement.pair_features import FEATURES, NUM_FEATURES, Signal
+from taxoexpan.taxonomy.arrays import Floats
+
+PRIOR_STRENGTH = 10.0
+"""How many held-out concepts the prior counts as, roughly."""
+MAX_STEPS = 100
+"""Steps of the optimizer, at most; it usually stops earlier."""
+
+
+@dataclass(frozen=True)
+class SignalFusion:
+    """The weight of each feature."""
+
+    weights: tuple[float, ...]
+
+    @classmethod
+    def from_mapping(cls, weights: Mapping[str, float]) -> SignalFusion:
+        """Build from weights by the names of features; the others are 0."""
+        return cls(tuple(float(weights.get(name, 0.0)) for name in FEATURES))
+
+    def as_mapping(self) -> dict[str, float]:
+        """Return the weights by the names of their features."""
+        return dict(zip(FEATURES, self.weights, strict=True))
+
+    def score(self, features: Tensor) -> Tensor:
+        """Return the score of each pair: [F, A, B] → [A, B]."""
+        weights = features.new_tensor(self.weights)
+        return (weights @ features.flatten(1)).view(features.shape[1:])
+
+    def contributions(self, features: Floats) -> dict[Signal, Floats]:
+        """Return what each signal adds to the scores of P pairs: [F, P] → [P] per signal."""
+        parts = np.array(self.weights)[:, None] * features
+        return {
+            signal: parts[[of == signal for of in FEATURES.values()]].sum(axis=0)
+            for signal in Signal
+        }
+
+
+PRIOR = SignalFusion.from_mapping(
+    {
+        "network": 0.5,
+        "tower_anchor": 1.0,
+        "name": 0.5,
+        "ending": 1.0,
+        "query_words": 1.0,
+    }
+)
+"""The weights before anything is learned."""
+PRIOR_WITHOUT_TOWER = SignalFusion.from_mapping(
+    {"network": 0.6, "name": 1.0, "ending": 1.0, "query_words": 1.0}
+)
+
+
+@dataclass(frozen=True)
+class FusionExamples:
+    """Candidates of Q held-out queries, C of each, with their features.
+
+    Args:
+        features: [Q, C, F].
+        is_parent: whether the candidate is a true parent [Q, C].
+        log_counts: the logarithm of how many anchors a candidate stands for [Q, C]: 0, more for one
+            that was drawn at random, and minus infinity for padding.
+    """
+
+    features: NDArray[np.float32]
+    is_parent: NDArray[np.bool_]
+    log_counts: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __getitem__(self, rows: NDArray[np.bool_]) -> FusionExamples:
+        """Return the selected queries."""
+        return FusionExamples(self.features[rows], self.is_parent[rows], self.log_counts[rows])
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[FusionExamples]) -> FusionExamples:
+        """Join the examples of several blocks of queries, padded to the same length."""
+        width = max(part.features.shape[1] for part in parts)
+
+        def padded(array: NDArray[Any], value: float) -> NDArray[Any]:
+            missing = [(0, 0), (0, width - array.shape[1]), *[(0, 0)] * (array.ndim - 2)]
+            return np.pad(array, missing, constant_values=value)
+
+        return cls(
+            np.concatenate([padded(part.features, 0) for part in parts]),
+            np.concatenate([padded(part.is_parent, False) for part in parts]),
+            np.concatenate([padded(part.log_counts, -np.inf) for part in parts]),
+        )
+
+
+def fit_fusion(examples: FusionExamples | None, prior: SignalFusion) -> SignalFusion:
+    """Return the weights at which the true parents are likeliest, near the prior.
+
+    The likelihood is that of each true parent against all anchors that are no true parents.
+    """
+    if examples is None or not len(examples):
+        return prior
+    features = torch.from_numpy(examples.features).double()
+    valid = torch.from_numpy(np.isfinite(examples.log_counts))
+    scale = features[valid].std(0) + 1e-6
+    start = torch.tensor(prior.weights, dtype=torch.double)
+    change = torch.zeros(NUM_FEATURES, dtype=torch.double, requires_grad=True)
+    optimizer = torch.optim.LBFGS(
+        [change], max_iter=MAX_STEPS, line_search_fn="strong_wolfe", tolerance_change=1e-7
+    )
+    is_parent = torch.from_numpy(examples.is_parent)
+    log_counts = torch.from_numpy(examples.log_counts).double()
+    standardized, offset = features / scale, features @ start + log_counts
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        loss = _loss(standardized @ change + offset, is_parent)
+        loss = loss + PRIOR_STRENGTH / len(examples) * change.square().sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    weights = start + change.detach() / scale
+    return SignalFusion(tuple(weights.tolist()))
+
+
+def _loss(scores: Tensor, is_parent: Tensor) -> Tensor:
+    """Return the mean negative log-likelihood of the true parents: [Q, C] → []."""
+    others = scores.masked_fill(is_parent, -torch.inf).logsumexp(1, keepdim=True)
+    log_likelihood = scores - torch.logaddexp(scores, others)
+    parents = is_parent.sum(1).clamp(min=1)
+    return -(log_likelihood.masked_fill(~is_parent, 0).sum(1) / parents).mean()

@@ -1,0 +1,355 @@
+"""Fine-tuning a text tower on the relations of a taxonomy (contrastive, InfoNCE).
+
+A batch has some relations, the distinct parents in it, and as many hard negatives: anchors among
+the nearest of the batch's queries. Every query is compared with all these anchors, except its other
+parents, itself and its descendants.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+from tqdm import tqdm
+
+from taxoexpan.config import Config
+from taxoexpan.device import fast_matmul
+from taxoexpan.errors import ModelError, is_out_of_memory
+from taxoexpan.network.text_tower import TextTower, Tokens, anchor_texts, query_text
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.training.blocked_pairs import blocked_among
+from taxoexpan.training.checkpoint import Checkpoint, State
+from taxoexpan.training.metrics import Metrics
+
+SCALE = 20.0
+"""The factor of the cosines in the loss: an inverse temperature."""
+NEAREST = 30
+"""The nearest anchors of a query, among which its hard negatives are drawn."""
+WARM_UP = 0.1
+"""The fraction of the steps in which the learning rate rises; then it falls to zero."""
+MAX_NORM = 1.0
+"""Longer gradients are shortened to this length."""
+BLOCK_SIZE = 2048
+"""Queries whose nearest anchors are found at a time."""
+
+Validate = Callable[[TextTower, Tensor], Metrics]
+"""Returns the metrics of a tower, given its vectors of all anchors."""
+
+
+@dataclass
+class TowerHistory:
+    """The epochs of a fine-tuning: the loss and the validation metrics of each, and the best one.
+
+    `best` is 0 if no epoch was better than the encoder as it came.
+    """
+
+    losses: list[float] = field(default_factory=list)
+    validation: list[Metrics] = field(default_factory=list)
+    best: int = 0
+    interrupted: bool = False
+
+
+@dataclass(frozen=True)
+class TowerBatch:
+    """Relations of a batch: queries [B], anchors in ascending order [A], each query's parent [B].
+
+    `blocked` [B, A] says which anchors are no negatives of a query.
+    """
+
+    queries: Indices
+    anchors: Indices
+    positives: Tensor
+    blocked: Tensor
+
+
+def train_tower(
+    tower: TextTower,
+    taxonomy: Taxonomy,
+    config: Config,
+    seed: int,
+    validate: Validate | None = None,
+    progress: bool = False,
+    checkpoint: Checkpoint | None = None,
+) -> TowerHistory:
+    """Fine-tune a tower, and leave the weights of the best epoch in it.
+
+    Ctrl-C ends the training with the best state so far, which may be the encoder as it came. If the
+    file of the checkpoint exists, the training continues from it. On a CPU, the result is the same
+    bit for bit. The random numbers of the caller are left as they were.
+    """
+    gpus = [tower.device] if tower.device.type == "cuda" else []
+    with torch.random.fork_rng(devices=gpus):
+        torch.manual_seed(seed)
+        run = TowerRun(tower, taxonomy, config, seed, validate)
+        if checkpoint is not None and checkpoint.path.exists():
+            run.restore(checkpoint.load())
+        try:
+            with _progress_bar(run, progress) as bar:
+                while run.epoch < config.tower_epochs:
+                    run.train_epoch(bar)
+                    if checkpoint is not None:
+                        checkpoint.save(run.state())
+        except KeyboardInterrupt:
+            run.history.interrupted = True
+    tower.load_state_dict(run.best_weights)
+    tower.eval()
+    return run.history
+
+
+def _progress_bar(run: TowerRun, shown: bool) -> tqdm[Any]:
+    """Return the bar of the whole fine-tuning, with the time that is left."""
+    return tqdm(
+        total=run.steps,
+        initial=run.step,
+        desc="fine-tuning",
+        unit="batch",
+        leave=False,
+        disable=None if shown else True,
+    )
+
+
+class TowerRun:
+    """A fine-tuning between two epochs: weights, optimizer, best weights so far, random numbers."""
+
+    def __init__(
+        self,
+        tower: TextTower,
+        taxonomy: Taxonomy,
+        config: Config,
+        seed: int,
+        validate: Validate | None,
+    ) -> None:
+        self.tower, self.taxonomy, self.config, self.validate = tower, taxonomy, config, validate
+        self.rng = np.random.default_rng(seed)
+        self.parents, self.children = taxonomy.relation_indices
+        self.query_tokens = tower.tokenize([query_text(c) for c in taxonomy.concepts])
+        self.anchor_tokens = tower.tokenize(anchor_texts(taxonomy))
+        self.parameters = [p for p in tower.parameters() if p.requires_grad]
+        fused = tower.device.type in ("cpu", "cuda")
+        self.optimizer = torch.optim.AdamW(self.parameters, config.tower_learning_rate, fused=fused)
+        self.batches = math.ceil(len(self.children) / config.tower_batch_size)
+        self.epoch, self.parts = 0, 1
+        self.history, self.highest = TowerHistory(), -1.0
+        self.best_weights = copy.deepcopy(tower.state_dict())
+        self.anchor_vectors: Tensor | None = None
+
+    @property
+    def steps(self) -> int:
+        """The number of steps of the whole fine-tuning."""
+        return self.batches * self.config.tower_epochs
+
+    @property
+    def step(self) -> int:
+        """The number of steps of the finished epochs."""
+        return self.batches * self.epoch
+
+    def train_epoch(self, bar: tqdm[Any]) -> None:
+        """Train on every relation once, and keep the weights if they are the best so far."""
+        if self.anchor_vectors is None:
+            self._look_at_anchors()
+        hard = self._hard_negatives()
+        total = torch.zeros((), device=self.tower.device)
+        with fast_matmul(self.tower.device):
+            for number, batch in enumerate(self._draw_batches(hard)):
+                self._set_learning_rate(self.step + number)
+                total += self._train_batch(batch)
+                bar.update()
+        loss = total.item() / self.batches
+        if not math.isfinite(loss):
+            fix = "train again with a lower tower_learning_rate"
+            raise ModelError(f"the loss of the fine-tuning became {loss}; {fix}")
+        self.epoch += 1
+        self.history.losses.append(loss)
+        self._look_at_anchors()
+
+    def _look_at_anchors(self) -> None:
+        """Encode all anchors, for the hard negatives of the next epoch and to validate this one."""
+        self.anchor_vectors = self.tower.encode_tokens(self.anchor_tokens)
+        if self.validate is None:
+            self.history.best = self.epoch
+        else:
+            metrics = self.validate(self.tower, self.anchor_vectors)
+            if self.epoch:
+                self.history.validation.append(metrics)
+            if metrics.reciprocal_rank <= self.highest:
+                return
+            self.history.best, self.highest = self.epoch, metrics.reciprocal_rank
+        self.best_weights = copy.deepcopy(self.tower.state_dict())
+
+    @torch.no_grad()
+    def _hard_negatives(self) -> Indices:
+        """Return the nearest anchors of every concept as a query: [N, K]."""
+        assert self.anchor_vectors is not None
+        queries = self.tower.encode_tokens(self.query_tokens)
+        count = min(NEAREST, len(queries))
+        nearest = [
+            (block @ self.anchor_vectors.T).topk(count).indices.cpu()
+            for block in queries.split(BLOCK_SIZE)
+        ]
+        return torch.cat(nearest).numpy()
+
+    def _draw_batches(self, hard: Indices) -> Iterator[TowerBatch]:
+        """Yield all relations in random order, with the hard negatives of their queries."""
+        order, size = self.rng.permutation(len(self.children)), self.config.tower_batch_size
+        for start in range(0, len(order), size):
+            rows = order[start : start + size]
+            queries, parents = self.children[rows], self.parents[rows]
+            drawn = hard[queries, self.rng.integers(0, hard.shape[1], len(queries))]
+            anchors = np.unique(np.concatenate([parents, drawn]))
+            positives = np.searchsorted(anchors, parents)
+            blocked = torch.zeros(len(queries), len(anchors), dtype=torch.bool)
+            of_anchor, of_query = blocked_among(self.taxonomy, queries, anchors)
+            blocked[of_query, of_anchor] = True
+            blocked[np.arange(len(queries)), positives] = False
+            device = self.tower.device
+            targets = torch.from_numpy(positives).to(device)
+            yield TowerBatch(queries, anchors, targets, blocked.to(device))
+
+    def _set_learning_rate(self, step: int) -> None:
+        warm = max(1, round(WARM_UP * self.steps))
+        rising, falling = (step + 1) / warm, (self.steps - step) / max(1, self.steps - warm)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.config.tower_learning_rate * min(1.0, rising, falling)
+
+    def _train_batch(self, batch: TowerBatch) -> Tensor:
+        """Make one optimizer step, with the batch in as many parts as memory requires; its loss."""
+        self.tower.train()
+        queries = [self.query_tokens[i] for i in batch.queries.tolist()]
+        anchors = [self.anchor_tokens[i] for i in batch.anchors.tolist()]
+        while True:
+            try:
+                self.optimizer.zero_grad(set_to_none=True)
+                loss = compute_gradients(self.tower, queries, anchors, batch, self.parts)
+                break
+            except (MemoryError, RuntimeError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                if self.parts >= len(queries) + len(anchors):
+                    message = f"the memory of {self.tower.device} is too small for a single text"
+                    raise ModelError(f"{message}; set tower_epochs=0") from None
+            # Outside the handler, so that the memory of the failed attempt has been released.
+            self._split_batches_further()
+        torch.nn.utils.clip_grad_norm_(self.parameters, MAX_NORM)
+        self.optimizer.step()
+        return loss
+
+    def _split_batches_further(self) -> None:
+        self.parts *= 2
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        message = f"out of memory: each batch is now encoded in {self.parts} parts"
+        warnings.warn(message, stacklevel=2)
+
+    def state(self) -> State:
+        """Return everything that the next epochs depend on."""
+        optimizer = self.optimizer.state_dict()
+        tensors = {f"weights.{name}": t for name, t in self.tower.state_dict().items()}
+        if self.history.best != self.epoch:
+            tensors |= {f"best.{name}": tensor for name, tensor in self.best_weights.items()}
+        tensors |= {
+            f"optimizer.{index}.{name}": tensor
+            for index, moments in optimizer["state"].items()
+            for name, tensor in moments.items()
+        }
+        tensors["rng"] = torch.get_rng_state()
+        return State(
+            tensors,
+            {
+                "epoch": self.epoch,
+                "losses": self.history.losses,
+                "validation": [asdict(metrics) for metrics in self.history.validation],
+                "best": self.history.best,
+                "highest": self.highest,
+                "groups": optimizer["param_groups"],
+                "draws": self.rng.bit_generator.state,
+                "parts": self.parts,
+            },
+        )
+
+    def restore(self, state: State) -> None:
+        """Restore the state from a checkpoint."""
+        values, groups = state.values, _grouped(state.tensors)
+        self.tower.load_state_dict(groups["weights"])
+        self.best_weights = groups.get("best") or copy.deepcopy(self.tower.state_dict())
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in groups.get("optimizer", {}).items():
+            index, _, moment = name.partition(".")
+            moments.setdefault(int(index), {})[moment] = tensor
+        self.optimizer.load_state_dict({"state": moments, "param_groups": values["groups"]})
+        self.rng.bit_generator.state = values["draws"]
+        torch.set_rng_state(state.tensors["rng"])
+        validation = [Metrics(**metrics) for metrics in values["validation"]]
+        self.history = TowerHistory(values["losses"], validation, values["best"])
+        self.epoch, self.highest, self.parts = values["epoch"], values["highest"], values["parts"]
+        self.anchor_vectors = self.tower.encode_tokens(self.anchor_tokens)
+
+
+def contrastive_loss(queries: Tensor, anchors: Tensor, batch: TowerBatch) -> Tensor:
+    """Return the mean InfoNCE loss of queries [B, D] among anchors [A, D] (Eq. 9)."""
+    scores = (SCALE * queries @ anchors.T).masked_fill(batch.blocked, -torch.inf)
+    return F.cross_entropy(scores, batch.positives)
+
+
+def compute_gradients(
+    tower: TextTower,
+    queries: Sequence[Tokens],
+    anchors: Sequence[Tokens],
+    batch: TowerBatch,
+    parts: int = 1,
+) -> Tensor:
+    """Compute the gradients of a batch's loss, and return the loss.
+
+    In several parts, all texts are first encoded without a graph. The gradient of their vectors is
+    then passed back part by part, which encodes each part again. The result is the same.
+    """
+    if parts == 1:
+        loss = contrastive_loss(tower(queries), tower(anchors), batch)
+        loss.backward()
+        return loss.detach()
+    texts = [*queries, *anchors]
+    size = math.ceil(len(texts) / parts)
+    pieces = [texts[start : start + size] for start in range(0, len(texts), size)]
+    states = []
+    with torch.no_grad():
+        vectors = []
+        for piece in pieces:
+            states.append(_random_state(tower.device))  # dropout must be the same both times
+            vectors.append(tower(piece))
+    leaves = torch.cat(vectors).requires_grad_()
+    loss = contrastive_loss(leaves[: len(queries)], leaves[len(queries) :], batch)
+    (gradient,) = torch.autograd.grad(loss, leaves)
+    for piece, part, state in zip(pieces, gradient.split(size), states, strict=True):
+        _set_random_state(tower.device, state)
+        tower(piece).backward(part)
+    return loss.detach()
+
+
+def _random_state(device: torch.device) -> Tensor:
+    cuda = device.type == "cuda"
+    return torch.cuda.get_rng_state(device) if cuda else torch.get_rng_state()
+
+
+def _set_random_state(device: torch.device, state: Tensor) -> None:
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(state, device)
+    else:
+        torch.set_rng_state(state)
+
+
+def _grouped(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
+    """Return the tensors by the first part of their names, then by the rest."""
+    groups: dict[str, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        group, dot, rest = name.partition(".")
+        if dot:
+            groups.setdefault(group, {})[rest] = tensor
+    return groups
