@@ -18,8 +18,9 @@ class Calibrators:
 
     `calibration` gives the confidence of a parent, `abstention` detects concepts without a suitable
     parent, `duplicates` are the weights that detect synonyms of existing concepts, and `fusion` are
-    the weights of the features that rank the anchors. Each is None where the taxonomy had too little to learn it from. `joint_priors` has the new-parent prior of
-    each round of joint placement; it is None until it is learned.
+    the weights of the features that rank the anchors. Each is None where the taxonomy had too
+    little to learn it from. `joint_priors` has the new-parent prior of each round of joint
+    placement; it is None until it is learned.
     """
 
     calibration: Calibration | None = None
