@@ -54,7 +54,7 @@ def test_the_leaf_bonus_makes_the_true_parents_likeliest(matching: str) -> None:
 def model_with_bonus(pantry: Path) -> TaxoExpan:
     """A model with a large leaf bonus, whatever bonus it has learned."""
     many = SMALL | {"validation_fraction": 0.9}  # of ninety foods
-    model = TaxoExpan("fast", device="cpu", **many).fit(Taxonomy.read(pantry))
+    model = TaxoExpan("fast", device="cpu", learn_fusion=False, **many).fit(Taxonomy.read(pantry))
     archive, calibration = model._fitted(), model.calibrators.calibration
     assert calibration is not None
     assert calibration.leaf_bonus in LEAF_BONUSES
