@@ -60,7 +60,7 @@ from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.ids import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
-from taxoexpan.training.checkpoint import Checkpoint, identity_of
+from taxoexpan.training.checkpoint import Checkpoint, identity_of, tower_path
 from taxoexpan.training.history import History
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import Metrics, compute_metrics
@@ -112,8 +112,9 @@ class TaxoExpan:
         """Train on a taxonomy; some leaves (or `holdout`) are held out for early stopping.
 
         Nothing is learned from deprecated concepts. `log` gets one line of JSON per epoch. The
-        state is saved in `checkpoint` after every epoch; if that file exists, the training
-        continues from it, with the same result as without the interruption. The folder
+        state is saved in `checkpoint` after every epoch, and that of the fine-tuning in
+        `checkpoint`.tower; if these files exist, the training continues from them, with the same
+        result as without the interruption. The folder
         `tensorboard` gets the same figures as curves, if TensorBoard is installed. If vectors are
         learned from a corpus, the names of the `expected` concepts are learned too.
         """
@@ -153,8 +154,7 @@ class TaxoExpan:
         if self.history.interrupted:
             return None
         if checkpoint is not None:
-            path = checkpoint.path.with_name(f"{checkpoint.path.name}.tower")
-            checkpoint = replace(checkpoint, path=path)
+            checkpoint = replace(checkpoint, path=tower_path(checkpoint.path))
         tuned = fine_tune(prepared, self._embedder, self.seed, progress, checkpoint)
         if tuned is None:
             return None
@@ -173,6 +173,9 @@ class TaxoExpan:
         assert self.history is not None
         anchors = Anchors(taxonomy, ConceptVectors.of(vectors), self.config.max_siblings)
         texts = AnchorTexts.of(taxonomy, self._tower) if calibrators.fusion else None
+        record = training_record(taxonomy, self.encoder, self.history, seconds)
+        if self.tower_history is not None and self.tower_history.interrupted:
+            record = replace(record, interrupted=True)
         return Archive(
             config=self.config,
             preset=self.preset,
@@ -182,7 +185,7 @@ class TaxoExpan:
             network=network,
             vectors=vectors,
             keys=anchors.encode(network),
-            training=training_record(taxonomy, self.encoder, self.history, seconds),
+            training=record,
             calibrators=calibrators,
             tower=self._tower,
             texts=texts,
