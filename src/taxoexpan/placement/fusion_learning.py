@@ -79,13 +79,13 @@ def prior_for(ranker: Ranker) -> SignalFusion:
     return PRIOR_WITHOUT_TOWER if texts is None or texts.as_anchors is None else PRIOR
 
 
-def learn_fusion(examples: FusionExamples | None, prior: SignalFusion) -> list[SignalFusion]:
+def learn_fusion(
+    examples: FusionExamples, prior: SignalFusion, device: torch.device | str = "cpu"
+) -> list[SignalFusion]:
     """Return the weights learned from all examples, then from all but each fold (`fold_of`)."""
-    whole = fit_fusion(examples, prior)
-    if examples is None:
-        return [whole]
-    folds = fold_of(len(examples))
-    return [whole, *(fit_fusion(examples[folds != fold], prior) for fold in range(FOLDS))]
+    whole, folds = fit_fusion(examples, prior, device=device), fold_of(len(examples))
+    parts = (examples[folds != fold] for fold in range(FOLDS))
+    return [whole, *(fit_fusion(part, prior, whole, device) for part in parts)]
 
 
 def fold_of(count: int) -> Indices:

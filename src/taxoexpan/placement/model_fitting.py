@@ -155,7 +155,7 @@ def _learn_fused_calibrators(
         described = [query_text(concept) for concept in queries.concepts]
         queries = replace(queries, tower=embedder.tower.encode(described))
     examples = collect_examples(ranker, queries, seed)
-    fusion, *by_fold = learn_fusion(examples, prior)
+    fusion, *by_fold = learn_fusion(examples, prior, embedder.device)
     held_out = score_held_out_by_fold(ranker, queries, by_fold, fold_of(len(queries)))
     abstention = learn_abstention(ranker.with_fusion(fusion), queries)
     return Calibrators(calibrate(held_out, seed), abstention, fusion=fusion)
