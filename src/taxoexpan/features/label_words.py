@@ -67,6 +67,7 @@ class LabelWords:
         paths: the words of the labels above that the label does not have [N, V].
         named: the names of the anchors [N, K].
         heads: the last word of each label [N], or -1.
+        unknown_weight: the weight of a word that no anchor has.
     """
 
     vocabulary: dict[str, int]
@@ -77,6 +78,7 @@ class LabelWords:
     paths: csr_array
     named: csr_array
     heads: Indices
+    unknown_weight: float
 
     @classmethod
     def from_taxonomy(cls, taxonomy: Taxonomy) -> LabelWords:
@@ -106,13 +108,14 @@ class LabelWords:
             _path_words(labels, parents),
             _incidence(named, len(names)),
             np.array([row[-1] if row else -1 for row in rows], dtype=np.int64),
+            float(np.log(len(rows) + 1)),
         )
 
     def __len__(self) -> int:
         return len(self.heads)
 
     def select(self, anchors: Indices) -> LabelWords:
-        """Return the words of some anchors."""
+        """Return the words of some anchors, with the weights that the words have among all."""
         labels, weighted, paths, named = (
             matrix[anchors] for matrix in (self.labels, self.weighted, self.paths, self.named)
         )
@@ -127,12 +130,11 @@ class LabelWords:
         weighted, present = np.zeros(size, np.float32), np.zeros(size, np.float32)
         endings, insides = (np.zeros((len(self.names), len(concepts)), np.float32) for _ in "ei")
         heads = np.full(len(concepts), -2)
-        unknown_weight = float(np.log(len(self) + 1))
         for column, concept in enumerate(concepts):
             words = label_words(concept.label)
             numbers = [self.vocabulary[word] for word in set(words) if word in self.vocabulary]
             unknown = len(set(words)) - len(numbers)
-            total = float(self.idf[numbers].sum()) + unknown * unknown_weight
+            total = float(self.idf[numbers].sum()) + unknown * self.unknown_weight
             present[numbers, column] = 1
             weighted[numbers, column] = self.idf[numbers] / max(total, 1e-6)
             for start, stop in _parts(len(words)):
