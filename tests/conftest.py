@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from builders import pantry_csv
 from hypothesis import settings
+from tiny_transformer import save_pantry_transformer
 
 from taxoexpan import TaxoExpan, Taxonomy
 
@@ -44,3 +45,10 @@ def model_directory(model: TaxoExpan, tmp_path_factory: pytest.TempPathFactory) 
     path = tmp_path_factory.mktemp("models") / "model"
     model.save(path)
     return path
+
+
+@pytest.fixture(scope="session")
+def tiny_transformer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a sentence transformer that knows the words of the pantry."""
+    pytest.importorskip("sentence_transformers")
+    return save_pantry_transformer(tmp_path_factory.mktemp("transformers") / "tiny")

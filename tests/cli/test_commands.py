@@ -444,7 +444,7 @@ def test_a_full_disk_is_an_error_without_a_traceback(pantry: Path) -> None:
 def test_a_full_disk_leaves_no_partial_output(tmp_path: Path, command: str, written: str) -> None:
     data = resources.files("taxoexpan") / "data"
     named = command.format(food=data / "food.csv", new=data / "new-foods.csv")
-    program = f"{sys.executable} -m taxoexpan.cli.main {named} --epochs 1 --quiet"
+    program = f"{sys.executable} -m taxoexpan.cli.main {named} --epochs 1 --quiet --preset fast"
     full = ["bash", "-c", f"ulimit -f 20; {program}"]
     done = subprocess.run(full, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 2

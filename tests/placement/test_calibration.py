@@ -42,13 +42,19 @@ def test_scores_that_are_always_right_are_not_changed() -> None:
     assert calibration.first.kind == "none"
 
 
-def test_held_out_scores_agree_with_the_scores_of_all_anchors(model: TaxoExpan) -> None:
+@pytest.mark.parametrize("fused", [True, False])
+def test_held_out_scores_agree_with_the_scores_of_all_anchors(
+    model: TaxoExpan, fused: bool
+) -> None:
     ranker, taxonomy = model._ranker, model.taxonomy
+    assert ranker.fusion is not None
+    ranker = ranker if fused else ranker.with_fusion(None)
     names = ["oat milk", "rye bread", "goat cheese"]
     parents = [np.array([taxonomy.index(p) for p in taxonomy.parents(n)]) for n in names]
     parents[1] = np.append(parents[1], 0)
-    vectors = model._embedder.tensor([taxonomy.concept(name) for name in names])
-    queries = LabeledQueries(vectors, parents=parents)
+    concepts = [taxonomy.concept(name) for name in names]
+    vectors = model._embedder.tensor(concepts)
+    queries = LabeledQueries(vectors, concepts=concepts, parents=parents)
     held_out = score_held_out(ranker, queries)
     scores = ranker.scores(queries).T.double().numpy()
     order = np.argsort(-scores, axis=1)[:, :TOP_K]

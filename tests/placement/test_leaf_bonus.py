@@ -53,7 +53,7 @@ def test_the_leaf_bonus_makes_the_true_parents_likeliest(matching: str) -> None:
 @pytest.fixture(scope="module")
 def model_with_bonus(pantry: Path) -> TaxoExpan:
     """A model with a large leaf bonus, whatever bonus it has learned."""
-    many = SMALL | {"validation_fraction": 0.9}  # of ninety foods
+    many = SMALL | {"validation_fraction": 0.9, "learn_fusion": False}  # of ninety foods
     model = TaxoExpan("fast", device="cpu", **many).fit(Taxonomy.read(pantry))
     archive, calibration = model._fitted(), model.calibrators.calibration
     assert calibration is not None
@@ -99,7 +99,7 @@ def test_evaluation_uses_the_leaf_bonus(model_with_bonus: TaxoExpan) -> None:
 
 
 def test_no_leaf_bonus_is_learned_from_unrelated_leaves(pantry: Path) -> None:
-    many = SMALL | {"validation_fraction": 0.9, "epochs": 1}
+    many = SMALL | {"validation_fraction": 0.9, "epochs": 1, "learn_fusion": False}
     loose = TaxoExpan("fast", device="cpu", validation="leaves", **many).fit(Taxonomy.read(pantry))
     assert loose.calibrators.calibration is not None
     assert loose.calibrators.leaf_bonus == 0.0

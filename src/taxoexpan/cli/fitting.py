@@ -48,3 +48,9 @@ def fit_model(
     history = model.history
     if history is not None and history.interrupted:
         note(f"stopped by Ctrl-C; the best weights so far are kept (epoch {history.best})")
+    tuning = model.tower_history
+    if tuning is not None and tuning.interrupted:
+        kept = f"the best state so far is kept (epoch {tuning.best})"
+        if not tuning.best:
+            kept = "no epoch was better than the encoder as it came, which is kept"
+        note(f"fine-tuning stopped by Ctrl-C; {kept}")

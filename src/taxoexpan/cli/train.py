@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     """Train and save."""
     from taxoexpan.formats.concept_list import read_concepts
 
-    resumed = options.resume and _checkpoint_path(options).exists()
+    resumed = options.resume and bool(_existing_checkpoints(options))
     _refuse_outputs(options, options.force or resumed)
     expected = read_concepts(options.expect) if options.expect else []
     training = training_options(options)
@@ -67,10 +67,12 @@ def run(options: argparse.Namespace) -> int:
     )
     model.save(options.output, options.force or resumed)
     note(f"model written to {options.output}")
-    if model.history is not None and model.history.interrupted and checkpoint.exists():
-        note(f"--resume continues the training from {checkpoint}")
+    left = _existing_checkpoints(options)
+    if model.training.interrupted and left:
+        note(f"--resume continues the training from {left[-1]}")
     else:
-        checkpoint.unlink(missing_ok=True)
+        for path in left:
+            path.unlink()
     if options.report:
         from taxoexpan.report import training_page
 
@@ -101,26 +103,34 @@ def _refuse_outputs(options: argparse.Namespace, replace_model: bool) -> None:
             options.glossary,
             options.log,
             options.tensorboard,
-            _checkpoint_path(options),
+            *_checkpoint_paths(options),
         )
         preflight([options.report], [options.taxonomy, *filter(None, others)], options.force)
         refuse_inside(options.report, options.taxonomy, "is an input")
 
 
-def _checkpoint_path(options: argparse.Namespace) -> Path:
+def _checkpoint_paths(options: argparse.Namespace) -> list[Path]:
+    """Return the checkpoint files next to the model: of the network and of the fine-tuning."""
+    from taxoexpan.training.checkpoint import tower_path
+
     path: Path = options.output.with_name(f"{options.output.name}.checkpoint")
-    return path
+    return [path, tower_path(path)]
+
+
+def _existing_checkpoints(options: argparse.Namespace) -> list[Path]:
+    return [path for path in _checkpoint_paths(options) if path.exists()]
 
 
 def _checkpoint(options: argparse.Namespace) -> Path:
-    """Return the checkpoint file next to the model; refuse to discard one without --force."""
-    path = _checkpoint_path(options)
-    if options.resume and not path.exists():
+    """Return the network's checkpoint file; refuse to discard an existing one without --force."""
+    path, existing = _checkpoint_paths(options)[0], _existing_checkpoints(options)
+    if options.resume and not existing:
         note(f"note: {path} does not exist; the training starts from the beginning")
-    elif path.exists() and not options.resume:
+    elif existing and not options.resume:
         if not options.force:
             message = "holds an interrupted training"
             fix = "--resume continues it, --force starts again"
-            raise FormatError(path, f"{message}; {fix}")
-        path.unlink()
+            raise FormatError(existing[0], f"{message}; {fix}")
+        for each in existing:
+            each.unlink()
     return path

@@ -66,7 +66,8 @@ class TextTower(nn.Module):
         """Split texts into tokens."""
         if not texts:
             return []
-        split = self.transformer.tokenizer(list(texts), truncation=True, max_length=MAX_TOKENS)
+        longest = min(MAX_TOKENS, self.transformer.max_seq_length or MAX_TOKENS)
+        split = self.transformer.tokenizer(list(texts), truncation=True, max_length=longest)
         tokens: list[Tokens] = split["input_ids"]
         return tokens
 
@@ -108,7 +109,7 @@ class TextTower(nn.Module):
         distinct: dict[tuple[int, ...], int] = {}
         rows = [distinct.setdefault(tuple(each), len(distinct)) for each in tokens]
         if not rows:
-            width = self.transformer.get_sentence_embedding_dimension() or 0
+            width = self.transformer.get_embedding_dimension() or 0
             vectors = torch.zeros(0, width, device=self.device)
         else:
             vectors = self(list(distinct))[torch.tensor(rows, device=self.device)]

@@ -56,6 +56,11 @@ class Checkpoint:
         return State(tensors, values)
 
 
+def tower_path(path: Path) -> Path:
+    """Return the file for the fine-tuning of the encoder, next to that of the network."""
+    return path.with_name(f"{path.name}.tower")
+
+
 def identity_of(*parts: object) -> str:
     """Return a digest of everything that a training depends on."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from tiny_transformer import SPECIAL, save_bert
 
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError, TaxoExpanError
 from taxoexpan.features.embedding import embed_concepts
@@ -27,7 +28,6 @@ from taxoexpan.features.transformer.transformer_encoder import TransformerEncode
 from taxoexpan.taxonomy import Concept
 
 WORDS = ["oat", "milk", "tea", "green", "##s", "a", "of", "drink", "leaves", ".", ","]
-VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
 NAMES = ["green tea", "oat milk", "a drink of oats, of tea leaves.", "teas", "oat drink", "milk"]
 SIZE = 8
 PACKAGED = "all-MiniLM-L6-v2"
@@ -42,19 +42,7 @@ def library() -> Any:
 def bare(library: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny BERT with random weights, saved by transformers."""
     del library
-    from transformers import BertConfig, BertModel, BertTokenizerFast
-
-    folder = tmp_path_factory.mktemp("models") / "bare"
-    folder.mkdir()
-    (folder / "vocab.txt").write_text("".join(f"{word}\n" for word in VOCABULARY))
-    BertTokenizerFast.from_pretrained(folder).save_pretrained(folder)
-    (folder / "vocab.txt").unlink()
-    sizes = {"hidden_size": SIZE, "intermediate_size": 16, "max_position_embeddings": 16}
-    layers = {"num_hidden_layers": 2, "num_attention_heads": 2, "initializer_range": 0.5}
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        BertModel(BertConfig(vocab_size=len(VOCABULARY), **sizes, **layers)).save_pretrained(folder)
-    return folder
+    return save_bert(tmp_path_factory.mktemp("models") / "bare", WORDS, SIZE)
 
 
 @pytest.fixture(scope="module")
@@ -458,7 +446,7 @@ def not_a_number(folder: Path) -> None:
 
 def longer_vocabulary(folder: Path) -> None:
     tokenizer = json.loads((folder / "tokenizer.json").read_text())
-    tokenizer["model"]["vocab"]["coffee"] = len(VOCABULARY)
+    tokenizer["model"]["vocab"]["coffee"] = len(SPECIAL) + len(WORDS)
     (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
 
 

@@ -1,0 +1,142 @@
+"""Training with a fine-tuned encoder, from the command line."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import SMALL
+from safetensors.torch import load_file
+
+from taxoexpan.cli.main import main
+from taxoexpan.training.checkpoint import Checkpoint, State, tower_path
+
+
+@pytest.fixture
+def options(tiny_transformer: Path) -> list[str]:
+    settings = SMALL | {
+        "epochs": 2,
+        "features": f"transformer:{tiny_transformer}",
+        "tower_epochs": 2,
+        "tower_batch_size": 32,
+        "tower_learning_rate": 0.003,
+    }
+    changes = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
+    return [*changes, "--device", "cpu", "--quiet"]
+
+
+def interrupt_after(monkeypatch: pytest.MonkeyPatch, saved: Path, times: int = 1) -> None:
+    """Press Ctrl-C when a checkpoint has been written to this file so many times."""
+    save, left = Checkpoint.save, times
+
+    def save_and_interrupt(self: Checkpoint, state: State) -> None:
+        nonlocal left
+        save(self, state)
+        left -= self.path == saved
+        if self.path == saved and not left:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Checkpoint, "save", save_and_interrupt)
+
+
+def test_a_fine_tuned_model_is_trained_and_used(
+    pantry: Path, tmp_path: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, new = tmp_path / "model", tmp_path / "new.csv"
+    new.write_text("label\ncashew milk\n", encoding="utf-8")
+    assert main(["train", str(pantry), "-o", str(model), *options]) == 0
+    assert capsys.readouterr().err.count("Ctrl-C") == 0
+    assert (model / "tower.safetensors").is_file()
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("model.")] == []
+    assert main(["suggest", str(model), str(new), "--json", "--top-k", "2"]) == 0
+    suggestions = json.loads(capsys.readouterr().out)["suggestions"]
+    assert [each["query"] for each in suggestions] == ["cashew milk"] * 2
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_interrupted_fine_tuning_is_resumed_with_the_same_result(
+    pantry: Path,
+    tmp_path: Path,
+    options: list[str],
+    capsys: pytest.CaptureFixture[str],
+    times: int,
+) -> None:
+    alone, model = tmp_path / "alone", tmp_path / "model"
+    checkpoint = tmp_path / "model.checkpoint"
+    assert main(["train", str(pantry), "-o", str(alone), *options]) == 0
+    capsys.readouterr()
+    command = ["train", str(pantry), "-o", str(model), *options]
+    with pytest.MonkeyPatch.context() as patched:
+        interrupt_after(patched, tower_path(checkpoint), times)
+        assert main(command) == 0
+    messages = capsys.readouterr().err
+    assert "fine-tuning stopped by Ctrl-C; " in messages
+    assert f"--resume continues the training from {tower_path(checkpoint)}" in messages
+    config = json.loads((model / "config.json").read_text(encoding="utf-8"))
+    assert config["training"]["interrupted"] is True
+    assert checkpoint.is_file()
+    assert tower_path(checkpoint).is_file()
+    assert main(command) == 2  # neither the model nor its training is discarded
+    capsys.readouterr()
+    assert main([*command, "--resume"]) == 0
+    assert "Ctrl-C" not in capsys.readouterr().err
+    assert not checkpoint.exists()
+    assert not tower_path(checkpoint).exists()
+    config = json.loads((model / "config.json").read_text(encoding="utf-8"))
+    assert config["training"]["interrupted"] is False
+    for part in ("weights", "tower", "anchors"):
+        one, other = (load_file(path / f"{part}.safetensors") for path in (alone, model))
+        assert one.keys() == other.keys()
+        assert all(torch.equal(one[name], other[name]) for name in one)
+    assert (alone / "calibration.json").read_bytes() == (model / "calibration.json").read_bytes()
+
+
+def test_the_message_names_the_epoch_that_is_kept(
+    pantry: Path, tmp_path: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without held-out leaves, the last finished epoch is the best."""
+    model = tmp_path / "model"
+    unvalidated = ["--set", "validation_fraction=0"]
+    with pytest.MonkeyPatch.context() as patched:
+        interrupt_after(patched, tower_path(tmp_path / "model.checkpoint"))
+        assert main(["train", str(pantry), "-o", str(model), *options, *unvalidated]) == 0
+    kept = "fine-tuning stopped by Ctrl-C; the best state so far is kept (epoch 1)"
+    assert kept in capsys.readouterr().err
+
+
+def test_ctrl_c_during_the_network_leaves_the_fine_tuning_to_resume(
+    pantry: Path, tmp_path: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, checkpoint = tmp_path / "model", tmp_path / "model.checkpoint"
+    command = ["train", str(pantry), "-o", str(model), *options]
+    with pytest.MonkeyPatch.context() as patched:
+        interrupt_after(patched, checkpoint)
+        assert main(command) == 0
+    messages = capsys.readouterr().err
+    assert "stopped by Ctrl-C; the best weights so far are kept (epoch 1)" in messages
+    assert "fine-tuning stopped" not in messages
+    assert f"--resume continues the training from {checkpoint}\n" in messages
+    assert not (model / "tower.safetensors").exists()
+    assert main([*command, "--resume"]) == 0
+    assert (model / "tower.safetensors").is_file()
+    assert not checkpoint.exists()
+
+
+def test_a_checkpoint_of_the_fine_tuning_is_not_discarded_without_force(
+    pantry: Path, tmp_path: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, left = tmp_path / "model", tower_path(tmp_path / "model.checkpoint")
+    left.write_bytes(b"of some training")
+    command = ["train", str(pantry), "-o", str(model), *options]
+    assert main(command) == 2
+    fix = "holds an interrupted training; --resume continues it, --force starts again"
+    assert f"{left}: {fix}" in capsys.readouterr().err
+    assert left.read_bytes() == b"of some training"
+    assert main([*command, "--resume"]) == 2
+    assert f"{left}: not a readable checkpoint" in capsys.readouterr().err
+    assert not model.exists()
+    assert main([*command, "--force"]) == 0
+    assert not left.exists()

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
+from taxoexpan.network import text_tower
+from taxoexpan.network.text_tower import TextTower, anchor_texts, query_text
+from taxoexpan.taxonomy import Concept, Taxonomy
+
+TEXTS = ["oat milk", "green tea < tea: a drink of tea", "tea", "a drink of oat milk of oat", "rye"]
+
+
+@pytest.fixture
+def tower(tiny_transformer: Path) -> TextTower:
+    return TextTower(TransformerEncoder(str(tiny_transformer), "cpu").copy_model())
+
+
+@pytest.fixture
+def encoded(tower: TextTower, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The number of texts in each block that the transformer gets."""
+    sizes: list[int] = []
+    forward = tower.transformer.forward
+
+    def count(inputs: dict[str, Tensor], **options: object) -> dict[str, Tensor]:
+        sizes.append(len(inputs["input_ids"]))
+        outputs: dict[str, Tensor] = forward(inputs, **options)
+        return outputs
+
+    monkeypatch.setattr(tower.transformer, "forward", count)
+    return sizes
+
+
+def test_a_query_is_described_by_its_label_and_definition() -> None:
+    assert query_text(Concept("1", "oat milk", ("oat drink",), "a drink")) == "oat milk: a drink"
+    assert query_text(Concept("1", "oat milk", ("oat drink",))) == "oat milk"
+
+
+def test_an_anchor_is_described_by_its_first_parent_too_but_not_by_its_children() -> None:
+    concepts = [
+        Concept("f", "food"),
+        Concept("d", "drink", definition="a liquid"),
+        Concept("m", "milk", definition="white"),
+        Concept("o", "oat milk"),
+    ]
+    relations = [("f", "d"), ("f", "m"), ("d", "m"), ("m", "o")]
+    texts = anchor_texts(Taxonomy(concepts, relations))
+    assert texts == ["food", "drink < food: a liquid", "milk < food: white", "oat milk < milk"]
+    assert anchor_texts(Taxonomy(concepts[:3], relations[:3])) == texts[:3]
+
+
+def test_vectors_are_those_of_the_sentence_transformer_at_unit_length(tower: TextTower) -> None:
+    expected = tower.transformer.encode(
+        TEXTS, convert_to_tensor=True, normalize_embeddings=True, show_progress_bar=False
+    )
+    vectors = tower.encode(TEXTS)
+    assert torch.allclose(vectors, expected, atol=1e-5)
+    assert torch.allclose(vectors.norm(dim=1), torch.ones(len(TEXTS)), atol=1e-6)
+
+
+def test_neither_padding_nor_order_nor_blocks_change_a_vector(
+    tower: TextTower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    together = tower.encode(TEXTS)
+    alone = torch.cat([tower.encode([text]) for text in TEXTS])
+    assert torch.allclose(together, alone, rtol=0, atol=1e-5)
+    assert (together - together.roll(1, 0)).abs().amax(1).min() > 0.01
+    assert torch.allclose(tower.encode(TEXTS[::-1]).flip(0), together, rtol=0, atol=1e-5)
+    monkeypatch.setattr(text_tower, "CPU_BLOCK", 2)
+    assert torch.allclose(tower.encode(TEXTS), together, rtol=0, atol=1e-5)
+
+
+def test_equal_texts_are_encoded_once(tower: TextTower, encoded: list[int]) -> None:
+    vectors = tower.encode(["tea", "oat milk", "tea", "oat milk", "tea"])
+    assert sum(encoded) == 2
+    assert torch.equal(vectors[[0, 1]], vectors[[2, 3]])
+    assert torch.equal(vectors[0], vectors[4])
+    assert not torch.allclose(vectors[0], vectors[1])
+
+
+def test_texts_of_similar_length_share_a_block(
+    tower: TextTower, encoded: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_tower, "CPU_BLOCK", 2)
+    tower.encode(TEXTS)
+    assert encoded == [2, 2, 1]
+
+
+def test_no_texts_give_no_vectors(tower: TextTower) -> None:
+    assert tower.encode([]).shape == (0, 16)
+
+
+def test_encoding_ignores_dropout_and_leaves_the_mode_as_it_was(tower: TextTower) -> None:
+    tower.eval()
+    expected = tower.encode(TEXTS)
+    assert not tower.training
+    tower.train()
+    assert torch.equal(tower.encode(TEXTS), expected)
+    assert tower.training
+    assert not torch.allclose(tower(tower.tokenize(TEXTS)), expected)
+
+
+def test_only_the_first_tokens_of_a_long_text_are_read(tower: TextTower) -> None:
+    words = ["oat", "milk"] * 40
+    assert len(tower.tokenize([" ".join(words)])[0]) == text_tower.MAX_TOKENS
+    same = tower.encode([" ".join(words), " ".join(["tea", *words[1:]]), " ".join([*words, "tea"])])
+    assert torch.equal(same[0], same[2])
+    assert not torch.allclose(same[0], same[1])
+
+
+def test_a_transformer_for_shorter_texts_gets_shorter_texts(tower: TextTower) -> None:
+    tower.transformer.max_seq_length = 6
+    assert [len(tokens) for tokens in tower.tokenize(["oat milk " * 20, "tea"])] == [6, 3]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+def test_a_gpu_gives_the_same_vectors(tower: TextTower) -> None:
+    expected = tower.encode(TEXTS)
+    on_gpu = tower.to("cuda").encode(TEXTS)
+    assert on_gpu.device.type == "cuda"
+    assert torch.allclose(on_gpu.cpu(), expected, rtol=0, atol=1e-4)

@@ -1,0 +1,413 @@
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from builders import KINDS, SORTS
+from torch import Tensor
+
+from taxoexpan.config import Config, load_preset
+from taxoexpan.errors import ModelError
+from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
+from taxoexpan.network.text_tower import TextTower, Tokens, query_text
+from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.training import tower_training
+from taxoexpan.training.checkpoint import Checkpoint
+from taxoexpan.training.holdout import Holdout, hold_out
+from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
+from taxoexpan.training.tower_training import (
+    TowerBatch,
+    compute_gradients,
+    contrastive_loss,
+    train_tower,
+)
+
+MakeTower = Callable[[], TextTower]
+Weights = dict[str, Tensor]
+
+
+@pytest.fixture(scope="module")
+def make_tower(tiny_transformer: Path) -> MakeTower:
+    """Return towers with the same weights."""
+    encoder = TransformerEncoder(str(tiny_transformer), "cpu")
+    return lambda: TextTower(encoder.copy_model())
+
+
+@pytest.fixture(scope="module")
+def held(pantry: Path) -> Holdout:
+    """The pantry without two sorts of each kind, which are to be placed."""
+    ids = [f"{sort} {kind}" for kind in KINDS for sort in SORTS[:2]]
+    return hold_out(Taxonomy.read(pantry), ids)
+
+
+def settings(epochs: int = 4, batch_size: int = 16) -> Config:
+    return load_preset(
+        "fast", tower_epochs=epochs, tower_batch_size=batch_size, tower_learning_rate=0.003
+    )
+
+
+def weights_of(tower: TextTower) -> Weights:
+    return {name: tensor.clone() for name, tensor in tower.state_dict().items()}
+
+
+def same(one: Weights, other: Weights) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+class Validation:
+    """Ranks the held-out concepts, and calls `after` with the number of the epoch."""
+
+    def __init__(self, held: Holdout, after: Callable[[int], object] = str) -> None:
+        self.held, self.after = held, after
+        self.calls = 0
+
+    def __call__(self, tower: TextTower, anchors: Tensor) -> Metrics:
+        queries = tower.encode([query_text(concept) for concept in self.held.concepts])
+        metrics = compute_metrics(rank_true_parents(anchors @ queries.T, self.held.parents, 0.5))
+        self.after(self.calls)
+        self.calls += 1
+        return metrics
+
+
+def given(*values: float | None) -> Callable[[TextTower, Tensor], Metrics]:
+    """Return a validation that gives these results, first without training; None is Ctrl-C."""
+    results = iter(values)
+
+    def validate(tower: TextTower, anchors: Tensor) -> Metrics:
+        del tower, anchors
+        result = next(results)
+        if result is None:
+            raise KeyboardInterrupt
+        return Metrics(1, 1, 1, 1, 1, 1, reciprocal_rank=result)
+
+    return validate
+
+
+class Recorder:
+    """Keeps the batches of a training."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.batches: list[TowerBatch] = []
+        monkeypatch.setattr(tower_training, "contrastive_loss", self._loss)
+
+    def _loss(self, queries: Tensor, anchors: Tensor, batch: TowerBatch) -> Tensor:
+        self.batches.append(batch)
+        return contrastive_loss(queries, anchors, batch)
+
+
+def test_fine_tuning_lowers_the_loss_and_the_ranks_of_held_out_concepts(
+    make_tower: MakeTower, held: Holdout
+) -> None:
+    tower, validate = make_tower(), Validation(held)
+    before = validate(tower, tower.encode(tower_training.anchor_texts(held.taxonomy)))
+    history = train_tower(tower, held.taxonomy, settings(8), 0, validate)
+    after = validate(tower, tower.encode(tower_training.anchor_texts(held.taxonomy)))
+    assert history.losses[-1] < 0.7 * history.losses[0]
+    assert after.reciprocal_rank > 1.5 * before.reciprocal_rank
+    assert after.mr < 0.3 * before.mr
+    assert not history.interrupted
+    assert len(history.losses) == len(history.validation) == 8
+    assert after == history.validation[history.best - 1]
+    assert after.reciprocal_rank == max(m.reciprocal_rank for m in history.validation)
+    assert not tower.training
+
+
+def test_the_same_seed_gives_the_same_weights(make_tower: MakeTower, held: Holdout) -> None:
+    trained = []
+    for seed in (3, 3, 4):
+        tower = make_tower()
+        torch.manual_seed(len(trained))  # must not matter
+        train_tower(tower, held.taxonomy, settings(1), seed)
+        trained.append(weights_of(tower))
+    assert same(trained[0], trained[1])
+    assert not same(trained[0], trained[2])
+
+
+def test_the_random_numbers_of_the_caller_are_left_alone(
+    make_tower: MakeTower, held: Holdout
+) -> None:
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    train_tower(make_tower(), held.taxonomy, settings(1), 0)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("interrupted_in", [2, 3])
+def test_a_resumed_fine_tuning_ends_like_an_uninterrupted_one(
+    make_tower: MakeTower, held: Holdout, tmp_path: Path, interrupted_in: int
+) -> None:
+    config, checkpoint = settings(3), Checkpoint(tmp_path / "tower", "the same")
+
+    def interrupt(epoch: int) -> None:
+        if epoch == interrupted_in:
+            signal.raise_signal(signal.SIGINT)
+
+    alone, resumed = make_tower(), make_tower()
+    expected = train_tower(alone, held.taxonomy, config, 0, Validation(held))
+    stopped = train_tower(
+        make_tower(), held.taxonomy, config, 0, Validation(held, interrupt), checkpoint=checkpoint
+    )
+    assert stopped.interrupted
+    assert len(stopped.validation) == interrupted_in - 1
+    torch.manual_seed(9)  # must not matter
+    validate = Validation(held)
+    history = train_tower(resumed, held.taxonomy, config, 0, validate, checkpoint=checkpoint)
+    assert validate.calls == 3 - (interrupted_in - 1)
+    assert same(weights_of(resumed), weights_of(alone))
+    assert history == expected
+    finished = make_tower()
+    assert train_tower(finished, held.taxonomy, config, 0, checkpoint=checkpoint) == expected
+    assert same(weights_of(finished), weights_of(alone))
+
+
+def test_a_resumed_fine_tuning_still_has_the_weights_of_its_best_epoch(
+    make_tower: MakeTower, held: Holdout, tmp_path: Path
+) -> None:
+    """Also if later epochs, before and after the interruption, are worse."""
+    alone, resumed = make_tower(), make_tower()
+    checkpoint, taxonomy = Checkpoint(tmp_path / "tower", "the same"), held.taxonomy
+    assert train_tower(alone, taxonomy, settings(3), 0, given(0.1, 0.9, 0.5, 0.4)).best == 1
+    first = given(0.1, 0.9, 0.5, None)
+    train_tower(make_tower(), taxonomy, settings(3), 0, first, checkpoint=checkpoint)
+    history = train_tower(resumed, taxonomy, settings(3), 0, given(0.4), checkpoint=checkpoint)
+    assert history.best == 1
+    assert same(weights_of(resumed), weights_of(alone))
+
+
+def test_ctrl_c_keeps_the_best_state_so_far(make_tower: MakeTower, held: Holdout) -> None:
+    expected, tower = make_tower(), make_tower()
+    train_tower(expected, held.taxonomy, settings(3), 0, given(0.1, 0.8, 0.5, 0.3))
+    history = train_tower(tower, held.taxonomy, settings(3), 0, given(0.1, 0.8, 0.5, None))
+    assert history.interrupted
+    assert history.best == 1
+    assert same(weights_of(tower), weights_of(expected))
+    assert not tower.training
+
+
+@pytest.mark.parametrize("text", [1, 40, 200])
+def test_ctrl_c_in_the_first_epoch_keeps_the_encoder_as_it_came(
+    make_tower: MakeTower, held: Holdout, text: int
+) -> None:
+    """A signal arrives while some text is encoded: before the training or in one of its batches."""
+    tower, seen = make_tower(), 0
+    before = weights_of(tower)
+
+    def interrupt(module: object, arguments: tuple[Sequence[Tokens]]) -> None:
+        nonlocal seen
+        del module
+        seen += len(arguments[0])
+        if seen >= text:
+            signal.raise_signal(signal.SIGINT)
+
+    tower.register_forward_pre_hook(interrupt)
+    history = train_tower(tower, held.taxonomy, settings(2), 0)
+    assert history.interrupted
+    assert history.best == 0
+    assert same(weights_of(tower), before)
+
+
+def test_an_encoder_that_only_gets_worse_is_kept_as_it_came(
+    make_tower: MakeTower, held: Holdout
+) -> None:
+    tower = make_tower()
+    before = weights_of(tower)
+    history = train_tower(tower, held.taxonomy, settings(2), 0, given(0.5, 0.4, 0.5))
+    assert history.best == 0
+    assert same(weights_of(tower), before)
+
+
+def test_without_validation_the_last_epoch_is_the_best(
+    make_tower: MakeTower, held: Holdout
+) -> None:
+    tower, last = make_tower(), make_tower()
+    history = train_tower(tower, held.taxonomy, settings(2), 0)
+    train_tower(last, held.taxonomy, settings(2), 0, given(0.1, 0.2, 0.3))
+    assert history.best == 2
+    assert same(weights_of(tower), weights_of(last))
+
+
+def test_no_epoch_leaves_the_encoder_as_it_came(make_tower: MakeTower, held: Holdout) -> None:
+    tower = make_tower()
+    before = weights_of(tower)
+    assert train_tower(tower, held.taxonomy, settings(0), 0).losses == []
+    assert same(weights_of(tower), before)
+
+
+def some_batch(tower: TextTower, size: int = 9) -> tuple[list[Tokens], list[Tokens], TowerBatch]:
+    """Return the tokens of queries and anchors, and a batch with some blocked pairs."""
+    names = [f"{sort} {kind}" for kind in KINDS for sort in SORTS][:size]
+    anchors = ["food", *(f"{kind} < food" for kind in KINDS)]
+    blocked = torch.rand(size, len(anchors), generator=torch.Generator().manual_seed(1)) < 0.3
+    positives = torch.arange(size) % len(anchors)
+    blocked[torch.arange(size), positives] = False
+    batch = TowerBatch(np.arange(size), np.arange(len(anchors)), positives, blocked)
+    return list(tower.tokenize(names)), list(tower.tokenize(anchors)), batch
+
+
+def gradients(tower: TextTower) -> Weights:
+    return {n: p.grad.clone() for n, p in tower.named_parameters() if p.grad is not None}
+
+
+@pytest.mark.parametrize("parts", [2, 3, 7, 18])
+def test_gradients_in_parts_are_those_of_the_whole_batch(make_tower: MakeTower, parts: int) -> None:
+    whole, split = make_tower().eval(), make_tower().eval()
+    loss = compute_gradients(whole, *some_batch(whole))
+    loss_in_parts = compute_gradients(split, *some_batch(split), parts)
+    assert loss_in_parts.item() == pytest.approx(loss.item(), abs=1e-6)
+    expected, found = gradients(whole), gradients(split)
+    assert expected.keys() == found.keys()
+    assert max(float(g.abs().max()) for g in expected.values()) > 0.01
+    for name, gradient in expected.items():
+        assert torch.allclose(found[name], gradient, rtol=1e-5, atol=1e-6), name
+
+
+def test_both_passes_over_the_parts_use_the_same_dropout(make_tower: MakeTower) -> None:
+    tower, outputs = make_tower().train(), []
+    tower.register_forward_hook(lambda _, __, vectors: outputs.append(vectors.detach().clone()))
+    queries, anchors, batch = some_batch(tower)
+    torch.manual_seed(2)
+    loss = compute_gradients(tower, queries, anchors, batch, parts=3)
+    first, second = torch.cat(outputs[:3]), torch.cat(outputs[3:])
+    assert torch.equal(first, second)
+    again = contrastive_loss(second[: len(queries)], second[len(queries) :], batch)
+    assert again.item() == pytest.approx(loss.item(), abs=1e-7)
+    assert not torch.allclose(first, tower.encode_tokens([*queries, *anchors]))
+
+
+def test_later_batches_get_other_dropout_than_earlier_ones(make_tower: MakeTower) -> None:
+    tower, outputs = make_tower().train(), []
+    tower.register_forward_hook(lambda _, __, vectors: outputs.append(vectors.detach().clone()))
+    torch.manual_seed(2)
+    for _ in range(2):
+        compute_gradients(tower, *some_batch(tower), parts=2)
+    assert not torch.equal(outputs[0], outputs[4])
+
+
+def fail_above(tower: TextTower, texts: int, message: str) -> None:
+    """Raise an error whenever the tower gets more texts than this with gradients or dropout."""
+
+    def refuse(module: TextTower, arguments: tuple[Sequence[Tokens]]) -> None:
+        if module.training and len(arguments[0]) > texts:
+            raise RuntimeError(message)
+
+    tower.register_forward_pre_hook(refuse)
+
+
+def test_a_batch_that_does_not_fit_in_memory_is_split(
+    make_tower: MakeTower, held: Holdout, tmp_path: Path
+) -> None:
+    tower = make_tower()
+    before, checkpoint = weights_of(tower), Checkpoint(tmp_path / "tower", "this one")
+    fail_above(tower, 15, "CUDA error: out of memory")  # 16 queries and their anchors per batch
+    with pytest.warns(UserWarning, match="out of memory: each batch is now encoded in") as warned:
+        history = train_tower(tower, held.taxonomy, settings(2), 0, checkpoint=checkpoint)
+    assert [str(w.message).split()[-2] for w in warned] == ["2", "4"][: len(warned)]
+    assert len(history.losses) == 2
+    assert not same(weights_of(tower), before)
+    assert checkpoint.load().values["parts"] == 2 ** len(warned)
+
+
+def test_memory_for_not_even_one_text_is_an_error(make_tower: MakeTower, held: Holdout) -> None:
+    tower = make_tower()
+    fail_above(tower, 0, "out of memory")
+    fix = "memory of cpu is too small for a single text; set tower_epochs=0"
+    with pytest.warns(UserWarning, match="out of memory"), pytest.raises(ModelError, match=fix):
+        train_tower(tower, held.taxonomy, settings(1), 0)
+
+
+def test_other_errors_are_not_taken_for_a_lack_of_memory(
+    make_tower: MakeTower, held: Holdout
+) -> None:
+    tower = make_tower()
+    fail_above(tower, 0, "size mismatch")
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        train_tower(tower, held.taxonomy, settings(1), 0)
+
+
+def test_a_loss_that_is_no_number_is_an_error(make_tower: MakeTower, held: Holdout) -> None:
+    tower = make_tower()
+    config = settings(2).model_copy(update={"tower_learning_rate": 1e38})
+    with pytest.raises(ModelError, match="became nan; train again with a lower tower_learning_rat"):
+        train_tower(tower, held.taxonomy, config, 0)
+
+
+@pytest.fixture
+def kitchen() -> Taxonomy:
+    """Forty concepts, many of them with several parents, and some with many descendants."""
+    labels = [f"{sort} {kind}" for sort in SORTS[:5] for kind in KINDS]
+    rng = np.random.default_rng(0)
+    relations = [
+        (labels[parent], labels[child])
+        for child in range(1, len(labels))
+        for parent in rng.choice(child, min(child, 1 + child % 3), replace=False).tolist()
+    ]
+    return Taxonomy([Concept(label, label) for label in labels], relations)
+
+
+def test_every_relation_is_learned_once_per_epoch_and_no_blocked_pair_is_a_negative(
+    make_tower: MakeTower, kitchen: Taxonomy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder(monkeypatch)
+    train_tower(make_tower(), kitchen, settings(2), 0)
+    learned, negatives = [], 0
+    for batch in recorder.batches:
+        anchors = [kitchen.ids[i] for i in batch.anchors.tolist()]
+        rows = zip(batch.queries.tolist(), batch.positives.tolist(), batch.blocked, strict=True)
+        for query, positive, blocked in rows:
+            own = kitchen.ids[query]
+            learned.append((anchors[positive], own))
+            allowed = {a for a, b in zip(anchors, blocked.tolist(), strict=True) if not b}
+            related = {own, *kitchen.parents(own), *descendants(kitchen, own)}
+            assert allowed == ({*anchors} - related) | {anchors[positive]}
+            negatives += len(allowed) - 1
+    relations = sorted(kitchen.relations)
+    assert sorted(learned[: len(relations)]) == sorted(learned[len(relations) :]) == relations
+    assert negatives > 5 * len(learned)
+
+
+def test_blocked_anchors_do_not_count_in_the_loss() -> None:
+    generator = torch.Generator().manual_seed(0)
+    queries, anchors = (torch.randn(n, 4, generator=generator) for n in (2, 3))
+    blocked = torch.tensor([[False, True, False], [False, False, False]])
+    batch = TowerBatch(np.arange(2), np.arange(3), torch.tensor([0, 2]), blocked)
+    scores = tower_training.SCALE * queries @ anchors.T
+    expected = -(scores[0, [0, 2]].log_softmax(0)[0] + scores[1].log_softmax(0)[2]) / 2
+    assert contrastive_loss(queries, anchors, batch).item() == pytest.approx(expected.item())
+
+
+def test_hard_negatives_are_near_their_queries(
+    make_tower: MakeTower, held: Holdout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the parents of a batch, each batch has one of the nearest anchors of every query."""
+    monkeypatch.setattr(tower_training, "NEAREST", 1)
+    tower, recorder, taxonomy = make_tower(), Recorder(monkeypatch), held.taxonomy
+    queries = tower.encode([query_text(concept) for concept in taxonomy.concepts])
+    nearest = (queries @ tower.encode(tower_training.anchor_texts(taxonomy)).T).argmax(1).numpy()
+    train_tower(tower, taxonomy, settings(1), 0)
+    for batch in recorder.batches:
+        parents = batch.anchors[batch.positives.numpy()]
+        assert {*batch.anchors} == {*parents, *nearest[batch.queries]}
+
+
+def descendants(taxonomy: Taxonomy, id: str) -> set[str]:
+    children = taxonomy.children(id)
+    return {*children}.union(*(descendants(taxonomy, child) for child in children))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+def test_a_gpu_learns_too_and_resumes(make_tower: MakeTower, held: Holdout, tmp_path: Path) -> None:
+    checkpoint, validate = Checkpoint(tmp_path / "tower", "the same"), Validation(held)
+    stopped = Validation(
+        held, lambda epoch: signal.raise_signal(signal.SIGINT) if epoch == 3 else None
+    )
+    config, taxonomy = settings(6), held.taxonomy
+    train_tower(make_tower().cuda(), taxonomy, config, 0, stopped, checkpoint=checkpoint)
+    tower = make_tower().cuda()
+    history = train_tower(tower, taxonomy, config, 0, validate, checkpoint=checkpoint)
+    assert tower.device.type == "cuda"
+    assert len(history.losses) == 6
+    assert history.losses[-1] < history.losses[0]
