@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,10 +30,13 @@ from taxoexpan.explain.counterfactuals import MAX_REMOVALS, score_removals
 from taxoexpan.explain.neighbourhood import QueryAnchorPairs, find_neighbourhood
 from taxoexpan.explain.similarity import pair_mentions
 from taxoexpan.features.mentions import MentionKind, Mentions
+from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.egonets import Siblings, build_egonets, spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
+from taxoexpan.network.text_tower import TextTower, query_text
+from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.ranking import Anchors, Ranker, Ranking
 from taxoexpan.taxonomy import Taxonomy
 
@@ -188,6 +192,33 @@ def test_changes_of_fused_scores_equal_those_of_really_removing_the_relation(
     seed: int, variant: dict[str, object], siblings: int, tower: bool
 ) -> None:
     check_against_real_removals(seed, siblings, variant, fused=True, tower=tower)
+
+
+def test_changes_of_scores_with_a_real_tower_equal_those_of_really_removing_the_relation(
+    tiny_transformer: Path,
+) -> None:
+    tower = TextTower(TransformerEncoder(str(tiny_transformer), "cpu").copy_model())
+    taxonomy, queries = labeled_taxonomy(5, 40), random_queries(5, 6, has_tower=False)
+    queries = replace(queries, tower=tower.encode([query_text(each) for each in queries.concepts]))
+    texts, vectors = AnchorTexts.of(taxonomy, tower), ConceptVectors.of(random_vectors(5, 40))
+    network, fusion = random_network(5), random_fusion(5)
+    anchors = Anchors(taxonomy, vectors, 100, texts=texts)
+    ranker = Ranker(network, anchors, fusion=fusion)
+    ranking = ranker.rank(queries, 2)
+    compared = 0
+    for query, evidence in enumerate(explain(ranker, queries, ranking)):
+        assert evidence.comparison is not None
+        relation = evidence.comparison.decisive_relation
+        if relation is None:
+            continue
+        ends = (taxonomy.index(end.id) for end in (relation.parent, relation.child))
+        remaining = Anchors(without_relation(taxonomy, *ends), vectors, 100, texts=texts)
+        after = Ranker(network, remaining, fusion=fusion).scores(queries)[:, query]
+        first, second = ranking.anchors[query].tolist()
+        margin = float(after[first] - after[second])
+        assert relation.margin_without == pytest.approx(margin, abs=1e-3)
+        compared += 1
+    assert compared >= 3
 
 
 def test_the_decisive_relation_is_the_one_with_the_largest_change() -> None:
