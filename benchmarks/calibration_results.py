@@ -50,11 +50,7 @@ class ConfidenceResult:
 
     def accepted(self, threshold: float | None) -> tuple[float, float | None]:
         """Return the fraction of queries that a threshold accepts, and their precision."""
-        if threshold is None:
-            return 0.0, None
-        taken = np.array(self.confidence) >= threshold
-        precision = float(np.array(self.right)[taken].mean()) if taken.any() else None
-        return float(taken.mean()), precision
+        return self.reliability.accepted(threshold)
 
 
 @dataclass(frozen=True)

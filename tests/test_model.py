@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from builders import pantry_csv
@@ -18,7 +19,8 @@ from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
 from taxoexpan.placement.selection import select_additions
 from taxoexpan.placement.suggestions import Place
-from taxoexpan.training.holdout import hold_out_leaves
+from taxoexpan.training.holdout import Holdout, hold_out_leaves
+from taxoexpan.training.metrics import compute_metrics
 
 
 def weights_of(model: TaxoExpan) -> dict[str, torch.Tensor]:
@@ -107,6 +109,21 @@ def test_evaluation_uses_the_metrics_of_the_paper(model: TaxoExpan) -> None:
     assert figures.queries == len(holdout.concepts)
     assert figures.hit_at_1 > 0.5
     assert 1 <= figures.mr <= len(holdout.taxonomy)
+
+
+def test_true_ranks_are_those_in_the_remaining_taxonomy(model: TaxoExpan) -> None:
+    holdout = hold_out_leaves(model.taxonomy, 0.2, 100, seed=5)
+    ranks = model.true_ranks(holdout)
+    assert [len(own) for own in ranks] == [len(parents) for parents in holdout.parents]
+    assert compute_metrics(ranks) == model.evaluate(holdout)
+
+
+def test_the_own_taxonomy_ranks_like_a_copy_of_it(model: TaxoExpan) -> None:
+    own = model.taxonomy
+    copy = Taxonomy(own.concepts, own.relations)
+    concepts, parents = (Concept("q", "cashew milk"),), (np.array([own.index("milk")]),)
+    ranks = [model.true_ranks(Holdout(each, concepts, parents)) for each in (own, copy)]
+    assert [each[0].tolist() for each in ranks] == [[1.0], [1.0]]
 
 
 @pytest.mark.parametrize("text", ["one\n", "a\nb\n"])

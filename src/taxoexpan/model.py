@@ -33,12 +33,13 @@ from taxoexpan.features.lexicon import Lexicon, resolve_mentions
 from taxoexpan.files import refuse_overwriting
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.network.queries import Queries
+from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.abstention import abstention_features
 from taxoexpan.placement.acceptance import Acceptance, accept_suggestions
 from taxoexpan.placement.calibrators import Calibrators
+from taxoexpan.placement.confidence import Reliability
 from taxoexpan.placement.decisions import decide
 from taxoexpan.placement.duplicates import DuplicateCandidates, DuplicateDetector
 from taxoexpan.placement.embedder import Embedder
@@ -51,7 +52,7 @@ from taxoexpan.placement.model_fitting import (
     prepare_taxonomy,
     refuse_too_small,
 )
-from taxoexpan.placement.network_training import train_network
+from taxoexpan.placement.network_training import TIES, train_network
 from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.proposals import QueryAssessment, propose
 from taxoexpan.placement.ranking import Anchors, Ranker, Ranking
@@ -356,17 +357,46 @@ class TaxoExpan:
 
     def evaluate(self, holdout: Holdout) -> Metrics:
         """Rank the true parents of held-out concepts in the remaining taxonomy."""
-        network = self._fitted().network.to(self.device)
+        return compute_metrics(self.true_ranks(holdout))
+
+    def true_ranks(self, holdout: Holdout) -> list[NDArray[np.floating]]:
+        """Return the rank of each true parent of each held-out concept in the remaining taxonomy.
+
+        The other true parents of the concept are not counted, and half of the anchors with the same
+        score count as higher.
+        """
+        ranker, queries = self._held_out(holdout)
+        return ranker.true_ranks(queries, TIES)
+
+    def reliability(self, holdout: Holdout) -> Reliability | None:
+        """Compare the confidence in first suggestions for held-out concepts with the truth.
+
+        A suggestion is right if it is any of the true parents. The result is None if the model has
+        not learned a confidence.
+        """
+        calibration = self.calibrators.calibration
+        if calibration is None:
+            return None
+        ranker, queries = self._held_out(holdout)
+        ranking = ranker.rank(queries, 1, calibration.temperature)
+        pairs = zip(ranking.anchors[:, 0], holdout.parents, strict=True)
+        right = np.array([anchor in parents for anchor, parents in pairs])
+        return Reliability.of(calibration.confidence(ranking.tempered)[:, 0], right)
+
+    def _held_out(self, holdout: Holdout) -> tuple[Ranker, LabeledQueries]:
+        """Return the ranker of the remaining taxonomy, and the held-out concepts as queries."""
+        archive = self._fitted()
         if not holdout.concepts:
             raise ModelError("nothing is held out, so there is nothing to evaluate")
         embedder, remaining = self._embedder, holdout.taxonomy
-        vectors = ConceptVectors.of(embedder.tensor(remaining.concepts))
-        trust = self.calibrators
-        texts = AnchorTexts.of(remaining, self._tower) if trust.fusion else None
-        anchors = Anchors(remaining, vectors, self.config.max_siblings, texts=texts)
-        ranker = Ranker(network, anchors, None, trust.leaf_bonus, trust.fusion)
         queries = embedder.labeled_queries(holdout, embedder.lexicon(remaining))
-        return compute_metrics(ranker.true_ranks(queries))
+        if remaining is archive.taxonomy:
+            return self._ranker, queries
+        vectors = ConceptVectors.of(embedder.tensor(remaining.concepts))
+        bonus, fusion = archive.calibrators.leaf_bonus, archive.calibrators.fusion
+        texts = AnchorTexts.of(remaining, self._tower) if fusion else None
+        anchors = Anchors(remaining, vectors, self.config.max_siblings, texts=texts)
+        return Ranker(archive.network.to(self.device), anchors, None, bonus, fusion), queries
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the model as a directory."""

@@ -8,8 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from taxoexpan.cli.evaluate import EXPERIMENTS
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.cli.evaluate import DEFAULT_METHODS
 from taxoexpan.cli.main import main
+from taxoexpan.experiments.growth.evaluation import growth_between
+from taxoexpan.experiments.growth.growth_confidence import measure_confidence
+from taxoexpan.features.encoder_choice import choose_features
 from taxoexpan.training.metrics import compute_metrics
 
 CHEAP = ["--methods", "popularity,closest-parent,closest-neighbor", "--quiet", "--device", "cpu"]
@@ -72,7 +76,7 @@ def test_the_table_is_printed_for_people(
     assert output.err == (
         "note: only 4 new concepts to place; with fewer than 30, intervals are too narrow\n"
     )
-    first, blank, *table = output.out.splitlines()
+    first, blank, *table, _, overlap = output.out.splitlines()
     assert first == (
         "4 new concepts placed among 89 concepts; not placed: 1 with a label that OLD already has, "
         "1 without a parent in OLD, 0 deprecated"
@@ -81,6 +85,9 @@ def test_the_table_is_printed_for_people(
     assert [line.split()[0] for line in table] == ["METHOD", *CHEAP[1].split(",")]
     assert "popularity" in table[1]
     assert sum(line.endswith("  best") for line in table) == 1
+    assert overlap.startswith(
+        "4 new concepts with the name of an existing concept in their labels, Hit@1: popularity .0"
+    )
 
 
 def test_averaging_decides_how_several_parents_count(
@@ -109,8 +116,13 @@ def test_all_available_methods_run(
     command += ["--features", "static"]
     assert main([*command, "-o", str(out)]) == 0
     shown = capsys.readouterr()
-    others = [name for name in EXPERIMENTS if name != "dist-xgboost"]
-    assert [line.split()[0] for line in shown.out.splitlines()[3:]] == others
+    others = [name for name in DEFAULT_METHODS if name != "dist-xgboost"]
+    lines = shown.out.splitlines()
+    assert [line.split()[0] for line in lines[3 : 3 + len(others)]] == others
+    assert [" ".join(line.split()) for line in lines[-2:]] == [
+        "taxoexpan-paper no confidence learned",
+        "taxoexpan no confidence learned",
+    ]
     assert "note: skipping dist-xgboost: dist-XGBoost needs xgboost" in shown.err
     assert [line for line in shown.err.splitlines() if "training on 89 concepts" in line] == [
         f"{name}: training on 89 concepts" for name in others
@@ -121,6 +133,57 @@ def test_all_available_methods_run(
     assert out.read_bytes() == first
     assert main([*command, "--methods", "dist-xgboost"]) == 2
     assert "pip install taxoexpan[boost]" in capsys.readouterr().err
+
+
+MODELS = ["--methods", "closest-parent,taxoexpan-fast,taxoexpan", "--quiet", "--device", "cpu"]
+MODELS += ["--features", "static", "--epochs", "3", "--set", "validation_fraction=0.7"]
+
+
+def test_models_have_the_figures_of_a_fitted_model(
+    pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", str(pantry), str(new), *MODELS, "--seed", "3", "--json"]) == 0
+    output = json.loads(capsys.readouterr().out)
+    closest, fast, best = output["methods"]
+    assert "confidence" not in closest
+    growth = growth_between(Taxonomy.read(pantry), Taxonomy.read(new))
+    settings = {"features": "static", "epochs": 3, "validation_fraction": 0.7}
+    for preset, one in (("fast", fast), ("best", best)):
+        model = TaxoExpan(preset, 3, "cpu", **settings).fit(growth.taxonomy)
+        expected = model.evaluate(growth.queries)
+        assert one["figures"]["mr"]["mean"] == pytest.approx(expected.mr)
+        assert one["features"] == "static"
+        measured = measure_confidence(model, growth.queries)
+        assert measured is not None
+        assert one["confidence"]["calibration_error"] == pytest.approx(measured.calibration_error)
+        assert [each["target"] for each in one["confidence"]["accepted"]] == [0.9, 0.8, 0.7]
+    overlap = output["known_name_in_label"]
+    assert overlap["queries"] == 4
+    assert overlap["hit_at_1"] == pytest.approx(
+        {one["method"]: one["figures"]["hit_at_1"]["mean"] for one in (closest, fast, best)}
+    )
+
+
+def test_the_confidence_of_models_is_printed(
+    pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["evaluate", str(pantry), str(new), *MODELS]) == 0
+    *_, title, blank, header, fast, best = capsys.readouterr().out.splitlines()
+    assert title.endswith("with thresholds learned on held-out concepts of OLD:")
+    assert not blank
+    assert header.split()[:3] == ["METHOD", "CALIBRATION", "ERROR"]
+    assert [line.split()[0] for line in (fast, best)] == ["taxoexpan-fast", "taxoexpan"]
+
+
+def test_each_preset_has_its_own_encoder_by_default(
+    pantry: Path, new: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["evaluate", str(pantry), str(new), "--methods", "taxoexpan-fast,taxoexpan-paper"]
+    command += ["--quiet", "--json", "--device", "cpu", "--set", "epochs=1"]
+    assert main(command) == 0
+    output = json.loads(capsys.readouterr().out)
+    assert [one["features"] for one in output["methods"]] == ["static", "static"]
+    assert output["features"] == choose_features("auto")
 
 
 def test_boosted_trees_run_where_xgboost_is(
@@ -139,6 +202,8 @@ def test_boosted_trees_run_where_xgboost_is(
     [
         (["--methods", "popularity,magic"], "unknown method 'magic'; choose from popularity"),
         (["--features", "bert"], "there are no features 'bert'"),
+        (["--set", "hidden_dim=none"], "hidden_dim"),
+        (["--set", "epochs=2", "--epochs", "3"], "epochs is set twice; set it once"),
         (["--device", "abacus"], "abacus"),
         (["-o", "/nowhere/ranks.csv"], "does not exist; create it first"),
         (["--format", "obo"], "pantry.csv"),

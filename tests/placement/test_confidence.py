@@ -44,9 +44,17 @@ def test_a_threshold_reaches_its_precision(
         mean = (accepted.sum() + 1) / (len(accepted) + 2)
         assert mean - (mean * (1 - mean) / (len(accepted) + 2)) ** 0.5 >= precision - 1e-9
     for point in reliability.coverage():
+        assert reliability.accepted(point.confidence) == pytest.approx(point[1:])
         accepted = confidence >= point.confidence
         assert point.coverage == pytest.approx(accepted.mean())
         assert point.precision == pytest.approx(right[accepted].mean())
+
+
+def test_without_a_threshold_nothing_is_accepted() -> None:
+    reliability = Reliability.of(np.array([0.9, 0.2]), np.array([True, False]))
+    assert reliability.accepted(None) == (0.0, None)
+    assert reliability.accepted(0.95) == (0.0, None)
+    assert reliability.accepted(0.9) == (0.5, 1.0)
 
 
 def test_three_correct_leaves_are_too_few_for_a_threshold() -> None:

@@ -97,22 +97,26 @@ def add_training(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
-def add_features(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the encoder and for single settings."""
-    parser.add_argument(
-        "--features",
-        metavar="ENCODER",
-        help="encoder for names and definitions: static, vectors:FILE, transformer:NAME_OR_PATH, "
-        "skipgram:CORPUS, several joined with +, or auto (the best one that is installed; default "
-        "of the preset best)",
-    )
+FEATURES_HELP = (
+    "encoder for names and definitions: static, vectors:FILE, transformer:NAME_OR_PATH, "
+    "skipgram:CORPUS, several joined with +, or auto (the best one that is installed; default of "
+    "the preset best)"
+)
+CHANGES_HELP = "change one setting of the preset, such as hidden_dim=64; can be repeated"
+
+
+def add_features(
+    parser: argparse.ArgumentParser, features: str = FEATURES_HELP, changes: str = CHANGES_HELP
+) -> None:
+    """Add the options for the encoder and for single settings, with these help texts."""
+    parser.add_argument("--features", metavar="ENCODER", help=features)
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         dest="changes",
         metavar="NAME=VALUE",
-        help="change one setting of the preset, such as hidden_dim=64; can be repeated",
+        help=changes,
     )
     parser.epilog = (
         f"Settings for --set: {', '.join(_setting_names())}. The documentation (make docs) "

@@ -3,43 +3,49 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from taxoexpan.cli.arguments import (
     add_device,
+    add_features,
     add_glossary,
     add_output,
     add_read_options,
+    changed_settings,
     positive,
     read_taxonomy,
     seed,
 )
-from taxoexpan.cli.messages import note, print_json
+from taxoexpan.cli.messages import note
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from taxoexpan.experiments.growth.evaluation import Growth, Ranks
+    from taxoexpan.experiments.growth.evaluation import Growth
     from taxoexpan.experiments.methods.method import Method
+    from taxoexpan.model import TaxoExpan
 
-
-EXPERIMENTS = {
+BASELINES = {
     "popularity": "main/popularity",
     "closest-parent": "main/closest-parent",
     "closest-neighbor": "main/closest-neighbor",
     "dist-xgboost": "main/dist-xgboost",
     "parent-mlp": "main/parent-mlp",
     "deepset-mlp": "main/deepset-mlp",
-    "taxoexpan-paper": "main/taxoexpan",
-    "taxoexpan": "main/taxoexpan-best",
 }
-"""The methods, and the experiments with their settings."""
+"""The baselines, and the experiments with their settings."""
 
-OWN_METHOD = "taxoexpan"
-"""The method that uses the default settings, as `train` does."""
+MODELS = {
+    "taxoexpan-authors": "authors",
+    "taxoexpan-paper": "paper",
+    "taxoexpan-fast": "fast",
+    "taxoexpan": "best",
+}
+"""The models, as `train` fits them, and their presets."""
+
+METHODS = (*BASELINES, *MODELS)
+DEFAULT_METHODS = (*BASELINES, "taxoexpan-paper", "taxoexpan")
 
 MIN_QUERIES = 30
 """With fewer queries, the bootstrap intervals are not reliable."""
@@ -54,14 +60,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--methods",
         metavar="NAMES",
-        help=f"comma-separated list of {', '.join(EXPERIMENTS)} (default: all; dist-xgboost only "
-        "if the extra boost is installed)",
+        help=f"comma-separated list of {', '.join(METHODS)} (default: all but taxoexpan-authors "
+        "and taxoexpan-fast; dist-xgboost only if the extra boost is installed). The last four are "
+        "what train fits with the presets authors, paper, fast and best",
     )
-    parser.add_argument(
-        "--features",
-        default="auto",
-        metavar="ENCODER",
-        help="encoder, as in train (default: auto, the best one that is installed)",
+    add_features(
+        parser,
+        features="encoder of all methods, as in train (default: that of its preset for each "
+        "taxoexpan method, and that of the preset best for the baselines)",
+        changes="change one setting of all taxoexpan methods, such as hidden_dim=64; can be "
+        "repeated",
     )
     parser.add_argument(
         "--seed",
@@ -87,21 +95,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Train each method on OLD, and let it place the new concepts of NEW."""
+    from taxoexpan.cli.evaluation_messages import print_results, ranks_csv
     from taxoexpan.device import choose_device
     from taxoexpan.experiments.growth.evaluation import evaluate_growth, growth_between
     from taxoexpan.features.encoder_choice import choose_features
     from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.features.label_language import warn_of_language
     from taxoexpan.files import preflight, write_whole
-    from taxoexpan.phrasing import pluralize
-    from taxoexpan.training.training_log import TrainingLog
 
     if options.output:
         inputs = filter(None, (options.old, options.new, options.glossary))
         preflight([options.output], list(inputs), options.force)
-    methods = _methods(_chosen(options.methods), options.epochs)
+    settings = changed_settings(options.changes, options.features, options.epochs)
+    methods = _methods(_chosen(options.methods), settings, options)
     device = choose_device(options.device)
-    options.features = choose_features(options.features)
+    options.features = choose_features(settings.get("features", "auto"))
     encoder = make_encoder(options.features, device=options.device)
     encoder.show_progress(not options.quiet)
     old, new = (read_taxonomy(path, options) for path in (options.old, options.new))
@@ -109,23 +117,29 @@ def run(options: argparse.Namespace) -> int:
     growth = growth_between(old, new)
     if options.glossary:
         growth = _with_definitions(growth, options)
-    if len(growth.queries.concepts) < MIN_QUERIES:
-        count = pluralize(len(growth.queries.concepts), "new concept")
-        note(
-            f"note: only {count} to place; with fewer than {MIN_QUERIES}, intervals are too narrow"
-        )
+    _note_few_queries(growth)
 
     def begin(name: str) -> None:
         if not options.quiet:
             note(f"{name}: training on {len(growth.taxonomy):,} concepts")
 
-    report = TrainingLog(progress=not options.quiet)
-    ranks = evaluate_growth(growth, methods, encoder, options.seed, device, report, begin)
+    progress = not options.quiet
+    results = evaluate_growth(growth, methods, encoder, options.seed, device, progress, begin)
     if options.output:
-        write_whole({options.output: _ranks_csv(growth, ranks).encode()}, options.force)
+        write_whole({options.output: ranks_csv(growth, results).encode()}, options.force)
         note(f"{options.output} written: all ranks")
-    _print(growth, ranks, options)
+    print_results(growth, results, options)
     return 0
+
+
+def _note_few_queries(growth: Growth) -> None:
+    from taxoexpan.phrasing import pluralize
+
+    if len(growth.queries.concepts) < MIN_QUERIES:
+        count = pluralize(len(growth.queries.concepts), "new concept")
+        note(
+            f"note: only {count} to place; with fewer than {MIN_QUERIES}, intervals are too narrow"
+        )
 
 
 def _with_definitions(growth: Growth, options: argparse.Namespace) -> Growth:
@@ -147,12 +161,12 @@ def _chosen(names: str | None) -> list[str]:
     from taxoexpan.experiments.methods.dist_xgboost import refuse_without_xgboost
 
     chosen = list(
-        dict.fromkeys(name.strip() for name in (names or ",".join(EXPERIMENTS)).split(","))
+        dict.fromkeys(name.strip() for name in (names or ",".join(DEFAULT_METHODS)).split(","))
     )
     for name in chosen:
-        if name not in EXPERIMENTS:
+        if name not in METHODS:
             message = f"unknown method {name!r}"
-            raise ConfigurationError(f"{message}; choose from {', '.join(EXPERIMENTS)}")
+            raise ConfigurationError(f"{message}; choose from {', '.join(METHODS)}")
     if "dist-xgboost" in chosen:
         try:
             refuse_without_xgboost()
@@ -164,57 +178,22 @@ def _chosen(names: str | None) -> list[str]:
     return chosen
 
 
-def _methods(names: list[str], epochs: int | None) -> dict[str, Method]:
-    """Make the methods with the settings of their experiments."""
+def _methods(
+    names: list[str], settings: dict[str, Any], options: argparse.Namespace
+) -> dict[str, Method | TaxoExpan]:
+    """Make the baselines with the settings of their experiments, and the models as `train` does."""
     from taxoexpan.experiments.methods.method_registry import make_method
     from taxoexpan.experiments.paper.experiment import find_experiments
+    from taxoexpan.model import TaxoExpan
 
-    methods = {}
-    for name, experiment in zip(
-        names, find_experiments([EXPERIMENTS[name] for name in names]), strict=True
-    ):
-        settings = dict(experiment.settings)
-        if name == OWN_METHOD:
-            settings = {"preset": settings["preset"]}  # as in train, whatever was reproduced with
-        if epochs and "preset" in settings:
-            settings["epochs"] = epochs
-        methods[name] = make_method(experiment.method, **settings)
+    methods: dict[str, Method | TaxoExpan] = {}
+    for name in names:
+        if name in MODELS:
+            methods[name] = TaxoExpan(MODELS[name], options.seed, options.device, **settings)
+            continue
+        (experiment,) = find_experiments([BASELINES[name]])
+        own = dict(experiment.settings)
+        if "preset" in own and options.epochs:
+            own["epochs"] = options.epochs
+        methods[name] = make_method(experiment.method, **own)
     return methods
-
-
-def _print(growth: Growth, ranks: dict[str, Ranks], options: argparse.Namespace) -> None:
-    """Print the comparison of all methods, and the number of queries."""
-    from taxoexpan.experiments.growth.comparison import compare, comparison_text
-    from taxoexpan.phrasing import pluralize
-
-    compared, queries = compare(ranks, options.averaging), len(growth.queries.concepts)
-    left_out = {
-        "name_known": growth.known,
-        "no_parent_known": growth.orphans,
-        "deprecated": growth.deprecated,
-    }
-    if options.json:
-        facts = {"queries": queries, "left_out": left_out, "anchors": len(growth.taxonomy)}
-        settings = {name: getattr(options, name) for name in ("features", "seed", "averaging")}
-        print_json({**facts, **settings, "methods": [one.as_dict() for one in compared]})
-        return
-    print(
-        f"{pluralize(queries, 'new concept')} placed among {len(growth.taxonomy):,} concepts; not "
-        f"placed: {growth.known:,} with a label that OLD already has, {growth.orphans:,} without a "
-        f"parent in OLD, {growth.deprecated:,} deprecated\n\n{comparison_text(compared)}",
-        end="",
-    )
-
-
-def _ranks_csv(growth: Growth, ranks: dict[str, Ranks]) -> str:
-    """Return one row per true parent of each query, with the rank by each method."""
-    text, queries, taxonomy = io.StringIO(), growth.queries, growth.taxonomy
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["query", "query_id", "parent_id", "parent_label", *ranks])
-    pairs = zip(queries.concepts, queries.parents, strict=True)
-    for query, (concept, parents) in enumerate(pairs):
-        for nth, parent in enumerate(parents.tolist()):
-            columns = [f"{each[query][nth]:.15g}" for each in ranks.values()]
-            names = [taxonomy.ids[parent], taxonomy.labels[parent]]
-            writer.writerow([concept.label, concept.id, *names, *columns])
-    return text.getvalue()

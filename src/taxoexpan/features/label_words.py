@@ -6,7 +6,7 @@ singular. A rare word counts more than a frequent one (inverse document frequenc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -137,12 +137,21 @@ class LabelWords:
             total = float(self.idf[numbers].sum()) + unknown * self.unknown_weight
             present[numbers, column] = 1
             weighted[numbers, column] = self.idf[numbers] / max(total, 1e-6)
-            for start, stop in _parts(len(words)):
-                name = self.names.get(tuple(words[start:stop]))
-                if name is not None:
-                    (endings if stop == len(words) else insides)[name, column] = 1
+            for name, is_ending in self._names_in(words):
+                (endings if is_ending else insides)[name, column] = 1
             heads[column] = self.vocabulary.get(words[-1], -2) if words else -2
         return QueryWords(weighted, present, endings, insides, heads)
+
+    def has_name_in(self, concept: Concept) -> bool:
+        """Return whether the concept's label contains a name of an anchor, and more words."""
+        return any(True for _ in self._names_in(label_words(concept.label)))
+
+    def _names_in(self, words: Sequence[str]) -> Iterator[tuple[int, bool]]:
+        """Yield each name that is a part of these words, and whether they end in it."""
+        for start, stop in _parts(len(words)):
+            name = self.names.get(tuple(words[start:stop]))
+            if name is not None:
+                yield name, stop == len(words)
 
     def compare(self, queries: QueryWords, start: int, stop: int) -> Numbers:
         """Return the features of the anchors `start` to `stop` with all queries: [6, A, Q]."""

@@ -108,6 +108,17 @@ class Reliability:
         points = np.stack([confidence, covered, precision], axis=1)
         return [CoveragePoint(*point) for point in points[last].tolist()]
 
+    def accepted(self, threshold: float | None) -> tuple[float, float | None]:
+        """Return the fraction of queries at or above a threshold, and the fraction of these right.
+
+        The latter is None if there are none. Without a threshold, no query is accepted.
+        """
+        if threshold is None:
+            return 0.0, None
+        taken = np.array(self.confidence) >= threshold
+        precision = float(np.array(self.right)[taken].mean()) if taken.any() else None
+        return float(taken.mean()), precision
+
     def threshold(self, precision: float) -> float | None:
         """Return the lowest confidence at or above which this fraction is right, if there is one.
 

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from conftest import SMALL
 
 from taxoexpan import TaxoExpan, Taxonomy
@@ -16,13 +14,12 @@ from taxoexpan.experiments.growth.evaluation import Growth, evaluate_growth, gro
 from taxoexpan.experiments.growth.significance import difference, interval
 from taxoexpan.experiments.methods.method_registry import make_method
 from taxoexpan.features.embedding import embed_concepts
-from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.placement.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 from taxoexpan.training.metrics import Averaging, compute_metrics, per_query
+from taxoexpan.training.training_log import TrainingLog
 
-FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
 QUICK = {**SMALL, "epochs": 3}
 ADDED = [
     ("cashew milk", ["milk"]),
@@ -115,40 +112,57 @@ def test_every_active_concept_is_an_anchor(growth: Growth) -> None:
             others = [i for i in range(len(taxonomy)) if i not in parents]
             cosines = anchors @ queries[place]
             ahead = (cosines[others] > cosines[parent]).sum()
-            assert ranks["closest"][place][nth] == 1 + ahead
+            assert ranks["closest"].ranks[place][nth] == 1 + ahead
     # All eight kinds have ten children: half of the seven others count as higher.
-    assert [r.tolist() for r in ranks["popular"]] == [[4.5], [8.0, 4.5], [4.5]]
+    assert [r.tolist() for r in ranks["popular"].ranks] == [[4.5], [8.0, 4.5], [4.5]]
 
 
-@pytest.mark.parametrize("mentioning", [False, True])
-def test_taxoexpan_ranks_as_the_product_does(
-    growth: Growth, old: Taxonomy, mentioning: bool
+def suggested_ranks(model: TaxoExpan, growth: Growth) -> list[list[float]]:
+    """The ranks of the true parents in the complete lists of suggestions."""
+    ranks = []
+    for concept, parents in zip(growth.queries.concepts, growth.queries.parents, strict=True):
+        true = {growth.taxonomy.ids[i] for i in parents}
+        ranked = model.suggest([concept], top_k=len(growth.taxonomy))
+        scores = {s.parent.id: s.score for s in ranked if s.kind != SuggestionKind.MERGE}
+        others = np.array([score for id, score in scores.items() if id not in true])
+        own = [scores[growth.taxonomy.ids[i]] for i in parents]
+        ranks.append(
+            [1 + float((others > score).sum() + (others == score).sum() / 2) for score in own]
+        )
+    return ranks
+
+
+@pytest.mark.parametrize("settings", [{}, {"use_mentions": True}, {"learn_fusion": False}])
+def test_models_are_ranked_as_they_suggest(growth: Growth, settings: dict[str, bool]) -> None:
+    model = TaxoExpan("fast", 2, "cpu", **QUICK, **settings)
+    (result,) = evaluate_growth(growth, {"model": model}, StaticEncoder()).values()
+    again = TaxoExpan("fast", 2, "cpu", **QUICK, **settings).fit(growth.taxonomy)
+    assert [ranks.tolist() for ranks in result.ranks] == suggested_ranks(again, growth)
+    assert result.features == "static"
+    assert result.confidence is None  # the pantry is too small
+
+
+def test_models_and_baselines_keep_their_order(growth: Growth) -> None:
+    methods = {
+        "popular": make_method("popularity"),
+        "model": TaxoExpan("fast", 2, "cpu", **QUICK),
+        "closest": make_method("closest-parent"),
+    }
+    results = evaluate_growth(growth, methods, StaticEncoder())
+    assert list(results) == ["popular", "model", "closest"]
+    assert [result.features for result in results.values()] == [None, "static", None]
+
+
+def test_an_interrupted_model_is_not_compared(
+    growth: Growth, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = {**QUICK, "use_mentions": mentioning}
-    method = make_method("taxoexpan", preset="fast", **settings)
-    (ranks,) = evaluate_growth(growth, {"taxoexpan": method}, StaticEncoder(), seed=2).values()
-    model = TaxoExpan("fast", 2, "cpu", **settings).fit(old.active)
-    vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
-    mentions = Lexicon.from_taxonomy(growth.taxonomy).mentions(growth.queries.concepts)
-    queries = LabeledQueries(vectors, mentions, parents=growth.queries.parents)
-    expected = model._ranker.true_ranks(queries, 0.5)
-    assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
 
-
-def test_the_leaf_bonus_counts_as_it_does_in_the_product() -> None:
-    new = Taxonomy.read(FOOD)
-    leaves = [id for id in new if not new.children(id) and new.parents(id)][::40]
-    growth = growth_between(new.without(leaves), new)
-    # A network that never saw leaf anchors in training scores them too low.
-    settings = {**QUICK, "hide_children_rate": 0.0, "epochs": 4}
-    method = make_method("taxoexpan", preset="fast", **settings)
-    (ranks,) = evaluate_growth(growth, {"taxoexpan": method}, StaticEncoder(), seed=2).values()
-    model = TaxoExpan("fast", 2, "cpu", **settings).fit(growth.taxonomy)
-    assert model.calibrators.leaf_bonus != 0
-    vectors = torch.from_numpy(embed_concepts(model.encoder, growth.queries.concepts))
-    queries = LabeledQueries(vectors, parents=growth.queries.parents)
-    expected = model._ranker.true_ranks(queries, 0.5)
-    assert [r.tolist() for r in ranks] == [r.tolist() for r in expected]
+    monkeypatch.setattr(TrainingLog, "write", interrupt)
+    model = TaxoExpan("fast", 2, "cpu", **QUICK)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate_growth(growth, {"model": model}, StaticEncoder())
 
 
 def test_too_little_to_learn_from_is_refused() -> None:

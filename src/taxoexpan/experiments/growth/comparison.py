@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -76,6 +76,11 @@ def comparison_text(compared: list[MethodComparison]) -> str:
     for one in compared:
         metrics = [_format_estimate(metric, value) for metric, value in one.figures.items()]
         rows.append([one.method, *metrics, _format_behind(one.behind)])
+    return aligned_text(rows)
+
+
+def aligned_text(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of cells as lines with aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     return "\n".join(lines) + "\n"

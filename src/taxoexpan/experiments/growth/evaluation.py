@@ -16,25 +16,24 @@ from torch import Tensor
 
 from taxoexpan.config import load_preset
 from taxoexpan.errors import ModelError, TaxonomyError
+from taxoexpan.experiments.growth.growth_confidence import GrowthConfidence, measure_confidence
 from taxoexpan.experiments.methods.method import Method, Problem, true_ranks_by
 from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.lexicon import Lexicon
+from taxoexpan.model import TaxoExpan
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.phrasing import pluralize
+from taxoexpan.placement.network_training import TIES
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
-from taxoexpan.training.holdout import HOLDOUTS, Holdout
-from taxoexpan.training.training_log import SILENT, TrainingLog
+from taxoexpan.training.holdout import Holdout, hold_out_leaves
+from taxoexpan.training.training_log import TrainingLog
 
 Ranks = list[NDArray[np.floating]]
 """The ranks of the true parents of each query."""
-
-TIES = 0.5
-"""Half of the anchors with the same score as a true parent count as higher, so that a method that
-gives all anchors the same score ranks in the middle."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,19 @@ class Growth:
         Every method is trained on it and places the new concepts in it.
         """
         return self.queries.taxonomy
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """The ranks by one method.
+
+    Only models have their own `features`, the name of the encoder, and a confidence, if they could
+    learn it.
+    """
+
+    ranks: Ranks
+    features: str | None = None
+    confidence: GrowthConfidence | None = None
 
 
 def growth_between(old: Taxonomy, new: Taxonomy) -> Growth:
@@ -86,38 +98,61 @@ def growth_between(old: Taxonomy, new: Taxonomy) -> Growth:
 
 def evaluate_growth(
     growth: Growth,
-    methods: Mapping[str, Method],
+    methods: Mapping[str, Method | TaxoExpan],
     encoder: Encoder,
     seed: int = 0,
     device: torch.device | None = None,
-    report: TrainingLog = SILENT,
+    progress: bool = False,
     begin: Callable[[str], None] = lambda _: None,
-) -> dict[str, Ranks]:
-    """Return the ranks of all true parents by the name of the method.
+) -> dict[str, MethodResult]:
+    """Return the results of all methods by name; models are evaluated as a user gets them.
 
-    `begin` is called with the name before each training. Every method learns from the old release
-    without some concepts, which are held out for validation as in `TaxoExpan.fit`. Then all
-    concepts of the old release are its anchors.
+    `begin` is called with the name before each training. Models are fitted on the old release with
+    their own encoder, seed and device. The other methods use the given ones. They learn from the
+    old release without some leaves, which are held out for validation. Then all concepts of the old
+    release are anchors.
     """
-    vectors, queries = _embed(growth, encoder, device or torch.device("cpu"))
-    taxonomy, ranks = growth.taxonomy, {}
+    _refuse_too_small(growth.taxonomy)
+    results: dict[str, MethodResult] = {}
+    embedded: tuple[Tensor, LabeledQueries] | None = None
     for name, method in methods.items():
         begin(name)
-        holdout_kind = method.settings.get("validation", "leaves")
-        method.fit(_problem(taxonomy, vectors, holdout_kind, seed), seed, report)
-        method.set_anchors(taxonomy, vectors)
-        ranks[name] = true_ranks_by(method, queries, len(taxonomy), TIES)
-    return ranks
+        if isinstance(method, TaxoExpan):
+            results[name] = _evaluate_model(growth, method, progress)
+            continue
+        if embedded is None:
+            embedded = _embed(growth, encoder, device or torch.device("cpu"))
+        vectors, queries = embedded
+        problem = _problem(growth.taxonomy, vectors, seed)
+        method.fit(problem, seed, TrainingLog(progress))
+        method.set_anchors(growth.taxonomy, vectors)
+        results[name] = MethodResult(true_ranks_by(method, queries, len(growth.taxonomy), TIES))
+    return results
 
 
-def _embed(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tensor, LabeledQueries]:
-    """Embed the anchors [2, N, D] and the queries."""
-    taxonomy, new = growth.taxonomy, growth.queries
+def _evaluate_model(growth: Growth, model: TaxoExpan, progress: bool) -> MethodResult:
+    """Fit a model on the old release, and let it place the new concepts.
+
+    An interrupted training is an error, since an unfinished one cannot be compared.
+    """
+    model.fit(growth.taxonomy, progress=progress, expected=growth.queries.concepts)
+    if model.training.interrupted:
+        raise KeyboardInterrupt
+    confidence = measure_confidence(model, growth.queries)
+    return MethodResult(model.true_ranks(growth.queries), model.config.features, confidence)
+
+
+def _refuse_too_small(taxonomy: Taxonomy) -> None:
     if len(taxonomy.relations) < 2:
         message = f"the old release has {pluralize(len(taxonomy.relations), 'active relation')}"
         raise ModelError(
             f"too little to learn from: {message}; give a release with some hundreds of them"
         )
+
+
+def _embed(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tensor, LabeledQueries]:
+    """Embed the anchors [2, N, D] and the queries."""
+    taxonomy, new = growth.taxonomy, growth.queries
     encoder.learn(names_of([*taxonomy.concepts, *new.concepts]))
     known = embed_concepts(encoder, taxonomy.concepts)
     refuse_unknown(known, encoder.name)
@@ -127,10 +162,10 @@ def _embed(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tens
     return vectors, LabeledQueries(queries, mentions, new.concepts, parents=new.parents)
 
 
-def _problem(taxonomy: Taxonomy, vectors: Tensor, holdout_kind: str, seed: int) -> Problem:
-    """Hold some concepts out of the taxonomy as validation queries."""
+def _problem(taxonomy: Taxonomy, vectors: Tensor, seed: int) -> Problem:
+    """Hold some leaves out of the taxonomy as validation queries."""
     c = load_preset("best")
-    holdout = HOLDOUTS[holdout_kind](taxonomy, c.validation_fraction, c.max_validation_leaves, seed)
+    holdout = hold_out_leaves(taxonomy, c.validation_fraction, c.max_validation_leaves, seed)
 
     def vectors_of(ids: Iterable[str]) -> Tensor:
         rows = torch.tensor([taxonomy.index(id) for id in ids], dtype=torch.long)
@@ -143,10 +178,4 @@ def _problem(taxonomy: Taxonomy, vectors: Tensor, holdout_kind: str, seed: int) 
         query_vectors, own_mentions, holdout.concepts, parents=holdout.parents
     )
     mentions = lexicon.mentions(holdout.taxonomy.concepts, exclude_self=True)
-    return Problem(
-        holdout.taxonomy,
-        vectors_of(holdout.taxonomy),
-        validation,
-        mentions,
-        holdout_kind == "growth",
-    )
+    return Problem(holdout.taxonomy, vectors_of(holdout.taxonomy), validation, mentions)

@@ -25,15 +25,13 @@ class Problem:
 
     The first vectors are of names and definitions, the second of head words (see
     `features.embedding`). All tensors are on one device. `mentions` are those of the taxonomy's
-    concepts. With `as_it_grows`, the queries were held out the way taxonomies grow, so that a leaf
-    bonus can be learned from them.
+    concepts.
     """
 
     taxonomy: Taxonomy
     vectors: Tensor
     validation: LabeledQueries
     mentions: Mentions | None = None
-    as_it_grows: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""TaxoExpan as one of the compared methods, and the training that all networks share."""
+"""The network of TaxoExpan alone as a compared method, and the training that all networks share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from taxoexpan.features.lexicon import resolve_mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.leaf_bonus import learn_leaf_bonus
 from taxoexpan.placement.network_training import TrainingData, train_network
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
@@ -45,18 +44,15 @@ class NetworkMethod(Method):
         history = train_network(network, data, self.config, seed, report)
         if history.interrupted:
             raise KeyboardInterrupt
-        self.network, self.leaf_bonus = network, 0.0
+        self.network = network
         self.set_anchors(problem.taxonomy, problem.vectors)
-        if problem.as_it_grows:
-            self.leaf_bonus = learn_leaf_bonus(self.ranker, problem.validation)
-            self.ranker = self.ranker.with_leaf_bonus(self.leaf_bonus)
         return history
 
     def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         """Encode every concept of a taxonomy with the trained network, on the vectors' device."""
         self.network.to(vectors.device)
         anchors = Anchors(taxonomy, ConceptVectors.of(vectors), self.config.max_siblings)
-        self.ranker = Ranker(self.network, anchors, leaf_bonus=self.leaf_bonus)
+        self.ranker = Ranker(self.network, anchors)
 
     def score(self, queries: Queries) -> Tensor:
         """Return the raw score of every pair: [N, Q]."""

@@ -1,0 +1,92 @@
+"""The output of the command `evaluate`: the comparison as text or JSON, and the ranks as CSV."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from taxoexpan.cli.messages import print_json
+
+if TYPE_CHECKING:
+    from taxoexpan.experiments.growth.evaluation import Growth, MethodResult
+
+
+def print_results(
+    growth: Growth, results: Mapping[str, MethodResult], options: argparse.Namespace
+) -> None:
+    """Print the comparison of all methods."""
+    if options.json:
+        _print_json(growth, results, options)
+    else:
+        _print_text(growth, results, options)
+
+
+def _print_json(
+    growth: Growth, results: Mapping[str, MethodResult], options: argparse.Namespace
+) -> None:
+    from taxoexpan.experiments.growth.comparison import compare
+    from taxoexpan.experiments.growth.name_overlap import overlap_hits
+
+    ranks = {name: result.ranks for name, result in results.items()}
+    methods = []
+    for one in compare(ranks, options.averaging):
+        fields, result = one.as_dict(), results[one.method]
+        if result.features is not None:
+            confidence = None if result.confidence is None else result.confidence.as_dict()
+            fields |= {"features": result.features, "confidence": confidence}
+        methods.append(fields)
+    left_out = {
+        "name_known": growth.known,
+        "no_parent_known": growth.orphans,
+        "deprecated": growth.deprecated,
+    }
+    facts = {
+        "queries": len(growth.queries.concepts),
+        "left_out": left_out,
+        "anchors": len(growth.taxonomy),
+        "known_name_in_label": overlap_hits(growth, ranks, options.averaging).as_dict(),
+    }
+    settings = {name: getattr(options, name) for name in ("features", "seed", "averaging")}
+    print_json({**facts, **settings, "methods": methods})
+
+
+def _print_text(
+    growth: Growth, results: Mapping[str, MethodResult], options: argparse.Namespace
+) -> None:
+    from taxoexpan.experiments.growth.comparison import aligned_text, compare, comparison_text
+    from taxoexpan.experiments.growth.growth_confidence import confidence_table
+    from taxoexpan.experiments.growth.name_overlap import overlap_hits
+    from taxoexpan.phrasing import pluralize
+
+    ranks = {name: result.ranks for name, result in results.items()}
+    print(
+        f"{pluralize(len(growth.queries.concepts), 'new concept')} placed among "
+        f"{len(growth.taxonomy):,} concepts; not placed: {growth.known:,} with a label that OLD "
+        f"already has, {growth.orphans:,} without a parent in OLD, {growth.deprecated:,} deprecated"
+        f"\n\n{comparison_text(compare(ranks, options.averaging))}\n"
+        f"{overlap_hits(growth, ranks, options.averaging)}"
+    )
+    models = {name: each.confidence for name, each in results.items() if each.features is not None}
+    if models:
+        print(
+            "\nConfidence in first suggestions, with thresholds learned on held-out concepts of "
+            f"OLD:\n\n{aligned_text(confidence_table(models))}",
+            end="",
+        )
+
+
+def ranks_csv(growth: Growth, results: Mapping[str, MethodResult]) -> str:
+    """Return one row per true parent of each query, with the rank by each method."""
+    text, queries, taxonomy = io.StringIO(), growth.queries, growth.taxonomy
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["query", "query_id", "parent_id", "parent_label", *results])
+    pairs = zip(queries.concepts, queries.parents, strict=True)
+    for query, (concept, parents) in enumerate(pairs):
+        for nth, parent in enumerate(parents.tolist()):
+            columns = [f"{each.ranks[query][nth]:.15g}" for each in results.values()]
+            names = [taxonomy.ids[parent], taxonomy.labels[parent]]
+            writer.writerow([concept.label, concept.id, *names, *columns])
+    return text.getvalue()
