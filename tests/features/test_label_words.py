@@ -189,3 +189,14 @@ def test_a_label_without_words_shares_nothing(drinks: Taxonomy) -> None:
 
 def test_the_first_parent_of_a_root_is_none(drinks: Taxonomy) -> None:
     assert first_parents(drinks).tolist() == [-1, 0, 1, 0]
+
+
+def test_concepts_that_are_not_counted_do_not_change_the_weights(drinks: Taxonomy) -> None:
+    more = [*drinks.concepts, Concept("n", "green tea"), Concept("o", "yak coffee")]
+    parents = np.append(first_parents(drinks), [-1, -1])
+    alone = LabelWords.from_taxonomy(drinks)
+    labels = ["green tea", "yak tea", "black coffee", "zebu"]
+    extended = compare(LabelWords.from_concepts(more, parents, counted=4), labels)
+    np.testing.assert_allclose(extended[:, :4], compare(alone, labels), atol=1e-6)
+    counted = compare(LabelWords.from_concepts(more, parents), labels)
+    assert not np.allclose(counted[:, :4], compare(alone, labels), atol=1e-3)

@@ -86,8 +86,13 @@ class LabelWords:
         return cls.from_concepts(taxonomy.concepts, first_parents(taxonomy))
 
     @classmethod
-    def from_concepts(cls, concepts: Iterable[Concept], parents: Indices) -> LabelWords:
-        """Collect the words of concepts, given the index of each one's first parent, or -1."""
+    def from_concepts(
+        cls, concepts: Iterable[Concept], parents: Indices, counted: int | None = None
+    ) -> LabelWords:
+        """Collect the words of concepts, given the index of each one's first parent, or -1.
+
+        The weights of words depend on the labels of all concepts, or of the first `counted`.
+        """
         vocabulary: dict[str, int] = {}
         names: dict[tuple[str, ...], int] = {}
         rows: list[list[int]] = []
@@ -97,8 +102,9 @@ class LabelWords:
             rows.append([vocabulary.setdefault(word, len(vocabulary)) for word in split[0]])
             named.append([names.setdefault(each, len(names)) for each in split if each])
         labels = _incidence(rows, len(vocabulary))
-        frequency = np.asarray(labels.sum(axis=0)).ravel()
-        idf = np.log((len(rows) + 1) / (frequency + 1)).astype(np.float32)
+        count = len(rows) if counted is None else counted
+        frequency = np.asarray(labels[:count].sum(axis=0)).ravel()
+        idf = np.log((count + 1) / (frequency + 1)).astype(np.float32)
         return cls(
             vocabulary,
             names,
@@ -108,7 +114,7 @@ class LabelWords:
             _path_words(labels, parents),
             _incidence(named, len(names)),
             np.array([row[-1] if row else -1 for row in rows], dtype=np.int64),
-            float(np.log(len(rows) + 1)),
+            float(np.log(count + 1)),
         )
 
     def __len__(self) -> int:
