@@ -52,3 +52,15 @@ def tiny_transformer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a sentence transformer that knows the words of the pantry."""
     pytest.importorskip("sentence_transformers")
     return save_pantry_transformer(tmp_path_factory.mktemp("transformers") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def tuned_model(pantry: Path, tiny_transformer: Path) -> TaxoExpan:
+    """A small model of the pantry with a fine-tuned encoder."""
+    settings = SMALL | {
+        "epochs": 3,
+        "features": f"static+transformer:{tiny_transformer}",
+        "tower_epochs": 2,
+        "tower_learning_rate": 0.003,
+    }
+    return TaxoExpan("best", seed=1, device="cpu", **settings).fit(Taxonomy.read(pantry))

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tiny_transformer import save_bert
 
 from taxoexpan import TaxoExpan
 from taxoexpan.errors import FormatError, ModelError
@@ -102,3 +106,96 @@ def test_the_card_names_seed_data_and_figures(model_directory: Path) -> None:
     assert "seed 1" in card
     assert "Hit@1" in card
     assert "89 concepts" in card
+
+
+NEW = ["cashew milk", "white tea", "rye crisp bread"]
+
+
+@pytest.fixture(scope="module")
+def tuned_directory(tuned_model: TaxoExpan, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tuned") / "model"
+    tuned_model.save(path)
+    return path
+
+
+@pytest.fixture
+def copied(tuned_directory: Path, tmp_path: Path) -> Path:
+    """A copy of the model with a fine-tuned encoder, which a test may change."""
+    return Path(shutil.copytree(tuned_directory, tmp_path / "model"))
+
+
+def test_a_fine_tuned_encoder_is_saved_and_loaded(
+    tuned_model: TaxoExpan, tuned_directory: Path, tmp_path: Path
+) -> None:
+    loaded = TaxoExpan.load(tuned_directory, "cpu")
+    assert loaded.suggest(NEW, 5) == tuned_model.suggest(NEW, 5)
+    weights = load_file(tuned_directory / "tower.safetensors")
+    assert tuned_model._tower is not None
+    assert loaded._tower is not None
+    for name, tensor in tuned_model._tower.state_dict().items():
+        assert torch.equal(weights[name], tensor)
+        assert torch.equal(loaded._tower.state_dict()[name], tensor)
+    loaded.save(tmp_path / "again")
+    for part in ("tower", "anchors", "weights"):
+        one, other = (p / f"{part}.safetensors" for p in (tuned_directory, tmp_path / "again"))
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_model_without_a_fine_tuned_encoder_has_no_file_for_it(model_directory: Path) -> None:
+    assert not (model_directory / "tower.safetensors").exists()
+    assert TaxoExpan.load(model_directory, "cpu")._tower is None
+
+
+def test_a_missing_fine_tuned_encoder_is_named(copied: Path) -> None:
+    (copied / "tower.safetensors").unlink()
+    fix = "tower.safetensors is missing; train again, or restore the directory"
+    with pytest.raises(ModelError, match=fix):
+        TaxoExpan.load(copied)
+
+
+@pytest.mark.parametrize("length", [0, 100, -1])
+def test_a_damaged_fine_tuned_encoder_is_named(copied: Path, length: int) -> None:
+    tower = copied / "tower.safetensors"
+    tower.write_bytes(tower.read_bytes()[:length])
+    fix = "tower.safetensors is damaged; train again, or restore the directory"
+    with pytest.raises(ModelError, match=fix):
+        TaxoExpan.load(copied)
+
+
+def update_checksum(path: Path, part: str) -> None:
+    config = json.loads((path / "config.json").read_text(encoding="utf-8"))
+    config["sha256"][part] = hashlib.sha256((path / part).read_bytes()).hexdigest()
+    (path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+def test_a_fine_tuned_encoder_of_another_transformer_is_refused(copied: Path) -> None:
+    tower = copied / "tower.safetensors"
+    weights = {name: tensor[:1].clone() for name, tensor in load_file(tower).items()}
+    save_file(weights, tower)
+    update_checksum(copied, "tower.safetensors")
+    with pytest.raises(ModelError, match=f"{tower.name} has the weights of another transformer"):
+        TaxoExpan.load(copied)
+
+
+def test_a_fine_tuned_encoder_is_refused_with_other_features(copied: Path, tmp_path: Path) -> None:
+    other = save_bert(tmp_path / "other", ["milk", "tea"])
+    for features in ("static", f"static+transformer:{other}"):
+        with pytest.raises(ModelError, match="not those of the training"):
+            TaxoExpan.load(copied, features=features)
+
+
+def test_the_transformer_may_move(
+    tuned_model: TaxoExpan, copied: Path, tiny_transformer: Path, tmp_path: Path
+) -> None:
+    moved = shutil.copytree(tiny_transformer, tmp_path / "moved")
+    loaded = TaxoExpan.load(copied, "cpu", features=f"static+transformer:{moved}")
+    assert loaded.suggest(NEW, 3) == tuned_model.suggest(NEW, 3)
+
+
+def test_a_model_that_lost_its_fine_tuned_encoder_is_refused(copied: Path) -> None:
+    """The anchors were encoded by it, so new concepts must be, too."""
+    config = json.loads((copied / "config.json").read_text(encoding="utf-8"))
+    del config["sha256"]["tower.safetensors"]
+    (copied / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(ModelError, match="but the anchors need it"):
+        TaxoExpan.load(copied)

@@ -19,7 +19,7 @@ from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
 from taxoexpan.placement.selection import select_additions
 from taxoexpan.placement.suggestions import Place
-from taxoexpan.training.holdout import Holdout, hold_out_leaves
+from taxoexpan.training.holdout import Holdout, hold_out, hold_out_leaves
 from taxoexpan.training.metrics import compute_metrics
 
 
@@ -382,3 +382,43 @@ def test_the_training_record_is_stored_as_json(model: TaxoExpan) -> None:
     record = model.training.as_dict()
     assert list(record)[:4] == ["concepts", "relations", "taxonomy_sha256", "encoder"]
     assert TrainingRecord.from_dict(json.loads(json.dumps(record))) == model.training
+
+
+def test_a_model_with_a_fine_tuned_encoder_ranks_known_concepts_and_batches(
+    tuned_model: TaxoExpan,
+) -> None:
+    assert tuned_model.tower_history is not None
+    assert len(tuned_model.tower_history.losses) == 2
+    assert not tuned_model.training.interrupted
+    first = tuned_model.suggest(["cashew milk"], 1)[0]
+    assert first.parent.label == "milk"
+    holdout = hold_out(tuned_model.taxonomy, ["oat milk", "rye bread"])
+    assert tuned_model.evaluate(holdout).queries == 2
+    one, other = (
+        {s.query.label: (s.parent.label, round(s.score, 4)) for s in suggestions}
+        for suggestions in (
+            tuned_model.suggest_together(["nut", "cashew nut", "almond nut"]),
+            tuned_model.suggest_together(["almond nut", "nut", "cashew nut"]),
+        )
+    )
+    assert one == other
+    assert tuned_model.suggest([]) == []
+
+
+def test_a_model_with_a_fine_tuned_encoder_can_be_fitted_again(
+    tuned_model: TaxoExpan, pantry: Path
+) -> None:
+    taxonomy, settings = Taxonomy.read(pantry), tuned_model.config.model_dump(exclude={"quirks"})
+    again = TaxoExpan("best", seed=1, device="cpu", **settings)
+    smaller = taxonomy.without([f"oat {kind}" for kind in ("milk", "tea", "bread")])
+    for each in (smaller, taxonomy):
+        again.fit(each)
+    assert again.suggest(["cashew milk"], 5) == tuned_model.suggest(["cashew milk"], 5)
+
+
+def test_without_fine_tuning_there_is_no_tower(pantry: Path, tiny_transformer: Path) -> None:
+    settings = SMALL | {"features": f"transformer:{tiny_transformer}", "epochs": 1}
+    model = TaxoExpan("best", device="cpu", tower_epochs=0, **settings).fit(Taxonomy.read(pantry))
+    assert model.tower_history is None
+    assert model._tower is None
+    assert model.calibrators.fusion is not None

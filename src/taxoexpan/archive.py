@@ -149,6 +149,8 @@ def load_archive(path: Path, features: str | None = None, device: str = "auto") 
         learned = Calibrators.from_dict(calibrators)
         tower = _read_tower(path, encoder) if TOWER in manifest["sha256"] else None
         vectors = anchors.get("as_anchors"), anchors.get("as_queries")
+        if tower is None and vectors != (None, None):
+            raise ModelError(f"{TOWER} is not listed in {CONFIG}, but the anchors need it")
         words = LabelWords.from_taxonomy(taxonomy) if learned.fusion else None
         texts = None if words is None else AnchorTexts(words, *vectors)
         return Archive(
@@ -181,7 +183,10 @@ def _read_tower(path: Path, encoder: Encoder) -> TextTower:
     if transformer is None:
         raise ModelError("there is a fine-tuned encoder, but the features have no transformer")
     tower = TextTower(transformer.copy_model())
-    tower.load_state_dict(load_file(path / TOWER))
+    try:
+        tower.load_state_dict(load_file(path / TOWER))
+    except RuntimeError:  # its message has one line per weight
+        raise ModelError(f"{TOWER} has the weights of another transformer") from None
     tower.eval()
     return tower
 

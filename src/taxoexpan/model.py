@@ -129,6 +129,7 @@ class TaxoExpan:
         warn_of_language(self.config.features, taxonomy.labels)
         began = time.monotonic()
         self.config = resolve_mentions(self._requested, taxonomy.active)
+        self._tower = None  # that of an earlier fit
         self.encoder.show_progress(progress)
         later = [as_concept(concept) for concept in expected]
         prepared = prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import signal
 from pathlib import Path
 
 import pytest
 import torch
 from conftest import SMALL
+from ctrl_c import press_ctrl_c
 from safetensors.torch import load_file
 
 from taxoexpan.cli.main import main
@@ -37,7 +37,7 @@ def interrupt_after(monkeypatch: pytest.MonkeyPatch, saved: Path, times: int = 1
         save(self, state)
         left -= self.path == saved
         if self.path == saved and not left:
-            signal.raise_signal(signal.SIGINT)
+            press_ctrl_c()
 
     monkeypatch.setattr(Checkpoint, "save", save_and_interrupt)
 

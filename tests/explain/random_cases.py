@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from builders import random_taxonomy
 
@@ -9,11 +10,14 @@ from taxoexpan.config import load_preset
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
+from taxoexpan.placement.pair_features import NUM_FEATURES, AnchorTexts
 from taxoexpan.placement.ranking import Anchors, Ranker
-from taxoexpan.taxonomy import Concept
+from taxoexpan.placement.signal_fusion import SignalFusion
+from taxoexpan.taxonomy import Concept, Taxonomy
 
 DIMENSION = 6
 LEAF_BONUS = 0.75
+WORDS = ("oat", "milk", "milks", "green", "tea", "latte")
 
 
 def unit(vectors: torch.Tensor) -> torch.Tensor:
@@ -35,6 +39,50 @@ def random_vectors(seed: int, count: int) -> torch.Tensor:
     vectors = torch.randn(2, count, DIMENSION, generator=generator)
     vectors[1] = vectors[1][torch.randint(count, (count,), generator=generator) // 2]
     return unit(vectors)
+
+
+def random_labels(seed: int, count: int) -> list[str]:
+    """Return labels of one to three words that are often shared."""
+    generator = np.random.default_rng(seed)
+    return [" ".join(generator.choice(WORDS, generator.integers(1, 4))) for _ in range(count)]
+
+
+def labeled_taxonomy(seed: int, count: int) -> Taxonomy:
+    """Return a random taxonomy with shared words in its labels, and deprecated concepts."""
+    plain = random_taxonomy(seed, count=count)
+    deprecated = range(seed % 3, count, 7)
+    labels = random_labels(seed, count)
+    return Taxonomy.from_columns(plain.ids, labels, *plain.relation_indices, deprecated=deprecated)
+
+
+def random_fusion(seed: int) -> SignalFusion:
+    weights = np.random.default_rng(seed).normal(size=NUM_FEATURES)
+    return SignalFusion(tuple(weights.tolist()))
+
+
+def random_texts(taxonomy: Taxonomy, seed: int, has_tower: bool) -> AnchorTexts:
+    """Return the words of a taxonomy, and random vectors in place of those of a tower."""
+    words = AnchorTexts.of(taxonomy, None).words
+    return (
+        AnchorTexts(words, *random_vectors(seed + 2, len(taxonomy)))
+        if has_tower
+        else (AnchorTexts(words))
+    )
+
+
+def random_queries(seed: int, count: int, has_tower: bool) -> Queries:
+    """Return queries whose labels share words with those of `labeled_taxonomy`."""
+    concepts = [Concept("", label) for label in random_labels(seed + 4, count)]
+    tower = random_vectors(seed + 3, count)[0] if has_tower else None
+    return Queries(random_vectors(seed + 1, count), concepts=concepts, tower=tower)
+
+
+def fused_case(seed: int = 3, has_tower: bool = True, **variant: object) -> tuple[Ranker, Queries]:
+    taxonomy = labeled_taxonomy(seed, count=40)
+    texts = random_texts(taxonomy, seed, has_tower)
+    anchors = Anchors(taxonomy, ConceptVectors.of(random_vectors(seed, 40)), 5, texts=texts)
+    ranker = Ranker(random_network(seed, **variant), anchors, fusion=random_fusion(seed))
+    return ranker, random_queries(seed, 11, has_tower)
 
 
 def small_case(seed: int = 3, count: int = 40, **variant: object) -> tuple[Ranker, Queries]:

@@ -1,18 +1,24 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from builders import random_taxonomy, star
+from builders import star
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from random_cases import (
     DIMENSION,
     LEAF_BONUS,
+    labeled_taxonomy,
+    random_fusion,
     random_network,
+    random_queries,
+    random_texts,
     random_vectors,
     small_case,
     unit,
@@ -22,10 +28,15 @@ from reference_network import double_precision
 from taxoexpan.explain import explain
 from taxoexpan.explain.counterfactuals import MAX_REMOVALS, score_removals
 from taxoexpan.explain.neighbourhood import QueryAnchorPairs, find_neighbourhood
+from taxoexpan.explain.similarity import pair_mentions
+from taxoexpan.features.mentions import MentionKind, Mentions
+from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.egonets import Siblings, build_egonets, spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
+from taxoexpan.network.text_tower import TextTower, query_text
+from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.ranking import Anchors, Ranker, Ranking
 from taxoexpan.taxonomy import Taxonomy
 
@@ -48,7 +59,13 @@ for_every_variant = pytest.mark.parametrize(
 def without_relation(taxonomy: Taxonomy, parent: int, child: int) -> Taxonomy:
     parents, children = taxonomy.relation_indices
     kept = (parents != parent) | (children != child)
-    return Taxonomy.from_columns(taxonomy.ids, taxonomy.labels, parents[kept], children[kept])
+    return Taxonomy.from_columns(
+        taxonomy.ids,
+        taxonomy.labels,
+        parents[kept],
+        children[kept],
+        deprecated=taxonomy.deprecated,
+    )
 
 
 def keys_with_fixed_siblings(
@@ -71,30 +88,54 @@ def first_two(ranking: Ranking) -> QueryAnchorPairs:
     return QueryAnchorPairs(np.tile(np.arange(count), 2), ranking.anchors[:, :2].T.ravel())
 
 
-def check_against_real_removals(seed: int, siblings: int, variant: dict[str, object]) -> None:
+def mention_bonuses(
+    ranker: Ranker, pairs: QueryAnchorPairs, queries: Queries
+) -> NDArray[np.float64]:
+    mentions = pair_mentions(pairs, queries.mentions, ranker.network.mentions)
+    return np.array([sum(mention.bonus for mention in each) for each in mentions], np.float64)
+
+
+def random_mentions(seed: int, anchors: int) -> Mentions:
+    generator = np.random.default_rng(seed)
+    return Mentions.from_rows(
+        [
+            [(int(anchor), MentionKind(int(kind))) for anchor, kind in enumerate(kinds)]
+            for kinds in generator.integers(len(MentionKind), size=(QUERIES, anchors))
+        ]
+    )
+
+
+def check_against_real_removals(
+    seed: int, siblings: int, variant: dict[str, object], fused: bool = False, tower: bool = False
+) -> None:
+    """Compare with rankers of the taxonomy without the relation, which keep its descriptions."""
     with double_precision(), torch.no_grad():
-        taxonomy = random_taxonomy(seed, count=5 + seed % 12)
+        taxonomy = labeled_taxonomy(seed, count=5 + seed % 12)
         network = random_network(seed, **variant)
         both = random_vectors(seed, len(taxonomy))
-        queries = Queries(random_vectors(seed + 1, QUERIES))
         vectors = ConceptVectors.of(both)
-        anchors = Anchors(taxonomy, vectors, siblings)
-        ranker = Ranker(network, anchors)
-        ranking, plain = ranker.rank(queries, 2), ranker.scores(queries).numpy()
+        queries = random_queries(seed, QUERIES, tower)
+        if network.mentions is not None:
+            queries = replace(queries, mentions=random_mentions(seed, len(taxonomy)))
+        texts = random_texts(taxonomy, seed, tower) if fused else None
+        fusion = random_fusion(seed) if fused else None
+        anchors = Anchors(taxonomy, vectors, siblings, texts=texts)
+        ranker = Ranker(network, anchors, None, LEAF_BONUS, fusion)
+        ranking, before = ranker.rank(queries, 2), ranker.scores(queries).numpy()
         around = find_neighbourhood(anchors, first_two(ranking), queries.vectors)
-        ranker = ranker.with_leaf_bonus(LEAF_BONUS)
-        scores, removals = score_removals(ranker, around, queries)
-        before = ranker.scores(queries).numpy()
-        assert np.allclose(scores.total, plain[around.pairs.anchor, around.pairs.query])
+        scores, removals = score_removals(
+            ranker, around, queries, mention_bonuses(ranker, around.pairs, queries)
+        )
+        assert np.allclose(scores.total, before[around.pairs.anchor, around.pairs.query])
 
         @cache
         def scores_after(parent: int, child: int) -> NDArray[np.float64]:
             smaller = without_relation(taxonomy, parent, child)
-            remaining = Anchors(smaller, vectors, siblings)
+            remaining = Anchors(smaller, vectors, siblings, texts=texts)
             keys = remaining.encode(network)
             if siblings < len(taxonomy):
                 keys = keys_with_fixed_siblings(network, taxonomy, smaller, both[0], siblings)
-            return Ranker(network, remaining, keys, LEAF_BONUS).scores(queries).numpy()
+            return Ranker(network, remaining, keys, LEAF_BONUS, fusion).scores(queries).numpy()
 
         removed = set()
         for query, anchor, neighbour, is_child, change in zip(
@@ -135,11 +176,56 @@ def test_an_egonet_that_shows_some_children_keeps_the_other_ones(
     check_against_real_removals(seed, 2, variant)
 
 
+@pytest.mark.parametrize("tower", [False, True], ids=["no tower", "tower"])
+@pytest.mark.parametrize("siblings", [100, 2])
+@pytest.mark.parametrize(
+    "variant",
+    [
+        {"fusion_dim": 3, "use_mentions": True},
+        {"fusion_dim": 0, "matching": "mlp", "use_mentions": True},
+    ],
+    ids=["bilinear", "mlp"],
+)
+@given(seed=st.integers(0, 10_000))
+@settings(max_examples=6, deadline=None)
+def test_changes_of_fused_scores_equal_those_of_really_removing_the_relation(
+    seed: int, variant: dict[str, object], siblings: int, tower: bool
+) -> None:
+    check_against_real_removals(seed, siblings, variant, fused=True, tower=tower)
+
+
+def test_changes_of_scores_with_a_real_tower_equal_those_of_really_removing_the_relation(
+    tiny_transformer: Path,
+) -> None:
+    tower = TextTower(TransformerEncoder(str(tiny_transformer), "cpu").copy_model())
+    taxonomy, queries = labeled_taxonomy(5, 40), random_queries(5, 6, has_tower=False)
+    queries = replace(queries, tower=tower.encode([query_text(each) for each in queries.concepts]))
+    texts, vectors = AnchorTexts.of(taxonomy, tower), ConceptVectors.of(random_vectors(5, 40))
+    network, fusion = random_network(5), random_fusion(5)
+    anchors = Anchors(taxonomy, vectors, 100, texts=texts)
+    ranker = Ranker(network, anchors, fusion=fusion)
+    ranking = ranker.rank(queries, 2)
+    compared = 0
+    for query, evidence in enumerate(explain(ranker, queries, ranking)):
+        assert evidence.comparison is not None
+        relation = evidence.comparison.decisive_relation
+        if relation is None:
+            continue
+        ends = (taxonomy.index(end.id) for end in (relation.parent, relation.child))
+        remaining = Anchors(without_relation(taxonomy, *ends), vectors, 100, texts=texts)
+        after = Ranker(network, remaining, fusion=fusion).scores(queries)[:, query]
+        first, second = ranking.anchors[query].tolist()
+        margin = float(after[first] - after[second])
+        assert relation.margin_without == pytest.approx(margin, abs=1e-3)
+        compared += 1
+    assert compared >= 3
+
+
 def test_the_decisive_relation_is_the_one_with_the_largest_change() -> None:
     ranker, queries = small_case(seed=5)
     ranking = ranker.rank(queries, 2)
     around = find_neighbourhood(ranker.anchors, first_two(ranking), queries.vectors)
-    _, removals = score_removals(ranker, around, queries)
+    _, removals = score_removals(ranker, around, queries, np.zeros(22))
     outcomes = set()
     for query, evidence in enumerate(explain(ranker, queries, ranking)):
         assert evidence.comparison is not None
@@ -166,7 +252,8 @@ def test_removals_at_a_hub_are_the_nearest_children_and_always_the_rival() -> No
     rival = 1 + int(cosines.argmin())
     pairs = QueryAnchorPairs(np.array([0, 0]), np.array([0, rival]))
     around = find_neighbourhood(anchors, pairs, query)
-    _, removals = score_removals(Ranker(random_network(0), anchors), around, Queries(query))
+    ranker = Ranker(random_network(0), anchors)
+    _, removals = score_removals(ranker, around, Queries(query), np.zeros(2))
     removed = removals.neighbour[(removals.anchor == 0) & removals.is_child].tolist()
     nearest = (1 + cosines.argsort(descending=True)[: MAX_REMOVALS - 1]).tolist()
     assert removed == [rival, *nearest]

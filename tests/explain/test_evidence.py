@@ -3,13 +3,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
 from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_cases import random_network, random_vectors, small_case
+from random_cases import fused_case, random_network, random_vectors, small_case
 
 from taxoexpan.explain import Evidence, explain
-from taxoexpan.explain.evidence import Mention
+from taxoexpan.explain.evidence import Mention, ScoreParts, SignalParts
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.queries import Queries
@@ -54,3 +55,21 @@ def test_evidence_is_read_back_as_it_was_written(seed: int, top_k: int) -> None:
         assert [each.parent for each in read.suggestions] == [
             each.parent for each in evidence.suggestions
         ]
+
+
+def test_the_parts_of_both_kinds_of_scores_are_read_back() -> None:
+    for (ranker, queries), kind in ((small_case(), ScoreParts), (fused_case(), SignalParts)):
+        evidence = explain(ranker, queries, ranker.rank(queries, 2))[0]
+        written = json.loads(json.dumps(evidence.to_dict()))
+        read = Evidence.from_dict(written)
+        assert read.to_dict() == written
+        assert read.comparison is not None
+        assert type(read.score_parts) is type(read.comparison.score_parts) is kind
+        assert read.score_parts.total == pytest.approx(evidence.score_parts.total, rel=1e-3)
+    assert list(written["score_parts"]) == [
+        "network",
+        "fine_tuned_encoder",
+        "similar_names",
+        "shared_words",
+        "structure",
+    ]

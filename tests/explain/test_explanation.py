@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from random_cases import LEAF_BONUS, small_case
+import torch
+from random_cases import LEAF_BONUS, fused_case, small_case
 
 from taxoexpan import TaxoExpan
 from taxoexpan.explain import describe, explain, explanation
+from taxoexpan.explain.evidence import ScoreParts, SignalParts
 from taxoexpan.features.mentions import MentionKind, Mentions
-from taxoexpan.placement.ranking import Ranking
+from taxoexpan.network.queries import Queries
+from taxoexpan.placement.ranking import Ranker, Ranking
 from taxoexpan.taxonomy import Concept
 
 FIRST = MentionKind.FIRST_IN_DEFINITION
@@ -34,15 +38,43 @@ def test_score_parts_add_up_to_the_raw_score() -> None:
         assert other == pytest.approx(float(scores[second, query]), abs=1e-4)
         assert evidence.comparison.margin == pytest.approx(total - other)
         bonus = sum(mention.bonus for mention in evidence.first.mentions)
+        assert isinstance(evidence.score_parts, ScoreParts)
         assert evidence.score_parts.mentions == pytest.approx(bonus)
-    assert any(evidence.score_parts.mentions for evidence in found)
-    assert {evidence.score_parts.leaf_bonus for evidence in found} == {0.0, LEAF_BONUS}
+    parts = [evidence.score_parts for evidence in found]
+    assert any(isinstance(each, ScoreParts) and each.mentions for each in parts)
+    bonuses = {each.leaf_bonus for each in parts if isinstance(each, ScoreParts)}
+    assert bonuses == {0.0, LEAF_BONUS}
 
 
-def test_blocks_of_queries_are_explained_like_all_queries_at_once(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("has_tower", [False, True])
+def test_signal_parts_are_those_of_the_features_and_add_up_to_the_fused_score(
+    has_tower: bool,
 ) -> None:
-    ranker, queries = small_case(use_mentions=True)
+    ranker, queries = fused_case(has_tower=has_tower, use_mentions=True)
+    queries = replace(queries, mentions=Mentions.from_rows([[(i, FIRST)] for i in range(11)]))
+    ranking, scores = ranker.rank(queries, 3), ranker.scores(queries)
+    features = torch.cat([block for _, block in ranker.feature_blocks(queries)], dim=1).numpy()
+    assert ranker.fusion is not None
+    for query, evidence in enumerate(explain(ranker, queries, ranking)):
+        assert evidence.comparison is not None
+        both = evidence.score_parts, evidence.comparison.score_parts
+        expected = ranker.fusion.contributions(features[:, ranking.anchors[query, :2], query])
+        for rank, parts in enumerate(both):
+            assert isinstance(parts, SignalParts)
+            for signal, value in parts.by_signal().items():
+                assert value == pytest.approx(expected[signal][rank], abs=1e-4)
+            total = float(scores[ranking.anchors[query, rank], query])
+            assert parts.total == pytest.approx(total, abs=1e-4)
+        assert evidence.comparison.margin == pytest.approx(both[0].total - both[1].total)
+        assert isinstance(both[0], SignalParts)
+        assert bool(both[0].fine_tuned_encoder) == has_tower
+
+
+@pytest.mark.parametrize("case", [small_case, fused_case])
+def test_blocks_of_queries_are_explained_like_all_queries_at_once(
+    monkeypatch: pytest.MonkeyPatch, case: Callable[..., tuple[Ranker, Queries]]
+) -> None:
+    ranker, queries = case(use_mentions=True)
     mentions = Mentions.from_rows([[(i, FIRST)] for i in range(11)])
     queries = replace(queries, mentions=mentions)
     ranking = ranker.rank(queries, 3)
@@ -55,6 +87,14 @@ def test_blocks_of_queries_are_explained_like_all_queries_at_once(
             assert describe(one) == describe(other)
             assert one.score_parts.total == pytest.approx(other.score_parts.total, abs=1e-4)
     assert explain(ranker, queries[:0], Ranking(*np.zeros((3, 0, 3), int))) == []
+
+
+def test_only_without_any_encoder_a_query_has_no_vector() -> None:
+    for has_tower in (False, True):
+        ranker, queries = fused_case(has_tower=has_tower)
+        queries = replace(queries, vectors=torch.zeros_like(queries.vectors))
+        found = explain(ranker, queries, ranker.rank(queries, 2))
+        assert {evidence.has_vector for evidence in found} == {has_tower}
 
 
 def test_a_single_suggestion_is_compared_with_nothing() -> None:

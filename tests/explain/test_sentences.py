@@ -12,6 +12,7 @@ from taxoexpan.explain.evidence import (
     RemovedRelation,
     RunnerUpComparison,
     ScoreParts,
+    SignalParts,
     SimilarChild,
     SuggestionEvidence,
 )
@@ -50,11 +51,14 @@ def oat_milk(**changes: object) -> Evidence:
             second = replace(second, **values)  # type: ignore[arg-type]
         elif part == "comparison":
             comparison = replace(comparison, **values)  # type: ignore[arg-type]
+    fused = changes.get("fused")
+    if isinstance(fused, SignalParts):
+        comparison = replace(comparison, score_parts=SignalParts(1.0, 1.0, 1.0, 1.0, 1.0))
     return Evidence(
-        query=Concept("", "oat milk"),
+        query=Concept("", "oat milk", definition="a beverage of oats"),
         has_vector="unknown" not in changes,
         suggestions=(first, second),
-        score_parts=NO_SCORE,
+        score_parts=fused if isinstance(fused, SignalParts) else NO_SCORE,
         egonet_weights=EgonetWeights(0.3, 0.3, 0.4, ()),
         comparison=comparison,
     )
@@ -238,6 +242,54 @@ def test_a_mention_is_described_instead_of_shared_words(
     assert describe(oat_milk(first=first)).startswith(f"{similar}{sentence} ")
     negative = {"mentions": (Mention(FIRST, -1.0),)}
     assert describe(oat_milk(first=negative)).startswith(SIMILAR + SHARED)
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ((1.1, 3.0, 1.0, 1.2, 0.0), " The fine-tuned encoder made the difference."),
+        (
+            (2.0, 2.5, 3.0, 1.0, 1.0),
+            " The similarity of the names and the fine-tuned encoder made the difference.",
+        ),
+        ((3.0, 1.0, 1.0, 1.0, 2.0), " The network and the number of children made the difference."),
+        ((1.0, 1.0, 1.0, 2.0, 1.0), " The shared word 'milk' made the difference."),
+        ((1.0, 1.0, 1.0, 1.0, 1.0), ""),
+    ],
+)
+def test_the_signals_that_decided_are_named(
+    parts: tuple[float, float, float, float, float], sentence: str
+) -> None:
+    second = {"shared_words": ("beverage",)}
+    evidence = oat_milk(fused=SignalParts(*parts), second=second, comparison=UNDECIDED)
+    assert describe(evidence) == f"{SIMILAR}{SHARED}The runner-up is 'beverage'.{sentence}"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "phrase"),
+    [
+        (("oat", "milk"), (), "The shared words 'oat' and 'milk'"),
+        (("oat", "milk"), ("milk",), "The shared word 'oat'"),
+        (("milk",), ("milk",), "The words of the labels"),
+        (("beverage",), (), "The words of the labels"),  # a word of the definition
+    ],
+)
+def test_decisive_words_are_those_of_the_label_that_the_runner_up_does_not_share(
+    first: tuple[str, ...], second: tuple[str, ...], phrase: str
+) -> None:
+    evidence = oat_milk(
+        fused=SignalParts(1.0, 1.0, 1.0, 2.0, 1.0),
+        first={"shared_words": first},
+        second={"shared_words": second},
+    )
+    assert describe(evidence).endswith(f". {phrase} made the difference.")
+
+
+def test_the_signals_that_decided_for_a_move_are_named_unless_it_is_unclear() -> None:
+    parts, sentence = SignalParts(1.0, 3.0, 1.0, 1.0, 1.0), "The fine-tuned encoder made the"
+    assert sentence in describe_move(oat_milk(fused=parts))
+    assert sentence not in describe_move(oat_milk(fused=parts, second={"score": 0.59}))
+    assert sentence not in describe_move(oat_milk(fused=parts, comparison={"margin": -0.4}))
 
 
 def test_nothing_is_claimed_about_a_query_without_a_vector() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from taxoexpan.placement.proposals import with_further_parents, with_inserts, with_merge
@@ -72,6 +74,16 @@ def test_a_likely_merge_is_ranked_by_its_confidence() -> None:
     assert [s.rank for s in merged] == [1, 2, 3]
     assert merged[1].confidence == pytest.approx(0.731, abs=1e-3)
     assert with_merge(TREE, parents, 0, -0.1) == parents
+
+
+def test_a_likely_merge_comes_first_where_no_confidence_was_learned() -> None:
+    parents = [replace(s, score=0.99, confidence=None) for s in ranked(("milk", 0.9))]
+    merged = with_merge(TREE, parents, TREE.index("almond"), 0.5)
+    assert [(s.kind, s.rank) for s in merged] == [
+        (SuggestionKind.MERGE, 1),
+        (SuggestionKind.ATTACH, 2),
+    ]
+    assert with_merge(TREE, parents, TREE.index("almond"), -0.5) == parents
 
 
 def test_a_query_that_is_a_synonym_is_not_attached() -> None:

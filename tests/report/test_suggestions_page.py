@@ -88,7 +88,8 @@ def test_a_row_opens_to_the_reasons_and_all_other_suggestions(
     for each, number in zip(own[1:], numbers[1:], strict=True):
         assert facts[f"rank {each.rank}: {number}"] == each.path
     total = evidence[0].score_parts.total
-    assert str(facts["raw score"]).startswith(f"{total:.2f} for milk: neighbors ")
+    assert str(facts["raw score"]).startswith(f"{total:.2f} for milk: network ")
+    assert ", shared words " in str(facts["raw score"])
     assert "synonyms" not in facts
     assert details_of(page_of(model, *explained), 2)[1]["synonyms"] == "chèvre"
 
@@ -105,8 +106,8 @@ def test_the_tree_shows_both_parents_and_counts_their_children() -> None:
         both = (tree.suggested, tree.runner_up)
         for position, suggestion in zip(both, reasons.suggestions, strict=False):
             assert position.path == suggestion.path
-            near = {child.concept.label: child.cosine for child in suggestion.nearest_children}
-            assert all(near[each.label] == each.cosine for each in position.siblings)
+            near = [(child.concept.label, child.cosine) for child in suggestion.nearest_children]
+            assert {(each.label, each.cosine) for each in position.siblings} <= {*near}
             shown = len(position.siblings) + position.more_siblings
             assert suggestion.child_count - shown in (0, 1)
         own = of_query(suggestions, reasons.query.id)
@@ -130,7 +131,7 @@ def test_a_sibling_on_the_path_to_the_runner_up_is_shown_once(
 def test_a_likely_duplicate_is_shown_as_a_synonym(model: TaxoExpan, explained: Explained) -> None:
     suggestions, evidence = explained
     merged = with_merge(
-        model.taxonomy, of_query(suggestions, "n2"), model.taxonomy.index("green tea"), 2.0
+        model.taxonomy, of_query(suggestions, "n2"), model.taxonomy.index("green tea"), 12.0
     )
     calibrators = replace(model.calibrators, duplicates=(1.0, 1.0, 1.0))
     changed = replaced(suggestions, "n2", merged)
@@ -139,7 +140,7 @@ def test_a_likely_duplicate_is_shown_as_a_synonym(model: TaxoExpan, explained: E
     assert cells[1:3] == ["synonym of", ("food", "tea", "green tea")]
     text, facts, _ = details_of(page, 1)
     assert text.startswith(
-        "It is likely a synonym of 'green tea' (0.88).\nAs a separate concept, it would go under "
+        "It is likely a synonym of 'green tea' (1.00).\nAs a separate concept, it would go under "
         f"'{merged[1].parent.label}'.\n"
     )
     assert facts[f"rank 2: {merged[1].score:.2f}"] == merged[1].path

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from builders import KINDS, SORTS
+from ctrl_c import press_ctrl_c
 from torch import Tensor
 
 from taxoexpan.config import Config, load_preset
@@ -144,7 +144,7 @@ def test_a_resumed_fine_tuning_ends_like_an_uninterrupted_one(
 
     def interrupt(epoch: int) -> None:
         if epoch == interrupted_in:
-            signal.raise_signal(signal.SIGINT)
+            press_ctrl_c()
 
     alone, resumed = make_tower(), make_tower()
     expected = train_tower(alone, held.taxonomy, config, 0, Validation(held))
@@ -201,7 +201,7 @@ def test_ctrl_c_in_the_first_epoch_keeps_the_encoder_as_it_came(
         del module
         seen += len(arguments[0])
         if seen >= text:
-            signal.raise_signal(signal.SIGINT)
+            press_ctrl_c()
 
     tower.register_forward_pre_hook(interrupt)
     history = train_tower(tower, held.taxonomy, settings(2), 0)
@@ -401,9 +401,7 @@ def descendants(taxonomy: Taxonomy, id: str) -> set[str]:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
 def test_a_gpu_learns_too_and_resumes(make_tower: MakeTower, held: Holdout, tmp_path: Path) -> None:
     checkpoint, validate = Checkpoint(tmp_path / "tower", "the same"), Validation(held)
-    stopped = Validation(
-        held, lambda epoch: signal.raise_signal(signal.SIGINT) if epoch == 3 else None
-    )
+    stopped = Validation(held, lambda epoch: press_ctrl_c() if epoch == 3 else None)
     config, taxonomy = settings(6), held.taxonomy
     train_tower(make_tower().cuda(), taxonomy, config, 0, stopped, checkpoint=checkpoint)
     tower = make_tower().cuda()

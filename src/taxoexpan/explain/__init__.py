@@ -1,7 +1,8 @@
 """Why a parent was suggested.
 
-`explain` collects the `Evidence` for suggestions: similar children, shared words, score parts, and
-the relation that decided against the runner-up. `describe` and `describe_move` turn it into text.
+`explain` collects the `Evidence` for suggestions: similar children, shared words, the parts of the
+score, and the relation that decided against the runner-up. `describe` and `describe_move` turn it
+into text.
 """
 
 from taxoexpan.explain.evidence import Evidence

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
-from types import NoneType
+from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from taxoexpan.features.mentions import MentionKind
+from taxoexpan.placement.pair_features import Signal
 from taxoexpan.taxonomy import Concept
 
 
@@ -34,7 +35,7 @@ class AttentionWeight:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """How a query mentions an anchor, and what this adds to the raw score."""
+    """How a query mentions an anchor, and what this adds to the network's raw score."""
 
     kind: MentionKind
     bonus: float
@@ -62,7 +63,10 @@ class SuggestionEvidence:
 
 @dataclass(frozen=True, slots=True)
 class ScoreParts:
-    """The summands of a raw score: egonet match, fusion head, mentions and leaf bonus."""
+    """The summands of the score of a model without a learned fusion of signals.
+
+    They are the egonet match, the fusion head, mentions and the leaf bonus.
+    """
 
     match: float
     fusion: float
@@ -73,6 +77,26 @@ class ScoreParts:
     def total(self) -> float:
         """The raw score, which orders the anchors."""
         return self.match + self.fusion + self.mentions + self.leaf_bonus
+
+
+@dataclass(frozen=True, slots=True)
+class SignalParts:
+    """The summands of the score of a model with a learned fusion: one per signal, in its order."""
+
+    network: float
+    fine_tuned_encoder: float
+    similar_names: float
+    shared_words: float
+    structure: float
+
+    @property
+    def total(self) -> float:
+        """The score, which orders the anchors."""
+        return sum(self.by_signal().values())
+
+    def by_signal(self) -> dict[Signal, float]:
+        """Return the summand of each signal."""
+        return dict(zip(Signal, (getattr(self, field.name) for field in fields(self)), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +139,14 @@ class Position(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunnerUpComparison:
-    """The first suggestion compared with the runner-up by their raw scores.
+    """The first suggestion compared with the runner-up by the sums of score parts.
 
     `margin` is the lead of the first suggestion. `decisive_relation` is the relation that
     contributes most to this lead, if any does.
     """
 
     runner_up: Concept
-    score_parts: ScoreParts
+    score_parts: ScoreParts | SignalParts
     margin: float
     position: Position
     decisive_relation: RemovedRelation | None
@@ -133,13 +157,13 @@ class Evidence:
     """Why these parents were suggested for a query.
 
     `suggestions` has an entry per suggestion, best first; the other fields are about the first.
-    `has_vector` is false if the encoder knows none of the query's words.
+    `has_vector` is false if no encoder knows any of the query's words.
     """
 
     query: Concept
     has_vector: bool
     suggestions: tuple[SuggestionEvidence, ...]
-    score_parts: ScoreParts
+    score_parts: ScoreParts | SignalParts
     egonet_weights: EgonetWeights
     comparison: RunnerUpComparison | None
 
@@ -178,8 +202,8 @@ def _from_json(expected: Any, value: Any) -> Any:
         return None
     if get_origin(expected) is tuple:
         return tuple(_from_json(get_args(expected)[0], item) for item in value)
-    if NoneType in get_args(expected):
-        expected = get_args(expected)[0]
+    if isinstance(expected, UnionType):
+        expected = _option_for(expected, value)
     if expected is Concept:
         return Concept(value["id"], value["label"])
     if expected is MentionKind:
@@ -188,3 +212,11 @@ def _from_json(expected: Any, value: Any) -> Any:
         hints = get_type_hints(expected)
         return expected(**{name: _from_json(hint, value[name]) for name, hint in hints.items()})
     return Position(value) if expected is Position else value
+
+
+def _option_for(union: UnionType, value: Any) -> Any:
+    """Return the type of a value among those of a union; kinds of score parts differ in keys."""
+    options = [option for option in get_args(union) if option is not NoneType]
+    if len(options) == 1:
+        return options[0]
+    return next(each for each in options if {f.name for f in fields(each)} == value.keys())

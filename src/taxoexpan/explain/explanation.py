@@ -6,21 +6,21 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from taxoexpan.explain.counterfactuals import PairScores, Removals, score_removals
+from taxoexpan.explain.counterfactuals import Removals, score_removals
 from taxoexpan.explain.egonet_weights import egonet_weights
 from taxoexpan.explain.evidence import (
     Evidence,
-    Mention,
     RemovedRelation,
     RunnerUpComparison,
     ScoreParts,
+    SignalParts,
 )
 from taxoexpan.explain.neighbourhood import QueryAnchorPairs, find_neighbourhood
 from taxoexpan.explain.similarity import ConceptLookup, pair_mentions, suggestion_evidence
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.ranking import Ranker, Ranking
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.arrays import Floats, Indices
+from taxoexpan.taxonomy.arrays import Indices
 
 MAX_QUERIES, MAX_NEIGHBOURS = 128, 250_000
 """Limits of a block of queries: their number, and roughly the neighbors of all their anchors."""
@@ -66,16 +66,16 @@ def _explain_block(
         lookup, queries.concepts, around, ranking.scores.T.ravel(), mentioned
     )
     first_two = around.first_pairs(count * min(top_k, 2))
-    scores, removals = score_removals(ranker, first_two, queries)
-    child_counts = anchors.child_counts[first_two.pairs.anchor]
-    bonuses = np.where(child_counts == 0, ranker.leaf_bonus, 0.0)
-    parts = _score_parts(scores, mentioned, bonuses)
+    bonuses = [sum(mention.bonus for mention in each) for each in mentioned[: len(first_two.pairs)]]
+    scores, removals = score_removals(ranker, first_two, queries, np.array(bonuses))
+    parts = scores.parts()
     distinct, rows = np.unique(ranking.anchors[:, 0], return_inverse=True)
     weights = egonet_weights(network, anchors, distinct)
     comparisons: Sequence[RunnerUpComparison | None] = [None] * count
     if top_k > 1:
         comparisons = _comparisons(lookup, ranking.anchors, parts, removals)
-    has_vector = queries.vectors[0].any(1).tolist()
+    # A fine-tuned encoder splits words that it does not know, and so has a vector of every text.
+    has_vector = [queries.tower is not None or each for each in queries.vectors[0].any(1).tolist()]
     return [
         Evidence(
             query=concept,
@@ -89,17 +89,11 @@ def _explain_block(
     ]
 
 
-def _score_parts(
-    scores: PairScores, mentions: Sequence[tuple[Mention, ...]], leaf_bonuses: Floats
-) -> list[ScoreParts]:
-    """Return the summands of each pair's score."""
-    bonuses = [sum(mention.bonus for mention in of_pair) for of_pair in mentions]
-    columns = (scores.match.tolist(), scores.fusion.tolist(), bonuses, leaf_bonuses.tolist())
-    return [ScoreParts(*parts) for parts in zip(*columns, strict=False)]
-
-
 def _comparisons(
-    lookup: ConceptLookup, anchors: Indices, parts: Sequence[ScoreParts], removals: Removals
+    lookup: ConceptLookup,
+    anchors: Indices,
+    parts: Sequence[ScoreParts | SignalParts],
+    removals: Removals,
 ) -> list[RunnerUpComparison]:
     """Compare the first suggestion of each query with the second."""
     decisive_rows = removals.decisive()

@@ -101,16 +101,22 @@ def _edges(adjacency: Adjacency, pairs: QueryAnchorPairs) -> tuple[Indices, Indi
 
 
 def _cosines(anchors: Anchors, concepts: Indices, query: Indices, queries: Tensor) -> Floats:
-    """Return the cosines [2, E] of concept e with the query `query[e]`.
+    """Return the cosines [2, E] of concept e with the query `query[e]`, by names and head words."""
+    vectors = anchors.vectors
+    head_of = vectors.head_of.cpu().numpy()[concepts]
+    by_name = dot_products(vectors.names, concepts, queries[0], query)
+    by_head = dot_products(vectors.heads, head_of, queries[1], query)
+    return torch.stack([by_name, by_head]).cpu().numpy()
+
+
+def dot_products(vectors: Tensor, rows: Indices, queries: Tensor, query: Indices) -> Tensor:
+    """Return the dot products [E] of the vector `rows[e]` with the query `query[e]`.
 
     Many queries ask for the children of the same hub. It is cheaper to multiply each distinct
-    concept with all queries than to multiply pair by pair.
+    vector with all queries than to multiply pair by pair.
     """
-    vectors = anchors.vectors
-    distinct, rows = np.unique(concepts, return_inverse=True)
-    near = vectors.select(torch.from_numpy(distinct).to(vectors.device))
-    heads, head_of = near.used_heads()
-    row, column = (torch.from_numpy(i).to(vectors.device) for i in (rows, query))
-    by_name = (near.names @ queries[0].T)[row, column]
-    by_head = (heads @ queries[1].T)[head_of.index_select(0, row), column]
-    return torch.stack([by_name, by_head]).cpu().numpy()
+    distinct, position = np.unique(rows, return_inverse=True)
+    used, row, column = (
+        torch.from_numpy(i).to(vectors.device) for i in (distinct, position, query)
+    )
+    return (vectors.index_select(0, used) @ queries.T)[row, column]

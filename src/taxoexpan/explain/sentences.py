@@ -9,11 +9,14 @@ from taxoexpan.explain.evidence import (
     Position,
     RemovedRelation,
     RunnerUpComparison,
+    SignalParts,
     SimilarChild,
     SuggestionEvidence,
 )
+from taxoexpan.explain.similarity import name_words
 from taxoexpan.features.mentions import MentionKind
 from taxoexpan.phrasing import join_words
+from taxoexpan.placement.pair_features import Signal
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.english import singular
 from taxoexpan.taxonomy.names import normalize_name
@@ -28,6 +31,16 @@ CLOSE, FAR = 1.25, 4.0
 """The runner-up is close below the first ratio of both scores, and far behind at the second."""
 UNSURE_SCORE, UNSURE_RATIO = 0.1, 3.0
 """Below both this score and this ratio, the model is called unsure."""
+MAX_SIGNALS, MIN_SHARE = 2, 0.5
+"""The number of signals that are named as decisive. Each adds at least this share of the largest
+difference."""
+SIGNAL_PHRASES = {
+    Signal.NETWORK: "the network",
+    Signal.TOWER: "the fine-tuned encoder",
+    Signal.NAMES: "the similarity of the names",
+    Signal.WORDS: "the words of the labels",
+    Signal.STRUCTURE: "the number of children",
+}
 
 
 def describe(evidence: Evidence) -> str:
@@ -35,6 +48,7 @@ def describe(evidence: Evidence) -> str:
     sentences = list(_reasons(evidence))
     if evidence.comparison is not None and evidence.has_vector:
         sentences.append(_runner_up_sentence(evidence, evidence.comparison))
+        sentences += _decisive_signals_sentence(evidence, evidence.comparison)
     return " ".join(sentences)
 
 
@@ -144,6 +158,38 @@ def _runner_up_sentence(evidence: Evidence, comparison: RunnerUpComparison) -> s
     return f"{sentence}; it would {effect}." if effect else f"{sentence}."
 
 
+def _decisive_signals_sentence(evidence: Evidence, comparison: RunnerUpComparison) -> Iterator[str]:
+    """Yield which signals favor the first suggestion most, for a model that fuses signals."""
+    first, other = evidence.score_parts, comparison.score_parts
+    if not isinstance(first, SignalParts) or not isinstance(other, SignalParts):
+        return
+    others = other.by_signal()
+    leads = {signal: value - others[signal] for signal, value in first.by_signal().items()}
+    ranked = sorted(leads, key=lambda signal: -leads[signal])[:MAX_SIGNALS]
+    highest = leads[ranked[0]]
+    if comparison.margin <= 0 or highest <= 0:
+        return
+    named = [signal for signal in ranked if leads[signal] >= MIN_SHARE * highest]
+    phrases = join_words([_signal_phrase(evidence, signal) for signal in named])
+    yield f"{phrases[0].upper()}{phrases[1:]} made the difference."
+
+
+def _signal_phrase(evidence: Evidence, signal: Signal) -> str:
+    """Name a signal, and the words of the query's label that only the first suggestion shares."""
+    if signal is not Signal.WORDS:
+        return SIGNAL_PHRASES[signal]
+    in_label = name_words(Concept("", evidence.query.label))
+    others = evidence.suggestions[1].shared_words
+    words = [
+        f"'{word}'"
+        for word in evidence.first.shared_words
+        if singular(word) in in_label and word not in others
+    ][:MAX_WORDS]
+    if not words:
+        return SIGNAL_PHRASES[signal]
+    return f"the shared {'word' if len(words) == 1 else 'words'} {join_words(words)}"
+
+
 def _current_parent_sentences(evidence: Evidence, comparison: RunnerUpComparison) -> Iterator[str]:
     """Yield what the concept has in common with its current parent."""
     current, name = evidence.suggestions[1], _runner_up_name(evidence, comparison)
@@ -169,6 +215,8 @@ def _preference_sentences(evidence: Evidence, comparison: RunnerUpComparison) ->
         return
     if better.score < CLOSE * current.score:
         yield "Both parents are about equally likely."
+    else:
+        yield from _decisive_signals_sentence(evidence, comparison)
     effect = _effect_of_removal(comparison)
     if effect:
         yield f"The current parent would {effect}."

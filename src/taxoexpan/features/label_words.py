@@ -67,6 +67,7 @@ class LabelWords:
         paths: the words of the labels above that the label does not have [N, V].
         named: the names of the anchors [N, K].
         heads: the last word of each label [N], or -1.
+        unknown_weight: the weight of a word that no anchor has.
     """
 
     vocabulary: dict[str, int]
@@ -77,6 +78,7 @@ class LabelWords:
     paths: csr_array
     named: csr_array
     heads: Indices
+    unknown_weight: float
 
     @classmethod
     def from_taxonomy(cls, taxonomy: Taxonomy) -> LabelWords:
@@ -84,8 +86,13 @@ class LabelWords:
         return cls.from_concepts(taxonomy.concepts, first_parents(taxonomy))
 
     @classmethod
-    def from_concepts(cls, concepts: Iterable[Concept], parents: Indices) -> LabelWords:
-        """Collect the words of concepts, given the index of each one's first parent, or -1."""
+    def from_concepts(
+        cls, concepts: Iterable[Concept], parents: Indices, counted: int | None = None
+    ) -> LabelWords:
+        """Collect the words of concepts, given the index of each one's first parent, or -1.
+
+        The weights of words depend on the labels of all concepts, or of the first `counted`.
+        """
         vocabulary: dict[str, int] = {}
         names: dict[tuple[str, ...], int] = {}
         rows: list[list[int]] = []
@@ -95,8 +102,9 @@ class LabelWords:
             rows.append([vocabulary.setdefault(word, len(vocabulary)) for word in split[0]])
             named.append([names.setdefault(each, len(names)) for each in split if each])
         labels = _incidence(rows, len(vocabulary))
-        frequency = np.asarray(labels.sum(axis=0)).ravel()
-        idf = np.log((len(rows) + 1) / (frequency + 1)).astype(np.float32)
+        count = len(rows) if counted is None else counted
+        frequency = np.asarray(labels[:count].sum(axis=0)).ravel()
+        idf = np.log((count + 1) / (frequency + 1)).astype(np.float32)
         return cls(
             vocabulary,
             names,
@@ -106,13 +114,14 @@ class LabelWords:
             _path_words(labels, parents),
             _incidence(named, len(names)),
             np.array([row[-1] if row else -1 for row in rows], dtype=np.int64),
+            float(np.log(count + 1)),
         )
 
     def __len__(self) -> int:
         return len(self.heads)
 
     def select(self, anchors: Indices) -> LabelWords:
-        """Return the words of some anchors."""
+        """Return the words of some anchors, with the weights that the words have among all."""
         labels, weighted, paths, named = (
             matrix[anchors] for matrix in (self.labels, self.weighted, self.paths, self.named)
         )
@@ -127,12 +136,11 @@ class LabelWords:
         weighted, present = np.zeros(size, np.float32), np.zeros(size, np.float32)
         endings, insides = (np.zeros((len(self.names), len(concepts)), np.float32) for _ in "ei")
         heads = np.full(len(concepts), -2)
-        unknown_weight = float(np.log(len(self) + 1))
         for column, concept in enumerate(concepts):
             words = label_words(concept.label)
             numbers = [self.vocabulary[word] for word in set(words) if word in self.vocabulary]
             unknown = len(set(words)) - len(numbers)
-            total = float(self.idf[numbers].sum()) + unknown * unknown_weight
+            total = float(self.idf[numbers].sum()) + unknown * self.unknown_weight
             present[numbers, column] = 1
             weighted[numbers, column] = self.idf[numbers] / max(total, 1e-6)
             for name, is_ending in self._names_in(words):

@@ -93,22 +93,47 @@ def cosine_features_of_pairs(
     """
     pairs, of = own.shape[1], sibling_of.index_select(0, removed)
     counts = own.new_zeros(pairs).index_add_(0, sibling_of, torch.ones_like(siblings[0]))
-    count_without = counts.index_select(0, of) - 1
     features = own.new_empty(NUM_FEATURES, pairs)
     reduced = own.new_empty(NUM_FEATURES, len(removed))
     for kind, cosines in enumerate(siblings):
-        total = own.new_zeros(pairs).index_add_(0, sibling_of, cosines)
-        nearest, without = _nearest_without(cosines, sibling_of, removed, pairs)
-        lost = cosines.index_select(0, removed)
-        features[kind] = own[kind]
-        features[2 + kind] = nearest * counts.clamp(max=1)
-        features[4 + kind] = total / counts.clamp(min=1)
-        reduced[kind] = own[kind].index_select(0, of)
-        reduced[2 + kind] = without * count_without.clamp(max=1)
-        reduced[4 + kind] = (total.index_select(0, of) - lost) / count_without.clamp(min=1)
+        features[kind], reduced[kind] = own[kind], own[kind].index_select(0, of)
+        features[2 + kind : 6 : 2], reduced[2 + kind : 6 : 2] = child_cosines_of_pairs(
+            cosines, sibling_of, removed, pairs
+        )
     features[6], features[7] = counts.log1p(), 1.0
-    reduced[6], reduced[7] = count_without.log1p(), 1.0
+    reduced[6], reduced[7] = (counts.index_select(0, of) - 1).log1p(), 1.0
     return features, reduced
+
+
+def child_cosines_of_pairs(
+    cosines: Tensor, sibling_of: Tensor, removed: Tensor, pairs: int
+) -> tuple[Tensor, Tensor]:
+    """Return the cosines of single pairs with the nearest and the mean child.
+
+    The first result has both cosines of each pair [2, P], the second those after each removal of
+    one child [2, V]. They are 0 for an anchor without children.
+
+    Args:
+        cosines: the cosines with all children [S].
+        sibling_of: the pair of each child [S].
+        removed: the children to remove, one at a time [V].
+        pairs: the number of pairs, P.
+    """
+    of = sibling_of.index_select(0, removed)
+    counts = cosines.new_zeros(pairs).index_add_(0, sibling_of, torch.ones_like(cosines))
+    totals = cosines.new_zeros(pairs).index_add_(0, sibling_of, cosines)
+    count_without = counts.index_select(0, of) - 1
+    total_without = totals.index_select(0, of) - cosines.index_select(0, removed)
+    nearest, nearest_without = _nearest_without(cosines, sibling_of, removed, pairs)
+    return (
+        torch.stack([nearest * counts.clamp(max=1), totals / counts.clamp(min=1)]),
+        torch.stack(
+            [
+                nearest_without * count_without.clamp(max=1),
+                total_without / count_without.clamp(min=1),
+            ]
+        ),
+    )
 
 
 def _nearest_without(

@@ -52,11 +52,13 @@ def _examples_of(
     counts: list[Indices] = []
     for column, own in enumerate(parents):
         chosen = np.unique(np.concatenate([own, best_rows[column]]))
-        others = np.setdiff1d(rng.integers(0, anchors, 2 * RANDOM_CANDIDATES), chosen)
-        others = rng.permutation(others)[:RANDOM_CANDIDATES]
-        remaining = (anchors - len(chosen)) / max(len(others), 1)
+        is_other = np.ones(anchors, dtype=bool)
+        is_other[chosen] = False
+        remaining = np.flatnonzero(is_other)
+        others = rng.choice(remaining, min(RANDOM_CANDIDATES, len(remaining)), replace=False)
+        stands_for = len(remaining) / max(len(others), 1)
         rows.append(np.concatenate([chosen, others]))
-        counts.append(np.repeat([1.0, max(remaining, 1.0)], [len(chosen), len(others)]))
+        counts.append(np.repeat([1.0, stands_for], [len(chosen), len(others)]))
     width = max(map(len, rows))
     index = np.stack([np.pad(row, (0, width - len(row))) for row in rows])
     log_counts = np.stack(

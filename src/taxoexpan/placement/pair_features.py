@@ -6,6 +6,7 @@ of it leave no trace: not in word frequencies, not in counts of children, not in
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -118,18 +119,38 @@ def pair_features(
         tower: the tower's cosines with the anchors [A, B] and with all their children [S, B].
         family: the anchors with all their children.
     """
-    features = network.new_zeros(NUM_FEATURES, *network.shape)
     count = cosines[6, :, :1].expm1()
     leaf = (count < 0.5).to(network.dtype)
-    features[0] = network
+    compared = None
     if tower is not None:
         own, children = tower
-        features[1] = COSINE_SCALE * own
         of = family.sibling_of[:, None].expand_as(children)
         nearest = own.new_full(own.shape, -1.0).scatter_reduce_(0, of, children, "amax")
-        features[2] = COSINE_SCALE * nearest * (1 - leaf)
-        features[3].index_add_(0, family.sibling_of, children)
-        features[3] *= COSINE_SCALE / count.clamp(min=1)
+        mean = own.new_zeros(own.shape).index_add_(0, family.sibling_of, children)
+        compared = own, nearest.mul_(1 - leaf), mean.div_(count.clamp(min=1))
+    return combine_features(network, cosines, words, compared, leaf)
+
+
+def combine_features(
+    network: Tensor,
+    cosines: Tensor,
+    words: Tensor,
+    tower: Sequence[Tensor] | None,
+    leaf: Tensor,
+) -> Tensor:
+    """Return the features of pairs in their order, given their parts: [F, ...].
+
+    Args:
+        network: log f of each pair [...].
+        cosines: the cosine features [8, ...].
+        words: the features of the labels' words [6, ...].
+        tower: the tower's cosines with the anchor, its nearest child and its mean child [...] each.
+        leaf: 1 where the anchor has no children, or else 0.
+    """
+    features = network.new_zeros(NUM_FEATURES, *network.shape)
+    features[0] = network
+    for row, cosine in enumerate(tower or (), start=1):
+        torch.mul(cosine, COSINE_SCALE, out=features[row])
     torch.mul(cosines[:6], COSINE_SCALE, out=features[4:10])
     features[10], features[11] = cosines[6], leaf
     features[12 : 12 + NUM_WORD_FEATURES] = words

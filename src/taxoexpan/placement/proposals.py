@@ -131,8 +131,11 @@ def with_merge(
 
 
 def _inserted(group: list[Suggestion], merge: Suggestion) -> list[Suggestion]:
-    """Insert a suggestion before the first one of lower confidence."""
-    confidence = np.array([s.confidence_or_score for s in group])
+    """Insert a likely merge before the first suggestion of lower confidence, or of unknown one.
+
+    The score of a parent is no confidence: it only compares anchors with each other.
+    """
+    confidence = np.array([-1.0 if s.confidence is None else s.confidence for s in group])
     position = int(np.searchsorted(-confidence, -merge.confidence_or_score))
     ranked = [*group[:position], merge, *group[position:]]
     return [replace(s, rank=rank) for rank, s in enumerate(ranked, start=1)]

@@ -58,7 +58,8 @@ class Anchors:
         if self.texts is None:
             raise ModelError("the learned fusion needs the texts of the anchors")
         words = self.texts.words
-        return words if len(self.chosen) == len(words) else words.select(self.chosen)
+        everyone = np.array_equal(self.chosen, np.arange(len(words)))
+        return words if everyone else words.select(self.chosen)
 
     @cached_property
     def child_counts(self) -> Indices:
@@ -181,6 +182,8 @@ class Ranker:
         """Yield the features of some anchors with all queries, after their rows: [F, A, Q]."""
         scores, network = self._match_scores(queries), self.network
         texts, words = self.anchors.texts, self.anchors.words
+        if len(queries.concepts) != len(queries):
+            raise ModelError("the learned fusion needs the labels of the queries")
         query_words = words.of_queries(queries.concepts)
         tower = None
         if texts is not None and texts.as_anchors is not None and texts.as_queries is not None:

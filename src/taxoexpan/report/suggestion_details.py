@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from taxoexpan.explain import Evidence, describe
-from taxoexpan.explain.evidence import ScoreParts, SuggestionEvidence
+from taxoexpan.explain.evidence import ScoreParts, SignalParts, SuggestionEvidence
 from taxoexpan.phrasing import join_words, percent, signed
 from taxoexpan.placement.abstention import nearest_region
 from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
@@ -122,16 +122,23 @@ def network_facts(evidence: Evidence, other: str = "runner-up's score") -> Itera
         yield other, _describe_score(comparison.runner_up, comparison.score_parts)
 
 
-def _describe_score(parent: Concept, parts: ScoreParts) -> str:
+def _describe_score(parent: Concept, parts: ScoreParts | SignalParts) -> str:
     """Return a parent's raw score and its summands."""
-    summands = {
+    summands = _summands(parts).items()
+    shown = [f"{name} {signed(value)}" for name, value in summands if round(value, 2)]
+    return f"{signed(parts.total)} for {parent.label}: {', '.join(shown)}"
+
+
+def _summands(parts: ScoreParts | SignalParts) -> dict[str, float]:
+    """Return the summands of a score by the names that are shown."""
+    if isinstance(parts, SignalParts):
+        return {signal.value: value for signal, value in parts.by_signal().items()}
+    return {
         "neighbors": parts.match,
         "similarity": parts.fusion,
         "mentions": parts.mentions,
         "no children yet": parts.leaf_bonus,
     }
-    shown = [f"{name} {signed(value)}" for name, value in summands.items() if round(value, 2)]
-    return f"{signed(parts.total)} for {parent.label}: {', '.join(shown)}"
 
 
 def _tree(taxonomy: Taxonomy, proposal: ConceptProposal, evidence: Evidence) -> Tree:

@@ -174,16 +174,15 @@ class TowerRun:
     def _look_at_anchors(self) -> None:
         """Encode all anchors, for the hard negatives of the next epoch and to validate this one."""
         self.anchor_vectors = self.tower.encode_tokens(self.anchor_tokens)
-        if self.validate is None:
-            self.history.best = self.epoch
-        else:
+        if self.validate is not None:
             metrics = self.validate(self.tower, self.anchor_vectors)
             if self.epoch:
                 self.history.validation.append(metrics)
             if metrics.reciprocal_rank <= self.highest:
                 return
-            self.history.best, self.highest = self.epoch, metrics.reciprocal_rank
+            self.highest = metrics.reciprocal_rank
         self.best_weights = copy.deepcopy(self.tower.state_dict())
+        self.history.best = self.epoch
 
     @torch.no_grad()
     def _hard_negatives(self) -> Indices:

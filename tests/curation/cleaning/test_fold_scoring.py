@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from taxoexpan.curation.cleaning.fold_scoring import score_fold
 from taxoexpan.curation.cleaning.folds import concepts_to_check, hide_parents, split_into_folds
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.explain import Evidence, describe_move
+from taxoexpan.training.tower_training import TowerRun
 
 
 def scored_slowly(
@@ -160,3 +161,18 @@ def test_the_model_must_be_validated_on_single_leaves() -> None:
     with pytest.raises(ConfigurationError, match="remove the setting validation"):
         ModelOptions(settings={"validation": "growth"}).new_model()
     assert ModelOptions().new_model().config.validation == "leaves"
+
+
+def test_a_model_whose_fine_tuning_was_interrupted_scores_nothing(
+    tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TowerRun, "train_epoch", interrupt)
+    pantry = messy_pantry()
+    features = f"transformer:{tiny_transformer}"
+    settings = {**QUICK.settings, "features": features, "tower_epochs": 1}
+    queries = split_into_folds(concepts_to_check(pantry, False), 3, seed=5)[1]
+    with pytest.raises(KeyboardInterrupt):
+        score_fold(pantry, queries, replace(QUICK, settings=settings))

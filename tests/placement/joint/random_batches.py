@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from builders import random_taxonomy
 
 from taxoexpan.config import load_preset
+from taxoexpan.features.label_words import LabelWords
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
+from taxoexpan.placement.pair_features import NUM_FEATURES, AnchorTexts
 from taxoexpan.placement.ranking import Anchors, Ranker
+from taxoexpan.placement.signal_fusion import SignalFusion
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 SIZE = 8
@@ -38,7 +43,7 @@ def random_network(seed: int, **changes: str) -> MatchingNetwork:
 def random_batch(
     seed: int, count: int, network: MatchingNetwork, deprecated: tuple[int, ...] = ()
 ) -> tuple[Ranker, Queries]:
-    """Thirty existing concepts, and some new ones."""
+    """Thirty existing concepts, and some new ones, ranked by the network."""
     generator = torch.Generator().manual_seed(seed)
     taxonomy = random_taxonomy(seed)
     parents, children = taxonomy.relation_indices
@@ -53,3 +58,19 @@ def random_batch(
         drawn = rng.integers(0, (len(taxonomy) + count, 7), (count, 6, 2)).tolist()
         mentions = Mentions.from_rows([[(t, k) for t, k in row] for row in drawn])
     return Ranker(network, anchors), Queries(unit(generator, count), mentions, concepts)
+
+
+def random_fused_batch(seed: int, count: int, network: MatchingNetwork) -> tuple[Ranker, Queries]:
+    """The same with a learned fusion, vectors of a text tower, and labels that share words."""
+    ranker, queries = random_batch(seed, count, network)
+    generator = torch.Generator().manual_seed(seed + 1)
+    old = ranker.anchors.taxonomy
+    labels = [f"kind{i % 5} name{i % 7}" for i in range(len(old))]
+    taxonomy = Taxonomy.from_columns(old.ids, labels, *old.relation_indices)
+    as_anchors, as_queries = unit(generator, len(old))
+    texts = AnchorTexts(LabelWords.from_taxonomy(taxonomy), as_anchors, as_queries)
+    anchors = Anchors(taxonomy, ranker.anchors.vectors, 50, texts=texts)
+    weights = 0.3 * torch.randn(NUM_FEATURES, generator=generator)
+    concepts = [Concept(f"new {i}", f"own{i % 3} kind{i % 5} name{i % 7}") for i in range(count)]
+    queries = replace(queries, concepts=concepts, tower=unit(generator, count)[0])
+    return Ranker(network, anchors, fusion=SignalFusion(tuple(weights.tolist()))), queries

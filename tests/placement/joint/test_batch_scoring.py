@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
-from random_batches import random_batch, random_network
+from random_batches import random_batch, random_fused_batch, random_network
 
+from taxoexpan.features.label_words import LabelWords, first_parents
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.joint.batch_scoring import BatchScorer
+from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Additions
 
@@ -29,24 +33,45 @@ def plain_scores(
     vectors = ranker.anchors.vectors
     both = torch.stack([vectors.names, vectors.heads[vectors.head_of]])
     both = torch.cat([both, new.vectors], dim=1)[:, left]
-    anchors = Anchors(grown, ConceptVectors.of(both), ranker.anchors.siblings)
+    texts = texts_of(ranker, new, left)
+    anchors = Anchors(grown, ConceptVectors.of(both), ranker.anchors.siblings, texts=texts)
     mentions = new.mentions
     if mentions is not None:
         places = np.full(len(ids), -1)
         places[left] = np.arange(len(left))
         mentions = mentions.reindex(places, np.array([query]))
-    asked = new.vectors[:, query : query + 1]
-    without = Ranker(network, anchors).scores(Queries(asked, mentions))[:, 0]
+    asked = replace(replace(new, mentions=None)[query : query + 1], mentions=mentions)
+    without = Ranker(network, anchors, fusion=ranker.fusion).scores(asked)[:, 0]
     scores = torch.full((len(ids),), -torch.inf)
     scores[left] = without
     return scores
 
 
+def texts_of(ranker: Ranker, new: Queries, left: list[int]) -> AnchorTexts | None:
+    """The texts of the anchors that are left; words weigh as much as in the old taxonomy."""
+    old, texts = ranker.anchors.taxonomy, ranker.anchors.texts
+    if texts is None:
+        return None
+    everyone = [*old.concepts, *new.concepts]
+    parents = np.append(first_parents(old), np.full(len(new), -1))[left]
+    words = LabelWords.from_concepts([everyone[i] for i in left], parents, counted=len(old))
+    assert texts.as_anchors is not None
+    assert texts.as_queries is not None
+    assert new.tower is not None
+    as_anchors, as_queries = (
+        torch.cat([known, new.tower])[left] for known in (texts.as_anchors, texts.as_queries)
+    )
+    return AnchorTexts(words, as_anchors, as_queries)
+
+
+@pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("mentions", [True, False])
 @pytest.mark.parametrize("seed", range(4))
-def test_every_query_is_scored_in_the_taxonomy_without_it(seed: int, mentions: bool) -> None:
+def test_every_query_is_scored_in_the_taxonomy_without_it(
+    seed: int, mentions: bool, fused: bool
+) -> None:
     network = random_network(seed, use_mentions=mentions)
-    ranker, new = random_batch(seed, 7, network)
+    ranker, new = (random_fused_batch if fused else random_batch)(seed, 7, network)
     known = len(ranker.keys)
     rng = np.random.default_rng(seed)
     # Chains, siblings and existing parents, each below an existing or an earlier concept.

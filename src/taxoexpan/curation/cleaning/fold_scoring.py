@@ -59,7 +59,7 @@ def score_fold(
     holdout = hold_out(taxonomy, [taxonomy.ids[i] for i in queries.tolist()], remaining)
     model = options.new_model()
     model.fit(remaining, progress=progress, expected=holdout.concepts)
-    if model.history is not None and model.history.interrupted:
+    if model.training.interrupted:
         raise KeyboardInterrupt  # an unfinished model must not score relations
     kept = np.array([taxonomy.index(id) for id in remaining.ids])
     ranker, calibration = model._ranker, model.calibrators.calibration

@@ -136,7 +136,7 @@ def _evaluate_model(growth: Growth, model: TaxoExpan, progress: bool) -> MethodR
     An interrupted training is an error, since an unfinished one cannot be compared.
     """
     model.fit(growth.taxonomy, progress=progress, expected=growth.queries.concepts)
-    if any(each is not None and each.interrupted for each in (model.history, model.tower_history)):
+    if model.training.interrupted:
         raise KeyboardInterrupt
     confidence = measure_confidence(model, growth.queries)
     return MethodResult(model.true_ranks(growth.queries), model.config.features, confidence)

@@ -200,12 +200,16 @@ def _appended(vectors: ConceptVectors, both: Tensor) -> ConceptVectors:
 
 
 def _with_new_texts(anchors: Anchors, queries: Queries) -> AnchorTexts | None:
-    """Append the texts of the new concepts; as anchors they are described without a parent."""
+    """Append the texts of the new concepts; as anchors they are described without a parent.
+
+    Words keep their weights, so that an existing anchor scores the same with and without the batch.
+    """
     texts, taxonomy = anchors.texts, anchors.taxonomy
     if texts is None:
         return None
     parents = np.append(first_parents(taxonomy), np.full(len(queries), -1))
-    words = LabelWords.from_concepts([*taxonomy.concepts, *queries.concepts], parents)
+    everyone = [*taxonomy.concepts, *queries.concepts]
+    words = LabelWords.from_concepts(everyone, parents, counted=len(taxonomy))
     if texts.as_anchors is None or texts.as_queries is None or queries.tower is None:
         return AnchorTexts(words)
     as_anchors, as_queries = (
