@@ -100,10 +100,6 @@ def test_few_examples_leave_some_folds_empty(count: int) -> None:
         assert learned[1 + int(fold_of(1)[0])] == PRIOR
 
 
-def test_without_examples_only_the_prior_is_left() -> None:
-    assert learn_fusion(None, PRIOR) == [PRIOR]
-
-
 def test_folds_have_equal_sizes_and_are_always_the_same() -> None:
     assert np.bincount(fold_of(53), minlength=FOLDS).tolist() == [11, 11, 11, 10, 10]
     assert np.array_equal(fold_of(53), fold_of(53))

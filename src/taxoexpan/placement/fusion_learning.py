@@ -85,9 +85,9 @@ def learn_fusion(
     examples: FusionExamples, prior: SignalFusion, device: torch.device | str = "cpu"
 ) -> list[SignalFusion]:
     """Return the weights learned from all examples, then from all but each fold (`fold_of`)."""
-    whole, folds = fit_fusion(examples, prior, device=device), fold_of(len(examples))
+    whole, folds = fit_fusion(examples, prior, device), fold_of(len(examples))
     parts = (examples[folds != fold] for fold in range(FOLDS))
-    return [whole, *(fit_fusion(part, prior, whole, device) for part in parts)]
+    return [whole, *(fit_fusion(part, prior, device) for part in parts)]
 
 
 def fold_of(count: int) -> Indices:

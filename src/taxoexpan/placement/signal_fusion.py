@@ -111,28 +111,26 @@ class FusionExamples:
 def fit_fusion(
     examples: FusionExamples | None,
     prior: SignalFusion,
-    start: SignalFusion | None = None,
     device: torch.device | str = "cpu",
 ) -> SignalFusion:
     """Return the weights at which the true parents are likeliest, near the prior.
 
-    The likelihood is that of each true parent against all anchors that are no true parents. The
-    search begins at `start`, which saves steps if the result is near.
+    The likelihood is that of each true parent against all anchors that are no true parents.
     """
     if examples is None or not len(examples):
         return prior
     features = torch.from_numpy(examples.features).to(device)
     valid = torch.from_numpy(np.isfinite(examples.log_counts)).to(device)
-    scale = features[valid].std(0) + 1e-6
+    mean, scale = features[valid].mean(0), features[valid].std(0).clamp(min=1e-3)
     center = features.new_tensor(prior.weights)
-    first = center if start is None else features.new_tensor(start.weights)
-    change = ((first - center) * scale).requires_grad_()
+    change = torch.zeros_like(center, requires_grad=True)
     optimizer = torch.optim.LBFGS(
         [change], max_iter=MAX_STEPS, line_search_fn="strong_wolfe", tolerance_change=1e-6
     )
     is_parent = torch.from_numpy(examples.is_parent).to(device)
     log_counts = torch.from_numpy(examples.log_counts).to(device)
-    standardized, offset = features / scale, features @ center + log_counts
+    # What all candidates have in common makes no difference, so the mean is removed.
+    standardized, offset = (features - mean) / scale, features @ center + log_counts
 
     def closure() -> Tensor:
         optimizer.zero_grad()
