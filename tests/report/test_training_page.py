@@ -19,7 +19,7 @@ def test_the_page_shows_the_training_and_the_validation() -> None:
     assert figures["Right parent ranked first"] == (hits, "Hit@1")
     assert charts_of(page) == ["Training", "Reliability diagram", "Coverage and precision"]
     setup = text_of(page, "Training setup")
-    assert "Preset best with epochs 1; seed 1; vectors: static" in setup
+    assert "Preset fast with epochs 1; seed 1; vectors: static" in setup
     assert f"torch {record.versions['torch']}" in setup
     assert text_of(page, "What could not be learned") == ""
 

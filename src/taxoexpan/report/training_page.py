@@ -85,12 +85,12 @@ def _setup(model: TaxoExpan) -> list[str]:
 
 
 def _changed_settings(preset: str, config: Config) -> str:
-    """List the settings that differ from the preset, except the vectors."""
+    """List the settings that differ from the preset, except those that it leaves open."""
     defaults, own = load_preset(preset).model_dump(), config.model_dump()
     changed = [
         f"{name} {value}"
         for name, value in own.items()
-        if value != defaults[name] and name != "features"
+        if value != defaults[name] and defaults[name] != "auto" and name != "features"
     ]
     return f" with {join_words(changed)}" if changed else ""
 

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import zlib
 from collections.abc import Callable, Iterator
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -35,7 +36,7 @@ def read_lines(path: Path, report: Callable[[int], None] = lambda _: None) -> It
                 if len(line) == MAX_LINE_BYTES:
                     message = f"the line is longer than {MAX_LINE_BYTES >> 20} MB"
                     raise FormatError(path, f"{message}; split it into several lines", number)
-                if number % _LINES_PER_REPORT == 0:
+                if number % _LINES_PER_REPORT == 0 and packed.seekable():
                     report(packed.tell())
                 yield line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
@@ -53,10 +54,9 @@ def read_lines(path: Path, report: Callable[[int], None] = lambda _: None) -> It
         raise FormatError(path, message, number or None) from None
 
 
-def _compression(path: Path, file: BinaryIO) -> str | None:
+def _compression(path: Path, file: BufferedReader) -> str | None:
     """Return how a file is compressed: its content decides first, then its name."""
-    start = file.read(3)
-    file.seek(0)
+    start = file.peek(3)  # a pipe cannot be rewound
     for name, (magic, _) in _COMPRESSIONS.items():
         if start.startswith(magic):
             return name
