@@ -49,7 +49,11 @@ CHECKED = (WEIGHTS, ANCHORS, TAXONOMY, CALIBRATION)
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """How a model was trained: sizes, figures of the best epoch, versions and machine."""
+    """How a model was trained: sizes, figures, versions and machine.
+
+    The epochs and the loss are those of the network. `validation` is by all signals together, or of
+    the network's best epoch in a model without the learned fusion.
+    """
 
     concepts: int
     relations: int
@@ -351,7 +355,7 @@ def _card(archive: Archive) -> str:
     validation = (
         f"On {v.queries:.0f} held-out leaves: mean rank {v.mr:.1f}, "
         f"Hit@1 {v.hit_at_1:.3f}, Hit@3 {v.hit_at_3:.3f}, "
-        f"scaled MRR {v.mrr:.3f} (epoch {record.best_epoch} of {record.epochs})."
+        f"scaled MRR {v.mrr:.3f} (network: epoch {record.best_epoch} of {record.epochs})."
         if v
         else "The taxonomy is too small to hold out leaves, so the model was not validated."
     )

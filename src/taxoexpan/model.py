@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from taxoexpan.archive import (
     Archive,
@@ -52,7 +54,7 @@ from taxoexpan.placement.model_fitting import (
     prepare_taxonomy,
     refuse_too_small,
 )
-from taxoexpan.placement.network_training import TIES, train_network
+from taxoexpan.placement.network_training import train_network
 from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.proposals import QueryAssessment, propose
 from taxoexpan.placement.ranking import Anchors, Ranker, Ranking
@@ -63,10 +65,10 @@ from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.training.checkpoint import Checkpoint, identity_of, tower_path
 from taxoexpan.training.history import History
 from taxoexpan.training.holdout import Holdout
-from taxoexpan.training.metrics import Metrics, compute_metrics
+from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
 from taxoexpan.training.tensorboard import TensorBoardWriter, check_tensorboard
 from taxoexpan.training.tower_training import TowerHistory
-from taxoexpan.training.training_log import TrainingLog
+from taxoexpan.training.training_log import TrainingLog, describe_metrics
 
 
 class TaxoExpan:
@@ -141,9 +143,13 @@ class TaxoExpan:
                 network, prepared.data, self.config, self.seed, training_log, kept
             )
         self._tower = self._fine_tune(prepared, progress, kept)
-        calibrators = learn_calibrators(prepared, network, self._embedder, self.seed)
-        seconds = time.monotonic() - began
-        self._reset(self._new_archive(prepared, network, calibrators, seconds))
+        calibrators, metrics = learn_calibrators(prepared, network, self._embedder, self.seed)
+        if progress and metrics is not None:
+            tqdm.write(f"all signals together: {describe_metrics(metrics)}", file=sys.stderr)
+        archive = self._new_archive(prepared, network, calibrators, time.monotonic() - began)
+        if metrics is not None:
+            archive = replace(archive, training=replace(archive.training, validation=metrics))
+        self._reset(archive)
         return self
 
     def _fine_tune(

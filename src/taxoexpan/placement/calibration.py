@@ -29,6 +29,7 @@ from taxoexpan.placement.ranking import Ranker, best_of
 from taxoexpan.placement.regression import isotonic, logistic, logit
 from taxoexpan.placement.signal_fusion import SignalFusion
 from taxoexpan.taxonomy.arrays import Floats, Indices
+from taxoexpan.training.metrics import TIES, rank_true_parents
 
 TEMPERATURES = tuple(np.geomspace(0.25, 4, 17).round(4).tolist())
 TOP_K = 5
@@ -42,7 +43,7 @@ class HeldOutScores:
 
     `totals` [Q, T] are the logarithms of the softmax's denominators at every temperature, and
     `likelihood` [T] the mean log-probability of the true parents. `leaf_bonus` is the bonus that
-    the scores contain.
+    the scores contain, and `ranks` are those of the true parents of each query.
     """
 
     scores: Floats
@@ -50,13 +51,16 @@ class HeldOutScores:
     totals: Floats
     likelihood: Floats
     leaf_bonus: float = 0.0
+    ranks: Sequence[NDArray[np.floating]] = ()
 
 
 def score_held_out(ranker: Ranker, queries: LabeledQueries) -> HeldOutScores:
     """Score held-out queries whose true parents are known."""
     columns: list[list[NDArray[Any]]] = [[], [], [], []]
+    ranks: list[NDArray[np.floating]] = []
     for _, some in queries.blocks(len(ranker.keys)):
         log_f = ranker.log_match(ranker.scores(some))
+        ranks += rank_true_parents(log_f, some.parents, TIES)
         best, rows = best_of(log_f, min(TOP_K, len(log_f)))
         own = padded_parents(some).to(log_f.device)
         right = (rows[:, None] == own).any(1)
@@ -67,7 +71,8 @@ def score_held_out(ranker: Ranker, queries: LabeledQueries) -> HeldOutScores:
             column.append(tensor.T.cpu().numpy())
     scores, right_ones, denominators, likelihood = (np.concatenate(c) for c in columns)
     mean_likelihood = likelihood.mean(axis=0)
-    return HeldOutScores(scores, right_ones, denominators, mean_likelihood, ranker.leaf_bonus)
+    bonus = ranker.leaf_bonus
+    return HeldOutScores(scores, right_ones, denominators, mean_likelihood, bonus, ranks)
 
 
 def score_held_out_by_fold(
@@ -87,7 +92,10 @@ def score_held_out_by_fold(
     )
     weights = [len(some) for some, _ in parts]
     likelihood = np.average([part.likelihood for _, part in parts], axis=0, weights=weights)
-    return HeldOutScores(scores, right, totals, likelihood)
+    all_ranks = [ranks for _, part in parts for ranks in part.ranks]
+    return HeldOutScores(
+        scores, right, totals, likelihood, ranks=[all_ranks[row] for row in order.tolist()]
+    )
 
 
 def _log_totals(scores: Tensor) -> Tensor:

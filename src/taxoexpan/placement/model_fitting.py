@@ -23,13 +23,13 @@ from taxoexpan.placement.duplicates import DuplicateDetector
 from taxoexpan.placement.embedder import Embedder
 from taxoexpan.placement.fusion_learning import collect_examples, fold_of, learn_fusion, prior_for
 from taxoexpan.placement.leaf_bonus import learn_leaf_bonus
-from taxoexpan.placement.network_training import TIES, TrainingData
+from taxoexpan.placement.network_training import TrainingData
 from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.holdout import HOLDOUTS, Holdout
-from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
+from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true_parents
 from taxoexpan.training.tower_training import TowerHistory, train_tower
 
 VALIDATION_BLOCK = 256
@@ -91,7 +91,8 @@ def fine_tune(
 
     The best epoch is the one that ranks the held-out concepts best.
     """
-    transformer = transformer_of(embedder.encoder) if embedder.config.tower_epochs else None
+    wanted = embedder.config.tower_epochs and embedder.config.learn_fusion
+    transformer = transformer_of(embedder.encoder) if wanted else None
     if transformer is None:
         return None
     tower, holdout = TextTower(transformer.copy_model()).to(embedder.device), prepared.holdout
@@ -119,30 +120,33 @@ def fine_tune(
 
 def learn_calibrators(
     prepared: PreparedTaxonomy, network: MatchingNetwork, embedder: Embedder, seed: int
-) -> Calibrators:
-    """Learn the fusion, the confidence, the abstention and the detection of duplicates."""
+) -> tuple[Calibrators, Metrics | None]:
+    """Learn the fusion, the confidence, the abstention and the detection of duplicates.
+
+    Also return the metrics of the held-out concepts by the fusion, if there is one.
+    """
     taxonomy, vectors = prepared.taxonomy, prepared.vectors.cpu().numpy()
     detector = DuplicateDetector.learn(taxonomy, vectors, embedder.array, seed)
     duplicates = None if detector is None else tuple(detector.weights.tolist())
     queries = prepared.data.validation
     if embedder.config.learn_fusion:
-        fused = _learn_fused_calibrators(prepared, network, embedder, seed)
-        return replace(fused, duplicates=duplicates)
+        fused, metrics = _learn_fused_calibrators(prepared, network, embedder, seed)
+        return replace(fused, duplicates=duplicates), metrics
     if not len(queries):
-        return Calibrators(duplicates=duplicates)
+        return Calibrators(duplicates=duplicates), None
     ranker = Ranker(network, prepared.data.anchors)
     # Leaves that were held out one by one hardly ever have a leaf anchor as their parent.
     bonus = learn_leaf_bonus(ranker, queries) if prepared.held_out_as_growth else 0.0
     calibration = calibrate(score_held_out(ranker.with_leaf_bonus(bonus), queries), seed)
-    return Calibrators(calibration, learn_abstention(ranker, queries), duplicates)
+    return Calibrators(calibration, learn_abstention(ranker, queries), duplicates), None
 
 
 def _learn_fused_calibrators(
     prepared: PreparedTaxonomy, network: MatchingNetwork, embedder: Embedder, seed: int
-) -> Calibrators:
+) -> tuple[Calibrators, Metrics | None]:
     """Learn the fusion, and then the confidence and the abstention by the fused scores.
 
-    The confidence is learned from scores by weights that were fitted to other concepts.
+    The scores behind the confidence and the metrics are by weights fitted to other concepts.
     """
     remaining, data = prepared.holdout.taxonomy, prepared.data
     texts = AnchorTexts.of(remaining, embedder.tower)
@@ -150,7 +154,7 @@ def _learn_fused_calibrators(
     ranker, queries = Ranker(network, anchors), data.validation
     prior = prior_for(ranker)
     if not len(queries):
-        return Calibrators(fusion=prior)
+        return Calibrators(fusion=prior), None
     if embedder.tower is not None:
         described = [query_text(concept) for concept in queries.concepts]
         queries = replace(queries, tower=embedder.tower.encode(described))
@@ -158,7 +162,8 @@ def _learn_fused_calibrators(
     fusion, *by_fold = learn_fusion(examples, prior, embedder.device)
     held_out = score_held_out_by_fold(ranker, queries, by_fold, fold_of(len(queries)))
     abstention = learn_abstention(ranker.with_fusion(fusion), queries)
-    return Calibrators(calibrate(held_out, seed), abstention, fusion=fusion)
+    learned = Calibrators(calibrate(held_out, seed), abstention, fusion=fusion)
+    return learned, compute_metrics(held_out.ranks)
 
 
 def refuse_too_small(taxonomy: Taxonomy) -> None:

@@ -14,12 +14,9 @@ from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.history import History
 from taxoexpan.training.loop import train
-from taxoexpan.training.metrics import Metrics, compute_metrics
+from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
 from taxoexpan.training.sampling import TrainingSampler
 from taxoexpan.training.training_log import SILENT, TrainingLog
-
-TIES = 0.5
-"""The fraction of equal scores that counts as higher: a constant score ranks in the middle."""
 
 
 @dataclass(frozen=True)

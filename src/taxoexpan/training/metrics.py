@@ -14,6 +14,9 @@ from torch import Tensor
 from taxoexpan.errors import ConfigurationError, TaxoExpanError
 from taxoexpan.taxonomy.arrays import Indices
 
+TIES = 0.5
+"""The fraction of equal scores that counts as higher: a constant score ranks in the middle."""
+
 MetricName = Literal["mr", "hit_at_1", "hit_at_3", "hit_at_10", "mrr", "reciprocal_rank"]
 Averaging = Literal["fraction", "any", "pooled"]
 

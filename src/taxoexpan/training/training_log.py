@@ -10,6 +10,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from taxoexpan.training.history import Epoch
+from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.tensorboard import TensorBoardWriter
 
 
@@ -55,10 +56,14 @@ def _scalars(epoch: Epoch) -> dict[str, float]:
     return scalars
 
 
+def describe_metrics(metrics: Metrics) -> str:
+    """Return the validation figures that a terminal shows."""
+    text = f"validation MR {metrics.mr:.1f}  Hit@1 {metrics.hit_at_1:.3f}"
+    return f"{text}  MRR {metrics.reciprocal_rank:.3f} (scaled {metrics.mrr:.3f})"
+
+
 def _line(epoch: Epoch, is_best: bool) -> str:
     text = f"epoch {epoch.number:>3}  loss {epoch.loss:.4f}"
     if epoch.validation is not None:
-        v = epoch.validation
-        text += f"  validation MR {v.mr:.1f}  Hit@1 {v.hit_at_1:.3f}"
-        text += f"  MRR {v.reciprocal_rank:.3f} (scaled {v.mrr:.3f})"
+        text += f"  {describe_metrics(epoch.validation)}"
     return text + ("  *" if is_best else "")

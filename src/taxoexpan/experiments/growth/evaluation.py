@@ -24,12 +24,12 @@ from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.model import TaxoExpan
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.phrasing import pluralize
-from taxoexpan.placement.network_training import TIES
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.difference import Difference
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.training.holdout import Holdout, hold_out_leaves
+from taxoexpan.training.metrics import TIES
 from taxoexpan.training.training_log import TrainingLog
 
 Ranks = list[NDArray[np.floating]]
