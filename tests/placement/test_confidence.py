@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxoexpan.placement.calibration import calibrate
-from taxoexpan.placement.confidence import Calibration, Curve, Reliability
+from taxoexpan.placement.confidence import MIN_ACCEPTED, Calibration, Curve, Reliability
 from taxoexpan.placement.regression import sigmoid
 
 confidences = st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=40)
@@ -40,14 +40,33 @@ def test_a_threshold_reaches_its_precision(
     reliability = Reliability.of(confidence, right)
     threshold = reliability.threshold(precision)
     if threshold is not None:
-        accepted = right[confidence >= threshold]
-        mean = (accepted.sum() + 1) / (len(accepted) + 2)
-        assert mean - (mean * (1 - mean) / (len(accepted) + 2)) ** 0.5 >= precision - 1e-9
+        above = confidence >= threshold
+        deviation = (precision * (1 - precision)) ** 0.5
+        assert above.sum() >= MIN_ACCEPTED
+        assert confidence[above].mean() >= precision + deviation / len(right) ** 0.5 - 1e-9
+        assert right[above].mean() >= precision
     for point in reliability.coverage():
         assert reliability.accepted(point.confidence) == pytest.approx(point[1:])
         accepted = confidence >= point.confidence
         assert point.coverage == pytest.approx(accepted.mean())
         assert point.precision == pytest.approx(right[accepted].mean())
+
+
+@pytest.mark.parametrize("precision", [0.9, 0.8, 0.7])
+def test_a_threshold_holds_for_other_queries_if_the_confidence_is_calibrated(
+    precision: float,
+) -> None:
+    rng, accepted, right = np.random.default_rng(0), 0, 0
+    for _ in range(50):
+        known, other = rng.beta(1, 1.5, size=(2, 400))
+        truth = rng.random((2, 400)) < np.stack([known, other])
+        threshold = Reliability.of(known, truth[0]).threshold(precision)
+        if threshold is not None:
+            accepted += (other >= threshold).sum()
+            right += truth[1][other >= threshold].sum()
+    assert accepted > 300
+    assert right / accepted == pytest.approx(precision, abs=0.05)
+    assert right / accepted > precision - 0.01
 
 
 def test_without_a_threshold_nothing_is_accepted() -> None:

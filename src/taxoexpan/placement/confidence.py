@@ -20,6 +20,9 @@ BIN_COUNT = 10
 MIN_HELD_OUT = 50
 """With fewer held-out leaves, neither a confidence nor a leaf bonus is learned."""
 
+MIN_ACCEPTED = 10
+"""The least number of held-out leaves above a threshold; three right ones of three prove little."""
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -122,23 +125,21 @@ class Reliability:
     def threshold(self, precision: float) -> float | None:
         """Return the lowest confidence at or above which this fraction is right, if there is one.
 
-        The precision on the held-out leaves is reduced by one standard error, so three correct
-        leaves out of three do not yet count as 90 %.
+        At least `MIN_ACCEPTED` queries must be accepted. The fraction of them that was right must
+        reach the precision, and their mean confidence must exceed it by one standard error over
+        all queries.
         """
         size = len(self.confidence)
+        expected = np.cumsum(self.confidence) / np.arange(1, size + 1)
+        required = precision + np.sqrt(precision * (1 - precision) / max(size, 1))
         enough = [
             point.confidence
             for point in self.coverage()
-            if _lower_bound(point.precision * point.coverage * size, point.coverage * size)
-            >= precision
+            if point.precision >= precision
+            and (accepted := round(point.coverage * size)) >= MIN_ACCEPTED
+            and expected[accepted - 1] >= required
         ]
         return min(enough) if enough else None
-
-
-def _lower_bound(right: float, count: float) -> float:
-    """Return the smoothed fraction of right ones (Laplace), less one standard error."""
-    fraction = (right + 1) / (count + 2)
-    return float(fraction - np.sqrt(fraction * (1 - fraction) / (count + 2)))
 
 
 @dataclass(frozen=True)
