@@ -125,21 +125,27 @@ class Reliability:
     def threshold(self, precision: float) -> float | None:
         """Return the lowest confidence at or above which this fraction is right, if there is one.
 
-        At least `MIN_ACCEPTED` queries must be accepted. The fraction of them that was right must
-        reach the precision, and their mean confidence must exceed it by one standard error over
-        all queries.
+        Either the fraction of right ones among the accepted queries exceeds the precision by one
+        standard error, or it reaches the precision and their mean confidence exceeds it by one
+        standard error over all queries; then at least `MIN_ACCEPTED` must be accepted.
         """
         size = len(self.confidence)
         expected = np.cumsum(self.confidence) / np.arange(1, size + 1)
         required = precision + np.sqrt(precision * (1 - precision) / max(size, 1))
-        enough = [
-            point.confidence
-            for point in self.coverage()
-            if point.precision >= precision
-            and (accepted := round(point.coverage * size)) >= MIN_ACCEPTED
-            and expected[accepted - 1] >= required
-        ]
+        enough = []
+        for point in self.coverage():
+            accepted = round(point.coverage * size)
+            proven = _lower_bound(point.precision * accepted, accepted) >= precision
+            likely = point.precision >= precision and expected[accepted - 1] >= required
+            if proven or (likely and accepted >= MIN_ACCEPTED):
+                enough.append(point.confidence)
         return min(enough) if enough else None
+
+
+def _lower_bound(right: float, count: float) -> float:
+    """Return the smoothed fraction of right ones (Laplace), less one standard error."""
+    fraction = (right + 1) / (count + 2)
+    return float(fraction - np.sqrt(fraction * (1 - fraction) / (count + 2)))
 
 
 @dataclass(frozen=True)
