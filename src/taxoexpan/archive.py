@@ -365,6 +365,9 @@ def _card(archive: Archive) -> str:
         if calibration
         else "There were too few leaves to learn a confidence."
     )
+    tuned = ", fine-tuned on the taxonomy" if archive.tower is not None else ""
+    if record.interrupted:
+        tuned += ", stopped before the end of the training"
     return f"""# A taxoexpan model
 
 Places new concepts in a taxonomy of {record.concepts:,} concepts and
@@ -373,7 +376,7 @@ Places new concepts in a taxonomy of {record.concepts:,} concepts and
 {validation}
 {confidence}
 
-Preset `{archive.preset}`, seed {archive.seed}, features `{archive.config.features}`;
+Preset `{archive.preset}`, seed {archive.seed}, features `{archive.config.features}`{tuned};
 trained in {record.seconds:,} s on {record.machine} with torch {record.versions["torch"]}.
 
     taxoexpan suggest THIS_DIRECTORY new.csv

@@ -156,10 +156,10 @@ def test_the_message_says_how_many_are_undecided_why_and_how_to_add_them(
     assert undecided
     (line,) = (each for each in capsys.readouterr().err.splitlines() if "undecided" in each)
     assert line.startswith(f"{undecided} of 2 new concepts ")
-    assert "not written: a confidence below 1; taxoexpan expand --all writes all. " in line
+    assert "not written: a confidence below 1; to review them, write accepted" in line
     assert line.endswith(
-        f"write accepted into the column decision of {table}, then run: "
-        f"taxoexpan apply {out} {table} --concepts '{new}' -o {out} --force"
+        f"into the column decision of {table}, then run: taxoexpan apply {out} {table} "
+        f"--concepts '{new}' -o {out} --force (with --all, it writes all of them)"
     )
 
 
@@ -172,7 +172,7 @@ def test_without_a_confidence_all_placements_are_written_and_a_message_says_so(
     assert main(command) == 0
     messages = capsys.readouterr().err
     text = "no confidence could be learned from 80 leaves, so all placements are written"
-    assert f"{text}; review them\n" in messages
+    assert f"{text}; review them, or hold out more leaves" in messages
     assert added(out, pantry) == {"cashew milk", "white tea"}
     assert {row["decision"] for row in first_rows(tmp_path).values()} == {"accepted"}
     assert {row["confidence"] for row in rows_of(tmp_path / "out.suggestions.csv")} == {""}

@@ -35,7 +35,7 @@ def print_rule(expansion: Expansion, placed: PlacedConcepts) -> None:
         leaves = pluralize(leaf_count(expansion.taxonomy), "leaf", "leaves")
         note(
             f"no confidence could be learned from {leaves}, so all placements are written; review "
-            "them"
+            "them, or hold out more leaves to learn from (--set validation_fraction=0.3)"
         )
 
 
@@ -51,8 +51,8 @@ def print_undecided(expansion: Expansion, placed: PlacedConcepts, count: int) ->
     command = shlex.join(["taxoexpan", "apply", *files])
     note(
         f"{count:,} of {total} {verb} undecided and not written: {_reason(expansion, placed)}; "
-        "taxoexpan expand --all writes all. To review them, write accepted into the column "
-        f"decision of {table}, then run: {command}"
+        f"to review them, write accepted into the column decision of {table}, then run: {command} "
+        "(with --all, it writes all of them)"
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.messages import note, print_confidence
+from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.model import TaxoExpan
@@ -43,11 +44,15 @@ def fit_model(
     count = 0 if metrics is None else metrics.queries
     if count < FEW_QUERIES:
         note(
-            f"note: only {count} leaves to validate on; the taxonomy is too small for good results"
+            f"note: only {pluralize(count, 'leaf', 'leaves')} to validate on; the taxonomy is too "
+            "small for good results"
         )
     history = model.history
     if history is not None and history.interrupted:
-        note(f"stopped by Ctrl-C; the best weights so far are kept (epoch {history.best})")
+        note(
+            f"stopped by Ctrl-C; the best weights so far are kept (epoch {history.best}), and the "
+            "encoder was not fine-tuned"
+        )
     tuning = model.tower_history
     if tuning is not None and tuning.interrupted:
         kept = f"the best state so far is kept (epoch {tuning.best})"

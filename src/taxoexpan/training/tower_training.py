@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -24,11 +25,13 @@ from taxoexpan.config import Config
 from taxoexpan.device import fast_matmul
 from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.text_tower import TextTower, Tokens, anchor_texts, query_text
+from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.blocked_pairs import blocked_among
 from taxoexpan.training.checkpoint import Checkpoint, State
 from taxoexpan.training.metrics import Metrics
+from taxoexpan.training.training_log import describe_metrics
 
 SCALE = 20.0
 """The factor of the cosines in the loss: an inverse temperature."""
@@ -94,8 +97,12 @@ def train_tower(
             run.restore(checkpoint.load())
         try:
             with _progress_bar(run, progress) as bar:
+                if progress:
+                    _report(f"fine-tuning the encoder: {pluralize(run.remaining, 'epoch')} to go")
                 while run.epoch < config.tower_epochs:
                     run.train_epoch(bar)
+                    if progress:
+                        _report(run.last_epoch())
                     if checkpoint is not None:
                         checkpoint.save(run.state())
         except KeyboardInterrupt:
@@ -103,6 +110,10 @@ def train_tower(
     tower.load_state_dict(run.best_weights)
     tower.eval()
     return run.history
+
+
+def _report(line: str) -> None:
+    tqdm.write(line, file=sys.stderr)
 
 
 def _progress_bar(run: TowerRun, shown: bool) -> tqdm[Any]:
@@ -146,6 +157,18 @@ class TowerRun:
     def steps(self) -> int:
         """The number of steps of the whole fine-tuning."""
         return self.batches * self.config.tower_epochs
+
+    @property
+    def remaining(self) -> int:
+        """The number of epochs that are left."""
+        return self.config.tower_epochs - self.epoch
+
+    def last_epoch(self) -> str:
+        """Describe the last finished epoch."""
+        text = f"fine-tuning epoch {self.epoch}  loss {self.history.losses[-1]:.4f}"
+        if self.history.validation:
+            text += f"  {describe_metrics(self.history.validation[-1])}"
+        return text + ("  *" if self.history.best == self.epoch else "")
 
     @property
     def step(self) -> int:
