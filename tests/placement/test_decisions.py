@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -33,8 +34,8 @@ def ranked(
     ]
 
 
-def decisions(suggestions: list[Suggestion], **options: float) -> list[Decision]:
-    return [each.decision for each in decide(suggestions, Acceptance(**options))]  # type: ignore[arg-type]
+def decisions(suggestions: list[Suggestion], **options: Any) -> list[Decision]:
+    return [each.decision for each in decide(suggestions, Acceptance(**options))]
 
 
 SURE, UNSURE = ranked("kiwi", 0.5, 0.2), ranked("fig", 0.49, 0.3)
@@ -70,8 +71,8 @@ def test_a_likely_synonym_is_not_marked() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"top_k": 2}, {"min_score": 0.2}, {"min_confidence": 0.0}])
-def test_the_accepted_suggestions_are_those_that_are_added(options: dict[str, float]) -> None:
-    decided = decide([*SURE, *UNSURE, *NOWHERE], Acceptance(**options))  # type: ignore[arg-type]
+def test_the_accepted_suggestions_are_those_that_are_added(options: dict[str, Any]) -> None:
+    decided = decide([*SURE, *UNSURE, *NOWHERE], Acceptance(**options))
     accepted = accept_suggestions(FOOD, decided, Acceptance())
     marked = [(s.parent.id, s.query.id) for s in decided if s.decision == ACCEPTED]
     assert list(accepted.additions.relations) == marked

@@ -26,7 +26,7 @@ MAX_SENSES = 6
 """The largest number of concepts that one mentioned name stands for."""
 
 MIN_DEFINED = 0.1
-"""The fraction of concepts with a definition from which on mentions are used by default."""
+"""The least fraction of concepts with a definition at which mentions are used by default."""
 
 _TOKEN = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*|\d+|[^\s\w]")
 

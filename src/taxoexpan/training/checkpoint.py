@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
+from torch.optim import Optimizer
 
 from taxoexpan.errors import ModelError
 from taxoexpan.files import write_whole
@@ -59,6 +61,37 @@ class Checkpoint:
 def tower_path(path: Path) -> Path:
     """Return the file for the fine-tuning of the encoder, next to that of the network."""
     return path.with_name(f"{path.name}.tower")
+
+
+def add_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Put the names of tensors into a group."""
+    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
+
+
+def with_prefix(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Select the tensors of a group by their prefix, and remove it from their names."""
+    start = f"{prefix}."
+    return {name.removeprefix(start): t for name, t in tensors.items() if name.startswith(start)}
+
+
+def optimizer_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
+    """Return the moments of an optimizer, with names for a checkpoint."""
+    return {
+        f"optimizer.{index}.{name}": tensor
+        for index, moments in optimizer.state_dict()["state"].items()
+        for name, tensor in moments.items()
+    }
+
+
+def restore_optimizer(
+    optimizer: Optimizer, tensors: Mapping[str, Tensor], groups: list[dict[str, Any]]
+) -> None:
+    """Restore an optimizer from the tensors of `optimizer_tensors` and its parameter groups."""
+    moments: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in with_prefix("optimizer", tensors).items():
+        index, _, moment = name.partition(".")
+        moments.setdefault(int(index), {})[moment] = tensor
+    optimizer.load_state_dict({"state": moments, "param_groups": groups})
 
 
 def identity_of(*parts: object) -> str:

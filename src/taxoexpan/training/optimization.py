@@ -9,11 +9,16 @@ from dataclasses import asdict
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from taxoexpan.config import Config
 from taxoexpan.network.matching_network import MatchingNetwork
-from taxoexpan.training.checkpoint import State
+from taxoexpan.training.checkpoint import (
+    State,
+    add_prefix,
+    optimizer_tensors,
+    restore_optimizer,
+    with_prefix,
+)
 from taxoexpan.training.history import Epoch, History
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.sampling import TrainingSampler
@@ -77,14 +82,8 @@ class TrainingRun:
 
     def state(self) -> State:
         """Return everything that the next epochs depend on."""
-        optimizer = self.optimizer.state_dict()
-        tensors = {f"weights.{name}": t for name, t in self.network.state_dict().items()}
-        tensors |= {f"best.{name}": tensor for name, tensor in self.best_weights.items()}
-        tensors |= {
-            f"optimizer.{index}.{name}": tensor
-            for index, moments in optimizer["state"].items()
-            for name, tensor in moments.items()
-        }
+        tensors = add_prefix("weights", self.network.state_dict())
+        tensors |= add_prefix("best", self.best_weights) | optimizer_tensors(self.optimizer)
         tensors["rng"] = torch.get_rng_state()
         return State(
             tensors,
@@ -92,7 +91,7 @@ class TrainingRun:
                 "epochs": [asdict(epoch) for epoch in self.history.epochs],
                 "best": self.history.best,
                 "lowest": self.lowest,
-                "groups": optimizer["param_groups"],
+                "groups": self.optimizer.state_dict()["param_groups"],
                 "scheduler": self.scheduler.state_dict(),
                 "sampler": self.sampler.rng.bit_generator.state,
                 "parts": self.parts,
@@ -102,25 +101,15 @@ class TrainingRun:
     def restore(self, state: State) -> None:
         """Restore the state from a checkpoint."""
         tensors, values = state.tensors, state.values
-        self.network.load_state_dict(_with_prefix("weights", tensors))
-        self.best_weights = _with_prefix("best", tensors)
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in _with_prefix("optimizer", tensors).items():
-            index, _, moment = name.partition(".")
-            moments.setdefault(int(index), {})[moment] = tensor
-        self.optimizer.load_state_dict({"state": moments, "param_groups": values["groups"]})
+        self.network.load_state_dict(with_prefix("weights", tensors))
+        self.best_weights = with_prefix("best", tensors)
+        restore_optimizer(self.optimizer, tensors, values["groups"])
         self.scheduler.load_state_dict(values["scheduler"])
         self.sampler.rng.bit_generator.state = values["sampler"]
         torch.set_rng_state(tensors["rng"])
         self.history.epochs = [_read_epoch(epoch) for epoch in values["epochs"]]
         self.history.best, self.lowest = values["best"], values["lowest"]
         self.parts = values["parts"]
-
-
-def _with_prefix(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Select the tensors of a group by their prefix, and remove it from their names."""
-    start = f"{prefix}."
-    return {name.removeprefix(start): t for name, t in tensors.items() if name.startswith(start)}
 
 
 def _read_epoch(values: dict[str, Any]) -> Epoch:

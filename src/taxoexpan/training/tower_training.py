@@ -29,7 +29,14 @@ from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.blocked_pairs import blocked_among
-from taxoexpan.training.checkpoint import Checkpoint, State
+from taxoexpan.training.checkpoint import (
+    Checkpoint,
+    State,
+    add_prefix,
+    optimizer_tensors,
+    restore_optimizer,
+    with_prefix,
+)
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.training_log import describe_metrics
 
@@ -273,15 +280,10 @@ class TowerRun:
 
     def state(self) -> State:
         """Return everything that the next epochs depend on."""
-        optimizer = self.optimizer.state_dict()
-        tensors = {f"weights.{name}": t for name, t in self.tower.state_dict().items()}
+        tensors = add_prefix("weights", self.tower.state_dict())
+        tensors |= optimizer_tensors(self.optimizer)
         if self.history.best != self.epoch:
-            tensors |= {f"best.{name}": tensor for name, tensor in self.best_weights.items()}
-        tensors |= {
-            f"optimizer.{index}.{name}": tensor
-            for index, moments in optimizer["state"].items()
-            for name, tensor in moments.items()
-        }
+            tensors |= add_prefix("best", self.best_weights)
         tensors["rng"] = torch.get_rng_state()
         return State(
             tensors,
@@ -291,7 +293,7 @@ class TowerRun:
                 "validation": [asdict(metrics) for metrics in self.history.validation],
                 "best": self.history.best,
                 "highest": self.highest,
-                "groups": optimizer["param_groups"],
+                "groups": self.optimizer.state_dict()["param_groups"],
                 "draws": self.rng.bit_generator.state,
                 "parts": self.parts,
             },
@@ -299,16 +301,13 @@ class TowerRun:
 
     def restore(self, state: State) -> None:
         """Restore the state from a checkpoint."""
-        values, groups = state.values, _grouped(state.tensors)
-        self.tower.load_state_dict(groups["weights"])
-        self.best_weights = groups.get("best") or copy.deepcopy(self.tower.state_dict())
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in groups.get("optimizer", {}).items():
-            index, _, moment = name.partition(".")
-            moments.setdefault(int(index), {})[moment] = tensor
-        self.optimizer.load_state_dict({"state": moments, "param_groups": values["groups"]})
+        values, tensors = state.values, state.tensors
+        self.tower.load_state_dict(with_prefix("weights", tensors))
+        best = with_prefix("best", tensors)
+        self.best_weights = best or copy.deepcopy(self.tower.state_dict())
+        restore_optimizer(self.optimizer, tensors, values["groups"])
         self.rng.bit_generator.state = values["draws"]
-        torch.set_rng_state(state.tensors["rng"])
+        torch.set_rng_state(tensors["rng"])
         validation = [Metrics(**metrics) for metrics in values["validation"]]
         self.history = TowerHistory(values["losses"], validation, values["best"])
         self.epoch, self.highest, self.parts = values["epoch"], values["highest"], values["parts"]
@@ -365,13 +364,3 @@ def _set_random_state(device: torch.device, state: Tensor) -> None:
         torch.cuda.set_rng_state(state, device)
     else:
         torch.set_rng_state(state)
-
-
-def _grouped(tensors: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
-    """Return the tensors by the first part of their names, then by the rest."""
-    groups: dict[str, dict[str, Tensor]] = {}
-    for name, tensor in tensors.items():
-        group, dot, rest = name.partition(".")
-        if dot:
-            groups.setdefault(group, {})[rest] = tensor
-    return groups
