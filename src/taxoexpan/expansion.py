@@ -19,7 +19,13 @@ from taxoexpan.features.glossary.definition_lookup import (
     LookedUpDefinitions,
     look_up_definitions,
 )
-from taxoexpan.files import preflight, refuse_inside, refuse_replacing, write_whole
+from taxoexpan.files import (
+    STANDARD_STREAM,
+    preflight,
+    refuse_inside,
+    refuse_replacing,
+    write_whole,
+)
 from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
@@ -137,6 +143,9 @@ class ExpansionRequest:
     @property
     def suggestions_file(self) -> Path:
         """Where the suggestions are written: by default next to the output."""
+        if self.suggestions is None and self.output == STANDARD_STREAM:
+            message = "with -o - there is no place for the suggestions next to the output"
+            raise ConfigurationError(f"{message}; give --suggestions FILE")
         return self.suggestions or self.output.with_suffix(SUGGESTIONS_SUFFIX)
 
     @property

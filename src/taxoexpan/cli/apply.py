@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DECISIONS",
         help="a CSV file from suggest or expand, edited or not",
     )
-    add_output(parser, "the taxonomy file to write", required=True)
+    add_output(parser, "the taxonomy file to write, or - for standard output", required=True)
     add_acceptance(parser, "also add the concepts that are marked as undecided")
     parser.add_argument(
         "--concepts",

@@ -6,13 +6,18 @@ import argparse
 from pathlib import Path
 
 from taxoexpan.cli.arguments import add_taxonomy, read_options
-from taxoexpan.cli.messages import note
+from taxoexpan.cli.messages import note, spell_files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_taxonomy(parser)
-    parser.add_argument("output", type=Path, metavar="OUT", help="the file to write")
+    parser.add_argument(
+        "output",
+        type=Path,
+        metavar="OUT",
+        help="the file to write, or - for standard output (then give --to)",
+    )
     parser.add_argument(
         "--to", metavar="NAME", help="format of OUT (default: by the suffix of OUT)"
     )
@@ -38,7 +43,8 @@ def run(options: argparse.Namespace) -> int:
     )
     for loss in done.losses:
         note(f"note: {loss}")
-    written = " and ".join(map(str, done.files))
     size = pluralize(len(done.copy), "concept")
-    note(f"{size} and {pluralize(len(done.copy.relations), 'relation')} in {written}")
+    note(
+        f"{size} and {pluralize(len(done.copy.relations), 'relation')} in {spell_files(done.files)}"
+    )
     return 0

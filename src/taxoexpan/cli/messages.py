@@ -58,6 +58,11 @@ def write_report(path: Path, page: Page, force: bool) -> None:
     note(f"report written to {path}")
 
 
+def spell_files(files: Sequence[Path]) -> str:
+    """Return the names of written files; `-` is standard output."""
+    return " and ".join("standard output" if str(path) == "-" else str(path) for path in files)
+
+
 def print_file_notes(file: TaxonomyFile) -> None:
     """Print what the reader noticed about a taxonomy file."""
     notes = [f"note: {file.path}, {found.place}: {found.message}" for found in file.notes]
@@ -158,7 +163,7 @@ def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: A
     if applied.written.lost:
         lost = " and ".join(applied.written.lost)
         note(f"note: this file has no place for {lost}; they were not written")
-    files = " and ".join(map(str, applied.written.files))
+    files = spell_files(applied.written.files)
     note(f"{_counts(applied.additions, acceptance)}; expanded taxonomy in {files}")
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from taxoexpan.errors import ConfigurationError
-from taxoexpan.files import whole_directory, write_whole
+from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.files import STANDARD_STREAM, whole_directory, write_whole
+from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.output import Copy, Target
 from taxoexpan.formats.rdf import skos
-from taxoexpan.formats.registry import FORMATS, Format, named_format
+from taxoexpan.formats.registry import FORMATS, Format, find_format, named_format
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.formats.wordnet import wordnet_format
@@ -52,7 +53,8 @@ def convert(
         copy = Copy({target.path: text})
     else:
         copy = new.write(taxonomy, target)
-        reread = _read_back(copy, new)
+        _refuse_stream(copy, target.path, new)
+        reread = _read_back(copy, target.path, new)
         losses = [*_losses(taxonomy, copy, reread), *_ignored_content(original.parsed.ignored)]
     _write(copy, target.path, new, force)
     files = (target.path,) if new.NAME == wordnet_format.NAME else tuple(copy.files)
@@ -64,19 +66,18 @@ def target_format(path: Path, name: str | None = None) -> Format:
     """The format of a file to write, by its suffix unless the name of the format is given."""
     if name is not None:
         return named_format(name)
-    suffix = path.suffix.lower()
+    suffix = format_suffix(path)
     for format in FORMATS.values():
         if suffix in format.SUFFIXES:
             return format
-    known = ", ".join(suffix for format in FORMATS.values() for suffix in format.SUFFIXES)
-    raise ConfigurationError(
-        f"the name {path.name} does not say in which format to write; use a name that ends in "
-        f"one of {known}, or give --to with one of {', '.join(FORMATS)}"
-    )
+    rows = [f"  {n:<8} {', '.join(f.SUFFIXES) or '-'}" for n, f in FORMATS.items()]
+    message = f"the name {path.name} does not say in which format to write"
+    fix = "use one of these suffixes, or give --to with one of these names"
+    raise ConfigurationError("\n".join([f"{message}; {fix}:", *rows]))
 
 
 def _write(copy: Copy, path: Path, format: Format, force: bool) -> None:
-    contents = {file: text.encode("utf-8") for file, text in copy.files.items()}
+    contents = copy.contents()
     if format.NAME != wordnet_format.NAME:
         write_whole(contents, force)
         return
@@ -112,13 +113,35 @@ def _losses(taxonomy: Taxonomy, copy: Copy, reread: Taxonomy) -> list[str]:
     return [f"{how}: {pluralize(count, noun)}" for noun, (how, count) in counts.items() if count]
 
 
-def _read_back(copy: Copy, format: Format) -> Taxonomy:
+def _refuse_stream(copy: Copy, path: Path, format: Format) -> None:
+    if path == STANDARD_STREAM and set(copy.files) != {path}:
+        message = f"the format {format.NAME} has several files, which do not fit into one stream"
+        raise ConfigurationError(f"{message}; give the name of an output")
+
+
+def _read_back(copy: Copy, target: Path, format: Format) -> Taxonomy:
+    """Read the new files; they must be recognized as files of this format."""
     with TemporaryDirectory() as folder:
-        for file, text in copy.files.items():
-            (Path(folder) / file.name).write_text(text, encoding="utf-8", newline="")
+        for part, content in copy.contents().items():
+            (Path(folder) / part.name).write_bytes(content)
         first = Path(folder) / next(iter(copy.files)).name
         path = Path(folder) if format.NAME == wordnet_format.NAME else first
-        return format.read(TextFile.open(path)).taxonomy
+        file = TextFile.open(path)
+        if target != STANDARD_STREAM:
+            _refuse_other_name(file, target, format)
+        return format.read(file).taxonomy
+
+
+def _refuse_other_name(file: TextFile, target: Path, format: Format) -> None:
+    """Refuse a name with which the file would be read in another format."""
+    try:
+        found = find_format(file).NAME
+    except FormatError:
+        found = "no known format"
+    if found != format.NAME:
+        known = ", ".join(format.SUFFIXES) or ".csv"
+        message = f"a file with this name would be read as {found}, not as {format.NAME}"
+        raise FormatError(target, f"{message}; use a name that ends in {known}")
 
 
 def _with_new_ids(taxonomy: Taxonomy, copy: Copy) -> Taxonomy:

@@ -132,7 +132,7 @@ def read_suggestions(path: Path, movable: Taxonomy | None = None) -> list[Sugges
     """
     source = TextFile.load(path)
     # A spreadsheet may have saved the table with semicolons, and numbers with a comma.
-    cells = read_cells(source, guess_delimiter(path, source.lines[0]))
+    cells = read_cells(source, guess_delimiter(source, source.lines[0]))
     _, header = next(cells, (1, []))
     columns = {name: header.index(name) for name in COLUMNS if name in header}
     expected = f"a table of suggestions has the columns {', '.join(COLUMNS)}"

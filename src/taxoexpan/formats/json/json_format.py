@@ -16,10 +16,7 @@ from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 NAME = "json"
-ABOUT = (
-    "nested objects with label and children; a list of objects with id, label, parents; or nodes "
-    "and edges, {parent, child} or {source, target}, where the source is the parent"
-)
+ABOUT = "nested objects with children; a list of objects with parents; or nodes and edges"
 SUFFIXES = (".json",)
 NOT_INSERTED: tuple[str, ...] = ()
 
@@ -30,7 +27,7 @@ _JSON_LD_KEY = re.compile(r'"@(?:context|graph|id)"\s*:')
 
 def can_read(source: TextFile) -> bool:
     """Return whether the text starts like JSON objects and is not JSON-LD."""
-    start = _BRACKET if source.path.suffix.lower() in SUFFIXES else _CONTAINER_START
+    start = _BRACKET if source.suffix in SUFFIXES else _CONTAINER_START
     if not start.match(source.text):
         return False
     return not (_JSON_LD_KEY.search(source.text) and _is_json_ld(source))

@@ -31,6 +31,7 @@ ABOUT = "[Term] stanzas with id, name, def, synonym and is_a, as in OBO ontologi
 SUFFIXES = (".obo",)
 NOT_INSERTED: tuple[str, ...] = ()
 
+_START = re.compile(r"(?:\s*+(?:![^\n]*+\n)?)*+(?:\[\w+\]\s*$|[\w-]+:(?!//))", re.MULTILINE)
 _TERM = re.compile(r"^\[Term\]\s*$", re.MULTILINE)
 _BEFORE_SYNONYMS = frozenset(
     {"id", "is_anonymous", "name", "namespace", "alt_id", "def", "comment", "subset", "synonym"}
@@ -45,15 +46,13 @@ _PARENT_LABEL = re.compile(r"\s*is_a:\s*+\S++\s*+(?:\{.*\}\s*+)?!(.*)")
 
 
 def can_read(source: TextFile) -> bool:
-    """Return whether the suffix is .obo, or the text starts like OBO."""
+    """Return whether the suffix is .obo, or the text starts with a clause or a stanza of OBO."""
     if not source.text:
         return False
+    if source.suffix in SUFFIXES or source.text.startswith("format-version:"):
+        return True
     start = source.text[:20_000]
-    return (
-        source.path.suffix.lower() in SUFFIXES
-        or start.startswith("format-version:")
-        or _TERM.search(start) is not None
-    )
+    return _START.match(start) is not None and _TERM.search(start) is not None
 
 
 def read(source: TextFile) -> ParsedTaxonomy:
