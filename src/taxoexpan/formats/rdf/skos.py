@@ -60,6 +60,7 @@ def read(source: TextFile) -> ParsedTaxonomy:
     builder.ignored.update(index.count_ignored())
     builder.tops = index.top_concepts
     builder.reserved = _reserved(index)
+    builder.prefixes, builder.language = index.prefixes, languages.tag
     if not builder.ids and vocabulary.OWL_CLASS in index.resources:
         message = "no skos:Concept in the file; OWL classes are not read, so express them in SKOS"
         raise FormatError(source.path, message)
