@@ -11,14 +11,14 @@ from taxoexpan.errors import FormatError
 from taxoexpan.files import refuse_overwriting, refuse_replacing, whole_directory, write_whole
 from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.json import json_format
-from taxoexpan.formats.rdf import skos
+from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.read_back import check_read_back
 from taxoexpan.formats.registry import PLAIN_SUFFIXES, SUFFIXES, Format, find_format
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.names import normalize_name
 
-_CONVERT_TO = {skos.NAME: ".ttl", json_format.NAME: ".tsv"}
+_CONVERT_TO = {owl.NAME: ".ttl", skos.NAME: ".ttl", json_format.NAME: ".tsv"}
 """For each format, a suffix whose format holds the same content and allows moves.
 
 The other formats convert to JSON.
