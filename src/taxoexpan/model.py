@@ -53,6 +53,7 @@ from taxoexpan.placement.model_fitting import (
     learn_calibrators,
     prepare_taxonomy,
     refuse_too_small,
+    transformer_to_tune,
 )
 from taxoexpan.placement.network_training import train_network
 from taxoexpan.placement.pair_features import AnchorTexts
@@ -62,7 +63,7 @@ from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.ids import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
-from taxoexpan.training.checkpoint import Checkpoint, identity_of, tower_path
+from taxoexpan.training.checkpoint import Checkpoint, identity_of
 from taxoexpan.training.history import History
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
@@ -160,9 +161,8 @@ class TaxoExpan:
         self.tower_history = None
         if self.history.interrupted:
             return None
-        if checkpoint is not None:
-            checkpoint = replace(checkpoint, path=tower_path(checkpoint.path))
-        tuned = fine_tune(prepared, self._embedder, self.seed, progress, checkpoint)
+        kept = None if checkpoint is None else checkpoint.of_tower()
+        tuned = fine_tune(prepared, self._embedder, self.seed, progress, kept)
         if tuned is None:
             return None
         tower, self.tower_history = tuned
@@ -199,14 +199,21 @@ class TaxoExpan:
         )
 
     def _checkpoint(self, path: str | Path | None, prepared: PreparedTaxonomy) -> Checkpoint | None:
-        """Return the checkpoint of this training; `epochs` and `patience` may change on resume."""
+        """Return the checkpoint of this training, if its files can be used.
+
+        `epochs` and `patience` may change on resume.
+        """
         if path is None:
             return None
         settings = self.config.model_copy(update={"epochs": 1, "patience": 1}).model_dump()
         held_out = [concept.id for concept in prepared.holdout.concepts]
         digest, fingerprint = taxonomy_digest(prepared.taxonomy), self.encoder.fingerprint()
         identity = identity_of(digest, settings, self.seed, held_out, fingerprint)
-        return Checkpoint(Path(path), identity)
+        checkpoint = Checkpoint(Path(path), identity)
+        checkpoint.check()
+        if transformer_to_tune(self._embedder) is not None:
+            checkpoint.of_tower().check()
+        return checkpoint
 
     def suggest(
         self, concepts: Iterable[str | Concept], top_k: int = 5, explain: bool = False
