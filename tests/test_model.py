@@ -14,13 +14,13 @@ from conftest import SMALL
 from messy_pantry import large_pantry
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
-from taxoexpan.archive import TrainingRecord
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
 from taxoexpan.placement.selection import select_additions
 from taxoexpan.placement.suggestions import Place
 from taxoexpan.training.holdout import Holdout, hold_out, hold_out_leaves
 from taxoexpan.training.metrics import compute_metrics
+from taxoexpan.training.training_record import TrainingRecord
 
 
 def weights_of(model: TaxoExpan) -> dict[str, torch.Tensor]:

@@ -15,14 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from taxoexpan.archive import (
-    Archive,
-    TrainingRecord,
-    load_archive,
-    save_archive,
-    taxonomy_digest,
-    training_record,
-)
+from taxoexpan.archive import Archive, load_archive, save_archive
 from taxoexpan.config import load_preset
 from taxoexpan.device import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
@@ -63,6 +56,7 @@ from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.ids import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
+from taxoexpan.taxonomy.stored_columns import taxonomy_digest
 from taxoexpan.training.checkpoint import Checkpoint, identity_of
 from taxoexpan.training.history import History
 from taxoexpan.training.holdout import Holdout
@@ -70,6 +64,7 @@ from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
 from taxoexpan.training.tensorboard import TensorBoardWriter, check_tensorboard
 from taxoexpan.training.tower_training import TowerHistory
 from taxoexpan.training.training_log import TrainingLog, describe_metrics
+from taxoexpan.training.training_record import TrainingRecord, training_record
 
 
 class TaxoExpan:
@@ -180,9 +175,7 @@ class TaxoExpan:
         assert self.history is not None
         anchors = Anchors(taxonomy, ConceptVectors.of(vectors), self.config.max_siblings)
         texts = AnchorTexts.of(taxonomy, self._tower) if calibrators.fusion else None
-        record = training_record(taxonomy, self.encoder, self.history, seconds)
-        if self.tower_history is not None and self.tower_history.interrupted:
-            record = replace(record, interrupted=True)
+        record = training_record(taxonomy, self.encoder, self.history, self.tower_history, seconds)
         return Archive(
             config=self.config,
             preset=self.preset,
