@@ -55,6 +55,20 @@ def test_deprecated_concepts_are_neither_learned_from_nor_parents(tmp_path: Path
         assert loaded.suggest(["oat drink"]) == []
 
 
+def test_deprecated_concepts_change_no_suggestion(pantry: Path) -> None:
+    plain = Taxonomy.read(pantry)
+    old = [Concept(f"old {i}", f"old {name}", deprecated=True) for i, name in enumerate("xyz")]
+    relations = [("milk", "old 0"), ("old 0", "tea"), ("oat milk", "old 1"), ("bread", "old 2")]
+    both = Taxonomy([*plain.concepts, *old], [*plain.relations, *relations])
+    settings = SMALL | {"epochs": 2}
+    alone, mixed = (
+        TaxoExpan("fast", device="cpu", **settings).fit(taxonomy) for taxonomy in (plain, both)
+    )
+    one, other = (each.suggest(["cashew milk", "white tea"], 8) for each in (alone, mixed))
+    assert [s.parent.id for s in one] == [s.parent.id for s in other]
+    assert [s.score for s in one] == pytest.approx([s.score for s in other], rel=1e-3)
+
+
 def test_the_same_seed_gives_the_same_model_bit_for_bit(pantry: Path) -> None:
     taxonomy = Taxonomy.read(pantry)
     one, same, other = (
