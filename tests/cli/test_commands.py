@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import Taxonomy
+from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.placement.suggestions import COLUMNS, read_suggestions
 
@@ -69,7 +69,27 @@ def test_info_of_a_model_gives_its_validation(
     model_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["info", str(model_directory), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["model"]["validation"]["queries"] > 0
+    model = json.loads(capsys.readouterr().out)["model"]
+    assert model["validation"]["queries"] > 0
+    assert model["fine_tuned"] is False
+    assert model["signals"] == ["network", "similar names", "shared words", "structure"]
+    assert main(["info", str(model_directory)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "fine-tuned encoder    no" in lines
+    assert "ranked by             network, similar names, shared words, structure" in lines
+
+
+def test_info_of_a_model_describes_the_fine_tuning(
+    tuned_model: TaxoExpan, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = tmp_path / "model"
+    tuned_model.save(directory)
+    assert main(["info", str(directory)]) == 0
+    assert "fine-tuned encoder    yes, 2 epochs; " in capsys.readouterr().out
+    tower = directory / "tower.safetensors"
+    tower.write_bytes(tower.read_bytes()[:-1])
+    assert main(["info", str(directory)]) == 2
+    assert "tower.safetensors is damaged" in capsys.readouterr().err
 
 
 def test_train_suggest_apply_place_new_concepts(pantry: Path, new: Path, tmp_path: Path) -> None:
