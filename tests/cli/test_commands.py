@@ -251,6 +251,31 @@ def test_new_concepts_may_stand_under_new_concepts(pantry: Path, tmp_path: Path)
     assert Taxonomy.read(out).ancestors("yak milk") == ("exotic", "milk", "food")
 
 
+def test_new_ids_continue_hierarchical_codes(tmp_path: Path) -> None:
+    rows = ["hg,Home,", *(f"hg-{n},Thing {n},hg" for n in range(1, 7)), "hg-2-1,Part,hg-2"]
+    codes, decisions, out = (tmp_path / name for name in ("codes.csv", "d.csv", "out.csv"))
+    codes.write_text("\n".join(["id,label,parents", *rows, ""]))
+    decisions.write_text("query,query_id,parent_id\nKiwi,,hg-2\nFig,,hg\nDate,own,hg\n")
+    command = ["apply", str(codes), str(decisions), "-o", str(out), "--force"]
+    assert main(command) == 0
+    ids = {concept.label: concept.id for concept in Taxonomy.read(out).concepts}
+    assert [ids[label] for label in ("Kiwi", "Fig", "Date")] == ["hg-2-2", "hg-7", "own"]
+    assert main([*command, "--id-template", "{parent}/{number:02}"]) == 0
+    assert "hg-2/01" in Taxonomy.read(out)
+
+
+def test_ids_come_from_a_range(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    taxonomy, decisions, out = (tmp_path / name for name in ("t.csv", "d.csv", "out.csv"))
+    taxonomy.write_text("id,label,parents\nN1,Milk,\nN2,Oat milk,N1\nN3,Soy milk,N1\n")
+    decisions.write_text("query,query_id,parent_id\nYak milk,,N1\nGoat milk,,N1\n")
+    command = ["apply", str(taxonomy), str(decisions), "-o", str(out), "--id-range"]
+    assert main([*command, "700-700"]) == 2
+    assert "no number from 700 to 700 is free" in capsys.readouterr().err
+    assert not out.exists()
+    assert main([*command, "700-799"]) == 0
+    assert {"N700", "N701"} <= set(Taxonomy.read(out))
+
+
 def test_nothing_is_overwritten_without_force(
     pantry: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
