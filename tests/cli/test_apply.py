@@ -75,3 +75,31 @@ def test_existing_changes_are_not_overwritten(
     assert not out.exists()
     assert main([*command, "--force"]) == 0
     assert "**kefir**" in changes.read_text(encoding="utf-8")
+
+
+def test_hierarchical_codes_follow_parents_that_are_given_by_label(tmp_path: Path) -> None:
+    rows = "id,label,parents\n" + "".join(
+        f"{id},{label},{id.rpartition('-')[0]}\n"
+        for id, label in [("g", "goods"), ("g-1", "tea"), ("g-2", "milk"), ("g-1-1", "mate")]
+        + [(f"g-2-{number}", f"milk {number}") for number in range(1, 9)]
+    )
+    goods = write_file(tmp_path / "goods.csv", rows)
+    table = "query,parent_label\ncold drinks,goods\nlemonade,cold drinks\ngreen tea,tea\n"
+    decisions, out = write_file(tmp_path / "d.csv", table), tmp_path / "out.csv"
+    changes = tmp_path / "changes.kgcl"
+    command = ["apply", str(goods), str(decisions), "-o", str(out), "--changes", str(changes)]
+    assert main(command) == 0
+    new = Taxonomy.read(out)
+    placed = {new.concept(id).label: id for id in new if id not in Taxonomy.read(goods)}
+    assert placed == {"cold drinks": "g-3", "lemonade": "g-3-1", "green tea": "g-1-2"}
+    assert "create node g-3-1 'lemonade'" in changes.read_text(encoding="utf-8")
+
+
+def test_the_template_of_ids_counts_for_parents_that_are_given_by_label(
+    food: Path, tmp_path: Path
+) -> None:
+    decisions = write_file(tmp_path / "d.csv", "query,parent_label\nkefir,dairy\nayran,kefir\n")
+    out = tmp_path / "out.csv"
+    command = ["apply", str(food), str(decisions), "-o", str(out), "--id-template", "F{number:03}"]
+    assert main(command) == 0
+    assert Taxonomy.read(out).parents("F002") == ("F001",)

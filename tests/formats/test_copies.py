@@ -19,7 +19,7 @@ from taxoexpan.formats import category_paths, terms
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.obo import obo_format
 from taxoexpan.formats.output import Copy, Target
-from taxoexpan.formats.rdf import skos
+from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.registry import Format
 from taxoexpan.formats.tables import concept_rows, edge_list
 from taxoexpan.formats.text_file import TextFile
@@ -132,6 +132,10 @@ CASES = [
     *(
         Case(skos, f"food.{suffix}", RESOURCES, lambda *_: True, lambda _: True, True, True)
         for suffix in ("ttl", "rdf", "nt", "jsonld")
+    ),
+    *(
+        Case(owl, f"food.{suffix}", RESOURCES, lambda *_: True, lambda _: True, True, True)
+        for suffix in ("owl", "ttl", "nt", "jsonld")
     ),
     Case(obo_format, "food.obo", ACTIVE_TERMS, lambda *_: True, lambda _: True, True, True, False),
 ]

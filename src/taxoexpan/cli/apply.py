@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     accept = acceptance(options)
     file = open_taxonomy(options.taxonomy, options)
     file.check_changes(accept.allowed_changes)
-    suggestions = read_decisions(options.decisions, file.taxonomy, options.allow_moves)
+    suggestions = read_decisions(options.decisions, file.taxonomy, accept.ids, options.allow_moves)
     listed = read_concepts(options.concepts) if options.concepts else []
     suggestions = with_details(suggestions, listed)
     applied = apply_suggestions(file, suggestions, options.output, accept, options.force)

@@ -11,6 +11,7 @@ from taxoexpan.phrasing import join_words, pluralize
 from taxoexpan.placement.selection import with_query_ids
 from taxoexpan.placement.suggestions import Suggestion, read_rows
 from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
 
@@ -19,14 +20,17 @@ MAX_CHOICES = 5
 """How many rows, and how many concepts per row, an error lists."""
 
 
-def read_decisions(path: Path, taxonomy: Taxonomy, check_moves: bool = False) -> list[Suggestion]:
+def read_decisions(
+    path: Path, taxonomy: Taxonomy, ids: IdPolicy = DEFAULT_IDS, check_moves: bool = False
+) -> list[Suggestion]:
     """Read a table of suggestions; a blank parent_id is looked up by label, path, or both.
 
-    With `check_moves`, the concepts to move must be in the taxonomy.
+    `ids` says how queries without an id get one. With `check_moves`, the concepts to move must be
+    in the taxonomy.
     """
     columns = ("parent_id", "parent_label", "path")
     rows = read_rows(path, columns, taxonomy if check_moves else None)
-    suggestions = with_query_ids(taxonomy, [suggestion for _, suggestion in rows])
+    suggestions = with_query_ids(taxonomy, [suggestion for _, suggestion in rows], ids)
     if all(suggestion.parent.id for suggestion in suggestions):
         return suggestions
     lookup = ParentLookup.build(taxonomy, suggestions)
