@@ -39,6 +39,7 @@ FOOD = Taxonomy(
 NAMES = {
     "terms": ("x.terms",),
     "skos": ("x.ttl", "x.rdf", "x.jsonld", "x.nt"),
+    "owl": ("x.owl", "x.ttl", "x.jsonld", "x.nt"),
     "obo": ("x.obo",),
     "json": ("x.json",),
     "wordnet": ("x",),
@@ -63,6 +64,13 @@ HAND_WRITTEN = {
     "yogurts": b"# test\n\nstopwords:en: of, the\n\nsynonyms:en: curd, curds\n\n"
     b"en: yogurts, \\, x, 1,3-y\nfr: yaourts\nnl_be: yoghurt\nxx: Y\nwikidata:en: Q1\n"
     b"description:en: Milk.\n\n< fr: yaourt\n<en:other\nen: E101(ii)\n",
+    "entities.owl": b'<?xml version="1.0"?><!DOCTYPE rdf:RDF [<!ENTITY f "http://food.org/">]>'
+    b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xml:base="http://food.org/" '
+    b'xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#" xmlns:owl="http://www.w3.org/2002/07/owl#">'
+    b'<owl:Class rdf:about="#a"><rdfs:label xml:lang="en">a</rdfs:label><rdfs:subClassOf '
+    b'rdf:resource="&f;b"/><rdfs:subClassOf><owl:Restriction><owl:onProperty rdf:resource="#p"/>'
+    b'<owl:someValuesFrom rdf:resource="&f;c"/></owl:Restriction></rdfs:subClassOf></owl:Class>'
+    b"</rdf:RDF>",
     "shop.txt": b"gid://1 : Food\ngid://1-1 : Food > Fruit\ngid://1-1-1 : Food > Fruit > Apple\n",
 }
 
@@ -76,7 +84,7 @@ def valid_files(format: str) -> list[Files]:
         files = FORMATS[format].write(FOOD, Target(Path(name))).files
         sets.append({file.name: text.encode("utf-8") for file, text in files.items()})
     suffixes = {
-        **{".json": "json", ".rdf": "skos", ".txt": "paths", ".obo": "obo"},
+        **{".json": "json", ".rdf": "skos", ".owl": "owl", ".txt": "paths", ".obo": "obo"},
         "": "openfoodfacts",
     }
     sets += [

@@ -20,7 +20,7 @@ from taxoexpan.formats.json import json_format
 from taxoexpan.formats.obo import obo_format
 from taxoexpan.formats.openfoodfacts import openfoodfacts_format
 from taxoexpan.formats.output import Target
-from taxoexpan.formats.rdf import skos, vocabulary
+from taxoexpan.formats.rdf import owl, skos, vocabulary
 from taxoexpan.formats.registry import FORMATS, Format
 from taxoexpan.formats.tables import concept_rows, edge_list
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -82,6 +82,8 @@ CASES = [
     Case(json_format, "food.json", growths(names(breaks=True), names(), details=True)),
     Case(skos, "food.ttl", growths(IRIS, names())),
     Case(skos, "food.nt", growths(IRIS, names())),
+    Case(owl, "food.ttl", growths(IRIS, names())),
+    Case(owl, "food.nt", growths(IRIS, names())),
     Case(
         category_paths,
         "food.tsv",
@@ -346,11 +348,14 @@ def test_a_synonym_is_added_to_the_existing_ones(
     assert changed(tmp_path, name, text, NAMED) == wanted
 
 
+@pytest.mark.parametrize("format", [skos, owl], ids=lambda format: format.NAME)
 @pytest.mark.parametrize("suffix", [".ttl", ".rdf", ".jsonld", ".nt"])
-def test_a_synonym_is_added_in_every_rdf_syntax(tmp_path: Path, suffix: str) -> None:
+def test_a_synonym_is_added_in_every_rdf_syntax(
+    tmp_path: Path, suffix: str, format: Format
+) -> None:
     tea = Concept("http://x.org/tea", "tea", ("chai",))
     path = tmp_path / f"x{suffix}"
-    text = skos.write(Taxonomy([tea]), Target(path, language="en")).files[path]
+    text = format.write(Taxonomy([tea]), Target(path, language="en")).files[path]
     additions = Additions([], [], synonyms=[(tea.id, "cuppa")])
     expanded = write_file(tmp_path / f"y{suffix}", changed(tmp_path, path.name, text, additions))
     assert TaxonomyFile.open(expanded).taxonomy == Taxonomy(

@@ -22,7 +22,7 @@ from taxoexpan.formats.obo import obo_format
 from taxoexpan.formats.openfoodfacts import openfoodfacts_format
 from taxoexpan.formats.openfoodfacts.tag_ids import tag_id
 from taxoexpan.formats.output import Copy, Target
-from taxoexpan.formats.rdf import skos
+from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.registry import Format
 from taxoexpan.formats.tables import concept_rows, edge_list
 from taxoexpan.formats.text_file import TextFile
@@ -168,6 +168,10 @@ CASES = [
     *(
         Case(skos, f"food.{suffix}", RESOURCES, lambda *_: True, lambda _: True, True, True)
         for suffix in ("ttl", "rdf", "nt", "jsonld")
+    ),
+    *(
+        Case(owl, f"food.{suffix}", RESOURCES, lambda *_: True, lambda _: True, True, True)
+        for suffix in ("owl", "ttl", "nt", "jsonld")
     ),
     Case(obo_format, "food.obo", ACTIVE_TERMS, lambda *_: True, lambda _: True, True, True, False),
     Case(

@@ -44,9 +44,7 @@ def test_a_given_format_overrides_the_detected_one(tmp_path: Path) -> None:
 
 def test_an_unknown_format_name_lists_the_known_ones(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", EDGES)
-    message = (
-        "there is no format 'xml'; choose one of terms, wordnet, obo, skos, json, openfoodfacts"
-    )
+    message = "there is no format 'xml'; choose one of terms, wordnet, obo, owl, skos, json, open"
     with pytest.raises(ConfigurationError, match=message):
         TaxonomyFile.open(path, "xml")
 

@@ -11,7 +11,7 @@ from taxoexpan.formats.json import json_format
 from taxoexpan.formats.obo import obo_format
 from taxoexpan.formats.openfoodfacts import openfoodfacts_format
 from taxoexpan.formats.output import Copy, Insertions, Target
-from taxoexpan.formats.rdf import skos
+from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.tables import concept_rows, edge_list
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.formats.wordnet import wordnet_format
@@ -53,6 +53,7 @@ FORMATS: dict[str, Format] = {
         terms,
         wordnet_format,
         obo_format,
+        owl,
         skos,
         json_format,
         openfoodfacts_format,

@@ -11,14 +11,16 @@ from taxoexpan.errors import FormatError
 from taxoexpan.files import refuse_overwriting, refuse_replacing, whole_directory, write_whole
 from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.json import json_format
-from taxoexpan.formats.rdf import skos
+from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.read_back import check_read_back
 from taxoexpan.formats.registry import PLAIN_SUFFIXES, SUFFIXES, Format, find_format
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from taxoexpan.taxonomy.id_assignment import resolve_ids
+from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.names import normalize_name
 
-_CONVERT_TO = {skos.NAME: ".ttl", json_format.NAME: ".tsv"}
+_CONVERT_TO = {owl.NAME: ".ttl", skos.NAME: ".ttl", json_format.NAME: ".tsv"}
 """For each format, a suffix whose format holds the same content and allows moves.
 
 The other formats convert to JSON.
@@ -72,6 +74,7 @@ class TaxonomyFile:
         output: Path,
         changes: Collection[str] = (),
         force: bool = False,
+        ids: IdPolicy = DEFAULT_IDS,
     ) -> None:
         """Raise now, before any training, the error that `write` would raise after it.
 
@@ -82,12 +85,13 @@ class TaxonomyFile:
         new = list({concept.label: concept for concept in concepts}.values())
         parents = self.taxonomy.ids[:max_parents]
         relations = [(parent, concept.id) for concept in new for parent in parents]
-        contents, _ = self._contents(Additions(new, relations), output)
+        simulated, _ = resolve_ids(self.taxonomy, Additions(new, relations), ids)
+        contents, _ = self._contents(simulated, output)
         if "moves" in changes and new and self.taxonomy.relations:
             parent, child = self.taxonomy.relations[0]
             move = Move(child, parent, new[0].id)
             additions = Additions([new[0]], [(parent, new[0].id)], moves=[move])
-            self._contents(additions, output)
+            self._contents(resolve_ids(self.taxonomy, additions, ids)[0], output)
         if "synonyms" in changes and new:
             names = {normalize_name(name): name for c in new for name in (c.label, *c.synonyms)}
             self._check_synonyms(list(names.values()), output)
