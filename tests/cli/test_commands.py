@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from full_disk import no_file_larger_than
 
-from taxoexpan import Taxonomy
+from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.placement.suggestions import COLUMNS, read_suggestions
 
@@ -70,7 +70,27 @@ def test_info_of_a_model_gives_its_validation(
     model_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["info", str(model_directory), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["model"]["validation"]["queries"] > 0
+    model = json.loads(capsys.readouterr().out)["model"]
+    assert model["validation"]["queries"] > 0
+    assert model["fine_tuned"] is False
+    assert model["signals"] == ["network", "similar names", "shared words", "structure"]
+    assert main(["info", str(model_directory)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "fine-tuned encoder    no" in lines
+    assert "ranked by             network, similar names, shared words, structure" in lines
+
+
+def test_info_of_a_model_describes_the_fine_tuning(
+    tuned_model: TaxoExpan, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = tmp_path / "model"
+    tuned_model.save(directory)
+    assert main(["info", str(directory)]) == 0
+    assert "fine-tuned encoder    yes, 2 epochs; " in capsys.readouterr().out
+    tower = directory / "tower.safetensors"
+    tower.write_bytes(tower.read_bytes()[:-1])
+    assert main(["info", str(directory)]) == 2
+    assert "tower.safetensors is damaged" in capsys.readouterr().err
 
 
 def test_train_suggest_apply_place_new_concepts(
@@ -231,6 +251,31 @@ def test_new_concepts_may_stand_under_new_concepts(pantry: Path, tmp_path: Path)
     decisions.write_text("query,query_id,parent_id\nyak milk,yak milk,exotic\nexotic,exotic,milk\n")
     assert main(["apply", str(pantry), str(decisions), "-o", str(out)]) == 0
     assert Taxonomy.read(out).ancestors("yak milk") == ("exotic", "milk", "food")
+
+
+def test_new_ids_continue_hierarchical_codes(tmp_path: Path) -> None:
+    rows = ["hg,Home,", *(f"hg-{n},Thing {n},hg" for n in range(1, 7)), "hg-2-1,Part,hg-2"]
+    codes, decisions, out = (tmp_path / name for name in ("codes.csv", "d.csv", "out.csv"))
+    codes.write_text("\n".join(["id,label,parents", *rows, ""]))
+    decisions.write_text("query,query_id,parent_id\nKiwi,,hg-2\nFig,,hg\nDate,own,hg\n")
+    command = ["apply", str(codes), str(decisions), "-o", str(out), "--force"]
+    assert main(command) == 0
+    ids = {concept.label: concept.id for concept in Taxonomy.read(out).concepts}
+    assert [ids[label] for label in ("Kiwi", "Fig", "Date")] == ["hg-2-2", "hg-7", "own"]
+    assert main([*command, "--id-template", "{parent}/{number:02}"]) == 0
+    assert "hg-2/01" in Taxonomy.read(out)
+
+
+def test_ids_come_from_a_range(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    taxonomy, decisions, out = (tmp_path / name for name in ("t.csv", "d.csv", "out.csv"))
+    taxonomy.write_text("id,label,parents\nN1,Milk,\nN2,Oat milk,N1\nN3,Soy milk,N1\n")
+    decisions.write_text("query,query_id,parent_id\nYak milk,,N1\nGoat milk,,N1\n")
+    command = ["apply", str(taxonomy), str(decisions), "-o", str(out), "--id-range"]
+    assert main([*command, "700-700"]) == 2
+    assert "no number from 700 to 700 is free" in capsys.readouterr().err
+    assert not out.exists()
+    assert main([*command, "700-799"]) == 0
+    assert {"N700", "N701"} <= set(Taxonomy.read(out))
 
 
 def test_nothing_is_overwritten_without_force(

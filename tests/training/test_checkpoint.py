@@ -18,6 +18,7 @@ from conftest import SMALL
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.errors import ModelError
+from taxoexpan.training.checkpoint import Checkpoint, State, tower_path
 
 QUICK = {**SMALL, "epochs": 6}
 
@@ -61,6 +62,63 @@ def test_a_damaged_checkpoint_is_refused(pantry: Path, tmp_path: Path, content: 
     checkpoint.write_bytes(content)
     with pytest.raises(ModelError, match="not a readable checkpoint"):
         TaxoExpan("fast", device="cpu", **QUICK).fit(Taxonomy.read(pantry), checkpoint=checkpoint)
+
+
+TENSORS = {"weight": torch.arange(100.0)}
+
+
+def saved(path: Path, identity: str = "this training") -> Checkpoint:
+    checkpoint = Checkpoint(path, identity)
+    checkpoint.save(State(TENSORS, {"epoch": 1}))
+    return checkpoint
+
+
+def test_a_check_accepts_what_can_be_loaded_and_what_is_not_there(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path / "checkpoint", "this training")
+    checkpoint.check()
+    checkpoint.save(State(TENSORS, {"epoch": 1}))
+    checkpoint.check()
+    assert torch.equal(checkpoint.load().tensors["weight"], TENSORS["weight"])
+    assert checkpoint.load().values == {"epoch": 1}
+
+
+def test_a_check_refuses_a_truncated_file(tmp_path: Path) -> None:
+    checkpoint = saved(tmp_path / "checkpoint")
+    checkpoint.path.write_bytes(checkpoint.path.read_bytes()[:-1])
+    with pytest.raises(ModelError, match="not a readable checkpoint"):
+        checkpoint.check()
+
+
+def test_the_checkpoint_of_the_network_cannot_stand_for_that_of_the_fine_tuning(
+    tmp_path: Path,
+) -> None:
+    network = saved(tmp_path / "checkpoint")
+    tower = network.of_tower()
+    tower.check()
+    tower.path.write_bytes(network.path.read_bytes())
+    with pytest.raises(ModelError, match=r"checkpoint\.tower: the checkpoint belongs to another"):
+        tower.check()
+
+
+@pytest.mark.parametrize("content", ["damaged", "foreign"])
+def test_an_unusable_checkpoint_of_the_fine_tuning_is_refused_before_the_network_is_trained(
+    pantry: Path, tiny_transformer: Path, tmp_path: Path, content: str
+) -> None:
+    checkpoint = tmp_path / "checkpoint"
+    left = tower_path(checkpoint)
+    if content == "foreign":
+        saved(left)
+    else:
+        left.write_bytes(b"nothing")
+    settings = {**QUICK, "epochs": 1, "features": f"transformer:{tiny_transformer}"}
+    with pytest.raises(ModelError, match=r"checkpoint\.tower: "):
+        TaxoExpan("best", device="cpu", **settings).fit(
+            Taxonomy.read(pantry), checkpoint=checkpoint
+        )
+    assert not checkpoint.exists()
+    untuned = TaxoExpan("best", device="cpu", tower_epochs=0, **settings)
+    untuned.fit(Taxonomy.read(pantry), checkpoint=checkpoint)  # does not need the file
+    assert checkpoint.exists()
 
 
 def test_a_log_has_one_line_per_epoch(pantry: Path, tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.files import whole_directory, write_whole
 from taxoexpan.formats.output import Copy, Target
-from taxoexpan.formats.rdf import skos
+from taxoexpan.formats.rdf import graph_format, owl, skos
+from taxoexpan.formats.rdf.statements import SYNTAXES
 from taxoexpan.formats.registry import FORMATS, Format, named_format
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
@@ -47,8 +48,8 @@ def convert(
     new = target_format(target.path, to)
     original = TaxonomyFile.open(path, format, options)
     taxonomy = reread = original.taxonomy
-    if original.format.NAME == new.NAME == skos.NAME:
-        text, losses = skos.transcode(original.file, target.path)
+    if _is_same_vocabulary(original.format, new, target.path, to):
+        text, losses = graph_format.transcode(original.file, target.path)
         copy = Copy({target.path: text})
     else:
         copy = new.write(taxonomy, target)
@@ -73,6 +74,13 @@ def target_format(path: Path, name: str | None = None) -> Format:
         f"the name {path.name} does not say in which format to write; use a name that ends in "
         f"one of {known}, or give --to with one of {', '.join(FORMATS)}"
     )
+
+
+def _is_same_vocabulary(old: Format, new: Format, path: Path, to: str | None) -> bool:
+    """Return whether only the syntax of an RDF file changes, so that all statements are kept."""
+    if old.NAME not in (owl.NAME, skos.NAME):
+        return False
+    return old.NAME == new.NAME or (to is None and path.suffix.lower() in SYNTAXES)
 
 
 def _write(copy: Copy, path: Path, format: Format, force: bool) -> None:
