@@ -18,6 +18,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats import category_paths, terms
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.obo import obo_format
+from taxoexpan.formats.openfoodfacts import openfoodfacts_format
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.rdf import owl, skos, vocabulary
 from taxoexpan.formats.registry import FORMATS, Format
@@ -40,6 +41,15 @@ def changed(folder: Path, name: str, text: str, additions: Additions) -> str:
     return output.read_bytes().decode("utf-8")
 
 
+def named_by_id(growth: Growth) -> Growth:
+    """Return the growth with labels that give the ids of Open Food Facts."""
+    old, new = (
+        [replace(concept, label=concept.id.removeprefix("en:").upper()) for concept in concepts]
+        for concepts in (growth.old.concepts, growth.additions.concepts)
+    )
+    return Growth(Taxonomy(old, growth.old.relations), replace(growth.additions, concepts=new))
+
+
 # ---- random taxonomies ----------------------------------------------------------------------
 
 
@@ -56,7 +66,13 @@ class Case:
 
 IRIS = st.text("abcé水-.", min_size=1, max_size=5).map(lambda text: f"http://food.org/{text}")
 WORDS = names(without="|")
+TAGS = st.text("abcdxyz水", min_size=1, max_size=4)
 CASES = [
+    Case(
+        openfoodfacts_format,
+        "food.txt",
+        growths(TAGS.map("en:{}".format)).map(named_by_id),
+    ),
     Case(terms, "food.terms", growths(names(), names()), synonyms=False),
     Case(edge_list, "food.csv", growths(), synonyms=False),
     Case(edge_list, "food.tsv", growths(), synonyms=False),
