@@ -12,18 +12,23 @@ from safetensors.torch import load_file, save_file
 from tiny_transformer import save_bert
 
 from taxoexpan import TaxoExpan
+from taxoexpan.archive import load_summary
 from taxoexpan.errors import FormatError, ModelError
+from taxoexpan.placement.pair_features import Signal
 
 
 def drop_weights(path: Path) -> None:
     (path / "weights.safetensors").unlink()
 
 
-def flip_a_byte(path: Path) -> None:
-    file = path / "anchors.safetensors"
+def flip_a_byte_of(file: Path) -> None:
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)
+
+
+def flip_a_byte(path: Path) -> None:
+    flip_a_byte_of(path / "anchors.safetensors")
 
 
 def truncate_taxonomy(path: Path) -> None:
@@ -151,6 +156,28 @@ def test_a_missing_fine_tuned_encoder_is_named(copied: Path) -> None:
     fix = "tower.safetensors is missing; train again, or restore the directory"
     with pytest.raises(ModelError, match=fix):
         TaxoExpan.load(copied)
+
+
+def test_a_summary_describes_the_fine_tuning_and_the_signals(
+    tuned_model: TaxoExpan, tuned_directory: Path, model_directory: Path
+) -> None:
+    tuned, plain = load_summary(tuned_directory), load_summary(model_directory)
+    assert tuned.training == tuned_model.training
+    assert tuned_model.tower_history is not None
+    assert tuned.training.tower_epochs == 2
+    assert tuned.training.tower_best_epoch == tuned_model.tower_history.best
+    assert tuned.fine_tuned
+    assert set(tuned.signals) == set(Signal)
+    assert (plain.training.tower_epochs, plain.training.tower_best_epoch) == (None, None)
+    assert not plain.fine_tuned
+    assert set(plain.signals) == set(Signal) - {Signal.TOWER}
+
+
+@pytest.mark.parametrize("part", ["tower", "weights", "anchors"])
+def test_a_summary_refuses_a_damaged_part(copied: Path, part: str) -> None:
+    flip_a_byte_of(copied / f"{part}.safetensors")
+    with pytest.raises(ModelError, match=f"{part}.safetensors is damaged"):
+        load_summary(copied)
 
 
 @pytest.mark.parametrize("length", [0, 100, -1])

@@ -14,13 +14,13 @@ from conftest import SMALL
 from messy_pantry import large_pantry
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
-from taxoexpan.archive import TrainingRecord
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
 from taxoexpan.placement.selection import select_additions
 from taxoexpan.placement.suggestions import Place
 from taxoexpan.training.holdout import Holdout, hold_out, hold_out_leaves
 from taxoexpan.training.metrics import compute_metrics
+from taxoexpan.training.training_record import TrainingRecord
 
 
 def weights_of(model: TaxoExpan) -> dict[str, torch.Tensor]:
@@ -53,6 +53,20 @@ def test_deprecated_concepts_are_neither_learned_from_nor_parents(tmp_path: Path
     assert len(loaded.suggest(["old cashew milk"], top_k=1000)) == len(suggested)
     with pytest.warns(UserWarning, match="'oat drink' is already in the taxonomy"):
         assert loaded.suggest(["oat drink"]) == []
+
+
+def test_deprecated_concepts_change_no_suggestion(pantry: Path) -> None:
+    plain = Taxonomy.read(pantry)
+    old = [Concept(f"old {i}", f"old {name}", deprecated=True) for i, name in enumerate("xyz")]
+    relations = [("milk", "old 0"), ("old 0", "tea"), ("oat milk", "old 1"), ("bread", "old 2")]
+    both = Taxonomy([*plain.concepts, *old], [*plain.relations, *relations])
+    settings = SMALL | {"epochs": 2}
+    alone, mixed = (
+        TaxoExpan("fast", device="cpu", **settings).fit(taxonomy) for taxonomy in (plain, both)
+    )
+    one, other = (each.suggest(["cashew milk", "white tea"], 8) for each in (alone, mixed))
+    assert [s.parent.id for s in one] == [s.parent.id for s in other]
+    assert [s.score for s in one] == pytest.approx([s.score for s in other], rel=1e-3)
 
 
 def test_the_same_seed_gives_the_same_model_bit_for_bit(pantry: Path) -> None:

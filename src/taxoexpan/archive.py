@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -26,10 +23,10 @@ from taxoexpan.files import whole_directory
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.calibrators import Calibrators
-from taxoexpan.placement.pair_features import AnchorTexts
+from taxoexpan.placement.pair_features import AnchorTexts, Signal
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.training.history import History
-from taxoexpan.training.metrics import Metrics
+from taxoexpan.taxonomy.stored_columns import taxonomy_columns, taxonomy_from_columns
+from taxoexpan.training.training_record import TrainingRecord
 
 KIND, VERSION = "taxoexpan-model", 8
 CONFIG, WEIGHTS, TOWER, ANCHORS, TAXONOMY, FEATURES, CALIBRATION = (
@@ -45,39 +42,6 @@ OWN = (CONFIG, WEIGHTS, TOWER, ANCHORS, "taxonomy", FEATURES, CALIBRATION, "READ
 """The contents of a model directory; a directory with other files is never replaced."""
 CHECKED = (WEIGHTS, ANCHORS, TAXONOMY, CALIBRATION)
 """The files with a checksum."""
-
-
-@dataclass(frozen=True)
-class TrainingRecord:
-    """How a model was trained: sizes, figures, versions and machine.
-
-    The epochs and the loss are those of the network. `validation` is by all signals together, or of
-    the network's best epoch in a model without the learned fusion.
-    """
-
-    concepts: int
-    relations: int
-    taxonomy_sha256: str
-    encoder: str
-    epochs: int
-    best_epoch: int
-    interrupted: bool
-    loss: float
-    validation: Metrics | None
-    seconds: float
-    versions: dict[str, str]
-    python: str
-    machine: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON stores them."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> TrainingRecord:
-        """Restore a record from the fields of `as_dict`."""
-        validation = fields["validation"]
-        return cls(**{**fields, "validation": validation and Metrics(**validation)})
 
 
 @dataclass(frozen=True)
@@ -106,7 +70,7 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
     """Write a model directory, whole or not at all."""
     with whole_directory(path, OWN, force) as directory:
         (directory / TAXONOMY).parent.mkdir()
-        _write_json(directory / TAXONOMY, _taxonomy_columns(archive.taxonomy))
+        _write_json(directory / TAXONOMY, taxonomy_columns(archive.taxonomy))
         _save_tensors(archive.network.state_dict(), directory / WEIGHTS)
         _save_tensors(_anchor_tensors(archive), directory / ANCHORS)
         checked = [*CHECKED]
@@ -135,9 +99,7 @@ def load_archive(path: Path, features: str | None = None, device: str = "auto") 
     `features` gives the new location of the model's vectors, if they have moved since the training.
     `device` is where the encoder computes, if it does.
     """
-    manifest = _read_manifest(path)
-    for part in manifest["sha256"]:
-        _refuse_damage(path, part, manifest)
+    manifest = _read_intact_manifest(path)
     with _consistent_parts(path):
         config = configure(manifest["settings"])
         training = TrainingRecord.from_dict(manifest["training"])
@@ -149,8 +111,7 @@ def load_archive(path: Path, features: str | None = None, device: str = "auto") 
         network.load_state_dict(load_file(path / WEIGHTS))
         network.eval()
         anchors, taxonomy = load_file(path / ANCHORS), _read_taxonomy(path)
-        calibrators = json.loads((path / CALIBRATION).read_text(encoding="utf-8"))
-        learned = Calibrators.from_dict(calibrators)
+        learned = _read_calibrators(path)
         tower = _read_tower(path, encoder) if TOWER in manifest["sha256"] else None
         vectors = anchors.get("as_anchors"), anchors.get("as_queries")
         if tower is None and vectors != (None, None):
@@ -195,12 +156,30 @@ def _read_tower(path: Path, encoder: Encoder) -> TextTower:
     return tower
 
 
-def load_summary(path: Path) -> tuple[Taxonomy, TrainingRecord]:
-    """Read the taxonomy of a model directory and its training record, without the vectors."""
-    manifest = _read_manifest(path)
-    _refuse_damage(path, TAXONOMY, manifest)
+@dataclass(frozen=True)
+class ModelSummary:
+    """What a model directory says about itself.
+
+    `signals` are those that the fusion weighs, or only the network in a model without the fusion.
+    """
+
+    taxonomy: Taxonomy
+    training: TrainingRecord
+    fine_tuned: bool
+    signals: tuple[Signal, ...]
+
+
+def load_summary(path: Path) -> ModelSummary:
+    """Describe a model directory without its encoder; a damaged one is an error."""
+    manifest = _read_intact_manifest(path)
     with _consistent_parts(path):
-        return _read_taxonomy(path), TrainingRecord.from_dict(manifest["training"])
+        fusion = _read_calibrators(path).fusion
+        return ModelSummary(
+            _read_taxonomy(path),
+            TrainingRecord.from_dict(manifest["training"]),
+            TOWER in manifest["sha256"],
+            (Signal.NETWORK,) if fusion is None else fusion.signals,
+        )
 
 
 def _encoder_of(path: Path, features: str, oov: str, device: str) -> Encoder:
@@ -209,6 +188,22 @@ def _encoder_of(path: Path, features: str, oov: str, device: str) -> Encoder:
     except TaxoExpanError as error:
         message = f"{path}: the model needs the vectors of {features!r}: {error}"
         raise ModelError(f"{message}; if they have moved, give --features") from None
+
+
+def _read_taxonomy(path: Path) -> Taxonomy:
+    return taxonomy_from_columns(json.loads((path / TAXONOMY).read_text(encoding="utf-8")))
+
+
+def _read_calibrators(path: Path) -> Calibrators:
+    return Calibrators.from_dict(json.loads((path / CALIBRATION).read_text(encoding="utf-8")))
+
+
+def _read_intact_manifest(path: Path) -> dict[str, Any]:
+    """Read the manifest, and refuse a directory with a missing or damaged part."""
+    manifest = _read_manifest(path)
+    for part in manifest["sha256"]:
+        _refuse_damage(path, part, manifest)
+    return manifest
 
 
 def _refuse_damage(path: Path, part: str, manifest: dict[str, Any]) -> None:
@@ -249,28 +244,6 @@ def is_archive(path: Path) -> bool:
     return (path / CONFIG).is_file()
 
 
-def training_record(
-    taxonomy: Taxonomy, encoder: Encoder, history: History, seconds: float
-) -> TrainingRecord:
-    """Record how a model was trained, with the figures of its best epoch."""
-    best = history.best_epoch
-    return TrainingRecord(
-        concepts=len(taxonomy),
-        relations=len(taxonomy.relations),
-        taxonomy_sha256=taxonomy_digest(taxonomy),
-        encoder=encoder.fingerprint(),
-        epochs=len(history.epochs),
-        best_epoch=best.number,
-        interrupted=history.interrupted,
-        loss=best.loss,
-        validation=best.validation,
-        seconds=round(seconds, 1),
-        versions={name: version(name) for name in ("taxoexpan", "torch", "numpy", "wordllama")},
-        python=platform.python_version(),
-        machine=platform.machine(),
-    )
-
-
 def _read_manifest(path: Path) -> dict[str, Any]:
     if not path.is_dir():
         raise ModelError(f"{path}: no such model directory; create one with taxoexpan train")
@@ -292,41 +265,8 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     return config
 
 
-def _taxonomy_columns(taxonomy: Taxonomy) -> dict[str, Any]:
-    parents, children = taxonomy.relation_indices
-    return {
-        "ids": taxonomy.ids,
-        "labels": taxonomy.labels,
-        "synonyms": {str(index): names for index, names in taxonomy.synonyms.items()},
-        "definitions": {str(index): text for index, text in taxonomy.definitions.items()},
-        "deprecated": sorted(taxonomy.deprecated),
-        "foreign_names": {str(index): names for index, names in taxonomy.foreign_names.items()},
-        "reserved": sorted(taxonomy.reserved),
-        "parents": parents.tolist(),
-        "children": children.tolist(),
-    }
-
-
-def _read_taxonomy(path: Path) -> Taxonomy:
-    columns = json.loads((path / TAXONOMY).read_text(encoding="utf-8"))
-    return Taxonomy.from_columns(
-        columns["ids"],
-        columns["labels"],
-        np.array(columns["parents"], dtype=np.int64),
-        np.array(columns["children"], dtype=np.int64),
-        {int(index): tuple(names) for index, names in columns["synonyms"].items()},
-        {int(index): text for index, text in columns["definitions"].items()},
-        columns["deprecated"],
-        {int(index): tuple(names) for index, names in columns["foreign_names"].items()},
-        columns["reserved"],
-    )
-
-
 def _save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
-    try:
-        save_file({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, path)
-    except SafetensorError as error:
-        raise ModelError(f"{path.name} cannot be written: {error}") from None
+    save_file({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, path)
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:
@@ -340,12 +280,6 @@ def _write_json(path: Path, content: dict[str, Any]) -> None:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def taxonomy_digest(taxonomy: Taxonomy) -> str:
-    """Return a digest that identifies a taxonomy."""
-    content = json.dumps(_taxonomy_columns(taxonomy), ensure_ascii=False)
-    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _card(archive: Archive) -> str:

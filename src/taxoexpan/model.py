@@ -15,14 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from taxoexpan.archive import (
-    Archive,
-    TrainingRecord,
-    load_archive,
-    save_archive,
-    taxonomy_digest,
-    training_record,
-)
+from taxoexpan.archive import Archive, load_archive, save_archive
 from taxoexpan.config import load_preset
 from taxoexpan.device import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
@@ -53,6 +46,7 @@ from taxoexpan.placement.model_fitting import (
     learn_calibrators,
     prepare_taxonomy,
     refuse_too_small,
+    transformer_to_tune,
 )
 from taxoexpan.placement.network_training import train_network
 from taxoexpan.placement.pair_features import AnchorTexts
@@ -60,15 +54,17 @@ from taxoexpan.placement.proposals import QueryAssessment, propose
 from taxoexpan.placement.ranking import Anchors, Ranker, Ranking
 from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.ids import with_ids
+from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
-from taxoexpan.training.checkpoint import Checkpoint, identity_of, tower_path
+from taxoexpan.taxonomy.stored_columns import taxonomy_digest
+from taxoexpan.training.checkpoint import Checkpoint, identity_of
 from taxoexpan.training.history import History
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
 from taxoexpan.training.tensorboard import TensorBoardWriter, check_tensorboard
 from taxoexpan.training.tower_training import TowerHistory
 from taxoexpan.training.training_log import TrainingLog, describe_metrics
+from taxoexpan.training.training_record import TrainingRecord, training_record
 
 
 class TaxoExpan:
@@ -160,9 +156,8 @@ class TaxoExpan:
         self.tower_history = None
         if self.history.interrupted:
             return None
-        if checkpoint is not None:
-            checkpoint = replace(checkpoint, path=tower_path(checkpoint.path))
-        tuned = fine_tune(prepared, self._embedder, self.seed, progress, checkpoint)
+        kept = None if checkpoint is None else checkpoint.of_tower()
+        tuned = fine_tune(prepared, self._embedder, self.seed, progress, kept)
         if tuned is None:
             return None
         tower, self.tower_history = tuned
@@ -180,9 +175,7 @@ class TaxoExpan:
         assert self.history is not None
         anchors = Anchors(taxonomy, ConceptVectors.of(vectors), self.config.max_siblings)
         texts = AnchorTexts.of(taxonomy, self._tower) if calibrators.fusion else None
-        record = training_record(taxonomy, self.encoder, self.history, seconds)
-        if self.tower_history is not None and self.tower_history.interrupted:
-            record = replace(record, interrupted=True)
+        record = training_record(taxonomy, self.encoder, self.history, self.tower_history, seconds)
         return Archive(
             config=self.config,
             preset=self.preset,
@@ -199,14 +192,21 @@ class TaxoExpan:
         )
 
     def _checkpoint(self, path: str | Path | None, prepared: PreparedTaxonomy) -> Checkpoint | None:
-        """Return the checkpoint of this training; `epochs` and `patience` may change on resume."""
+        """Return the checkpoint of this training, if its files can be used.
+
+        `epochs` and `patience` may change on resume.
+        """
         if path is None:
             return None
         settings = self.config.model_copy(update={"epochs": 1, "patience": 1}).model_dump()
         held_out = [concept.id for concept in prepared.holdout.concepts]
         digest, fingerprint = taxonomy_digest(prepared.taxonomy), self.encoder.fingerprint()
         identity = identity_of(digest, settings, self.seed, held_out, fingerprint)
-        return Checkpoint(Path(path), identity)
+        checkpoint = Checkpoint(Path(path), identity)
+        checkpoint.check()
+        if transformer_to_tune(self._embedder) is not None:
+            checkpoint.of_tower().check()
+        return checkpoint
 
     def suggest(
         self, concepts: Iterable[str | Concept], top_k: int = 5, explain: bool = False

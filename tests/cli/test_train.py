@@ -128,7 +128,8 @@ def test_ctrl_c_during_the_network_leaves_the_fine_tuning_to_resume(
 def test_a_checkpoint_of_the_fine_tuning_is_not_discarded_without_force(
     pantry: Path, tmp_path: Path, options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    model, left = tmp_path / "model", tower_path(tmp_path / "model.checkpoint")
+    model, checkpoint = tmp_path / "model", tmp_path / "model.checkpoint"
+    left = tower_path(checkpoint)
     left.write_bytes(b"of some training")
     command = ["train", str(pantry), "-o", str(model), *options]
     assert main(command) == 2
@@ -138,5 +139,6 @@ def test_a_checkpoint_of_the_fine_tuning_is_not_discarded_without_force(
     assert main([*command, "--resume"]) == 2
     assert f"{left}: not a readable checkpoint" in capsys.readouterr().err
     assert not model.exists()
+    assert not checkpoint.exists()  # refused before the network was trained
     assert main([*command, "--force"]) == 0
     assert not left.exists()

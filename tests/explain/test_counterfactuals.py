@@ -120,6 +120,7 @@ def check_against_real_removals(
         texts = random_texts(taxonomy, seed, tower) if fused else None
         fusion = random_fusion(seed) if fused else None
         anchors = Anchors(taxonomy, vectors, siblings, texts=texts)
+        taxonomy = anchors.taxonomy  # without the relations of deprecated concepts
         ranker = Ranker(network, anchors, None, LEAF_BONUS, fusion)
         ranking, before = ranker.rank(queries, 2), ranker.scores(queries).numpy()
         around = find_neighbourhood(anchors, first_two(ranking), queries.vectors)

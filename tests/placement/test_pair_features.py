@@ -154,6 +154,28 @@ def test_deprecated_anchors_are_never_suggested() -> None:
     assert torch.isinf(scores).nonzero()[:, 0].unique().tolist() == [2, 5]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_deprecated_concepts_leave_no_trace_in_the_features_of_others(seed: int) -> None:
+    ranker, queries = fused_case(seed)
+    anchors, plain = ranker.anchors, ranker.anchors.taxonomy
+    columns = plain.ids, plain.labels, *plain.relation_indices, plain.synonyms
+    taxonomy = Taxonomy.from_columns(*columns, deprecated=[2, 5, 20, 21, 27])
+    active = taxonomy.active_indices
+    assert anchors.texts is not None
+    whole = replace(anchors.texts, words=LabelWords.from_taxonomy(taxonomy))
+    rest = replace(whole.select(active), words=LabelWords.from_taxonomy(taxonomy.active))
+    vectors = anchors.vectors.select(torch.from_numpy(active))
+    found = all_features(
+        Ranker(ranker.network, Anchors(taxonomy, anchors.vectors, 50, texts=whole)), queries
+    )
+    alone = all_features(
+        Ranker(ranker.network, Anchors(taxonomy.active, vectors, 50, texts=rest)), queries
+    )
+    torch.testing.assert_close(found[:, active], alone, atol=1e-4, rtol=1e-4)
+    before = all_features(ranker, queries)
+    assert not torch.allclose(before[:, active], alone, atol=1e-2)
+
+
 def test_missing_texts_and_vectors_are_errors() -> None:
     ranker, queries = fused_case(7)
     with pytest.raises(ModelError, match="queries were not encoded by the fine-tuned encoder"):

@@ -78,6 +78,11 @@ def test_weights_are_kept_by_the_names_of_their_features() -> None:
     assert sum(SignalFusion.from_mapping({"name": 3}).weights) == 3.0
 
 
+def test_the_signals_are_those_with_a_weight() -> None:
+    fusion = SignalFusion.from_mapping({"leaf": -0.5, "tower_mean_child": 1.0, "name": 0.0})
+    assert fusion.signals == (Signal.TOWER, Signal.STRUCTURE)
+
+
 def test_the_prior_without_a_tower_ignores_it() -> None:
     tower = {name for name, signal in FEATURES.items() if signal == Signal.TOWER}
     assert all(PRIOR_WITHOUT_TOWER.as_mapping()[name] == 0 for name in tower)

@@ -292,3 +292,31 @@ def test_other_definitions_change_nothing_else() -> None:
     assert after.children("a") == before.children("a") == ("c", "b")
     assert before.concept("b").definition == ""
     assert before.with_definitions({}) is before
+
+
+def test_relations_of_deprecated_concepts_can_be_left_out() -> None:
+    concepts = [Concept(id, id, deprecated=id in "bd") for id in "abcde"]
+    taxonomy = Taxonomy(concepts, [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("c", "e")])
+    assert (taxonomy.roots, taxonomy.leaves) == (("a",), ("d", "e"))
+    rest = taxonomy.without_deprecated_relations
+    assert rest.ids == taxonomy.ids
+    assert set(rest.relations) == {("a", "c"), ("c", "e")}
+    assert (rest.roots, rest.leaves) == (("a", "b", "d"), ("b", "d", "e"))
+    assert rest.deprecated == taxonomy.deprecated
+    assert rest.active == taxonomy.active
+    assert len(taxonomy.relations) == 5
+    assert taxonomy.active_indices.tolist() == [0, 2, 4]
+    assert rest.without_deprecated_relations is rest
+
+
+def test_without_deprecated_concepts_all_relations_are_left() -> None:
+    taxonomy = Taxonomy([Concept("a", "a"), Concept("b", "b")], [("a", "b")])
+    assert taxonomy.without_deprecated_relations is taxonomy
+
+
+def test_new_definitions_are_also_those_of_the_taxonomy_without_deprecated_relations() -> None:
+    concepts = [Concept("a", "a"), Concept("b", "b", deprecated=True)]
+    taxonomy = Taxonomy(concepts, [("a", "b")])
+    assert taxonomy.without_deprecated_relations.definitions == {}
+    defined = taxonomy.with_definitions({0: "the first letter"})
+    assert defined.without_deprecated_relations.definitions == {0: "the first letter"}

@@ -18,6 +18,7 @@ from conftest import SMALL
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.errors import ModelError
+from taxoexpan.training.checkpoint import Checkpoint, State, tower_path
 
 QUICK = {**SMALL, "epochs": 6}
 
@@ -49,7 +50,7 @@ def test_a_checkpoint_of_another_training_is_refused(
     pantry: Path, tmp_path: Path, change: dict[str, object]
 ) -> None:
     taxonomy, checkpoint = Taxonomy.read(pantry), tmp_path / "checkpoint"
-    settings: dict[str, Any] = {"seed": 3, "device": "cpu", **QUICK, "epochs": 1}
+    settings: dict[str, Any] = {"preset": "fast", "seed": 3, "device": "cpu", **QUICK, "epochs": 1}
     TaxoExpan(**settings).fit(taxonomy, checkpoint=checkpoint)
     with pytest.raises(ModelError, match="belongs to another training"):
         TaxoExpan(**{**settings, **change}).fit(taxonomy, checkpoint=checkpoint)
@@ -61,6 +62,63 @@ def test_a_damaged_checkpoint_is_refused(pantry: Path, tmp_path: Path, content: 
     checkpoint.write_bytes(content)
     with pytest.raises(ModelError, match="not a readable checkpoint"):
         TaxoExpan("fast", device="cpu", **QUICK).fit(Taxonomy.read(pantry), checkpoint=checkpoint)
+
+
+TENSORS = {"weight": torch.arange(100.0)}
+
+
+def saved(path: Path, identity: str = "this training") -> Checkpoint:
+    checkpoint = Checkpoint(path, identity)
+    checkpoint.save(State(TENSORS, {"epoch": 1}))
+    return checkpoint
+
+
+def test_a_check_accepts_what_can_be_loaded_and_what_is_not_there(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path / "checkpoint", "this training")
+    checkpoint.check()
+    checkpoint.save(State(TENSORS, {"epoch": 1}))
+    checkpoint.check()
+    assert torch.equal(checkpoint.load().tensors["weight"], TENSORS["weight"])
+    assert checkpoint.load().values == {"epoch": 1}
+
+
+def test_a_check_refuses_a_truncated_file(tmp_path: Path) -> None:
+    checkpoint = saved(tmp_path / "checkpoint")
+    checkpoint.path.write_bytes(checkpoint.path.read_bytes()[:-1])
+    with pytest.raises(ModelError, match="not a readable checkpoint"):
+        checkpoint.check()
+
+
+def test_the_checkpoint_of_the_network_cannot_stand_for_that_of_the_fine_tuning(
+    tmp_path: Path,
+) -> None:
+    network = saved(tmp_path / "checkpoint")
+    tower = network.of_tower()
+    tower.check()
+    tower.path.write_bytes(network.path.read_bytes())
+    with pytest.raises(ModelError, match=r"checkpoint\.tower: the checkpoint belongs to another"):
+        tower.check()
+
+
+@pytest.mark.parametrize("content", ["damaged", "foreign"])
+def test_an_unusable_checkpoint_of_the_fine_tuning_is_refused_before_the_network_is_trained(
+    pantry: Path, tiny_transformer: Path, tmp_path: Path, content: str
+) -> None:
+    checkpoint = tmp_path / "checkpoint"
+    left = tower_path(checkpoint)
+    if content == "foreign":
+        saved(left)
+    else:
+        left.write_bytes(b"nothing")
+    settings = {**QUICK, "epochs": 1, "features": f"transformer:{tiny_transformer}"}
+    with pytest.raises(ModelError, match=r"checkpoint\.tower: "):
+        TaxoExpan("best", device="cpu", **settings).fit(
+            Taxonomy.read(pantry), checkpoint=checkpoint
+        )
+    assert not checkpoint.exists()
+    untuned = TaxoExpan("best", device="cpu", tower_epochs=0, **settings)
+    untuned.fit(Taxonomy.read(pantry), checkpoint=checkpoint)  # does not need the file
+    assert checkpoint.exists()
 
 
 def test_a_log_has_one_line_per_epoch(pantry: Path, tmp_path: Path) -> None:
@@ -108,26 +166,14 @@ def test_a_run_killed_during_an_epoch_and_resumed_ends_with_the_same_weights(
 
 
 def test_a_training_stopped_by_ctrl_c_is_resumed_without_force(
-    pantry: Path, tmp_path: Path
+    pantry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C saves the best model so far; its checkpoint is the permission to replace it."""
-
-    def command(*more: str) -> list[str]:
-        options = ["--epochs", "12", "--device", "cpu", "--quiet", "--log", "log.jsonl", *more]
-        return [
-            sys.executable,
-            "-m",
-            "taxoexpan.cli.main",
-            "train",
-            str(pantry),
-            "-o",
-            "m",
-            "--preset",
-            "fast",
-            *options,
-        ]
-
-    process = subprocess.Popen(command(), cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    monkeypatch.chdir(tmp_path)
+    command = ["train", str(pantry), "-o", "m", "--preset", "fast", "--epochs", "12"]
+    command += ["--device", "cpu", "--quiet", "--log", "log.jsonl"]
+    program = [sys.executable, "-m", "taxoexpan.cli.main", *command]
+    process = subprocess.Popen(program, stderr=subprocess.PIPE, text=True)
     log, checkpoint = tmp_path / "log.jsonl", tmp_path / "m.checkpoint"
     while not (log.exists() and log.read_text().count("\n") >= 2):
         assert process.poll() is None
@@ -138,6 +184,5 @@ def test_a_training_stopped_by_ctrl_c_is_resumed_without_force(
     assert "--resume continues the training" in messages
     assert checkpoint.exists()
     assert (tmp_path / "m").is_dir()
-    resumed = subprocess.run(command("--resume"), cwd=tmp_path, capture_output=True, text=True)
-    assert resumed.returncode == 0, resumed.stderr
+    assert main([*command, "--resume"]) == 0
     assert not checkpoint.exists()

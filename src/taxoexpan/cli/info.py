@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from taxoexpan.cli.arguments import add_taxonomy, read_taxonomy
 from taxoexpan.cli.messages import print_json
+from taxoexpan.phrasing import pluralize
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,8 +23,9 @@ def run(options: argparse.Namespace) -> int:
     if options.taxonomy.is_dir() and not _is_wordnet(options.taxonomy):
         from taxoexpan.archive import load_summary
 
-        taxonomy, record = load_summary(options.taxonomy)
-        model = record.as_dict()
+        summary = load_summary(options.taxonomy)
+        taxonomy, record = summary.taxonomy, summary.training.as_dict()
+        model = {**record, "fine_tuned": summary.fine_tuned, "signals": summary.signals}
     else:
         taxonomy = read_taxonomy(options.taxonomy, options)
     degrees = taxonomy.children_of.degrees
@@ -59,10 +62,24 @@ def _is_wordnet(directory: Path) -> bool:
     return wordnet_format.can_read(TextFile.open(directory))
 
 
-def _print_model(model: dict[str, object]) -> None:
-    validation = model.get("validation")
-    if isinstance(validation, dict):
-        print(
-            f"validation            MR {validation['mr']:.1f}, Hit@1 {validation['hit_at_1']:.3f}, "
-            f"MRR {validation['mrr']:.3f} on {validation['queries']} held-out leaves"
-        )
+def _print_model(model: Mapping[str, object]) -> None:
+    if not model:
+        return
+    validation, signals = model["validation"], model["signals"]
+    if isinstance(validation, Mapping):
+        figures = f"MR {validation['mr']:.1f}, Hit@1 {validation['hit_at_1']:.3f}, "
+        figures += f"MRR {validation['mrr']:.3f} on {validation['queries']} held-out leaves"
+        print(f"{'validation':<22}{figures}")
+    print(f"{'fine-tuned encoder':<22}{_describe_fine_tuning(model)}")
+    if isinstance(signals, Sequence):
+        print(f"{'ranked by':<22}{', '.join(signals)}")
+
+
+def _describe_fine_tuning(model: Mapping[str, object]) -> str:
+    epochs, best = model["tower_epochs"], model["tower_best_epoch"]
+    if not model["fine_tuned"]:
+        return "no"
+    if not isinstance(epochs, int):
+        return "yes"  # a model that was saved before the epochs were recorded
+    kept = f"the best was epoch {best}" if best else "none was better than the encoder as it came"
+    return f"yes, {pluralize(epochs, 'epoch')}; {kept}"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.phrasing import pluralize
+from taxoexpan.phrasing import join_words, pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.expansion import AppliedSuggestions
@@ -27,8 +28,9 @@ PRECISIONS = (0.95, 0.9, 0.8)
 
 
 def note(message: str) -> None:
-    """Print a message on standard error."""
-    print(message, file=sys.stderr)
+    """Print a message on standard error, unless its reader is gone."""
+    with suppress(BrokenPipeError):
+        print(message, file=sys.stderr)
 
 
 def note_some(messages: Sequence[str], rest: str) -> None:
@@ -63,10 +65,19 @@ def spell_files(files: Sequence[Path]) -> str:
     return " and ".join("standard output" if str(path) == "-" else str(path) for path in files)
 
 
-def print_file_notes(file: TaxonomyFile) -> None:
-    """Print what the reader noticed about a taxonomy file."""
-    notes = [f"note: {file.path}, {found.place}: {found.message}" for found in file.notes]
-    note_some(notes, f"; see taxoexpan check {file.path}")
+def print_file_notes(*files: TaxonomyFile) -> None:
+    """Print what the reader noticed about taxonomy files; a note about several of them once."""
+    # A new version usually has what its reader noticed about the old one, on another line.
+    found: dict[tuple[str, str], tuple[str, dict[str, None]]] = {}
+    for file in files:
+        for each in file.notes:
+            _, paths = found.setdefault((each.id or each.place, each.message), (each.place, {}))
+            paths[str(file.path)] = None
+    notes = [
+        f"note: {join_words(list(paths))}, {place}: {message}"
+        for (_, message), (place, paths) in found.items()
+    ]
+    note_some(notes, f"; see taxoexpan check {files[-1].path}")
 
 
 def print_filtered(taxonomy: Taxonomy, concepts: FilteredConcepts) -> None:

@@ -95,13 +95,9 @@ def _match_scores(ranker: Ranker, queries: Queries, removed: RemovedRows) -> tup
 
 
 def _leaves(anchors: Anchors, removed: RemovedRows) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which anchors are leaves, of all pairs [P] and after removals [V].
-
-    Deprecated children do not count.
-    """
+    """Return which anchors are leaves, of all pairs [P] and after removals [V]."""
     counts, pair = anchors.child_counts[removed.around.pairs.anchor], removed.pair
-    deprecated = np.isin(removed.neighbour, list(anchors.taxonomy.deprecated))
-    return counts == 0, counts[pair] - (removed.is_child & ~deprecated) == 0
+    return counts == 0, counts[pair] - removed.is_child == 0
 
 
 def _keys_without_children(

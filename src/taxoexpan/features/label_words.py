@@ -82,16 +82,20 @@ class LabelWords:
 
     @classmethod
     def from_taxonomy(cls, taxonomy: Taxonomy) -> LabelWords:
-        """Collect the words of all labels, and all names."""
-        return cls.from_concepts(taxonomy.concepts, first_parents(taxonomy))
+        """Collect the words of all labels, and all names.
+
+        Deprecated concepts count neither in the weights of words nor in paths.
+        """
+        parents = first_parents(taxonomy.without_deprecated_relations)
+        return cls.from_concepts(taxonomy.concepts, parents, taxonomy.active_indices)
 
     @classmethod
     def from_concepts(
-        cls, concepts: Iterable[Concept], parents: Indices, counted: int | None = None
+        cls, concepts: Iterable[Concept], parents: Indices, counted: Indices | None = None
     ) -> LabelWords:
         """Collect the words of concepts, given the index of each one's first parent, or -1.
 
-        The weights of words depend on the labels of all concepts, or of the first `counted`.
+        The weights of words depend on the labels of all concepts, or only of those `counted`.
         """
         vocabulary: dict[str, int] = {}
         names: dict[tuple[str, ...], int] = {}
@@ -102,8 +106,8 @@ class LabelWords:
             rows.append([vocabulary.setdefault(word, len(vocabulary)) for word in split[0]])
             named.append([names.setdefault(each, len(names)) for each in split if each])
         labels = _incidence(rows, len(vocabulary))
-        count = len(rows) if counted is None else counted
-        frequency = np.asarray(labels[:count].sum(axis=0)).ravel()
+        of_counted = labels if counted is None else labels[counted]
+        count, frequency = of_counted.shape[0], np.asarray(of_counted.sum(axis=0)).ravel()
         idf = np.log((count + 1) / (frequency + 1)).astype(np.float32)
         return cls(
             vocabulary,

@@ -9,8 +9,10 @@ from taxoexpan.formats import category_paths, terms
 from taxoexpan.formats.builder import ParsedTaxonomy
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.obo import obo_format
+from taxoexpan.formats.openfoodfacts import openfoodfacts_format
 from taxoexpan.formats.output import Copy, Insertions, Target
-from taxoexpan.formats.rdf import skos
+from taxoexpan.formats.rdf import owl, skos
+from taxoexpan.formats.rdf.statements import SYNTAXES
 from taxoexpan.formats.tables import concept_rows, edge_list
 from taxoexpan.formats.tables.table_file import describe_columns, is_table, open_if_table
 from taxoexpan.formats.text_file import TextFile
@@ -53,8 +55,10 @@ FORMATS: dict[str, Format] = {
         terms,
         wordnet_format,
         obo_format,
+        owl,
         skos,
         json_format,
+        openfoodfacts_format,
         category_paths,
         edge_list,
         concept_rows,
@@ -95,7 +99,8 @@ def named_format(name: str) -> Format:
 
 def format_table() -> str:
     """All formats, with one line for each."""
-    return "\n".join(f"  {name:<8} {format.ABOUT}" for name, format in FORMATS.items())
+    width = max(map(len, FORMATS))
+    return "\n".join(f"  {name:<{width}}  {each.ABOUT}" for name, each in FORMATS.items())
 
 
 def _candidates(file: TextFile) -> list[Format]:
@@ -110,6 +115,8 @@ def _candidates(file: TextFile) -> list[Format]:
         return [FORMATS[name] for name in TABLES]
     if file.suffix in PLAIN_SUFFIXES:
         return list(FORMATS.values())
+    if file.suffix in SYNTAXES:
+        return [FORMATS[owl.NAME], FORMATS[skos.NAME]]
     return [*owners, *(format for format in FORMATS.values() if format not in owners)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -31,6 +32,9 @@ from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.holdout import HOLDOUTS, Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true_parents
 from taxoexpan.training.tower_training import TowerHistory, train_tower
+
+if TYPE_CHECKING:
+    from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 
 VALIDATION_BLOCK = 256
 """Held-out concepts that are ranked at a time while the tower is fine-tuned."""
@@ -80,6 +84,12 @@ def prepare_taxonomy(
     return PreparedTaxonomy(taxonomy, vectors, holdout, data, as_growth)
 
 
+def transformer_to_tune(embedder: Embedder) -> TransformerEncoder | None:
+    """Return the sentence transformer that the settings ask to fine-tune, if there is one."""
+    wanted = embedder.config.tower_epochs and embedder.config.learn_fusion
+    return transformer_of(embedder.encoder) if wanted else None
+
+
 def fine_tune(
     prepared: PreparedTaxonomy,
     embedder: Embedder,
@@ -91,8 +101,7 @@ def fine_tune(
 
     The best epoch is the one that ranks the held-out concepts best.
     """
-    wanted = embedder.config.tower_epochs and embedder.config.learn_fusion
-    transformer = transformer_of(embedder.encoder) if wanted else None
+    transformer = transformer_to_tune(embedder)
     if transformer is None:
         return None
     tower, holdout = TextTower(transformer.copy_model()).to(embedder.device), prepared.holdout

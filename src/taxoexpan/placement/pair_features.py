@@ -1,7 +1,8 @@
 """The features of a pair of an anchor and a query, which the fusion weighs.
 
 Every feature is computed from the taxonomy that the anchors belong to. Concepts that are held out
-of it leave no trace: not in word frequencies, not in counts of children, not in descriptions.
+of it leave no trace: not in word frequencies, not in counts of children, not in descriptions. Nor
+do deprecated concepts in the features of other anchors.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from enum import StrEnum
 import torch
 from torch import Tensor
 
-from taxoexpan.features.label_words import NUM_WORD_FEATURES, LabelWords, first_parents
+from taxoexpan.features.label_words import NUM_WORD_FEATURES, LabelWords
 from taxoexpan.network.egonets import Egonets
 from taxoexpan.network.text_tower import TextTower, anchor_texts, query_text
 from taxoexpan.taxonomy import Taxonomy
@@ -79,11 +80,12 @@ class AnchorTexts:
     @classmethod
     def of(cls, taxonomy: Taxonomy, tower: TextTower | None) -> AnchorTexts:
         """Read and encode the texts of all concepts of a taxonomy."""
-        words = LabelWords.from_concepts(taxonomy.concepts, first_parents(taxonomy))
+        words = LabelWords.from_taxonomy(taxonomy)
         if tower is None:
             return cls(words)
         queries = tower.encode([query_text(concept) for concept in taxonomy.concepts])
-        return cls(words, tower.encode(anchor_texts(taxonomy)), queries)
+        described = anchor_texts(taxonomy.without_deprecated_relations)
+        return cls(words, tower.encode(described), queries)
 
     def select(self, anchors: Indices) -> AnchorTexts:
         """Return the texts of some anchors, by index."""

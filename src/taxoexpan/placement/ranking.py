@@ -36,8 +36,9 @@ GROUP_SIZE = 64
 class Anchors:
     """Every concept of a taxonomy as an anchor, or those `chosen`, with the vectors of all of them.
 
-    The egonets are built once, with at most `siblings` siblings, and always the same ones. `texts`
-    are those of all concepts; only the learned fusion needs them.
+    The egonets are built once, with at most `siblings` siblings, and always the same ones. As in
+    training, deprecated concepts are in none but their own, so `taxonomy` is kept without their
+    relations. `texts` are those of all concepts; only the learned fusion needs them.
     """
 
     def __init__(
@@ -48,7 +49,8 @@ class Anchors:
         chosen: Indices | None = None,
         texts: AnchorTexts | None = None,
     ) -> None:
-        self.taxonomy, self.vectors, self.siblings = taxonomy, vectors, siblings
+        self.taxonomy = taxonomy.without_deprecated_relations
+        self.vectors, self.siblings = vectors, siblings
         self.chosen = np.arange(len(taxonomy)) if chosen is None else chosen
         self.texts = texts
 
@@ -61,13 +63,10 @@ class Anchors:
         everyone = np.array_equal(self.chosen, np.arange(len(words)))
         return words if everyone else words.select(self.chosen)
 
-    @cached_property
+    @property
     def child_counts(self) -> Indices:
         """The number of children of each concept of the taxonomy, without deprecated ones: [N]."""
-        parents, children = self.taxonomy.relation_indices
-        deprecated = np.zeros(len(self.taxonomy), dtype=bool)
-        deprecated[list(self.taxonomy.deprecated)] = True
-        return np.bincount(parents[~deprecated[children]], minlength=len(self.taxonomy))
+        return self.taxonomy.children_of.degrees
 
     @torch.no_grad()
     def encode(self, network: MatchingNetwork) -> Tensor:

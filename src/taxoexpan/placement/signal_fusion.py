@@ -40,6 +40,13 @@ class SignalFusion:
         """Return the weights by the names of their features."""
         return dict(zip(FEATURES, self.weights, strict=True))
 
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """The signals with any weight."""
+        pairs = zip(FEATURES.values(), self.weights, strict=True)
+        weighed = {signal for signal, weight in pairs if weight}
+        return tuple(signal for signal in Signal if signal in weighed)
+
     def score(self, features: Tensor) -> Tensor:
         """Return the score of each pair: [F, A, B] → [A, B]."""
         weights = features.new_tensor(self.weights)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from taxoexpan.archive import TrainingRecord
 from taxoexpan.config import Config, load_preset
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import join_words, percent
@@ -26,6 +25,7 @@ from taxoexpan.report.reliability import (
 )
 from taxoexpan.training.history import History
 from taxoexpan.training.metrics import Metrics
+from taxoexpan.training.training_record import TrainingRecord
 
 
 def training_page(model: TaxoExpan, title: str, created: datetime) -> Page:

@@ -271,13 +271,35 @@ class Taxonomy:
             return self
         same = copy(self)  # it shares all that does not change
         same.definitions = MappingProxyType({**self.definitions, **definitions})
-        same.__dict__.pop("active", None)
+        for derived in ("active", "without_deprecated_relations"):
+            same.__dict__.pop(derived, None)
         return same
 
     @cached_property
     def active(self) -> Taxonomy:
         """The taxonomy without its deprecated concepts."""
         return self.without([self.ids[i] for i in self.deprecated]) if self.deprecated else self
+
+    @cached_property
+    def active_indices(self) -> Indices:
+        """The indices of the concepts that are not deprecated, in ascending order."""
+        is_active = np.ones(len(self), dtype=np.bool_)
+        is_active[list(self.deprecated)] = False
+        return np.flatnonzero(is_active)
+
+    @cached_property
+    def without_deprecated_relations(self) -> Taxonomy:
+        """The taxonomy with all its concepts, but without the relations of deprecated ones."""
+        parents, children = self.relation_indices
+        active = self.active_indices
+        kept = np.isin(parents, active) & np.isin(children, active)
+        if kept.all():
+            return self
+        same = copy(self)  # it shares all that does not change
+        for derived in ("active", "roots", "leaves"):
+            same.__dict__.pop(derived, None)
+        same._relate(parents[kept], children[kept])
+        return same
 
     def expanded(self, additions: Additions) -> Taxonomy:
         """The taxonomy with the additions.

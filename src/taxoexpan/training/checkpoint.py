@@ -43,14 +43,27 @@ class Checkpoint:
 
     def load(self) -> State:
         """Read the state that was saved last."""
+        return self._read(with_tensors=True)
+
+    def check(self) -> None:
+        """Refuse a file that is damaged or of another training; there may be none."""
+        if self.path.exists():
+            self._read(with_tensors=False)
+
+    def of_tower(self) -> Checkpoint:
+        """Return the checkpoint of the fine-tuning of the encoder in the same training."""
+        return Checkpoint(tower_path(self.path), identity_of("tower", self.identity))
+
+    def _read(self, with_tensors: bool) -> State:
         try:
             with safe_open(self.path, framework="pt") as file:
                 values = json.loads((file.metadata() or {})[_METADATA_KEY])
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                names = list(file.keys()) if with_tensors else []
+                tensors = {name: file.get_tensor(name) for name in names}
         except (OSError, SafetensorError, KeyError, ValueError) as error:
             message = f"{self.path}: not a readable checkpoint ({error}); remove the file"
             raise ModelError(message) from None
-        if values.pop("identity", None) != self.identity:
+        if not isinstance(values, dict) or values.pop("identity", None) != self.identity:
             raise ModelError(
                 f"{self.path}: the checkpoint belongs to another training, with another taxonomy, "
                 "seed or other settings; use the same ones again, or remove the file"

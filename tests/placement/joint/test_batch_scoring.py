@@ -54,7 +54,7 @@ def texts_of(ranker: Ranker, new: Queries, left: list[int]) -> AnchorTexts | Non
         return None
     everyone = [*old.concepts, *new.concepts]
     parents = np.append(first_parents(old), np.full(len(new), -1))[left]
-    words = LabelWords.from_concepts([everyone[i] for i in left], parents, counted=len(old))
+    words = LabelWords.from_concepts([everyone[i] for i in left], parents, old.active_indices)
     assert texts.as_anchors is not None
     assert texts.as_queries is not None
     assert new.tower is not None

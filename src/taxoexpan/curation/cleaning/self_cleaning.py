@@ -7,7 +7,6 @@ from pathlib import Path
 
 import torch
 
-from taxoexpan.archive import taxonomy_digest
 from taxoexpan.curation.cleaning.fold_files import FoldFiles
 from taxoexpan.curation.cleaning.fold_results import FoldResult
 from taxoexpan.curation.cleaning.fold_scoring import ModelOptions
@@ -21,6 +20,7 @@ from taxoexpan.errors import ConfigurationError
 from taxoexpan.features.embedding import names_of
 from taxoexpan.model import TaxoExpan
 from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.stored_columns import taxonomy_digest
 from taxoexpan.training.checkpoint import identity_of
 
 EXPLAINED = 300

@@ -209,7 +209,7 @@ def _with_new_texts(anchors: Anchors, queries: Queries) -> AnchorTexts | None:
         return None
     parents = np.append(first_parents(taxonomy), np.full(len(queries), -1))
     everyone = [*taxonomy.concepts, *queries.concepts]
-    words = LabelWords.from_concepts(everyone, parents, counted=len(taxonomy))
+    words = LabelWords.from_concepts(everyone, parents, taxonomy.active_indices)
     if texts.as_anchors is None or texts.as_queries is None or queries.tower is None:
         return AnchorTexts(words)
     as_anchors, as_queries = (
