@@ -37,6 +37,7 @@ from taxoexpan.placement.suggestions import Suggestion, suggestions_csv
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names
 from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.training.holdout import held_out_count
 
 NUM_RANKED = 5
 """Parents that are ranked per concept, if no more are accepted."""
@@ -314,7 +315,7 @@ def refuse_without_confidence(model: TaxoExpan, taxonomy: Taxonomy) -> None:
     """Refuse, before training, a taxonomy that is too small to learn a confidence from."""
     config = model.config
     fraction, limit = config.validation_fraction, config.max_validation_leaves
-    if min(int(leaf_count(taxonomy) * fraction), limit) < MIN_HELD_OUT:
+    if held_out_count(leaf_count(taxonomy), fraction, limit) < MIN_HELD_OUT:
         raise _too_few_leaves()
 
 
