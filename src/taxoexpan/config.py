@@ -174,7 +174,7 @@ class Config(BaseModel):
     )
     validation_fraction: AutoFraction = Field(
         description="fraction of the leaves held out for validation; auto is a tenth, or more in "
-        "small taxonomies: up to 50 leaves, but at most a fifth"
+        "small taxonomies: up to 30 leaves, but at most a fifth"
     )
     max_validation_leaves: _Count = Field(
         description="maximum number of leaves held out for validation"

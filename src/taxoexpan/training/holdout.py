@@ -14,8 +14,8 @@ from taxoexpan.taxonomy.arrays import Indices
 
 USUAL_FRACTION = 0.1
 """The fraction of the leaves that `auto` holds out of large taxonomies."""
-USEFUL_COUNT = 50
-"""The number of leaves that `auto` holds out of small ones, to learn a confidence from them."""
+USEFUL_COUNT = 30
+"""The number of leaves that `auto` holds out of small ones: the least that gives a confidence."""
 MAX_FRACTION = 0.2
 """The largest fraction that `auto` holds out for that: the network must learn from the others."""
 
@@ -53,7 +53,7 @@ def hold_out(taxonomy: Taxonomy, ids: Sequence[str], remaining: Taxonomy | None 
 def held_out_count(leaves: int, fraction: float | Literal["auto"], max_leaves: int) -> int:
     """Return how many of some leaves are held out: a fraction, at most `max_leaves`.
 
-    `auto` is a tenth. In a small taxonomy it is more, up to 50 leaves but at most a fifth.
+    `auto` is a tenth. In a small taxonomy it is more, up to 30 leaves but at most a fifth.
     """
     if fraction == "auto":
         few = min(USEFUL_COUNT, int(leaves * MAX_FRACTION))
