@@ -21,6 +21,7 @@ TOKENS = [
     *(b"<!ENTITY a 'b'>", b"<!DOCTYPE x [", b"]]>", b"<!--", b"-->", b"<![CDATA[", b"<a>" * 300),
     *(b'"@context"', b'"@id"', b'"@graph":', b"@prefix ", b"@base <x> .", b'"""', b"^^", b"@en-"),
     *(b"[Term]\n", b"[Typedef]\n", b"is_a: ", b"id: ", b"is_obsolete: true\n", b"def: ", b"{x="),
+    *(b"< en: ", b"en: ", b"xx:", b"stopwords:en:", b"description:en: ", b"\\,", b"(iv)"),
     *(b"child,parent\n", b"id,label,parents\n", b"path\n", b'{"children": [', b'"parents":'),
     *(b"00000000 03 n ", b" @ 00000000 n 0000", b" | ", b"zzz n 1 1 @ 1 0 00000000\n"),
 ]
@@ -38,9 +39,11 @@ FOOD = Taxonomy(
 NAMES = {
     "terms": ("x.terms",),
     "skos": ("x.ttl", "x.rdf", "x.jsonld", "x.nt"),
+    "owl": ("x.owl", "x.ttl", "x.jsonld", "x.nt"),
     "obo": ("x.obo",),
     "json": ("x.json",),
     "wordnet": ("x",),
+    "openfoodfacts": ("x.txt",),
     "paths": ("x.txt", "x.csv"),
     "edges": ("x.csv",),
     "rows": ("x.csv", "x.tsv"),
@@ -58,6 +61,16 @@ HAND_WRITTEN = {
     b'xmlns:s="http://www.w3.org/2004/02/skos/core#"><s:Concept rdf:about="&f;a">'
     b'<s:prefLabel xml:lang="en">a</s:prefLabel><s:broader rdf:resource="&f;b"/>'
     b"</s:Concept></rdf:RDF>",
+    "yogurts": b"# test\n\nstopwords:en: of, the\n\nsynonyms:en: curd, curds\n\n"
+    b"en: yogurts, \\, x, 1,3-y\nfr: yaourts\nnl_be: yoghurt\nxx: Y\nwikidata:en: Q1\n"
+    b"description:en: Milk.\n\n< fr: yaourt\n<en:other\nen: E101(ii)\n",
+    "entities.owl": b'<?xml version="1.0"?><!DOCTYPE rdf:RDF [<!ENTITY f "http://food.org/">]>'
+    b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xml:base="http://food.org/" '
+    b'xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#" xmlns:owl="http://www.w3.org/2002/07/owl#">'
+    b'<owl:Class rdf:about="#a"><rdfs:label xml:lang="en">a</rdfs:label><rdfs:subClassOf '
+    b'rdf:resource="&f;b"/><rdfs:subClassOf><owl:Restriction><owl:onProperty rdf:resource="#p"/>'
+    b'<owl:someValuesFrom rdf:resource="&f;c"/></owl:Restriction></rdfs:subClassOf></owl:Class>'
+    b"</rdf:RDF>",
     "shop.txt": b"gid://1 : Food\ngid://1-1 : Food > Fruit\ngid://1-1-1 : Food > Fruit > Apple\n",
 }
 
@@ -70,7 +83,10 @@ def valid_files(format: str) -> list[Files]:
     for name in NAMES[format]:
         files = FORMATS[format].write(FOOD, Target(Path(name))).files
         sets.append({file.name: text.encode("utf-8") for file, text in files.items()})
-    suffixes = {".json": "json", ".rdf": "skos", ".txt": "paths", ".obo": "obo"}
+    suffixes = {
+        **{".json": "json", ".rdf": "skos", ".owl": "owl", ".txt": "paths", ".obo": "obo"},
+        "": "openfoodfacts",
+    }
     sets += [
         {name: text} for name, text in HAND_WRITTEN.items() if suffixes[Path(name).suffix] == format
     ]

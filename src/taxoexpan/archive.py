@@ -267,10 +267,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 
 
 def _save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
-    try:
-        save_file({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, path)
-    except SafetensorError as error:
-        raise ModelError(f"{path.name} cannot be written: {error}") from None
+    save_file({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, path)
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

@@ -35,6 +35,7 @@ from taxoexpan.placement.confidence import MIN_HELD_OUT
 from taxoexpan.placement.decisions import decide, leave_undecided
 from taxoexpan.placement.suggestions import Suggestion, suggestions_csv
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
+from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.training.holdout import held_out_count
@@ -269,13 +270,15 @@ def prepare_expansion(request: ExpansionRequest, progress: bool = False) -> Expa
     file = TaxonomyFile.open(request.taxonomy, request.format, request.read_options)
     changes = request.acceptance.allowed_changes
     file.check_changes(changes)
-    concepts = filter_known_names(file.taxonomy, read_concepts(request.new))
+    ids = request.acceptance.ids
+    concepts = filter_known_names(file.taxonomy, read_concepts(request.new), ids)
     file.can_hold(
         concepts.new,
         max_parents=request.acceptance.top_k,
         output=request.output,
         changes=changes,
         force=request.force,
+        ids=ids,
     )
     looked_up = None
     if request.glossary:
@@ -354,6 +357,7 @@ def expand_file(
     suggestions: str | Path | None = None,
     model: str | Path | None = None,
     force: bool = False,
+    ids: IdPolicy = DEFAULT_IDS,
     **settings: Any,
 ) -> AppliedSuggestions:
     """Train on a taxonomy file, place the concepts of a list, and write the expanded file.
@@ -365,8 +369,8 @@ def expand_file(
 
     The suggestions say what was accepted and what is undecided. They are written to `suggestions`,
     or next to the output (`OUT.suggestions.csv`). `model` is a further output. Definitions
-    from a `glossary` help to place concepts, and are not written to the file. `settings` change
-    single settings of the preset.
+    from a `glossary` help to place concepts, and are not written to the file. `ids` says how new
+    concepts without an id get one. `settings` change single settings of the preset.
     """
     for name, path in (("taxonomy", taxonomy), ("new", new), ("output", output)):
         if not isinstance(path, str | Path):
@@ -384,6 +388,7 @@ def expand_file(
             min_confidence=min_confidence,
             allow_moves=allow_moves,
             allow_merges=allow_merges,
+            ids=ids,
         ),
         accept_at_precision=accept_at_precision,
         together=together,

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
+from safetensors import SafetensorError
+
 from taxoexpan.errors import FormatError
 
 
@@ -93,6 +95,8 @@ def whole_directory(path: Path, own: Collection[str], force: bool = False) -> It
             staging.replace(path)
     except OSError as error:
         raise FormatError(path, f"cannot be written: {error.strerror}") from None
+    except SafetensorError as error:  # tensors that are written here, on a full disk for example
+        raise FormatError(path, f"cannot be written: {error}") from None
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 

@@ -54,7 +54,7 @@ from taxoexpan.placement.proposals import QueryAssessment, propose
 from taxoexpan.placement.ranking import Anchors, Ranker, Ranking
 from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.ids import with_ids
+from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.taxonomy.stored_columns import taxonomy_digest
 from taxoexpan.training.checkpoint import Checkpoint, identity_of

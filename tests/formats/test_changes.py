@@ -18,8 +18,9 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats import category_paths, terms
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.obo import obo_format
+from taxoexpan.formats.openfoodfacts import openfoodfacts_format
 from taxoexpan.formats.output import Target
-from taxoexpan.formats.rdf import skos, vocabulary
+from taxoexpan.formats.rdf import owl, skos, vocabulary
 from taxoexpan.formats.registry import FORMATS, Format
 from taxoexpan.formats.tables import concept_rows, edge_list
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -40,6 +41,15 @@ def changed(folder: Path, name: str, text: str, additions: Additions) -> str:
     return output.read_bytes().decode("utf-8")
 
 
+def named_by_id(growth: Growth) -> Growth:
+    """Return the growth with labels that give the ids of Open Food Facts."""
+    old, new = (
+        [replace(concept, label=concept.id.removeprefix("en:").upper()) for concept in concepts]
+        for concepts in (growth.old.concepts, growth.additions.concepts)
+    )
+    return Growth(Taxonomy(old, growth.old.relations), replace(growth.additions, concepts=new))
+
+
 # ---- random taxonomies ----------------------------------------------------------------------
 
 
@@ -56,7 +66,13 @@ class Case:
 
 IRIS = st.text("abcé水-.", min_size=1, max_size=5).map(lambda text: f"http://food.org/{text}")
 WORDS = names(without="|")
+TAGS = st.text("abcdxyz水", min_size=1, max_size=4)
 CASES = [
+    Case(
+        openfoodfacts_format,
+        "food.txt",
+        growths(TAGS.map("en:{}".format)).map(named_by_id),
+    ),
     Case(terms, "food.terms", growths(names(), names()), synonyms=False),
     Case(edge_list, "food.csv", growths(), synonyms=False),
     Case(edge_list, "food.tsv", growths(), synonyms=False),
@@ -66,6 +82,8 @@ CASES = [
     Case(json_format, "food.json", growths(names(breaks=True), names(), details=True)),
     Case(skos, "food.ttl", growths(IRIS, names())),
     Case(skos, "food.nt", growths(IRIS, names())),
+    Case(owl, "food.ttl", growths(IRIS, names())),
+    Case(owl, "food.nt", growths(IRIS, names())),
     Case(
         category_paths,
         "food.tsv",
@@ -330,11 +348,14 @@ def test_a_synonym_is_added_to_the_existing_ones(
     assert changed(tmp_path, name, text, NAMED) == wanted
 
 
+@pytest.mark.parametrize("format", [skos, owl], ids=lambda format: format.NAME)
 @pytest.mark.parametrize("suffix", [".ttl", ".rdf", ".jsonld", ".nt"])
-def test_a_synonym_is_added_in_every_rdf_syntax(tmp_path: Path, suffix: str) -> None:
+def test_a_synonym_is_added_in_every_rdf_syntax(
+    tmp_path: Path, suffix: str, format: Format
+) -> None:
     tea = Concept("http://x.org/tea", "tea", ("chai",))
     path = tmp_path / f"x{suffix}"
-    text = skos.write(Taxonomy([tea]), Target(path, language="en")).files[path]
+    text = format.write(Taxonomy([tea]), Target(path, language="en")).files[path]
     additions = Additions([], [], synonyms=[(tea.id, "cuppa")])
     expanded = write_file(tmp_path / f"y{suffix}", changed(tmp_path, path.name, text, additions))
     assert TaxonomyFile.open(expanded).taxonomy == Taxonomy(

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from strategies import Growth, growths, names, quickly
 
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.ids import slug, with_ids
+from taxoexpan.taxonomy.id_assignment import with_ids
+from taxoexpan.taxonomy.ids import slug
 
 
 def made(taxonomy: Taxonomy, *labels: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.acceptance import Acceptance
     from taxoexpan.taxonomy import Taxonomy
+    from taxoexpan.taxonomy.id_policy import IdPolicy
 
 
 class Version(argparse.Action):
@@ -44,8 +46,8 @@ def add_read_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         metavar="NAME",
-        help="format of every taxonomy file that is read: skos, obo, json, wordnet, terms, paths, "
-        "edges or rows (default: detected); see the guide to file formats",
+        help="format of every taxonomy file that is read: skos, owl, obo, json, wordnet, terms, "
+        "paths, edges or rows (default: detected); see the guide to file formats",
     )
     parser.add_argument(
         "--language",
@@ -182,6 +184,29 @@ def add_acceptance(parser: argparse.ArgumentParser, all_help: str) -> None:
         help="if a new concept is probably a synonym of an existing concept, add its label as a "
         "synonym there (default: do not add the new concept)",
     )
+    add_ids(parser)
+
+
+def add_ids(parser: argparse.ArgumentParser) -> None:
+    """Add the options about the ids of new concepts."""
+    parser.add_argument(
+        "--id-start",
+        type=natural,
+        metavar="NUMBER",
+        help="the first number for new ids, if ids are numbered (default: after the last one)",
+    )
+    parser.add_argument(
+        "--id-range",
+        type=number_range,
+        metavar="FIRST-LAST",
+        help="the numbers to take new ids from; it is an error if they do not suffice",
+    )
+    parser.add_argument(
+        "--id-template",
+        metavar="TEMPLATE",
+        help="how to make new ids, with the fields {number}, {slug}, {uuid} and {parent}, for "
+        "example 'FOOD:{number:07}' or '{parent}-{number}' (default: in the style of the file)",
+    )
 
 
 def add_together(parser: argparse.ArgumentParser) -> None:
@@ -192,6 +217,21 @@ def add_together(parser: argparse.ArgumentParser) -> None:
         help="place all new concepts jointly, so that one can become the parent of another; use it "
         "for related concepts. Each gets one parent and no confidence",
     )
+
+
+def natural(text: str) -> int:
+    """Parse a whole number, zero or more."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def number_range(text: str) -> tuple[int, int]:
+    """Parse two whole numbers with a hyphen between them."""
+    first, hyphen, last = text.partition("-")
+    if not hyphen:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a range; write it as 5000-5999")
+    return natural(first.strip()), natural(last.strip())
 
 
 def positive(text: str) -> int:
@@ -228,12 +268,18 @@ def read_options(options: argparse.Namespace) -> ReadOptions:
 
 def open_taxonomy(path: Path, options: argparse.Namespace) -> TaxonomyFile:
     """Open a taxonomy file and print the notes of its reader."""
+    return open_taxonomies([path], options)[0]
+
+
+def open_taxonomies(paths: Sequence[Path], options: argparse.Namespace) -> list[TaxonomyFile]:
+    """Open taxonomy files, and print the notes of their readers, each note once."""
     from taxoexpan.cli.messages import print_file_notes
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
 
-    file = TaxonomyFile.open(path, options.format, read_options(options))
-    print_file_notes(file)
-    return file
+    reading = read_options(options)
+    files = [TaxonomyFile.open(path, options.format, reading) for path in paths]
+    print_file_notes(*files)
+    return files
 
 
 def read_taxonomy(path: Path, options: argparse.Namespace) -> Taxonomy:
@@ -269,7 +315,20 @@ def acceptance(options: argparse.Namespace) -> Acceptance:
         min_confidence=0.0 if options.all else options.min_confidence,
         allow_moves=options.allow_moves,
         allow_merges=options.allow_merges,
+        ids=id_policy(options),
     )
+
+
+def id_policy(options: argparse.Namespace) -> IdPolicy:
+    """Return how new concepts without an id get one."""
+    from taxoexpan.taxonomy.id_policy import IdPolicy, IdTemplate
+
+    if options.id_start is not None and options.id_range is not None:
+        message = "--id-start and --id-range both say where the numbers begin"
+        raise ConfigurationError(f"{message}; give one of them")
+    template = IdTemplate(options.id_template) if options.id_template else None
+    first, last = options.id_range or (options.id_start, None)
+    return IdPolicy(template, first, last)
 
 
 @dataclass(frozen=True)

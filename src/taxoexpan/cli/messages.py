@@ -6,11 +6,12 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.errors import TaxoExpanError
-from taxoexpan.phrasing import pluralize
+from taxoexpan.phrasing import join_words, pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.expansion import AppliedSuggestions
@@ -29,8 +30,9 @@ PRECISIONS = (0.95, 0.9, 0.8)
 
 
 def note(message: str) -> None:
-    """Print a message on standard error."""
-    print(message, file=sys.stderr)
+    """Print a message on standard error, unless its reader is gone."""
+    with suppress(BrokenPipeError):
+        print(message, file=sys.stderr)
 
 
 def with_flags(error: TaxoExpanError) -> str:
@@ -75,10 +77,19 @@ def write_report(path: Path, page: Page, force: bool) -> None:
     note(f"report written to {path}")
 
 
-def print_file_notes(file: TaxonomyFile) -> None:
-    """Print what the reader noticed about a taxonomy file."""
-    notes = [f"note: {file.path}, {found.place}: {found.message}" for found in file.notes]
-    note_some(notes, f"; see taxoexpan check {file.path}")
+def print_file_notes(*files: TaxonomyFile) -> None:
+    """Print what the reader noticed about taxonomy files; a note about several of them once."""
+    # A new version usually has what its reader noticed about the old one, on another line.
+    found: dict[tuple[str, str], tuple[str, dict[str, None]]] = {}
+    for file in files:
+        for each in file.notes:
+            _, paths = found.setdefault((each.id or each.place, each.message), (each.place, {}))
+            paths[str(file.path)] = None
+    notes = [
+        f"note: {join_words(list(paths))}, {place}: {message}"
+        for (_, message), (place, paths) in found.items()
+    ]
+    note_some(notes, f"; see taxoexpan check {files[-1].path}")
 
 
 def print_filtered(taxonomy: Taxonomy, concepts: FilteredConcepts) -> None:

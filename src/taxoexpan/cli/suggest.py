@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from taxoexpan.cli.arguments import (
     add_device,
     add_glossary,
+    add_ids,
     add_new_concepts,
     add_output,
     add_report,
     add_together,
+    id_policy,
     positive,
 )
 from taxoexpan.cli.messages import (
@@ -64,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "with --json, also give the numbers behind it",
     )
     add_together(parser)
+    add_ids(parser)
     add_report(parser, "also write a report to read in a browser")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="write JSON instead of CSV")
@@ -91,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.model import TaxoExpan
 
     model = TaxoExpan.load(options.model, options.device, options.features)
-    concepts = filter_known_names(model.taxonomy, new)
+    concepts = filter_known_names(model.taxonomy, new, id_policy(options))
     print_filtered(model.taxonomy, concepts)
     if options.glossary:
         concepts = _with_definitions(options.glossary, concepts, model.taxonomy)

@@ -9,8 +9,9 @@ from taxoexpan.formats import category_paths, terms
 from taxoexpan.formats.builder import ParsedTaxonomy
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.obo import obo_format
+from taxoexpan.formats.openfoodfacts import openfoodfacts_format
 from taxoexpan.formats.output import Copy, Insertions, Target
-from taxoexpan.formats.rdf import skos
+from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.tables import concept_rows, edge_list
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.formats.wordnet import wordnet_format
@@ -52,8 +53,10 @@ FORMATS: dict[str, Format] = {
         terms,
         wordnet_format,
         obo_format,
+        owl,
         skos,
         json_format,
+        openfoodfacts_format,
         category_paths,
         edge_list,
         concept_rows,

@@ -11,14 +11,16 @@ from taxoexpan.errors import FormatError
 from taxoexpan.files import refuse_overwriting, refuse_replacing, whole_directory, write_whole
 from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.json import json_format
-from taxoexpan.formats.rdf import skos
+from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.read_back import check_read_back
 from taxoexpan.formats.registry import PLAIN_SUFFIXES, SUFFIXES, Format, find_format
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+from taxoexpan.taxonomy.id_assignment import resolve_ids
+from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.names import normalize_name
 
-_CONVERT_TO = {skos.NAME: ".ttl", json_format.NAME: ".tsv"}
+_CONVERT_TO = {owl.NAME: ".ttl", skos.NAME: ".ttl", json_format.NAME: ".tsv"}
 """For each format, a suffix whose format holds the same content and allows moves.
 
 The other formats convert to JSON.
@@ -72,6 +74,7 @@ class TaxonomyFile:
         output: Path,
         changes: Collection[str] = (),
         force: bool = False,
+        ids: IdPolicy = DEFAULT_IDS,
     ) -> None:
         """Raise now, before any training, the error that `write` would raise after it.
 
@@ -82,12 +85,13 @@ class TaxonomyFile:
         new = list({concept.label: concept for concept in concepts}.values())
         parents = self.taxonomy.ids[:max_parents]
         relations = [(parent, concept.id) for concept in new for parent in parents]
-        contents = self._contents(Additions(new, relations), output)
+        simulated, _ = resolve_ids(self.taxonomy, Additions(new, relations), ids)
+        contents, _ = self._contents(simulated, output)
         if "moves" in changes and new and self.taxonomy.relations:
             parent, child = self.taxonomy.relations[0]
             move = Move(child, parent, new[0].id)
             additions = Additions([new[0]], [(parent, new[0].id)], moves=[move])
-            self._contents(additions, output)
+            self._contents(resolve_ids(self.taxonomy, additions, ids)[0], output)
         if "synonyms" in changes and new:
             names = {normalize_name(name): name for c in new for name in (c.label, *c.synonyms)}
             self._check_synonyms(list(names.values()), output)
@@ -118,20 +122,24 @@ class TaxonomyFile:
         states the old parent or the old synonyms. The result is read back and compared before
         anything is written.
         """
-        contents = self._contents(additions, output, verify=True)
+        contents, reread = self._contents(additions, output, verify=True)
         if self.path.is_dir():
             _write_directory(self.path, contents, output, force)
             files: tuple[Path, ...] = (output,)
         else:
             write_whole(contents, force)
             files = tuple(contents)
-        lost = _unsupported(additions, self.format.supported_fields(self.file))
+        lost = _unsupported(additions, self.format.supported_fields(self.file), reread)
         return WrittenFiles(files, [*lost, *self.format.NOT_INSERTED] if additions.concepts else [])
 
     def _contents(
         self, additions: Additions, output: Path, verify: bool = False
-    ) -> dict[Path, bytes]:
-        """The content of every file to write; changes to existing concepts are always verified."""
+    ) -> tuple[dict[Path, bytes], Taxonomy]:
+        """The content of every file to write, and the taxonomy that is read back from it.
+
+        Changes to existing concepts are always verified. What is not verified is not read back;
+        then the taxonomy is the intended one.
+        """
         for concept in additions.concepts:
             if concept.id in self.taxonomy.reserved:
                 message = f"the id {concept.id!r} is already used in this file for something else"
@@ -149,8 +157,8 @@ class TaxonomyFile:
         }
         if changes or verify:
             by_name = dict(zip((part.name for part in insertions), contents.values(), strict=True))
-            check_read_back(self.file, self.format, self.taxonomy, expanded, by_name)
-        return contents
+            expanded = check_read_back(self.file, self.format, self.taxonomy, expanded, by_name)
+        return contents, expanded
 
     def _check_synonyms(self, names: Sequence[str], output: Path) -> None:
         """Raise an error that names the first name that the file cannot store as a synonym."""
@@ -200,11 +208,12 @@ def _targets(path: Path, output: Path, parts: Sequence[Path]) -> list[Path]:
     return [output]
 
 
-def _unsupported(additions: Additions, supported: frozenset[str]) -> list[str]:
+def _unsupported(additions: Additions, supported: frozenset[str], written: Taxonomy) -> list[str]:
     """The kinds of data in the additions that the format cannot store."""
     has_own_ids = any(concept.id != concept.label for concept in additions.concepts)
     given = {
-        "ids": has_own_ids,
+        # A format that derives ids from labels may derive the same ones.
+        "ids": any(concept.id not in written for concept in additions.concepts),
         "labels": has_own_ids,
         "synonyms": any(concept.synonyms for concept in additions.concepts),
         "definitions": any(concept.definition for concept in additions.concepts),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,8 @@ from taxoexpan.placement.selection import (
     with_query_ids,
 )
 from taxoexpan.placement.suggestions import Decision
+from taxoexpan.taxonomy.id_assignment import resolve_ids
+from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 
 if TYPE_CHECKING:
     from taxoexpan.placement.suggestions import Suggestion
@@ -28,7 +30,7 @@ class Acceptance:
     """Thresholds for accepting suggestions, and whether existing concepts may change.
 
     A threshold of None was not given. If one is given, it also decides about the suggestions that
-    are marked as undecided.
+    are marked as undecided. `ids` says how new concepts without an id get one.
     """
 
     top_k: int = 1
@@ -36,6 +38,7 @@ class Acceptance:
     min_confidence: float | None = None
     allow_moves: bool = False
     allow_merges: bool = False
+    ids: IdPolicy = DEFAULT_IDS
 
     def __post_init__(self) -> None:
         for name in ("min_score", "min_confidence"):
@@ -93,7 +96,7 @@ def accept_suggestions(
     Suggestions may have been edited: a missing query id is filled in, and a parent's label must be
     the one in the taxonomy.
     """
-    suggestions = with_query_ids(taxonomy, suggestions)
+    suggestions = with_query_ids(taxonomy, suggestions, acceptance.ids)
     refuse_other_labels(taxonomy, suggestions)
     suggestions = [
         replace(s, parent=taxonomy.concept(s.parent.id)) if s.parent.id in taxonomy else s
@@ -112,12 +115,25 @@ def accept_suggestions(
     queries = {s.query.id for s in considered}
     left_out = len(queries) - len(additions.concepts) - len(present) - len(merged)
     undecided = {s.query.id for s in suggestions if s.decision == Decision.UNDECIDED} - queries
+    resolved, new_ids = resolve_ids(taxonomy, validated.additions, a.ids)
     return AcceptedSuggestions(
-        suggestions,
-        validated.additions,
+        [_with_ids(suggestion, new_ids) for suggestion in suggestions],
+        resolved,
         present,
         merged,
         validated.rejected,
         left_out,
         len(undecided),
+    )
+
+
+def _with_ids(suggestion: Suggestion, new_ids: Mapping[str, str]) -> Suggestion:
+    """Return a suggestion with the final ids of new concepts."""
+    query, parent = suggestion.query, suggestion.parent
+    if query.id not in new_ids and parent.id not in new_ids:
+        return suggestion
+    return replace(
+        suggestion,
+        query=replace(query, id=new_ids.get(query.id, query.id)),
+        parent=replace(parent, id=new_ids.get(parent.id, parent.id)),
     )

@@ -8,7 +8,8 @@ from dataclasses import replace
 from taxoexpan.errors import ConfigurationError, TaxonomyError
 from taxoexpan.placement.suggestions import Decision, Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
-from taxoexpan.taxonomy.ids import with_ids
+from taxoexpan.taxonomy.id_assignment import with_ids
+from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
 
@@ -153,12 +154,14 @@ def _is_accepted(suggestion: Suggestion, min_score: float, min_confidence: float
     return suggestion.score >= min_score and (not min_confidence or confidence >= min_confidence)
 
 
-def with_query_ids(taxonomy: Taxonomy, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+def with_query_ids(
+    taxonomy: Taxonomy, suggestions: Sequence[Suggestion], ids: IdPolicy = DEFAULT_IDS
+) -> list[Suggestion]:
     """Give every query an id; all rows with the same label and no id share one."""
     without_id = {s.query.label: s.query for s in suggestions if not s.query.id}
     # The ids of other rows are taken as well.
     others = list({s.query.id: s.query for s in suggestions if s.query.id}.values())
-    named = with_ids(taxonomy, [*others, *without_id.values()])[len(others) :]
+    named = with_ids(taxonomy, [*others, *without_id.values()], ids)[len(others) :]
     queries = {query.label: query for query in named}
     return [s if s.query.id else replace(s, query=queries[s.query.label]) for s in suggestions]
 

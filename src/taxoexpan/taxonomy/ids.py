@@ -6,11 +6,10 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain, count, islice
 from uuid import NAMESPACE_URL, uuid5
 
-from taxoexpan.taxonomy.concept import Concept
+from taxoexpan.taxonomy.id_numbers import next_number
 from taxoexpan.taxonomy.names import GAPS, normalize_name
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
@@ -19,40 +18,39 @@ _SAMPLE_SIZE = 10_000
 _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>\d+)")
 
 
-def with_ids(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> list[Concept]:
-    """The concepts; each one without an id gets an unused one in the style of the taxonomy."""
-    taken = {*taxonomy, *taxonomy.reserved, *(concept.id for concept in concepts)}
-    candidates = _id_style(taxonomy)
-    named = []
-    for concept in concepts:
-        id = concept.id or next(id for id in candidates(concept.label) if id not in taken)
-        taken.add(id)
-        named.append(replace(concept, id=id))
-    return named
-
-
-def _id_style(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
-    """How to make ids: from the label, with the next number, or from a prefix and the label."""
-    ids = taxonomy.ids
-    # A category path ends in the label. A URI may too, but a bare label is not a URI.
-    if all(
+def are_paths(taxonomy: Taxonomy) -> bool:
+    """Whether every id is the label, or a category path that ends in it."""
+    # A URI may end in the label too, but a bare label is not a URI.
+    return all(
         id == label or id.endswith(f"> {label}")
-        for id, label in zip(ids, taxonomy.labels, strict=True)
-    ):
+        for id, label in zip(taxonomy.ids, taxonomy.labels, strict=True)
+    )
+
+
+def id_style(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
+    """How to make ids: from the label, with the next number, or from a prefix and the label."""
+    if are_paths(taxonomy):
         return numbered
-    return _numbered_ids(ids) or _spelled_ids(taxonomy)
+    style = numbering(taxonomy.ids)
+    if style is None:
+        return _spelled_ids(taxonomy)
+    stem, width, following = style
+    numbers = count(following)
+    return lambda _: (f"{stem}{number:0{width}d}" for number in numbers)
 
 
-def _numbered_ids(ids: Sequence[str]) -> Callable[[str], Iterator[str]] | None:
-    """Make ids with the next number after a common stem, if most ids are numbered like this."""
+def numbering(ids: Sequence[str]) -> tuple[str, int, int] | None:
+    """Return the stem and width of numbered ids and the next number, if most ids are numbered."""
     matches = [match for match in map(_NUMBERED.fullmatch, ids) if match]
     stems = Counter(match["stem"] for match in matches)
     if not stems or stems.most_common(1)[0][1] * 2 <= len(ids):
         return None
     stem = stems.most_common(1)[0][0]
-    last = max((match["number"] for match in matches if match["stem"] == stem), key=int)
-    numbers = count(int(last) + 1)
-    return lambda _: (f"{stem}{number:0{len(last)}d}" for number in numbers)
+    numbers = [match["number"] for match in matches if match["stem"] == stem]
+    following = next_number(map(int, numbers))
+    # The width is that of the last number before it, so that 099 is followed by 100.
+    last = max((n for n in numbers if int(n) < following), key=int)
+    return stem, len(last), following
 
 
 def _spelled_ids(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:

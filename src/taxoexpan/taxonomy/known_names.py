@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from taxoexpan.errors import TaxonomyError
 from taxoexpan.taxonomy.concept import Concept
-from taxoexpan.taxonomy.ids import with_ids
+from taxoexpan.taxonomy.id_assignment import with_ids
+from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
@@ -21,7 +22,9 @@ class FilteredConcepts:
     repeated: tuple[Concept, ...]
 
 
-def filter_known_names(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> FilteredConcepts:
+def filter_known_names(
+    taxonomy: Taxonomy, concepts: Sequence[Concept], ids: IdPolicy = DEFAULT_IDS
+) -> FilteredConcepts:
     """Remove the concepts whose names are known, and give every new concept an id.
 
     A name is known if it is a label or a synonym; case, spaces and hyphens do not matter. Two
@@ -45,7 +48,7 @@ def filter_known_names(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> Filte
             if not concept.id:
                 without_id.add(name)
     _refuse_taken_ids(taxonomy, new)
-    return FilteredConcepts(tuple(with_ids(taxonomy, new)), tuple(present), tuple(repeated))
+    return FilteredConcepts(tuple(with_ids(taxonomy, new, ids)), tuple(present), tuple(repeated))
 
 
 def known_names(taxonomy: Taxonomy) -> dict[str, int]:

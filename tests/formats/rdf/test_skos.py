@@ -241,11 +241,6 @@ def test_iris_of_other_resources_are_reserved(tmp_path: Path) -> None:
     }
 
 
-def test_owl_classes_are_refused(tmp_path: Path) -> None:
-    path = turtle(tmp_path, "ex:a a <http://www.w3.org/2002/07/owl#Class> .")
-    assert "OWL classes are not read" in refusal(path)
-
-
 def test_a_cycle_is_spelled_out(tmp_path: Path) -> None:
     message = refusal(turtle(tmp_path, "ex:a skos:broader ex:b . ex:b skos:broader ex:a ."))
     assert "a cycle: " in message

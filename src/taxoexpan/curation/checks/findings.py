@@ -55,6 +55,10 @@ CODES: dict[str, Code] = {
     "undescribed-concept": Code(
         "warning", "a parent or child is referenced but not defined in the file"
     ),
+    "external-concept": Code(
+        "info", "a superclass or subclass belongs to another ontology, and has no label here"
+    ),
+    "other-vocabulary": Code("info", "the file also has SKOS concepts, which are not read"),
     "blank-node": Code("warning", "a concept without an IRI is skipped"),
     "missing-label": Code("info", "a concept has no label, or none in the taxonomy's language"),
     "orphan-concept": Code(

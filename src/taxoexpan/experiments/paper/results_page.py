@@ -67,7 +67,7 @@ def _setup(runs: Path, index: RunIndex) -> str:
     if not stored:
         raise FormatError(runs, "no runs; make some with `taxoexpan reproduce run`")
     records = list({run.folder: run.record for run in stored}.values())
-    lines = [f"This page is based on {len(records)} runs."]
+    lines = ["## Runs", "", f"The following tables are based on {len(records)} runs.", ""]
     for task in {(r.task.name, r.task.features): r.task for r in records}.values():
         lines.append(f"- `{task.name}` with `{task.features}`: sha256 {task.sha256}…")
     lines += [f"- on {device}" for device in sorted({r.device for r in records})]

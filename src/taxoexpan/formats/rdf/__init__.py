@@ -1,4 +1,4 @@
-"""SKOS vocabularies in four RDF syntaxes: Turtle, N-Triples, RDF/XML and JSON-LD.
+"""SKOS vocabularies and OWL ontologies in four RDF syntaxes: Turtle, N-Triples, RDF/XML, JSON-LD.
 
-`skos` is the format module; the other modules are its parts.
+`skos` and `owl` are the format modules; the other modules are their parts.
 """

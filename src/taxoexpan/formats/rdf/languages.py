@@ -19,18 +19,25 @@ _MAX_LISTED = 20
 
 @dataclass(frozen=True)
 class Languages:
-    """The chosen language, the most frequent language of the file, and all its languages."""
+    """The chosen language, the most frequent language of the file, and all its languages.
+
+    `tagged` is the most frequent language tag. Where most labels have no tag, names with this tag
+    are in the same language.
+    """
 
     chosen: str
     main: str
     available: frozenset[str] = frozenset()
+    tagged: str = ""
 
     @classmethod
-    def choose(cls, source: TextFile, labels: Iterable[list[Text]]) -> Languages:
+    def choose(
+        cls, source: TextFile, labels: Iterable[list[Text]], names: Iterable[list[Text]] = ()
+    ) -> Languages:
         """Choose the language that the user requests, or else that of most labels."""
         counts = Counter(language for texts in labels for language, _ in texts)
         # Statements have no order, so a tie must be resolved by the tags themselves.
-        main = min(counts, key=lambda tag: (-counts[tag], tag != "en", tag), default="")
+        main = _most_frequent(counts)
         requested = source.options.language
         chosen = (requested or main).lower()
         known = sorted(language for language in counts if language)
@@ -38,7 +45,9 @@ class Languages:
             listed = ", ".join(known[:_MAX_LISTED]) or "none"
             message = f"no label is in the language {requested!r}; choose one of: {listed}"
             raise FormatError(source.path, message)
-        return cls(chosen, main, frozenset(counts))
+        tags = counts + Counter(language for texts in names for language, _ in texts)
+        del tags[""]
+        return cls(chosen, main, frozenset(counts), _most_frequent(tags))
 
     @property
     def tag(self) -> str:
@@ -49,8 +58,8 @@ class Languages:
         """Return the distance from the chosen language; `_FALLBACK` and above are foreign."""
         if language == self.chosen:
             return 0
-        if _is_variant(self.chosen, language):
-            return 1 if language.startswith(self.chosen) else 2
+        if _is_variant(self.chosen or self.tagged, language):
+            return 1 if language.startswith(self.chosen or self.tagged) else 2
         if not language:
             return _NO_LANGUAGE
         if language == self.main:
@@ -74,6 +83,10 @@ class Languages:
             for other, text in texts
             if text and (other == language or not self.is_foreign(other))
         ]
+
+
+def _most_frequent(counts: Counter[str]) -> str:
+    return min(counts, key=lambda tag: (-counts[tag], tag != "en", tag), default="")
 
 
 def _is_variant(one: str, other: str) -> bool:

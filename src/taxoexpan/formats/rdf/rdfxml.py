@@ -10,14 +10,26 @@ import pyoxigraph as ox
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.rdf.rdfxml_checks import ENCODING, SAMPLE_DEPTHS, RootElement, scan_elements
-from taxoexpan.formats.rdf.vocabulary import CONCEPT, PREFIXES, RDF, STRING, TYPE, by_subject
+from taxoexpan.formats.rdf.vocabulary import (
+    CONCEPT,
+    OWL_CLASS,
+    RDF,
+    RDFS_CLASS,
+    STRING,
+    TYPE,
+    USUAL_PREFIXES,
+    by_subject,
+)
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy.ids import numbered
 
 _FINAL_NAME = re.compile(r"[^\W\d][\w.-]*$")
 _FORBIDDEN = re.compile(r"[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_IS_CONCEPT = (ox.NamedNode(TYPE), ox.NamedNode(CONCEPT))
+_ELEMENT_TYPES = (CONCEPT, OWL_CLASS, RDFS_CLASS)
+"""Types that are written as the name of the element."""
 _DEFAULT_INDENT = "  "
+_IRI_COMMENT = re.compile(r"<!-- [^\s:]+:\S+ -->([ \t]*\r?\n\s*)<[\w.-]+:Class\s")
+_ANY_IRI = "{iri}"
 
 
 def has_forbidden(node: object) -> bool:
@@ -76,6 +88,9 @@ class _ElementWriter:
         self.prefixes = {root.attributes.get("xmlns", ""): "", **dict(reversed(declared))}
         # An attribute needs a prefix, so the default namespace is not enough.
         self.rdf = self.prefixes.get(RDF) or self._unused_prefix("rdf")
+        self.comment_lines = _comment_lines(source)
+        uses_fragments = f'{self.rdf}:about="#' in source.text
+        self.base = root.attributes.get("xml:base", "").partition("#")[0] if uses_fragments else ""
         content = source.text.encode("utf-8")
         outer, inner = (_indent_at(content, root.sample_starts.get(d)) for d in SAMPLE_DEPTHS)
         self.indent = _DEFAULT_INDENT if outer is None else outer
@@ -92,16 +107,18 @@ class _ElementWriter:
 
     def _element(self, triples: list[ox.Triple]) -> list[str]:
         """Format the triples of one subject as a skos:Concept or an rdf:Description element."""
-        properties = [t for t in triples if (t.predicate, t.object) != _IS_CONCEPT]
-        is_concept = len(properties) < len(triples)
+        typed = next(filter(_element_type, triples), None)
+        properties = [triple for triple in triples if triple is not typed]
         missing = {} if self.prefixes.get(RDF) else {self.rdf: RDF}
-        name = self._name(CONCEPT if is_concept else f"{RDF}Description", missing)
+        name = self._name(_element_type(typed) if typed else f"{RDF}Description", missing)
         inner = [self._property(triple, missing) for triple in properties]
         declarations = "".join(f" xmlns:{name}={quoteattr(iri)}" for name, iri in missing.items())
         subject = triples[0].subject
         assert isinstance(subject, ox.NamedNode)
-        about = f"{self.rdf}:about={quoteattr(subject.value)}"
+        about = f"{self.rdf}:about={self._reference(subject.value)}"
+        comment = self.comment_lines if typed and "--" not in subject.value else []
         return [
+            *(line.replace(_ANY_IRI, subject.value) for line in comment),
             f"{self.indent}<{name} {about}{declarations}>",
             *(self.indent + self.unit + line for line in inner),
             f"{self.indent}</{name}>",
@@ -115,7 +132,7 @@ class _ElementWriter:
         namespace, local = iri[: match.start()], match[0]
         prefix = self.prefixes.get(namespace)
         if prefix is None:
-            usual = (name for name, other in PREFIXES.items() if other == namespace)
+            usual = (name for name, other in USUAL_PREFIXES.items() if other == namespace)
             declared = (name for name, other in missing.items() if other == namespace)
             prefix = next(declared, "") or self._unused_prefix(next(usual, "ns"), missing)
             missing[prefix] = namespace
@@ -128,7 +145,7 @@ class _ElementWriter:
     def _property(self, triple: ox.Triple, missing: dict[str, str]) -> str:
         name, value = self._name(triple.predicate.value, missing), triple.object
         if isinstance(value, ox.NamedNode):
-            return f"<{name} {self.rdf}:resource={quoteattr(value.value)}/>"
+            return f"<{name} {self.rdf}:resource={self._reference(value.value)}/>"
         assert isinstance(value, ox.Literal)
         if _FORBIDDEN.search(value.value):
             message = f"{value.value[:100]!r} has a character that XML cannot contain; remove it"
@@ -137,6 +154,11 @@ class _ElementWriter:
         text = escape(value.value, {"\r": "&#13;"})
         return f"<{name}{self._type_attribute(value)}>{text}</{name}>"
 
+    def _reference(self, iri: str) -> str:
+        """Return an IRI as an attribute value, relative to the base if the file writes it so."""
+        is_relative = self.base and iri.startswith(f"{self.base}#")
+        return quoteattr(iri.removeprefix(self.base) if is_relative else iri)
+
     def _type_attribute(self, value: ox.Literal) -> str:
         if value.language:
             return f" xml:lang={quoteattr(value.language)}"
@@ -144,6 +166,29 @@ class _ElementWriter:
         if value.datatype.value == STRING and "xml:lang" not in self.attributes:
             return ""
         return f" {self.rdf}:datatype={quoteattr(value.datatype.value)}"
+
+
+def _comment_lines(source: TextFile) -> list[str]:
+    """Return the lines before an element if the file has its IRI in a comment, as the OWL API.
+
+    `_ANY_IRI` stands for the IRI.
+    """
+    # The first class often has another gap before it, so one in the middle is better.
+    middle = len(source.text) // 2
+    comment = _IRI_COMMENT.search(source.text, middle) or _IRI_COMMENT.search(source.text)
+    if comment is None:
+        return []
+    before = source.text[: comment.start()]
+    gap = before[len(before.rstrip()) :]
+    lines = f"{gap}<!-- {_ANY_IRI} -->{comment[1]}".split("\n")
+    return [line.removesuffix("\r") for line in lines[1:-1]]
+
+
+def _element_type(triple: ox.Triple) -> str:
+    """Return the type of a concept, or "" for another statement."""
+    if triple.predicate.value != TYPE or not isinstance(triple.object, ox.NamedNode):
+        return ""
+    return triple.object.value if triple.object.value in _ELEMENT_TYPES else ""
 
 
 def _indent_at(content: bytes, start: int | None) -> str | None:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyoxigraph as ox
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.rdf import jsonld, rdfxml
 from taxoexpan.formats.rdf.statements import JSON_LD, RDF_XML, TURTLE, Statements, detect_syntax
-from taxoexpan.formats.rdf.vocabulary import PREFIXES, SKOS, by_subject
+from taxoexpan.formats.rdf.vocabulary import (
+    PREFIXES,
+    TYPE,
+    USUAL_PREFIXES,
+    by_subject,
+    namespace_of,
+)
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.phrasing import pluralize
 
@@ -20,11 +26,13 @@ _SUBJECT_LINE = re.compile(r"(?!@|#|prefix\b|base\b|[.;,\])])\S", re.I)
 _LONG_STRING = re.compile(r"""\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}""")
 
 
-def serialize(triples: Iterable[ox.Triple], syntax: ox.RdfFormat) -> str:
-    """Return the text of a new file."""
+def serialize(
+    triples: Iterable[ox.Triple], syntax: ox.RdfFormat, prefixes: Mapping[str, str]
+) -> str:
+    """Return the text of a new file with these prefixes."""
     if syntax == RDF_XML:
         triples = map(rdfxml.without_forbidden, triples)
-    return _document(triples, syntax, PREFIXES)
+    return _document(triples, syntax, prefixes)
 
 
 def transcode(source: TextFile, syntax: ox.RdfFormat) -> tuple[str, list[str]]:
@@ -62,8 +70,17 @@ def insert_triples(
         return [rdfxml.insert_elements(source, triples)]
     if syntax == JSON_LD:
         return jsonld.insert_nodes(source, triples)
-    lines = _serialize_lines(triples, syntax, _with_defaults(prefixes, {"skos": SKOS}))
+    lines = _serialize_lines(triples, syntax, _with_defaults(prefixes, _needed_prefixes(triples)))
     return source.append(_in_file_layout(source, prefixes, lines) if syntax == TURTLE else lines)
+
+
+def _needed_prefixes(triples: Sequence[ox.Triple]) -> dict[str, str]:
+    """Return the usual prefixes of the predicates and types in the triples."""
+    iris = {triple.predicate.value for triple in triples}
+    types = {triple.object for triple in triples if triple.predicate.value == TYPE}
+    iris |= {type.value for type in types if isinstance(type, ox.NamedNode)}
+    namespaces = set(map(namespace_of, iris - {TYPE}))
+    return {name: iri for name, iri in USUAL_PREFIXES.items() if iri in namespaces}
 
 
 def _with_defaults(own: dict[str, str], defaults: Mapping[str, str]) -> dict[str, str]:

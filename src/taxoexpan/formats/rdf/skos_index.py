@@ -2,117 +2,73 @@
 
 from __future__ import annotations
 
-import html
-import re
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-import pyoxigraph as ox
-
+from taxoexpan.formats.builder import Note
 from taxoexpan.formats.rdf import vocabulary
-from taxoexpan.formats.rdf.languages import Text
-from taxoexpan.formats.rdf.statements import Statements
-from taxoexpan.formats.text_file import TextFile
+from taxoexpan.formats.rdf.graph_index import GraphIndex
+from taxoexpan.formats.rdf.languages import Languages, Text
+from taxoexpan.formats.rdf.vocabulary import SKOS_XL, local_name
 
-Texts = dict[str, list[Text]]
-
-_TEXT_FIELDS = {
-    vocabulary.PREF_LABEL: "preferred",
-    vocabulary.ALT_LABEL: "alternative",
-    vocabulary.HIDDEN_LABEL: "alternative",
-    vocabulary.DEFINITION: "definitions",
-    vocabulary.SCOPE_NOTE: "scope_notes",
-    vocabulary.RDFS_LABEL: "rdfs_labels",
-    vocabulary.SKOS_XL + "prefLabel": "preferred",
-    vocabulary.SKOS_XL + "altLabel": "alternative",
-    vocabulary.SKOS_XL + "hiddenLabel": "alternative",
-}
-_LITERAL_FORMS = (vocabulary.SKOS_XL + "literalForm", vocabulary.VALUE)
-_USED = {
-    *_TEXT_FIELDS,
-    *_LITERAL_FORMS,
-    vocabulary.TYPE,
-    vocabulary.BROADER,
-    vocabulary.NARROWER,
-    vocabulary.DEPRECATED,
-}
-_MARKUP = re.compile(r"<[^>]*>")
-_TRUE = ("true", "1")
+_LABELS = (vocabulary.PREF_LABEL, SKOS_XL + "prefLabel")
+_SYNONYMS = (
+    vocabulary.ALT_LABEL,
+    vocabulary.HIDDEN_LABEL,
+    SKOS_XL + "altLabel",
+    SKOS_XL + "hiddenLabel",
+)
+_DEFINITIONS = (vocabulary.DEFINITION, vocabulary.SCOPE_NOTE)
 
 
 @dataclass
-class SkosIndex:
-    """The concepts, relations and texts of a file; dicts of None are ordered sets."""
+class SkosIndex(GraphIndex):
+    """The concepts of a file, and the schemes that they are in."""
 
-    concepts: dict[str, None] = field(default_factory=dict)
-    relations: dict[tuple[str, str], None] = field(default_factory=dict)
-    preferred: Texts = field(default_factory=dict)
-    alternative: Texts = field(default_factory=dict)
-    definitions: Texts = field(default_factory=dict)
-    scope_notes: Texts = field(default_factory=dict)
-    rdfs_labels: Texts = field(default_factory=dict)
-    deprecated: set[str] = field(default_factory=set)
+    TEXT_PROPERTIES: ClassVar = frozenset(
+        {*_LABELS, *_SYNONYMS, *_DEFINITIONS, vocabulary.RDFS_LABEL}
+    )
+    LITERAL_FORMS: ClassVar = frozenset({SKOS_XL + "literalForm", vocabulary.VALUE})
+    OTHER_USED: ClassVar = frozenset(
+        {vocabulary.TYPE, vocabulary.BROADER, vocabulary.NARROWER, vocabulary.DEPRECATED}
+    )
+
     schemes: dict[str, None] = field(default_factory=dict)
     schemes_of: dict[str, dict[str, None]] = field(default_factory=dict)
-    top_concepts: set[str] = field(default_factory=set)
-    described: set[str] = field(default_factory=set)
-    """Concepts by their type or their scheme, not only as the parent or child of another."""
-    resources: set[str] = field(default_factory=set)
-    """Every IRI that is a subject or an object."""
-    predicate_counts: Counter[str] = field(default_factory=Counter)
-    prefixes: dict[str, str] = field(default_factory=dict)
-    _blank_nodes: dict[str, str] = field(default_factory=dict)
-    """Names of blank nodes that are the same each time the file is read."""
 
-    @classmethod
-    def read(cls, source: TextFile) -> SkosIndex:
-        """Index the statements of a file in one pass."""
-        index, statements = cls(), Statements(source)
-        fields: dict[str, Texts] = {iri: getattr(index, name) for iri, name in _TEXT_FIELDS.items()}
-        references: list[tuple[Texts, str, str]] = []
-        literal_forms: dict[str, Text] = {}
-        for quad in statements:
-            subject, predicate, value = index._key(quad.subject), quad.predicate.value, quad.object
-            index.resources.add(subject)
-            index.predicate_counts[predicate] += 1
-            texts = fields.get(predicate)
-            if texts is None:
-                if predicate in _LITERAL_FORMS and isinstance(value, ox.Literal):
-                    literal_forms[subject] = _text(value)
-                else:
-                    index._add_statement(subject, predicate, value)
-            elif isinstance(value, ox.Literal):
-                texts.setdefault(subject, []).append(_text(value))
-            else:
-                references.append((texts, subject, index._key(value)))
-        # A SKOS-XL label, or a definition with author and date, is a resource with a literal.
-        for texts, subject, node in references:
-            if node in literal_forms:
-                texts.setdefault(subject, []).append(literal_forms[node])
-        index.prefixes = statements.prefixes
-        return index
+    def labels(self, id: str) -> list[Text]:
+        """Return the preferred labels of a concept."""
+        return self.texts_of(id, _LABELS)
 
-    def uses(self, predicate: str) -> bool:
-        """Return whether the file has statements with this predicate."""
-        return self.predicate_counts[predicate] > 0
+    def synonyms(self, id: str) -> list[Text]:
+        """Return the alternative and hidden labels of a concept."""
+        return self.texts_of(id, _SYNONYMS)
+
+    def definitions(self, id: str) -> list[Text]:
+        """Return the definitions of a concept, or else its scope notes."""
+        return self.first_texts(id, _DEFINITIONS)
+
+    def substitute_label(self, id: str, languages: Languages) -> tuple[Text, Note | None]:
+        """Return the `rdfs:label` or the end of the IRI as a label, with a note."""
+        others = self.texts_of(id, [vocabulary.RDFS_LABEL])
+        label = languages.best(others) or ("", local_name(id))
+        if id in self.described or others:
+            note = Note(0, f"no preferred label; {label[1]!r} is used", "missing-label", id)
+        else:
+            message = "only named as a parent or child, without a description"
+            note = Note(0, f"{message}; {label[1]!r} is used", "undescribed-concept", id)
+        return label, note
 
     def count_ignored(self) -> dict[str, int]:
         """Count the statements that are not part of a taxonomy, by short predicate name."""
-        prefixes = {**self.prefixes, **vocabulary.PREFIXES}
-        namespaces = {iri: name for name, iri in prefixes.items() if iri}
-        counts = {iri: n for iri, n in self.predicate_counts.items() if iri not in _USED}
-        counts[vocabulary.SCOPE_NOTE] = sum(map(len, self.scope_notes.values()))
-        return {_short_name(iri, namespaces): count for iri, count in counts.items() if count}
+        scope_notes = sum(map(len, self.texts[vocabulary.SCOPE_NOTE].values()))
+        return {
+            **super().count_ignored(),
+            **({"skos:scopeNote": scope_notes} if scope_notes else {}),
+        }
 
-    def _add_statement(self, subject: str, predicate: str, value: object) -> None:
+    def _add_link(self, subject: str, predicate: str, object: str) -> None:
         """Add a statement about types, relations or schemes; others are ignored."""
-        if isinstance(value, ox.Literal):
-            if predicate == vocabulary.DEPRECATED and value.value in _TRUE:
-                self.deprecated.add(subject)
-            return
-        object = self._key(value)
-        self.resources.add(object)
         if predicate == vocabulary.TYPE:
             if object == vocabulary.CONCEPT:
                 self.concepts[subject] = None
@@ -131,31 +87,8 @@ class SkosIndex:
         elif predicate == vocabulary.HAS_TOP_CONCEPT:
             self._add_top_concept(object, subject)
 
-    def _key(self, node: object) -> str:
-        """Return the IRI of a node, or a name that starts with `_:` for a blank node."""
-        if isinstance(node, ox.NamedNode):
-            return node.value
-        return self._blank_nodes.setdefault(str(node), f"_:b{len(self._blank_nodes) + 1}")
-
-    def _add_relation(self, parent: str, child: str) -> None:
-        self.concepts[child] = self.concepts[parent] = None
-        self.relations[parent, child] = None
-
     def _add_top_concept(self, concept: str, scheme: str) -> None:
         self.concepts[concept] = self.schemes[scheme] = None
         self.top_concepts.add(concept)
         self.described.add(concept)
         self.schemes_of.setdefault(concept, {})[scheme] = None
-
-
-def _short_name(iri: str, namespaces: Mapping[str, str]) -> str:
-    namespace = next((namespace for namespace in namespaces if iri.startswith(namespace)), None)
-    return iri if namespace is None else f"{namespaces[namespace]}:{iri.removeprefix(namespace)}"
-
-
-def _text(literal: ox.Literal) -> Text:
-    """Return the language and the text of a literal, without markup."""
-    text = literal.value
-    if literal.datatype.value in (vocabulary.XML_LITERAL, vocabulary.HTML):
-        text = html.unescape(_MARKUP.sub("", text))
-    return literal.language or "", text.strip()

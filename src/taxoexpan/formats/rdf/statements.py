@@ -32,6 +32,11 @@ _XML_START = re.compile(r"<\w*:?RDF[\s>]")
 _TURTLE_START = re.compile(r"(\s|#[^\n]*\n)*(@prefix|@base|prefix\s+\S*:\s*<|base\s*<)", re.I)
 _TRIPLE_START = re.compile(r"(\s|#[^\n]*\n)*(<[^>\s]*>|_:\S+)\s+(<[^>\s]*>|a)\s+\S")
 _JSON_LD_KEY = re.compile(r'"@(context|graph|id)"')
+_OTHER_OWL_SYNTAXES = {
+    "functional syntax": re.compile(r"\A\s*(Prefix|Ontology)\s*\("),
+    "Manchester syntax": re.compile(r"\A\s*(Prefix|Ontology):\s"),
+    "OWL/XML": re.compile(r"\A\s*(<[?!][^>]*>\s*)*<(\w+:)?Ontology\s"),
+}
 _SNIFF_LENGTH = 20_000
 
 
@@ -43,6 +48,8 @@ def detect_syntax(source: TextFile) -> ox.RdfFormat | None:
     if start.startswith("<") and _XML_START.search(start):
         return RDF_XML
     by_suffix = SYNTAXES.get(source.path.suffix.lower())
+    if by_suffix == RDF_XML and _TURTLE_START.match(start):
+        return TURTLE  # Protégé saves Turtle in .owl files.
     if by_suffix is not None or start.startswith(("{", "[")):
         return by_suffix
     if _TURTLE_START.match(start):
@@ -53,6 +60,16 @@ def detect_syntax(source: TextFile) -> ox.RdfFormat | None:
 def target_syntax(path: Path) -> ox.RdfFormat:
     """Return the syntax of a file to write."""
     return SYNTAXES.get(path.suffix.lower(), TURTLE)
+
+
+def refuse_other_owl_syntaxes(source: TextFile) -> None:
+    """Refuse the syntaxes of OWL that are not RDF."""
+    start = source.text[:_SNIFF_LENGTH]
+    for name, pattern in _OTHER_OWL_SYNTAXES.items():
+        if pattern.search(start):
+            message = f"this is OWL in {name}, which is not RDF"
+            fix = "save it as RDF/XML or Turtle (for example: robot convert -i a.owl -o a.ttl)"
+            raise FormatError(source.path, f"{message}; {fix}")
 
 
 class Statements:
@@ -66,6 +83,7 @@ class Statements:
     def __iter__(self) -> Iterator[ox.Quad]:
         """Yield the statements of all graphs; a syntax error is a FormatError."""
         if self.syntax == RDF_XML:
+            refuse_other_owl_syntaxes(self.source)
             self.source.parsed(rdfxml_checks.scan_elements)
         elif self.syntax == JSON_LD:
             jsonld.refuse_deep_nesting(self.source)

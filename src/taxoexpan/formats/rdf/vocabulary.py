@@ -1,7 +1,8 @@
-"""The terms of RDF, SKOS and OWL that taxonomies use, and helpers for triples."""
+"""The terms of RDF, SKOS, OWL and OBO that taxonomies use, and helpers for IRIs and triples."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import pyoxigraph as ox
@@ -10,15 +11,30 @@ RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 SKOS = "http://www.w3.org/2004/02/skos/core#"
 SKOS_XL = "http://www.w3.org/2008/05/skos-xl#"
 OWL = "http://www.w3.org/2002/07/owl#"
-RDFS_LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
+OBO = "http://purl.obolibrary.org/obo/"
+OBO_IN_OWL = "http://www.geneontology.org/formats/oboInOwl#"
 
 PREFIXES = {"rdf": RDF, "skos": SKOS, "owl": OWL}
-"""The prefixes of a new file."""
+"""The prefixes of a new SKOS file."""
+USUAL_PREFIXES = {**PREFIXES, "rdfs": RDFS, "xsd": XSD, "obo": OBO, "oboInOwl": OBO_IN_OWL}
+"""The names that files usually give to these namespaces."""
 
 TYPE, VALUE = RDF + "type", RDF + "value"
 XML_LITERAL, HTML = RDF + "XMLLiteral", RDF + "HTML"
-OWL_CLASS = OWL + "Class"
+RDFS_LABEL, COMMENT, SUBCLASS_OF = RDFS + "label", RDFS + "comment", RDFS + "subClassOf"
+IS_DEFINED_BY = RDFS + "isDefinedBy"
+OWL_CLASS, RDFS_CLASS, DEPRECATED_CLASS = OWL + "Class", RDFS + "Class", OWL + "DeprecatedClass"
+THING, ONTOLOGY = OWL + "Thing", OWL + "Ontology"
+OBO_DEFINITION, OBO_SYNONYM = OBO + "IAO_0000115", OBO + "IAO_0000118"
+OBO_NAMESPACE, OBO_ID = OBO_IN_OWL + "hasOBONamespace", OBO_IN_OWL + "id"
+OLD_OBO_DEFINITION = OBO_IN_OWL + "hasDefinition"
+EXACT_SYNONYM = OBO_IN_OWL + "hasExactSynonym"
+OBO_SYNONYMS = tuple(
+    f"{OBO_IN_OWL}has{kind}Synonym" for kind in ("Exact", "Related", "Narrow", "Broad")
+)
+CREATED_BY, CREATION_DATE = OBO_IN_OWL + "created_by", OBO_IN_OWL + "creation_date"
 CONCEPT, SCHEME = SKOS + "Concept", SKOS + "ConceptScheme"
 PREF_LABEL, ALT_LABEL, HIDDEN_LABEL = SKOS + "prefLabel", SKOS + "altLabel", SKOS + "hiddenLabel"
 DEFINITION, SCOPE_NOTE, CHANGE_NOTE = SKOS + "definition", SKOS + "scopeNote", SKOS + "changeNote"
@@ -26,6 +42,22 @@ BROADER, NARROWER, IN_SCHEME = SKOS + "broader", SKOS + "narrower", SKOS + "inSc
 TOP_CONCEPT_OF, HAS_TOP_CONCEPT = SKOS + "topConceptOf", SKOS + "hasTopConcept"
 DEPRECATED = OWL + "deprecated"
 STRING, BOOLEAN = XSD + "string", XSD + "boolean"
+
+
+def namespace_of(iri: str) -> str:
+    """Return an IRI up to its last slash, hash or colon."""
+    return iri[: max(map(iri.rfind, "/#:")) + 1]
+
+
+def local_name(iri: str) -> str:
+    """Return the last part of an IRI."""
+    return re.split(r"[/#:]", iri.rstrip("/#:"))[-1] or iri
+
+
+def flag(subject: str, predicate: str) -> ox.Triple:
+    """Return a triple with the value true."""
+    true = ox.Literal("true", datatype=ox.NamedNode(BOOLEAN))
+    return ox.Triple(ox.NamedNode(subject), ox.NamedNode(predicate), true)
 
 
 def is_iri(text: str) -> bool:

@@ -22,7 +22,7 @@ from taxoexpan.placement.joint.new_parent_prior import NewParentPrior
 from taxoexpan.placement.ranking import Ranker
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
-from taxoexpan.taxonomy.ids import with_ids
+from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.names import normalize_name
 
 MAX_ROUNDS = 3

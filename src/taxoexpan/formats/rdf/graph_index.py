@@ -1,0 +1,176 @@
+"""The statements of an RDF file that make up a taxonomy, indexed by concept."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Self
+
+import pyoxigraph as ox
+
+from taxoexpan.formats.builder import Note
+from taxoexpan.formats.rdf import vocabulary
+from taxoexpan.formats.rdf.languages import Languages, Text
+from taxoexpan.formats.rdf.statements import Statements
+from taxoexpan.formats.text_file import TextFile
+
+_MARKUP = re.compile(r"<[^>]*>")
+_TRUE = ("true", "1")
+
+
+@dataclass
+class GraphIndex:
+    """The concepts, relations and texts of a file; dicts of None are ordered sets.
+
+    A subclass says which properties a vocabulary uses, and adds the statements with them.
+    """
+
+    TEXT_PROPERTIES: ClassVar[frozenset[str]]
+    LITERAL_FORMS: ClassVar[frozenset[str]] = frozenset()
+    """Properties with the text of a label or definition that is itself a resource."""
+    OTHER_USED: ClassVar[frozenset[str]]
+    """Properties that a taxonomy represents, besides those with texts."""
+
+    concepts: dict[str, None] = field(default_factory=dict)
+    relations: dict[tuple[str, str], None] = field(default_factory=dict)
+    texts: dict[str, dict[str, list[Text]]] = field(default_factory=dict)
+    """By property and subject."""
+    deprecated: set[str] = field(default_factory=set)
+    top_concepts: set[str] = field(default_factory=set)
+    described: set[str] = field(default_factory=set)
+    """Concepts by their own statements, not only as the parent or child of another."""
+    resources: set[str] = field(default_factory=set)
+    """Every IRI that is a subject or an object."""
+    predicate_counts: Counter[str] = field(default_factory=Counter)
+    prefixes: dict[str, str] = field(default_factory=dict)
+    _blank_nodes: dict[str, str] = field(default_factory=dict)
+    """Names of blank nodes that are the same each time the file is read."""
+
+    @classmethod
+    def read(cls, source: TextFile) -> Self:
+        """Index the statements of a file in one pass."""
+        index, statements = cls(), Statements(source)
+        index.texts = {property: {} for property in cls.TEXT_PROPERTIES}
+        references: list[tuple[dict[str, list[Text]], str, str]] = []
+        literal_forms: dict[str, Text] = {}
+        for quad in statements:
+            subject, predicate, value = index._key(quad.subject), quad.predicate.value, quad.object
+            index.resources.add(subject)
+            index.predicate_counts[predicate] += 1
+            texts = index.texts.get(predicate)
+            if texts is None:
+                if predicate in cls.LITERAL_FORMS and isinstance(value, ox.Literal):
+                    literal_forms[subject] = _text(value)
+                else:
+                    index._add_any(subject, predicate, value)
+            elif isinstance(value, ox.Literal):
+                texts.setdefault(subject, []).append(_text(value))
+            else:
+                references.append((texts, subject, index._key(value)))
+        # A SKOS-XL label, or a definition with author and date, is a resource with a literal.
+        for texts, subject, node in references:
+            if node in literal_forms:
+                texts.setdefault(subject, []).append(literal_forms[node])
+        index.prefixes = statements.prefixes
+        index._finish()
+        return index
+
+    def labels(self, id: str) -> list[Text]:
+        """Return the preferred labels of a concept."""
+        raise NotImplementedError
+
+    def synonyms(self, id: str) -> list[Text]:
+        """Return the other names of a concept."""
+        raise NotImplementedError
+
+    def definitions(self, id: str) -> list[Text]:
+        """Return the definitions of a concept, in any language."""
+        raise NotImplementedError
+
+    def substitute_label(self, id: str, languages: Languages) -> tuple[Text, Note | None]:
+        """Return a label for a concept without a preferred one, and a note about that."""
+        raise NotImplementedError
+
+    def languages(self, source: TextFile) -> Languages:
+        """Choose the language of the labels."""
+        labels = [self.labels(id) for id in self.concepts]
+        names = (self.synonyms(id) for id in self.concepts)
+        return Languages.choose(source, labels, names)
+
+    def texts_of(self, id: str, properties: Iterable[str]) -> list[Text]:
+        """Return the texts of a concept with these properties."""
+        return [text for property in properties for text in self.texts[property].get(id, ())]
+
+    def first_texts(self, id: str, properties: Iterable[str]) -> list[Text]:
+        """Return the texts of a concept with the first of these properties that it has."""
+        found = (self.texts[property].get(id) for property in properties)
+        return next((texts for texts in found if texts), [])
+
+    def uses(self, predicate: str) -> bool:
+        """Return whether the file has statements with this predicate."""
+        return self.predicate_counts[predicate] > 0
+
+    def reserved(self) -> set[str]:
+        """Return IRIs of other resources in the namespaces of concepts, such as schemes."""
+        namespaces = set(map(vocabulary.namespace_of, self.concepts))
+        return {iri for iri in self.resources if vocabulary.namespace_of(iri) in namespaces}
+
+    def count_ignored(self) -> dict[str, int]:
+        """Count the statements that are not part of a taxonomy, by short predicate name."""
+        prefixes = {**self.prefixes, **vocabulary.USUAL_PREFIXES}
+        namespaces = {iri: name for name, iri in prefixes.items() if iri}
+        used = self.TEXT_PROPERTIES | self.LITERAL_FORMS | self.OTHER_USED
+        counts = {iri: n for iri, n in self.predicate_counts.items() if iri not in used}
+        return {_short_name(iri, namespaces): count for iri, count in counts.items() if count}
+
+    def _add_any(self, subject: str, predicate: str, value: object) -> None:
+        """Add a statement without a text."""
+        if isinstance(value, ox.Literal):
+            if predicate == vocabulary.DEPRECATED and value.value in _TRUE:
+                self.deprecated.add(subject)
+            self._add_literal(subject, predicate, value)
+            return
+        object = self._key(value)
+        self.resources.add(object)
+        self._add_link(subject, predicate, object)
+
+    def _add_literal(self, subject: str, predicate: str, value: ox.Literal) -> None:
+        """Add a statement with another literal; most are ignored."""
+
+    def _add_link(self, subject: str, predicate: str, object: str) -> None:
+        """Add a statement about types or relations; others are ignored."""
+        raise NotImplementedError
+
+    def _finish(self) -> None:
+        """Derive what depends on all statements."""
+
+    def _key(self, node: object) -> str:
+        """Return the IRI of a node, or a name that starts with `_:` for a blank node."""
+        if isinstance(node, ox.NamedNode):
+            return node.value
+        return self._blank_nodes.setdefault(str(node), f"_:b{len(self._blank_nodes) + 1}")
+
+    def _add_relation(self, parent: str, child: str) -> None:
+        self.concepts[child] = self.concepts[parent] = None
+        self.relations[parent, child] = None
+
+
+def is_blank_node(id: str) -> bool:
+    """Return whether a node of an index has no IRI."""
+    return id.startswith("_:")
+
+
+def _short_name(iri: str, namespaces: Mapping[str, str]) -> str:
+    namespace = next((namespace for namespace in namespaces if iri.startswith(namespace)), None)
+    return iri if namespace is None else f"{namespaces[namespace]}:{iri.removeprefix(namespace)}"
+
+
+def _text(literal: ox.Literal) -> Text:
+    """Return the language and the text of a literal, without markup."""
+    text = literal.value
+    if literal.datatype.value in (vocabulary.XML_LITERAL, vocabulary.HTML):
+        text = html.unescape(_MARKUP.sub("", text))
+    return literal.language or "", text.strip()

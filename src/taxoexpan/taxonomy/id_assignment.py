@@ -1,0 +1,155 @@
+"""Giving ids to new concepts: at once or, if they depend on the parent, when it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.taxonomy.additions import Additions
+from taxoexpan.taxonomy.concept import Concept
+from taxoexpan.taxonomy.hierarchical_ids import HierarchicalCodes
+from taxoexpan.taxonomy.id_numbers import next_number, numbers_from
+from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy, IdTemplate
+from taxoexpan.taxonomy.ids import are_paths, id_style, numbered, numbering, slug
+from taxoexpan.taxonomy.taxonomy import Taxonomy
+
+PROVISIONAL = "new:"
+"""How an id begins that will be replaced when the parent is known (see `resolve_ids`)."""
+
+
+def with_ids(
+    taxonomy: Taxonomy, concepts: Sequence[Concept], policy: IdPolicy = DEFAULT_IDS
+) -> list[Concept]:
+    """The concepts; each one without an id gets an unused one.
+
+    If ids depend on the parent, as in hierarchical codes, the new ones are provisional.
+    """
+    taken = {*taxonomy, *taxonomy.reserved, *(concept.id for concept in concepts)}
+    candidates: Callable[[str], Iterator[str]] | None = None
+    named = []
+    for concept in concepts:
+        if not concept.id and candidates is None:
+            candidates = _candidates(taxonomy, policy)
+        if not concept.id and candidates:
+            id = next(id for id in candidates(concept.label) if id not in taken)
+            concept = replace(concept, id=id)
+        taken.add(concept.id)
+        named.append(concept)
+    return named
+
+
+def _candidates(taxonomy: Taxonomy, policy: IdPolicy) -> Callable[[str], Iterator[str]]:
+    """How to make ids, or provisional ids if they depend on the parent."""
+    if _parent_style(taxonomy, policy) is not None:
+        return lambda label: numbered(PROVISIONAL + slug(label))
+    if policy.template is not None:
+        return _template_ids(policy.template, policy, taxonomy)
+    if policy.kind == "range":
+        return _numbers_in_range(taxonomy, policy)
+    return id_style(taxonomy)
+
+
+def _parent_style(taxonomy: Taxonomy, policy: IdPolicy) -> IdTemplate | HierarchicalCodes | None:
+    """How ids are made from the id of the parent, if they are."""
+    if policy.template is not None:
+        return policy.template if policy.template.has("parent") else None
+    if policy.kind == "range" or are_paths(taxonomy):
+        return None
+    return HierarchicalCodes.of(taxonomy)
+
+
+def resolve_ids(
+    taxonomy: Taxonomy, additions: Additions, policy: IdPolicy = DEFAULT_IDS
+) -> tuple[Additions, dict[str, str]]:
+    """Replace provisional ids by ids that fit the parent; also return the new id of each of them.
+
+    The first parent counts. A new parent gets its id before its children.
+    """
+    waiting = [c for c in additions.concepts if c.id.startswith(PROVISIONAL)]
+    style = _parent_style(taxonomy, policy) if waiting else None
+    if style is None:
+        return additions, {}
+    parent_of = {child: parent for parent, child in reversed(additions.relations)}
+    taken = {*taxonomy, *taxonomy.reserved, *(concept.id for concept in additions.concepts)}
+    siblings: dict[str, list[str]] = {}
+    new: dict[str, str] = {}
+    unplaced = {concept.id: concept for concept in waiting}
+    while unplaced:
+        ready = [c for c in unplaced.values() if parent_of.get(c.id) not in unplaced]
+        for concept in ready or list(unplaced.values()):
+            parent = parent_of.get(concept.id, "")
+            parent = new.get(parent, parent)
+            if parent not in siblings:
+                siblings[parent] = list(taxonomy.children(parent)) if parent in taxonomy else []
+            if isinstance(style, HierarchicalCodes):
+                id = style.child_of(parent, siblings[parent], taken)
+            else:
+                id = _child_by_template(style, policy, concept, parent, siblings[parent], taken)
+            siblings[parent].append(id)
+            taken.add(id)
+            new[concept.id] = id
+            del unplaced[concept.id]
+    return _renamed(additions, new), new
+
+
+def _child_by_template(
+    template: IdTemplate,
+    policy: IdPolicy,
+    concept: Concept,
+    parent: str,
+    siblings: Sequence[str],
+    taken: set[str],
+) -> str:
+    """Return an unused id by a template with a parent, numbered after those of the siblings."""
+    pattern = template.pattern(parent)
+    matches = [match for match in map(pattern.fullmatch, siblings) if match]
+    used = [int(m["number"]) for m in matches] if template.has("number") else []
+    first = next_number(used, policy.first if policy.first is not None else 1)
+    name = slug(concept.label)
+    numbers = numbers_from(max(first, policy.first or 0), policy.last, repr(concept.label))
+    if template.has("number"):
+        filled = (template.fill(name, parent, number) for number in numbers)
+    else:
+        filled = (template.fill(spelled, parent, 0) for spelled in numbered(name))
+    return next(id for id in filled if id not in taken)
+
+
+def _renamed(additions: Additions, new: dict[str, str]) -> Additions:
+    """The additions with other ids of new concepts."""
+
+    def of(id: str) -> str:
+        return new.get(id, id)
+
+    return replace(
+        additions,
+        concepts=tuple(replace(c, id=of(c.id)) for c in additions.concepts),
+        relations=tuple((of(parent), of(child)) for parent, child in additions.relations),
+        moves=tuple(move._replace(new_parent=of(move.new_parent)) for move in additions.moves),
+    )
+
+
+def _template_ids(
+    template: IdTemplate, policy: IdPolicy, taxonomy: Taxonomy
+) -> Callable[[str], Iterator[str]]:
+    """Make ids by a template without a parent."""
+    if not template.has("number"):
+        return lambda label: (template.fill(name, "", 0) for name in numbered(slug(label)))
+    pattern = template.pattern("")
+    matches = [match for match in map(pattern.fullmatch, taxonomy.ids) if match]
+    first = policy.first
+    if first is None:
+        first = next_number(int(match["number"]) for match in matches)
+    numbers = numbers_from(first, policy.last, "a new concept")
+    return lambda label: (template.fill(slug(label), "", number) for number in numbers)
+
+
+def _numbers_in_range(taxonomy: Taxonomy, policy: IdPolicy) -> Callable[[str], Iterator[str]]:
+    """Make ids with the numbers of a range, after the stem of the taxonomy's numbered ids."""
+    style = numbering(taxonomy.ids)
+    if style is None:
+        message = "the ids of this taxonomy have no common numbering, so a range has no meaning"
+        raise ConfigurationError(f"{message}; also give a template of ids, as in ABC:{{number:07}}")
+    stem, width, _ = style
+    numbers = numbers_from(policy.first or 0, policy.last, "a new concept")
+    return lambda _: (f"{stem}{number:0{width}d}" for number in numbers)

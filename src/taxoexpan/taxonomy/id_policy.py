@@ -1,0 +1,109 @@
+"""How new concepts get their ids: in the style of the taxonomy, from a range, or by a template."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from string import Formatter
+from typing import Literal
+from uuid import NAMESPACE_URL, uuid5
+
+from taxoexpan.errors import ConfigurationError
+
+FIELDS = ("number", "slug", "uuid", "parent")
+_WIDTH = re.compile(r"0?\d{1,2}")
+
+
+@dataclass(frozen=True)
+class IdTemplate:
+    """A template of ids, such as `FOOD:{number:07}` or `{parent}-{number}`.
+
+    The fields are a number (with a width, if it is padded with zeros), the slug of the label, a
+    UUID, and the id of the parent. With a parent, the numbers start again under every parent.
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        """Refuse unknown fields, and a template that gives every concept the same id."""
+        fields = [(name, spec or "") for _, name, spec, _ in self._parts() if name is not None]
+        if any(conversion for *_, conversion in self._parts()):
+            raise self._error("a conversion with ! has no meaning here")
+        for name, spec in fields:
+            if name not in FIELDS:
+                known = ", ".join(f"{{{field}}}" for field in FIELDS)
+                raise self._error(f"{{{name}}} is not a field; the fields are {known}")
+            if spec and (name != "number" or not _WIDTH.fullmatch(spec)):
+                raise self._error(f"{spec!r} is no width; write {{number:07}} for seven digits")
+        if not {name for name, _ in fields} & {"number", "slug", "uuid"}:
+            raise self._error("it needs {number}, {slug} or {uuid}, so that the ids differ")
+
+    def _parts(self) -> list[tuple[str, str | None, str | None, str | None]]:
+        try:
+            return list(Formatter().parse(self.text))
+        except ValueError as error:
+            raise self._error(f"{error}; write {{{{ or }}}} for a brace") from None
+
+    def _error(self, message: str) -> ConfigurationError:
+        return ConfigurationError(f"the id template {self.text!r}: {message}")
+
+    def has(self, field: str) -> bool:
+        """Whether the template has a field."""
+        return any(name == field for _, name, _, _ in self._parts())
+
+    def fill(self, slug: str, parent: str, number: int) -> str:
+        """Return the id with these values."""
+        values = {"number": number, "slug": slug, "parent": parent}
+        stem = self.text.format(**values, uuid="")
+        return self.text.format(**values, uuid=uuid5(NAMESPACE_URL, stem + slug))
+
+    def pattern(self, parent: str) -> re.Pattern[str]:
+        """Return what matches the ids with a number under a parent; the number is its group."""
+        expression = ""
+        for literal, name, _, _ in self._parts():
+            expression += re.escape(literal)
+            if name == "number":
+                expression += r"(?P<number>\d+)" if "(?P<number>" not in expression else r"\d+"
+            elif name == "parent":
+                expression += re.escape(parent)
+            elif name is not None:
+                expression += ".*?"
+        return re.compile(expression)
+
+
+@dataclass(frozen=True)
+class IdPolicy:
+    """What the user wants of new ids; by default they are in the style of the taxonomy.
+
+    `first` and `last` are the range of the numbers in them.
+    """
+
+    template: IdTemplate | None = None
+    first: int | None = None
+    last: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse an empty range."""
+        if self.first is not None and self.first < 0:
+            raise ConfigurationError(
+                f"ids start at {self.first}; the first number must be 0 or more"
+            )
+        if self.last is not None and self.last < (self.first or 0):
+            raise ConfigurationError(
+                f"the range of ids from {self.first or 0} to {self.last} is empty; "
+                "give the smaller number first"
+            )
+        has_range = self.first is not None or self.last is not None
+        if has_range and self.template and not self.template.has("number"):
+            message = f"the id template {self.template.text!r} has no {{number}}"
+            raise ConfigurationError(f"{message}, so a range of numbers has no meaning")
+
+    @property
+    def kind(self) -> Literal["template", "range", "style"]:
+        """What decides about the ids."""
+        if self.template is not None:
+            return "template"
+        return "range" if self.first is not None or self.last is not None else "style"
+
+
+DEFAULT_IDS = IdPolicy()

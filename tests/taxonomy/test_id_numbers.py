@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from taxoexpan.errors import TaxonomyError
+from taxoexpan.taxonomy.id_numbers import next_number, numbers_from
+
+
+def test_the_next_number_follows_the_last() -> None:
+    assert next_number([3, 1, 2]) == 4
+
+
+def test_without_numbers_the_default_comes_first() -> None:
+    assert next_number([], 100) == 100
+
+
+def test_a_single_outlier_does_not_count() -> None:
+    assert next_number([*range(1, 501), 9_999_999]) == 501
+
+
+def test_a_second_range_of_many_ids_counts() -> None:
+    assert next_number([*range(1, 501), *range(900_000, 900_400)]) == 900_400
+
+
+def test_two_numbers_say_nothing_about_outliers() -> None:
+    assert next_number([7, 4100]) == 4101
+
+
+@given(st.lists(st.integers(0, 10**9), min_size=1))
+def test_the_next_number_follows_an_existing_one(numbers: list[int]) -> None:
+    assert next_number(numbers) - 1 in numbers
+
+
+def test_a_range_that_is_used_up_is_an_error() -> None:
+    numbers = numbers_from(5, 6, "'kiwi'")
+    assert list(islice(numbers, 2)) == [5, 6]
+    with pytest.raises(TaxonomyError, match="no number from 5 to 6 is free for 'kiwi'"):
+        next(numbers)

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.taxonomy.id_policy import IdPolicy, IdTemplate
+
+
+@pytest.mark.parametrize(
+    ("template", "id"),
+    [
+        ("FOOD:{number:07}", "FOOD:0000012"),
+        ("{parent}-{number}", "hg-2-12"),
+        ("https://food.org/{slug}", "https://food.org/oat-milk"),
+        ("{{x}}{number}", "{x}12"),
+    ],
+)
+def test_a_template_is_filled(template: str, id: str) -> None:
+    assert IdTemplate(template).fill("oat-milk", "hg-2", 12) == id
+
+
+def test_the_uuid_of_a_label_is_always_the_same() -> None:
+    template = IdTemplate("urn:uuid:{uuid}")
+    first, again, other = (template.fill(slug, "", 0) for slug in ("kiwi", "kiwi", "fig"))
+    assert first == again != other
+
+
+@pytest.mark.parametrize(
+    ("template", "problem"),
+    [
+        ("{name}", "is not a field"),
+        ("{number:x}", "is no width"),
+        ("{number!r:07}", "conversion"),
+        ("{slug:07}", "is no width"),
+        ("FOOD", "so that the ids differ"),
+        ("{parent}", "so that the ids differ"),
+        ("{number", "for a brace"),
+    ],
+)
+def test_a_template_that_cannot_work_is_refused(template: str, problem: str) -> None:
+    with pytest.raises(ConfigurationError, match=problem):
+        IdTemplate(template)
+
+
+def test_an_empty_range_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="is empty"):
+        IdPolicy(first=9, last=5)
+
+
+def test_a_range_needs_a_number_in_the_template() -> None:
+    with pytest.raises(ConfigurationError, match=r"has no \{number\}"):
+        IdPolicy(IdTemplate("{slug}"), first=9)
