@@ -82,8 +82,8 @@ def target_format(path: Path, name: str | None = None) -> Format:
     known = ", ".join(suffix for format in FORMATS.values() for suffix in format.SUFFIXES)
     raise ConfigurationError(
         f"the name {path.name} does not say in which format to write; use a name that ends in "
-        f"one of {known}, or give --to with one of {', '.join(FORMATS)}"
-    )
+        f"one of {known}, or give to=FORMAT with one of {', '.join(FORMATS)}"
+    ).naming("to=FORMAT")
 
 
 def _is_same_vocabulary(old: Format, new: Format, path: Path, to: str | None) -> bool:

@@ -119,7 +119,8 @@ class TaxonomyFile:
             message = f"{kind} of existing concepts are not possible in this file"
             message += f" ({self.format.NAME}) without rewriting it"
             fix = f"leave out {changes[kind]}, or first run taxoexpan convert {name} {other}"
-            raise FormatError(self.path, f"{message}; {fix}")
+            options = [changes[kind]] if changes[kind].isidentifier() else []
+            raise FormatError(self.path, f"{message}; {fix}").naming(*options)
 
     def write(self, additions: Additions, output: Path, force: bool = False) -> WrittenFiles:
         """Write the file with the additions to `output`; every old byte is kept.
