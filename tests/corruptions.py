@@ -21,6 +21,7 @@ TOKENS = [
     *(b"<!ENTITY a 'b'>", b"<!DOCTYPE x [", b"]]>", b"<!--", b"-->", b"<![CDATA[", b"<a>" * 300),
     *(b'"@context"', b'"@id"', b'"@graph":', b"@prefix ", b"@base <x> .", b'"""', b"^^", b"@en-"),
     *(b"[Term]\n", b"[Typedef]\n", b"is_a: ", b"id: ", b"is_obsolete: true\n", b"def: ", b"{x="),
+    *(b"< en: ", b"en: ", b"xx:", b"stopwords:en:", b"description:en: ", b"\\,", b"(iv)"),
     *(b"child,parent\n", b"id,label,parents\n", b"path\n", b'{"children": [', b'"parents":'),
     *(b"00000000 03 n ", b" @ 00000000 n 0000", b" | ", b"zzz n 1 1 @ 1 0 00000000\n"),
 ]
@@ -42,6 +43,7 @@ NAMES = {
     "obo": ("x.obo",),
     "json": ("x.json",),
     "wordnet": ("x",),
+    "openfoodfacts": ("x.txt",),
     "paths": ("x.txt", "x.csv"),
     "edges": ("x.csv",),
     "rows": ("x.csv", "x.tsv"),
@@ -59,6 +61,9 @@ HAND_WRITTEN = {
     b'xmlns:s="http://www.w3.org/2004/02/skos/core#"><s:Concept rdf:about="&f;a">'
     b'<s:prefLabel xml:lang="en">a</s:prefLabel><s:broader rdf:resource="&f;b"/>'
     b"</s:Concept></rdf:RDF>",
+    "yogurts": b"# test\n\nstopwords:en: of, the\n\nsynonyms:en: curd, curds\n\n"
+    b"en: yogurts, \\, x, 1,3-y\nfr: yaourts\nnl_be: yoghurt\nxx: Y\nwikidata:en: Q1\n"
+    b"description:en: Milk.\n\n< fr: yaourt\n<en:other\nen: E101(ii)\n",
     "entities.owl": b'<?xml version="1.0"?><!DOCTYPE rdf:RDF [<!ENTITY f "http://food.org/">]>'
     b'<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xml:base="http://food.org/" '
     b'xmlns:rdfs="http://www.w3.org/2000/01/rdf-schema#" xmlns:owl="http://www.w3.org/2002/07/owl#">'
@@ -78,7 +83,10 @@ def valid_files(format: str) -> list[Files]:
     for name in NAMES[format]:
         files = FORMATS[format].write(FOOD, Target(Path(name))).files
         sets.append({file.name: text.encode("utf-8") for file, text in files.items()})
-    suffixes = {".json": "json", ".rdf": "skos", ".owl": "owl", ".txt": "paths", ".obo": "obo"}
+    suffixes = {
+        **{".json": "json", ".rdf": "skos", ".owl": "owl", ".txt": "paths", ".obo": "obo"},
+        "": "openfoodfacts",
+    }
     sets += [
         {name: text} for name, text in HAND_WRITTEN.items() if suffixes[Path(name).suffix] == format
     ]

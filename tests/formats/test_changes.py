@@ -18,6 +18,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats import category_paths, terms
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.obo import obo_format
+from taxoexpan.formats.openfoodfacts import openfoodfacts_format
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.rdf import owl, skos, vocabulary
 from taxoexpan.formats.registry import FORMATS, Format
@@ -40,6 +41,15 @@ def changed(folder: Path, name: str, text: str, additions: Additions) -> str:
     return output.read_bytes().decode("utf-8")
 
 
+def named_by_id(growth: Growth) -> Growth:
+    """Return the growth with labels that give the ids of Open Food Facts."""
+    old, new = (
+        [replace(concept, label=concept.id.removeprefix("en:").upper()) for concept in concepts]
+        for concepts in (growth.old.concepts, growth.additions.concepts)
+    )
+    return Growth(Taxonomy(old, growth.old.relations), replace(growth.additions, concepts=new))
+
+
 # ---- random taxonomies ----------------------------------------------------------------------
 
 
@@ -56,7 +66,13 @@ class Case:
 
 IRIS = st.text("abcé水-.", min_size=1, max_size=5).map(lambda text: f"http://food.org/{text}")
 WORDS = names(without="|")
+TAGS = st.text("abcdxyz水", min_size=1, max_size=4)
 CASES = [
+    Case(
+        openfoodfacts_format,
+        "food.txt",
+        growths(TAGS.map("en:{}".format)).map(named_by_id),
+    ),
     Case(terms, "food.terms", growths(names(), names()), synonyms=False),
     Case(edge_list, "food.csv", growths(), synonyms=False),
     Case(edge_list, "food.tsv", growths(), synonyms=False),
@@ -352,7 +368,7 @@ def test_a_synonym_is_added_in_every_rdf_syntax(
 # ---- refused changes ------------------------------------------------------------------------
 
 NESTED = '{"label": "a", "children": [{"label": "b"}]}'
-BOTH = {"moves": "--allow-moves", "synonyms": "--allow-merges"}
+BOTH = {"moves": "allow_moves", "synonyms": "allow_merges"}
 
 
 @pytest.mark.parametrize(
@@ -362,28 +378,28 @@ BOTH = {"moves": "--allow-moves", "synonyms": "--allow-merges"}
             "x.csv",
             "child,parent\nb,a\n",
             "synonyms",
-            "--allow-merges, or first run taxoexpan convert x.csv x.json",
+            "allow_merges, or first run taxoexpan convert x.csv x.json",
         ),
         (
             "x.csv",
             "id,label,parents\nb,a,\n",
             "synonyms",
-            "--allow-merges, or first run taxoexpan convert x.csv",
+            "allow_merges, or first run taxoexpan convert x.csv",
         ),
         (
             "x.txt",
             "A\nA > B\n",
             "moves",
-            "--allow-moves, or first run taxoexpan convert x.txt x.json",
+            "allow_moves, or first run taxoexpan convert x.txt x.json",
         ),
         (
             "x.txt",
             "1 - A\n3 - A > B > C\n",
             "moves",
-            "--allow-moves, or first run taxoexpan convert",
+            "allow_moves, or first run taxoexpan convert",
         ),
-        ("x.json", NESTED, "moves", "--allow-moves, or first run taxoexpan convert x.json x.tsv"),
-        ("x.json", '[{"id": "a", "children": ["b"]}, {"id": "b"}]', "moves", "--allow-moves"),
+        ("x.json", NESTED, "moves", "allow_moves, or first run taxoexpan convert x.json x.tsv"),
+        ("x.json", '[{"id": "a", "children": ["b"]}, {"id": "b"}]', "moves", "allow_moves"),
     ],
 )
 def test_an_unsupported_change_is_refused_with_a_remedy(
@@ -403,7 +419,7 @@ def test_moves_in_rdf_xml_and_json_ld_need_turtle(tmp_path: Path, suffix: str) -
     write_file(path, skos.write(Taxonomy([MILK]), Target(path)).files[path])
     with pytest.raises(FormatError, match=f"first run taxoexpan convert x{suffix} x.ttl"):
         TaxonomyFile.open(path).check_changes(BOTH)
-    TaxonomyFile.open(path).check_changes({"synonyms": "--allow-merges"})
+    TaxonomyFile.open(path).check_changes({"synonyms": "allow_merges"})
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.format.NAME}-{case.name}")

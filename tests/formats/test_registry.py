@@ -25,6 +25,8 @@ EDGES = "child,parent\napple,fruit\n"
         ("x.tsv", "name\tbroader\na\t\n", "rows"),
         ("x.csv", "A\nA > B\nA > C\n", "paths"),
         ("x", "1 - A > B\n", "paths"),
+        ("x.txt", "# food\n\n<en:a\nen:b, c\nde: d\nwikidata:en: Q1\n", "openfoodfacts"),
+        ("x.csv", "path\nen: A > B\nen: A\n", "paths"),
         ("x.csv", "path\nA\n", "paths"),
         ("x.csv", "child,parent\nA > B,A\nA > C,A\n", "edges"),
         ("x.csv", "id,label,parents\nA > B,B,A > C\nA > C,C,\n", "rows"),
@@ -42,7 +44,7 @@ def test_a_given_format_overrides_the_detected_one(tmp_path: Path) -> None:
 
 def test_an_unknown_format_name_lists_the_known_ones(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", EDGES)
-    message = "there is no format 'xml'; choose one of terms, wordnet, obo, owl, skos, json, paths"
+    message = "there is no format 'xml'; choose one of terms, wordnet, obo, owl, skos, json, open"
     with pytest.raises(ConfigurationError, match=message):
         TaxonomyFile.open(path, "xml")
 
@@ -63,7 +65,7 @@ def test_an_output_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
     output = write_file(tmp_path / "new.csv", "mine")
     with pytest.raises(FormatError) as caught:
         write_expanded(path, under("fruit"), output)
-    assert str(caught.value) == f"{output}: already exists; choose another name, or use --force"
+    assert str(caught.value) == f"{output}: already exists; choose another name, or use force=True"
     assert output.read_text() == "mine"
     write_expanded(path, under("fruit"), output, force=True)
     assert output.read_text() == EDGES + "kiwi,fruit\n"

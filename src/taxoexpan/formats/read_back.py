@@ -19,8 +19,8 @@ def check_read_back(
     old: Taxonomy,
     expanded: Taxonomy,
     contents: Mapping[str, bytes],
-) -> None:
-    """Raise an error unless the new contents, by file name, are read as the expanded taxonomy.
+) -> Taxonomy:
+    """Return the taxonomy in the new contents, by file name, if it is the expanded one.
 
     A missing move or synonym is an error, and so is any other difference.
     """
@@ -36,6 +36,7 @@ def check_read_back(
         message = f"the changed file would not be read back as intended: {difference} would differ"
         fix = "leave out this change, or rename the new concept"
         raise FormatError(file.path, f"{message}; {fix}")
+    return reread
 
 
 def _write_copy(path: Path, contents: Mapping[str, bytes], folder: Path) -> Path:

@@ -9,6 +9,7 @@ from taxoexpan.formats import category_paths, terms
 from taxoexpan.formats.builder import ParsedTaxonomy
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.obo import obo_format
+from taxoexpan.formats.openfoodfacts import openfoodfacts_format
 from taxoexpan.formats.output import Copy, Insertions, Target
 from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.tables import concept_rows, edge_list
@@ -55,6 +56,7 @@ FORMATS: dict[str, Format] = {
         owl,
         skos,
         json_format,
+        openfoodfacts_format,
         category_paths,
         edge_list,
         concept_rows,

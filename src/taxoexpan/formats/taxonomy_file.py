@@ -11,6 +11,8 @@ from taxoexpan.errors import FormatError
 from taxoexpan.files import refuse_overwriting, refuse_replacing, whole_directory, write_whole
 from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.json import json_format
+from taxoexpan.formats.left_blank import find_left_blank
+from taxoexpan.formats.property_index import BlankProperty
 from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.read_back import check_read_back
 from taxoexpan.formats.registry import PLAIN_SUFFIXES, SUFFIXES, Format, find_format
@@ -29,10 +31,15 @@ The other formats convert to JSON.
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
-    """The files that were written, and the kinds of data that the format could not store."""
+    """The files that were written, and what is missing in them.
+
+    `lost` are the kinds of data that the format could not store, `left_blank` the properties that
+    old concepts have and new ones lack.
+    """
 
     files: tuple[Path, ...]
     lost: list[str]
+    left_blank: list[BlankProperty]
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,7 @@ class TaxonomyFile:
         parents = self.taxonomy.ids[:max_parents]
         relations = [(parent, concept.id) for concept in new for parent in parents]
         simulated, _ = resolve_ids(self.taxonomy, Additions(new, relations), ids)
-        contents = self._contents(simulated, output)
+        contents, _ = self._contents(simulated, output)
         if "moves" in changes and new and self.taxonomy.relations:
             parent, child = self.taxonomy.relations[0]
             move = Move(child, parent, new[0].id)
@@ -112,7 +119,8 @@ class TaxonomyFile:
             message = f"{kind} of existing concepts are not possible in this file"
             message += f" ({self.format.NAME}) without rewriting it"
             fix = f"leave out {changes[kind]}, or first run taxoexpan convert {name} {other}"
-            raise FormatError(self.path, f"{message}; {fix}")
+            options = [changes[kind]] if changes[kind].isidentifier() else []
+            raise FormatError(self.path, f"{message}; {fix}").naming(*options)
 
     def write(self, additions: Additions, output: Path, force: bool = False) -> WrittenFiles:
         """Write the file with the additions to `output`; every old byte is kept.
@@ -121,20 +129,34 @@ class TaxonomyFile:
         states the old parent or the old synonyms. The result is read back and compared before
         anything is written.
         """
-        contents = self._contents(additions, output, verify=True)
+        contents, reread = self._contents(additions, output, verify=True)
         if self.path.is_dir():
             _write_directory(self.path, contents, output, force)
             files: tuple[Path, ...] = (output,)
         else:
             write_whole(contents, force)
             files = tuple(contents)
-        lost = _unsupported(additions, self.format.supported_fields(self.file))
-        return WrittenFiles(files, [*lost, *self.format.NOT_INSERTED] if additions.concepts else [])
+        lost = _unsupported(additions, self.format.supported_fields(self.file), reread)
+        if not additions.concepts:
+            return WrittenFiles(files, [], [])
+        lost += self.format.NOT_INSERTED
+        return WrittenFiles(files, lost, self._left_blank(files[0], reread))
+
+    def _left_blank(self, output: Path, reread: Taxonomy) -> list[BlankProperty]:
+        """Return the properties that the new concepts in the written file lack."""
+        if output.is_dir():
+            return []
+        written = TextFile.open(output, self.file.options)
+        return find_left_blank(self.format, (self.file, self.taxonomy), (written, reread))
 
     def _contents(
         self, additions: Additions, output: Path, verify: bool = False
-    ) -> dict[Path, bytes]:
-        """The content of every file to write; changes to existing concepts are always verified."""
+    ) -> tuple[dict[Path, bytes], Taxonomy]:
+        """The content of every file to write, and the taxonomy that is read back from it.
+
+        Changes to existing concepts are always verified. What is not verified is not read back;
+        then the taxonomy is the intended one.
+        """
         for concept in additions.concepts:
             if concept.id in self.taxonomy.reserved:
                 message = f"the id {concept.id!r} is already used in this file for something else"
@@ -152,8 +174,8 @@ class TaxonomyFile:
         }
         if changes or verify:
             by_name = dict(zip((part.name for part in insertions), contents.values(), strict=True))
-            check_read_back(self.file, self.format, self.taxonomy, expanded, by_name)
-        return contents
+            expanded = check_read_back(self.file, self.format, self.taxonomy, expanded, by_name)
+        return contents, expanded
 
     def _check_synonyms(self, names: Sequence[str], output: Path) -> None:
         """Raise an error that names the first name that the file cannot store as a synonym."""
@@ -203,11 +225,12 @@ def _targets(path: Path, output: Path, parts: Sequence[Path]) -> list[Path]:
     return [output]
 
 
-def _unsupported(additions: Additions, supported: frozenset[str]) -> list[str]:
+def _unsupported(additions: Additions, supported: frozenset[str], written: Taxonomy) -> list[str]:
     """The kinds of data in the additions that the format cannot store."""
     has_own_ids = any(concept.id != concept.label for concept in additions.concepts)
     given = {
-        "ids": has_own_ids,
+        # A format that derives ids from labels may derive the same ones.
+        "ids": any(concept.id not in written for concept in additions.concepts),
         "labels": has_own_ids,
         "synonyms": any(concept.synonyms for concept in additions.concepts),
         "definitions": any(concept.definition for concept in additions.concepts),

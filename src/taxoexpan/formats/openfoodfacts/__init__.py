@@ -1,0 +1,4 @@
+"""The taxonomy text format of Open Food Facts.
+
+See https://wiki.openfoodfacts.org/Global_taxonomies.
+"""
