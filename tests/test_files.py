@@ -1,29 +1,18 @@
 from __future__ import annotations
 
 import os
-import resource
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
+from full_disk import no_file_larger_than
+from safetensors.numpy import save_file
 
 from taxoexpan.errors import FormatError
 from taxoexpan.files import preflight, refuse_overwriting, whole_directory, write_whole
 
 OWN = ("part", "old", "new")
-
-
-@contextmanager
-def no_file_larger_than(size: int) -> Iterator[None]:
-    """As on a full disk, writing more than this fails."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_every_file_is_written_and_no_other(tmp_path: Path) -> None:
@@ -44,7 +33,7 @@ def test_a_file_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
     path.write_bytes(b"old")
     with pytest.raises(FormatError) as caught:
         write_whole({path: b"new"})
-    assert str(caught.value) == f"{path}: already exists; choose another name, or use --force"
+    assert str(caught.value) == f"{path}: already exists; choose another name, or use force=True"
     assert path.read_bytes() == b"old"
     write_whole({path: b"new"}, force=True)
     assert path.read_bytes() == b"new"
@@ -112,6 +101,16 @@ def test_an_incomplete_directory_is_removed(tmp_path: Path) -> None:
         whole_directory(tmp_path / "model", OWN) as folder,
     ):
         (folder / "part").write_bytes((tmp_path / "missing").read_bytes())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_leaves_no_directory_of_tensors(tmp_path: Path) -> None:
+    with (
+        no_file_larger_than(50),
+        pytest.raises(FormatError, match=r"model: cannot be written: .*File too large"),
+        whole_directory(tmp_path / "model", OWN) as folder,
+    ):
+        save_file({"weights": np.zeros(100)}, folder / "part")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -187,7 +187,8 @@ def _encoder_of(path: Path, features: str, oov: str, device: str) -> Encoder:
         return make_encoder(features, oov, device, path / FEATURES)
     except TaxoExpanError as error:
         message = f"{path}: the model needs the vectors of {features!r}: {error}"
-        raise ModelError(f"{message}; if they have moved, give --features") from None
+        fix = "if they have moved, give features"
+        raise ModelError(f"{message}; {fix}").naming("features") from None
 
 
 def _read_taxonomy(path: Path) -> Taxonomy:
@@ -266,10 +267,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
 
 
 def _save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
-    try:
-        save_file({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, path)
-    except SafetensorError as error:
-        raise ModelError(f"{path.name} cannot be written: {error}") from None
+    save_file({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, path)
 
 
 def _write_json(path: Path, content: dict[str, Any]) -> None:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
+from safetensors import SafetensorError
+
 from taxoexpan.errors import FormatError
 
 
@@ -21,7 +23,8 @@ def refuse_overwriting(path: Path, force: bool) -> None:
     except OSError as error:
         raise FormatError(path, f"cannot be written: {error.strerror}") from None
     if exists and not force:
-        raise FormatError(path, "already exists; choose another name, or use --force")
+        fix = "choose another name, or use force=True"
+        raise FormatError(path, f"already exists; {fix}").naming("force=True")
     folder = path.absolute().parent
     if not folder.is_dir():
         raise FormatError(path, f"the folder {path.parent} does not exist; create it first")
@@ -92,6 +95,8 @@ def whole_directory(path: Path, own: Collection[str], force: bool = False) -> It
             staging.replace(path)
     except OSError as error:
         raise FormatError(path, f"cannot be written: {error.strerror}") from None
+    except SafetensorError as error:  # tensors that are written here, on a full disk for example
+        raise FormatError(path, f"cannot be written: {error}") from None
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 

@@ -13,8 +13,13 @@ from conftest import SMALL
 from taxoexpan.cli.main import main
 from taxoexpan.curation.cleaning.suspicious_relations import COLUMNS
 
-CHANGES = [text for name, value in SMALL.items() for text in ("--set", f"{name}={value}")]
-QUICK = [*CHANGES, "--preset", "fast", "--device", "cpu", "--folds", "3", "--seed", "1"]
+
+def options_of(settings: dict[str, int]) -> list[str]:
+    changes = [text for name, value in settings.items() for text in ("--set", f"{name}={value}")]
+    return [*changes, "--preset", "fast", "--device", "cpu", "--folds", "3", "--seed", "1"]
+
+
+QUICK = options_of(SMALL | {"epochs": 2})
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +35,7 @@ def test_the_most_suspicious_relations_are_written(
     messy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before, out = messy.read_bytes(), tmp_path / "suspicious.csv"
-    assert main(["clean", str(messy), "-o", str(out), "--top", "7", *QUICK]) == 0
+    assert main(["clean", str(messy), "-o", str(out), "--top", "7", *options_of(SMALL)]) == 0
     assert f"80 relations checked; the 7 most suspicious are in {out}" in capsys.readouterr().err
     with out.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

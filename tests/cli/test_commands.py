@@ -12,6 +12,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from full_disk import no_file_larger_than
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
@@ -92,15 +93,28 @@ def test_info_of_a_model_describes_the_fine_tuning(
     assert "tower.safetensors is damaged" in capsys.readouterr().err
 
 
-def test_train_suggest_apply_place_new_concepts(pantry: Path, new: Path, tmp_path: Path) -> None:
+def test_suggest_says_once_that_a_model_has_no_confidence(
+    model_directory: Path, new: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["suggest", str(model_directory), str(new), "--json"]) == 0
+    output = capsys.readouterr()
+    rows = json.loads(output.out)["suggestions"]
+    assert rows
+    assert {row["confidence"] for row in rows} == {None}
+    assert output.err.count("the model has no confidence, only scores") == 1
+
+
+def test_train_suggest_apply_place_new_concepts(
+    pantry: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another process than the one that trained the model makes suggestions with it."""
     model, suggestions = tmp_path / "model", tmp_path / "suggestions.csv"
     out = tmp_path / "out.csv"
-    trained = run_cli(
-        "train", pantry, "-o", model, "--epochs", "20", "--device", "cpu", "--preset", "fast"
-    )
-    assert trained.returncode == 0, trained.stderr
-    assert "validation MR" in trained.stderr
-    assert trained.stdout == ""
+    command = ["train", str(pantry), "-o", str(model), "--epochs", "20", "--device", "cpu"]
+    assert main([*command, "--preset", "fast"]) == 0
+    trained = capsys.readouterr()
+    assert "validation MR" in trained.err
+    assert trained.out == ""
     ranked = run_cli("suggest", model, new, "-o", suggestions, "--top-k", "3")
     assert ranked.returncode == 0, ranked.stderr
     assert "already present: 'Oat-Milk' is 'oat milk'" in ranked.stderr
@@ -110,8 +124,7 @@ def test_train_suggest_apply_place_new_concepts(pantry: Path, new: Path, tmp_pat
     assert [(r["query"], r["rank"]) for r in rows] == [
         (query, rank) for query in ("cashew milk", "tea, white") for rank in "123"
     ]
-    applied = run_cli("apply", pantry, suggestions, "-o", out)
-    assert applied.returncode == 0, applied.stderr
+    assert main(["apply", str(pantry), str(suggestions), "-o", str(out)]) == 0
     assert out.read_bytes().startswith(pantry.read_bytes())
     expanded = Taxonomy.read(out)
     assert set(expanded) - set(Taxonomy.read(pantry)) == {"cashew milk", "tea, white"}
@@ -482,18 +495,27 @@ def test_a_full_disk_is_an_error_without_a_traceback(pantry: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "written"),
     [
-        ("train {food} -o model", "model.checkpoint"),
-        ("expand {food} {new} -o out.csv --model model", "model"),
+        ("train {old} -o model", "model.checkpoint"),
+        ("expand {old} {new} -o out.csv --model model", "model"),
     ],
 )
-def test_a_full_disk_leaves_no_partial_output(tmp_path: Path, command: str, written: str) -> None:
-    data = resources.files("taxoexpan") / "data"
-    named = command.format(food=data / "food.csv", new=data / "new-foods.csv")
-    program = f"{sys.executable} -m taxoexpan.cli.main {named} --epochs 1 --quiet --preset fast"
-    full = ["bash", "-c", f"ulimit -f 20; {program}"]
-    done = subprocess.run(full, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.returncode == 2
-    assert f"{written}: cannot be written: File too large" in done.stderr
+def test_a_full_disk_leaves_no_partial_output(
+    pantry: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    written: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    new = pantry.with_name("new-milk.txt")
+    new.write_text("cashew milk\n", encoding="utf-8")
+    arguments = [*command.format(old=pantry, new=new).split(), *QUICK]
+    with no_file_larger_than(20_000):
+        assert main(arguments) == 2
+    (line,) = (each for each in capsys.readouterr().err.splitlines() if "written" in each)
+    assert f"{written}: cannot be written: " in line
+    assert "File too large" in line
     assert list(tmp_path.iterdir()) == []
 
 
@@ -566,7 +588,7 @@ def test_the_model_is_kept_where_no_confidence_is_known(
     new, out, model = tmp_path / "new.txt", tmp_path / "out.csv", tmp_path / "model"
     new.write_text("nut milk\n", encoding="utf-8")
     given = ["expand", str(pantry), str(new), "-o", str(out), "--model", str(model)]
-    more = ["--epochs", "1", "--device", "cpu", "--accept-at-precision", "1"]
+    more = ["--preset", "fast", "--epochs", "1", "--device", "cpu", "--accept-at-precision", "1"]
     assert main([*given, *more]) == 2
     messages = capsys.readouterr().err
     assert "too few leaves to learn a confidence" in messages

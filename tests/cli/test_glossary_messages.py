@@ -97,8 +97,9 @@ def test_expand_file_takes_a_glossary(
     pantry: Path, new: Path, glossary: Path, tmp_path: Path
 ) -> None:
     model = tmp_path / "model"
+    settings = {"preset": "fast", "device": "cpu", "epochs": 1}
     applied = expand_file(
-        pantry, new, tmp_path / "o.csv", glossary=glossary, model=model, device="cpu", epochs=1
+        pantry, new, tmp_path / "o.csv", glossary=glossary, model=model, **settings
     )
     added = {concept.label: concept.definition for concept in applied.additions.concepts}
     assert added == {"nut milk": "", "white tea": "a pale tea"}
@@ -117,7 +118,7 @@ def test_clean_and_evaluate_take_a_glossary(
     kept = [line for line in lines if milk not in line]
     assert len(kept) == len(lines) - 1
     old.write_text("\n".join(kept) + "\n", encoding="utf-8")
-    methods = ["--methods", "closest-parent,taxoexpan", "--epochs", "1", "--device", "cpu"]
+    methods = ["--methods", "closest-parent,taxoexpan-fast", "--epochs", "1", "--device", "cpu"]
     arguments = ["evaluate", old, pantry, "--glossary", glossary, "--quiet", *methods]
     assert main(list(map(str, arguments))) == 0
     expected = "definitions for 1 of 88 concepts (1 plural) and 1 of 1 new concepts (1 exact)"

@@ -65,7 +65,7 @@ def test_an_output_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
     output = write_file(tmp_path / "new.csv", "mine")
     with pytest.raises(FormatError) as caught:
         write_expanded(path, under("fruit"), output)
-    assert str(caught.value) == f"{output}: already exists; choose another name, or use --force"
+    assert str(caught.value) == f"{output}: already exists; choose another name, or use force=True"
     assert output.read_text() == "mine"
     write_expanded(path, under("fruit"), output, force=True)
     assert output.read_text() == EDGES + "kiwi,fruit\n"

@@ -50,7 +50,7 @@ def test_a_checkpoint_of_another_training_is_refused(
     pantry: Path, tmp_path: Path, change: dict[str, object]
 ) -> None:
     taxonomy, checkpoint = Taxonomy.read(pantry), tmp_path / "checkpoint"
-    settings: dict[str, Any] = {"seed": 3, "device": "cpu", **QUICK, "epochs": 1}
+    settings: dict[str, Any] = {"preset": "fast", "seed": 3, "device": "cpu", **QUICK, "epochs": 1}
     TaxoExpan(**settings).fit(taxonomy, checkpoint=checkpoint)
     with pytest.raises(ModelError, match="belongs to another training"):
         TaxoExpan(**{**settings, **change}).fit(taxonomy, checkpoint=checkpoint)
@@ -166,26 +166,14 @@ def test_a_run_killed_during_an_epoch_and_resumed_ends_with_the_same_weights(
 
 
 def test_a_training_stopped_by_ctrl_c_is_resumed_without_force(
-    pantry: Path, tmp_path: Path
+    pantry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C saves the best model so far; its checkpoint is the permission to replace it."""
-
-    def command(*more: str) -> list[str]:
-        options = ["--epochs", "12", "--device", "cpu", "--quiet", "--log", "log.jsonl", *more]
-        return [
-            sys.executable,
-            "-m",
-            "taxoexpan.cli.main",
-            "train",
-            str(pantry),
-            "-o",
-            "m",
-            "--preset",
-            "fast",
-            *options,
-        ]
-
-    process = subprocess.Popen(command(), cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    monkeypatch.chdir(tmp_path)
+    command = ["train", str(pantry), "-o", "m", "--preset", "fast", "--epochs", "12"]
+    command += ["--device", "cpu", "--quiet", "--log", "log.jsonl"]
+    program = [sys.executable, "-m", "taxoexpan.cli.main", *command]
+    process = subprocess.Popen(program, stderr=subprocess.PIPE, text=True)
     log, checkpoint = tmp_path / "log.jsonl", tmp_path / "m.checkpoint"
     while not (log.exists() and log.read_text().count("\n") >= 2):
         assert process.poll() is None
@@ -196,6 +184,5 @@ def test_a_training_stopped_by_ctrl_c_is_resumed_without_force(
     assert "--resume continues the training" in messages
     assert checkpoint.exists()
     assert (tmp_path / "m").is_dir()
-    resumed = subprocess.run(command("--resume"), cwd=tmp_path, capture_output=True, text=True)
-    assert resumed.returncode == 0, resumed.stderr
+    assert main([*command, "--resume"]) == 0
     assert not checkpoint.exists()

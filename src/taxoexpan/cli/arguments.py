@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -267,12 +268,18 @@ def read_options(options: argparse.Namespace) -> ReadOptions:
 
 def open_taxonomy(path: Path, options: argparse.Namespace) -> TaxonomyFile:
     """Open a taxonomy file and print the notes of its reader."""
+    return open_taxonomies([path], options)[0]
+
+
+def open_taxonomies(paths: Sequence[Path], options: argparse.Namespace) -> list[TaxonomyFile]:
+    """Open taxonomy files, and print the notes of their readers, each note once."""
     from taxoexpan.cli.messages import print_file_notes
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
 
-    file = TaxonomyFile.open(path, options.format, read_options(options))
-    print_file_notes(file)
-    return file
+    reading = read_options(options)
+    files = [TaxonomyFile.open(path, options.format, reading) for path in paths]
+    print_file_notes(*files)
+    return files
 
 
 def read_taxonomy(path: Path, options: argparse.Namespace) -> Taxonomy:

@@ -19,7 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--base",
         metavar="IRI",
-        help="prefix for ids that are not IRIs, when writing SKOS (default: http://example.org/)",
+        help="prefix for ids that are not IRIs, when writing RDF (default: http://example.org/, or "
+        "http://purl.obolibrary.org/obo/ if TAXONOMY is OBO)",
     )
     parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
 
@@ -36,6 +37,10 @@ def run(options: argparse.Namespace) -> int:
     done = convert(
         options.taxonomy, target, options.format, options.to, read_options(options), options.force
     )
+    if done.base:
+        changed = pluralize(sum(id.startswith(done.base) for id in done.ids.values()), "id")
+        default = "" if options.base else "; --base sets another"
+        note(f"note: {changed} written as IRIs that start with {done.base}{default}")
     for loss in done.losses:
         note(f"note: {loss}")
     written = " and ".join(map(str, done.files))

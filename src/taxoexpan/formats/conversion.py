@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.files import whole_directory, write_whole
-from taxoexpan.formats.output import Copy, Target
+from taxoexpan.formats.obo import obo_format
+from taxoexpan.formats.output import DEFAULT_BASE, Copy, Target
 from taxoexpan.formats.rdf import graph_format, owl, skos
 from taxoexpan.formats.rdf.statements import SYNTAXES
 from taxoexpan.formats.registry import FORMATS, Format, named_format
@@ -17,8 +18,12 @@ from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.formats.wordnet import wordnet_format
 from taxoexpan.phrasing import pluralize
-from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.curies import OBO_BASE
 from taxoexpan.taxonomy.difference import Difference
+
+_MAX_NAMED = 3
+"""How many concepts a message about a loss names."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,8 @@ class Conversion:
     """The written files, and how their taxonomy differs from the original.
 
     `copy` is the taxonomy that is read back from the files; `ids` maps old ids to new ones,
-    for those that changed.
+    for those that changed. `base` is the IRI below which ids were written that were none; it is
+    blank if there are no such ids.
     """
 
     files: tuple[Path, ...]
@@ -34,6 +40,7 @@ class Conversion:
     copy: Taxonomy
     ids: Mapping[str, str]
     losses: list[str]
+    base: str = ""
 
 
 def convert(
@@ -47,6 +54,8 @@ def convert(
     """Write the taxonomy of a file in another format, and list what the new format cannot store."""
     new = target_format(target.path, to)
     original = TaxonomyFile.open(path, format, options)
+    if original.format.NAME == obo_format.NAME and target.base == DEFAULT_BASE:
+        target = replace(target, base=OBO_BASE)
     taxonomy = reread = original.taxonomy
     if _is_same_vocabulary(original.format, new, target.path, to):
         text, losses = graph_format.transcode(original.file, target.path)
@@ -58,7 +67,8 @@ def convert(
     _write(copy, target.path, new, force)
     files = (target.path,) if new.NAME == wordnet_format.NAME else tuple(copy.files)
     ids = {id: copy.id_of(id) for id in taxonomy if copy.id_of(id) != id}
-    return Conversion(files, taxonomy, reread, ids, losses)
+    base = target.base if any(id.startswith(target.base) for id in ids.values()) else ""
+    return Conversion(files, taxonomy, reread, ids, losses, base)
 
 
 def target_format(path: Path, name: str | None = None) -> Format:
@@ -72,8 +82,8 @@ def target_format(path: Path, name: str | None = None) -> Format:
     known = ", ".join(suffix for format in FORMATS.values() for suffix in format.SUFFIXES)
     raise ConfigurationError(
         f"the name {path.name} does not say in which format to write; use a name that ends in "
-        f"one of {known}, or give --to with one of {', '.join(FORMATS)}"
-    )
+        f"one of {known}, or give to=FORMAT with one of {', '.join(FORMATS)}"
+    ).naming("to=FORMAT")
 
 
 def _is_same_vocabulary(old: Format, new: Format, path: Path, to: str | None) -> bool:
@@ -94,30 +104,57 @@ def _write(copy: Copy, path: Path, format: Format, force: bool) -> None:
 
 
 def _losses(taxonomy: Taxonomy, copy: Copy, reread: Taxonomy) -> list[str]:
-    """Describe the differences between a taxonomy and its copy."""
-    difference = Difference(_with_new_ids(taxonomy, copy), reread)
+    """Name the differences between a taxonomy and its copy."""
+    with_new_ids = _with_new_ids(taxonomy, copy)
+    difference = Difference(with_new_ids, reread)
     changed = [(change.old, change.new) for change in difference.changed]
-    counts = {
-        "id": ("changed", sum(copy.id_of(id) != id for id in taxonomy)),
-        "concept": ("missing", len(difference.removed)),
-        "additional concept": ("present", len(difference.added)),
-        "label": ("changed", len(difference.relabelled)),
-        "relation": ("missing", len(difference.relations_removed)),
-        "additional relation": ("present", len(difference.relations_added)),
+    found = {
+        "id": ("changed", [repr(id) for id in taxonomy if copy.id_of(id) != id]),
+        "concept": ("missing", _labels(difference.removed)),
+        "additional concept": ("present", _labels(difference.added)),
+        "label": (
+            "changed",
+            [f"{c.old.label!r} to {c.new.label!r}" for c in difference.relabelled],
+        ),
+        "relation": ("missing", _relations(with_new_ids, difference.relations_removed)),
+        "additional relation": ("present", _relations(reread, difference.relations_added)),
         "synonym": (
             "missing",
-            sum(len(set(old.synonyms) - set(new.synonyms)) for old, new in changed),
+            [
+                f"{name!r} of {old.label!r}"
+                for old, new in changed
+                for name in dict.fromkeys(old.synonyms)
+                if name not in new.synonyms
+            ],
         ),
         "definition": (
             "missing or shortened",
-            sum(old.definition != new.definition for old, new in changed),
+            _labels(old for old, new in changed if old.definition != new.definition),
         ),
         "deprecated concept": (
             "not marked as deprecated",
-            sum(old.deprecated > new.deprecated for old, new in changed),
+            _labels(old for old, new in changed if old.deprecated > new.deprecated),
         ),
     }
-    return [f"{how}: {pluralize(count, noun)}" for noun, (how, count) in counts.items() if count]
+    return [
+        f"{how}: {pluralize(len(names), noun)} ({_some(names)})"
+        for noun, (how, names) in found.items()
+        if names
+    ]
+
+
+def _labels(concepts: Iterable[Concept]) -> list[str]:
+    return [repr(concept.label) for concept in concepts]
+
+
+def _relations(taxonomy: Taxonomy, relations: Iterable[tuple[str, str]]) -> list[str]:
+    label = taxonomy.concept
+    return [f"{label(child).label!r} under {label(parent).label!r}" for parent, child in relations]
+
+
+def _some(names: Sequence[str]) -> str:
+    """List the first names."""
+    return ", ".join([*names[:_MAX_NAMED], *(["…"] if len(names) > _MAX_NAMED else [])])
 
 
 def _read_back(copy: Copy, format: Format) -> Taxonomy:

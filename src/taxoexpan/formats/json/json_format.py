@@ -10,8 +10,9 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.json.insert import insert_additions
 from taxoexpan.formats.json.parser import LINES_SUFFIXES, line_of, load, parse
-from taxoexpan.formats.json.schema import CONCEPT_KEYS, JsonConcepts
+from taxoexpan.formats.json.schema import CONCEPT_KEYS, KEYS, JsonConcepts
 from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
+from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
@@ -77,6 +78,14 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
         return Copy({target.path: "".join(f"{line}\n" for line in lines)}, ids)
     listed = ",\n    ".join(lines)
     return Copy({target.path: f'{{\n  "concepts": [\n    {listed}\n  ]\n}}\n'}, ids)
+
+
+def index_properties(source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+    """Return which keys with a value the objects of a file have."""
+    concepts, index = source.parsed(_load_concepts), PropertyIndex(set(taxonomy))
+    for id, entry in zip(concepts.ids, concepts.objects, strict=True):
+        index.add(id, [key for key, value in entry.items() if value not in (None, "", [], {})])
+    return index.leave_out([*KEYS["children"], *KEYS["parents"], *KEYS["deprecated"]])
 
 
 def _load_concepts(source: TextFile) -> JsonConcepts:

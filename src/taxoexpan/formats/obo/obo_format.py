@@ -37,6 +37,7 @@ _BEFORE_SYNONYMS = frozenset(
 )
 """The clauses that precede new synonyms in a stanza of OBO 1.4."""
 _CLAUSE = re.compile(r"^([\w-]+):", re.MULTILINE)
+_ID_SPACE = re.compile(r"^idspace:\s*(\S+)\s+(\S+)", re.MULTILINE)
 _OTHER_ID = re.compile(r"^(?:alt_id|consider|replaced_by|id):\s*(\S+)", re.MULTILINE)
 _SCOPE = re.compile(r'^synonym:.*" (?:BROAD|NARROW|RELATED)\b', re.MULTILINE)
 _REFERENCES = re.compile(r"^(?:def|synonym):.*\[[^\]\s]", re.MULTILINE)
@@ -85,6 +86,7 @@ def read(source: TextFile) -> ParsedTaxonomy:
     _add_missing_parents(source, builder, lines)
     builder.ignored.update(_count_ignored(source))
     builder.reserved = set(_OTHER_ID.findall(source.text))
+    builder.prefixes = dict(_ID_SPACE.findall(source.text))
     builder.labels = [label or id for label, id in zip(builder.labels, builder.ids, strict=True)]
     return builder.finish()
 
