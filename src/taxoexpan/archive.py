@@ -187,7 +187,8 @@ def _encoder_of(path: Path, features: str, oov: str, device: str) -> Encoder:
         return make_encoder(features, oov, device, path / FEATURES)
     except TaxoExpanError as error:
         message = f"{path}: the model needs the vectors of {features!r}: {error}"
-        raise ModelError(f"{message}; if they have moved, give --features") from None
+        fix = "if they have moved, give features"
+        raise ModelError(f"{message}; {fix}").naming("features") from None
 
 
 def _read_taxonomy(path: Path) -> Taxonomy:

@@ -28,7 +28,9 @@ def test_columns_are_chosen_on_the_command_line(
 ) -> None:
     path = write_file(tmp_path / "x.csv", TABLE)
     assert main(["info", str(path)]) == 2
-    assert "   3  Oben\n" in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert "   3  Oben\n" in message
+    assert 'for example --columns "label=1,parent=2";' in message
     assert main(["info", str(path), *COLUMNS]) == 0
     assert "relations                      1" in capsys.readouterr().out
     assert main(["check", str(path), *COLUMNS]) == 0

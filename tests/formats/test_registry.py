@@ -60,7 +60,7 @@ def test_an_unrecognized_file_lists_the_formats(tmp_path: Path, text: str, name:
     path = write_file(tmp_path / name, text)
     message = refusal(path)
     assert message.startswith(
-        f"{path}: the format is not recognized. Choose one with --format, if it is one of these:\n"
+        f"{path}: the format is not recognized; give format=NAME, if it is one of these:\n"
     )
     lines = message.splitlines()[1:]
     assert [line.split()[0] for line in lines] == list(FORMATS)
@@ -74,7 +74,7 @@ def test_an_unrecognized_table_lists_its_columns(tmp_path: Path) -> None:
         "   1  Code  id\n"
         "   2  Tier\n"
         "   3  Name  label\n"
-        "Choose columns by name or number, for example --columns label=1,parent=2; the names are "
+        'Choose columns by name or number, for example columns="label=1,parent=2"; the names are '
         "id, label, parent, parent_label, child, path, definition, synonyms, deprecated, level1, "
         "level2, …"
     )
@@ -85,7 +85,7 @@ def test_an_output_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
     output = write_file(tmp_path / "new.csv", "mine")
     with pytest.raises(FormatError) as caught:
         write_expanded(path, under("fruit"), output)
-    assert str(caught.value) == f"{output}: already exists; choose another name, or use --force"
+    assert str(caught.value) == f"{output}: already exists; choose another name, or use force=True"
     assert output.read_text() == "mine"
     write_expanded(path, under("fruit"), output, force=True)
     assert output.read_text() == EDGES + "kiwi,fruit\n"

@@ -273,10 +273,10 @@ def fraction(text: str) -> float:
 
 def read_options(options: argparse.Namespace) -> ReadOptions:
     """Return how the taxonomy file is to be read."""
-    from taxoexpan.formats.tables.column_names import checked_columns, parse_columns
+    from taxoexpan.formats.tables.column_names import checked_columns
     from taxoexpan.formats.text_file import ReadOptions
 
-    columns = checked_columns(parse_columns(options.columns or ""))
+    columns = checked_columns(options.columns or "")
     return ReadOptions(options.language, options.instances, columns, options.sheet)
 
 

@@ -26,7 +26,7 @@ from taxoexpan.cli import (
     train,
 )
 from taxoexpan.cli.arguments import Version
-from taxoexpan.cli.messages import note
+from taxoexpan.cli.messages import note, with_flags
 from taxoexpan.cli.standard_output import standard_output
 from taxoexpan.errors import TaxoExpanError, is_out_of_memory
 
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 sys.stdout.flush()
         return status
     except TaxoExpanError as error:
-        note(f"taxoexpan: {error}")
+        note(f"taxoexpan: {with_flags(error)}")
         return 2
     except KeyboardInterrupt:
         note("\ntaxoexpan: stopped")

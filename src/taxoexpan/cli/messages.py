@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from taxoexpan.errors import TaxoExpanError
 from taxoexpan.phrasing import join_words, pluralize
 
 if TYPE_CHECKING:
@@ -31,6 +33,21 @@ def note(message: str) -> None:
     """Print a message on standard error, unless its reader is gone."""
     with suppress(BrokenPipeError):
         print(message, file=sys.stderr)
+
+
+def with_flags(error: TaxoExpanError) -> str:
+    """Return the message of an error, with flags in place of the options that Python has.
+
+    `force=True` becomes `--force`, and `work=FOLDER` becomes `--work FOLDER`.
+    """
+    message = str(error)
+    for option in error.options:
+        name, _, value = option.partition("=")
+        flag = f"--{name.replace('_', '-')}" + (f" {value}" if value not in ("", "True") else "")
+        # The fix is at the end; the same word may be part of a path before it.
+        *_, last = re.finditer(rf"(?<![\w-]){re.escape(option)}(?!\w)", message)
+        message = message[: last.start()] + flag + message[last.end() :]
+    return message
 
 
 def note_some(messages: Sequence[str], rest: str) -> None:
@@ -174,6 +191,8 @@ def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: A
     if applied.written.lost:
         lost = " and ".join(applied.written.lost)
         note(f"note: this file has no place for {lost}; they were not written")
+    blank = [f"left blank: {each}" for each in applied.written.left_blank]
+    note_some(blank, " properties were left blank")
     files = spell_files(applied.written.files)
     note(f"{_counts(applied.additions, acceptance)}; expanded taxonomy in {files}")
 

@@ -84,8 +84,8 @@ def target_format(path: Path, name: str | None = None) -> Format:
     width = max(map(len, FORMATS))
     rows = [f"  {n:<{width}}  {', '.join(f.SUFFIXES) or '-'}" for n, f in FORMATS.items()]
     message = f"the name {path.name} does not say in which format to write"
-    fix = "use one of these suffixes, or give --to with one of these names"
-    raise ConfigurationError("\n".join([f"{message}; {fix}:", *rows]))
+    fix = "use one of these suffixes, or give to=FORMAT with one of these names"
+    raise ConfigurationError("\n".join([f"{message}; {fix}:", *rows])).naming("to=FORMAT")
 
 
 def _is_same_vocabulary(old: Format, new: Format, path: Path, to: str | None) -> bool:

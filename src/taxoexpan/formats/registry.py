@@ -14,7 +14,7 @@ from taxoexpan.formats.output import Copy, Insertions, Target
 from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.rdf.statements import SYNTAXES
 from taxoexpan.formats.tables import concept_rows, edge_list
-from taxoexpan.formats.tables.table_file import describe_columns, is_table, open_if_table
+from taxoexpan.formats.tables.table_file import column_error, is_table, open_if_table
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.formats.wordnet import wordnet_format
 from taxoexpan.taxonomy import Additions, Taxonomy
@@ -124,8 +124,6 @@ def _unrecognized(file: TextFile) -> FormatError:
     """An error that lists the columns of a table, or else all formats."""
     table = open_if_table(file) if is_table(file) or file.options.columns else None
     if table is not None and (len(table.header) > 1 or file.options.columns):
-        problem = "the columns do not say how the concepts are related"
-        message = f"{problem}. {describe_columns(table)}"
-        return FormatError(file.path, message, table.line)
-    message = "the format is not recognized. Choose one with --format, if it is one of these:"
-    return FormatError(file.path, f"{message}\n{format_table()}")
+        return column_error(table, "the columns do not say how the concepts are related")
+    message = "the format is not recognized; give format=NAME, if it is one of these"
+    return FormatError(file.path, f"{message}:\n{format_table()}").naming("format=NAME")

@@ -19,6 +19,8 @@ from taxoexpan.formats import compression
 from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.compression import compressed, format_suffix
 from taxoexpan.formats.json import json_format
+from taxoexpan.formats.left_blank import find_left_blank
+from taxoexpan.formats.property_index import BlankProperty
 from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.read_back import check_read_back
 from taxoexpan.formats.registry import PLAIN_SUFFIXES, SUFFIXES, Format, find_format
@@ -37,10 +39,15 @@ The other formats convert to JSON.
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
-    """The files that were written, and the kinds of data that the format could not store."""
+    """The files that were written, and what is missing in them.
+
+    `lost` are the kinds of data that the format could not store, `left_blank` the properties that
+    old concepts have and new ones lack.
+    """
 
     files: tuple[Path, ...]
     lost: list[str]
+    left_blank: list[BlankProperty]
 
 
 @dataclass(frozen=True)
@@ -120,7 +127,8 @@ class TaxonomyFile:
             message = f"{kind} of existing concepts are not possible in this file"
             message += f" ({self.format.NAME}) without rewriting it"
             fix = f"leave out {changes[kind]}, or first run taxoexpan convert {name} {other}"
-            raise FormatError(self.path, f"{message}; {fix}")
+            options = [changes[kind]] if changes[kind].isidentifier() else []
+            raise FormatError(self.path, f"{message}; {fix}").naming(*options)
 
     def write(self, additions: Additions, output: Path, force: bool = False) -> WrittenFiles:
         """Write the file with the additions to `output`; every old byte is kept.
@@ -137,7 +145,18 @@ class TaxonomyFile:
             write_whole(contents, force)
             files = tuple(contents)
         lost = _unsupported(additions, self.format.supported_fields(self.file), reread)
-        return WrittenFiles(files, [*lost, *self.format.NOT_INSERTED] if additions.concepts else [])
+        if not additions.concepts:
+            return WrittenFiles(files, [], [])
+        lost += self.format.NOT_INSERTED
+        return WrittenFiles(files, lost, self._left_blank(contents, reread))
+
+    def _left_blank(self, contents: Mapping[Path, bytes], reread: Taxonomy) -> list[BlankProperty]:
+        """Return the properties that the new concepts in the written file lack."""
+        if self.path.is_dir():
+            return []
+        path, content = next(iter(contents.items()))
+        written = TextFile.from_bytes(path, content, self.file.options)
+        return find_left_blank(self.format, (self.file, self.taxonomy), (written, reread))
 
     def _contents(
         self, additions: Additions, output: Path, verify: bool = False

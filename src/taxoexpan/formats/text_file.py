@@ -86,7 +86,18 @@ class TextFile:
         cls, path: Path, options: ReadOptions = DEFAULT_OPTIONS, may_be_blank: bool = False
     ) -> TextFile:
         """Load a UTF-8 file; an error says what is wrong with it and how to fix it."""
-        content = decompressed(path, read_bytes(path))
+        return cls.from_bytes(path, read_bytes(path), options, may_be_blank)
+
+    @classmethod
+    def from_bytes(
+        cls,
+        path: Path,
+        content: bytes,
+        options: ReadOptions = DEFAULT_OPTIONS,
+        may_be_blank: bool = False,
+    ) -> TextFile:
+        """The file with this content, which may be compressed or an Excel workbook."""
+        content = decompressed(path, content)
         if content.startswith(ZIP_START):
             # openpyxl is an optional dependency.
             from taxoexpan.formats.tables.workbook import read_workbook

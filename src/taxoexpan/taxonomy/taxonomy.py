@@ -80,7 +80,7 @@ class Taxonomy:
         format: str | None = None,
         language: str | None = None,
         instances: bool = False,
-        columns: Mapping[str, str | int] | None = None,
+        columns: str | Mapping[str, str | int] = "",
         sheet: str | None = None,
     ) -> Taxonomy:
         """Read a file in any supported format; the format is detected unless it is given.
@@ -94,7 +94,7 @@ class Taxonomy:
         from taxoexpan.formats.taxonomy_file import TaxonomyFile
         from taxoexpan.formats.text_file import ReadOptions
 
-        options = ReadOptions(language, instances, checked_columns(columns or {}), sheet)
+        options = ReadOptions(language, instances, checked_columns(columns), sheet)
         return TaxonomyFile.open(Path(path), format, options).taxonomy
 
     def _fill(

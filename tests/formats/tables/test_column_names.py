@@ -25,7 +25,7 @@ IAB = (
 
 
 def read(path: Path, columns: str = "") -> Taxonomy:
-    options = ReadOptions(columns=checked_columns(parse_columns(columns)))
+    options = ReadOptions(columns=checked_columns(columns))
     return TaxonomyFile.open(path, options=options).taxonomy
 
 
@@ -173,7 +173,7 @@ def test_a_repeated_label_without_ids_asks_for_the_column_of_the_ids(tmp_path: P
     assert message.startswith(f"{path}, line 4: the id 'b' is already used on line 3; ")
     assert "No column is recognized as the id, so the label is the id. The columns are:" in message
     assert "   1  Ref no\n" in message
-    assert "for example --columns id=NAME;" in message
+    assert 'for example columns="id=NAME";' in message
 
 
 def test_a_chosen_column_that_is_missing_is_named(tmp_path: Path) -> None:
@@ -186,14 +186,14 @@ def test_a_chosen_column_that_is_missing_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("id", "'id' is not a list of columns; write it like --columns"),
+        ("id", "'id' is not a list of columns; write columns='id="),
         ('id="a', "is not a list of columns"),
         ("colour=1", "there is no column 'colour'; choose from id, label, parent_label"),
     ],
 )
 def test_a_wrong_choice_is_refused(text: str, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
-        checked_columns(parse_columns(text))
+        checked_columns(text)
 
 
 def test_a_quoted_header_may_contain_commas_and_quotes() -> None:

@@ -39,7 +39,7 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
 """The headers that each column may have, in the order of preference, as `_key` writes them."""
 
 LEVEL = re.compile(r"level([1-9]\d?)")
-"""The name of a level column in `--columns` and in `Columns`."""
+"""The name of a level column."""
 
 _RELATIONS = frozenset({"parents", "parent_label", "child", "parent", "path"})
 """Columns that relate concepts; if the user chooses one, others are not recognized."""
@@ -50,7 +50,7 @@ _LEVEL_HEADER = re.compile(
     r"(?P<tail>(?: (?:name|label|category|term|value|title))?)"
 )
 _CHOICE = re.compile(r'\s*(\w+)\s*=\s*("(?:[^"]|"")*"|[^,"]*)\s*(?:,|\Z)')
-_EXAMPLE = '--columns id="Unique ID",label=Name,parent=3'
+_EXAMPLE = """columns='id="Unique ID",label=Name,parent=3'"""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def parse_columns(text: str) -> dict[str, str]:
         match = _CHOICE.match(text, position)
         if match is None:
             message = f"{text[position:]!r} is not a list of columns"
-            raise ConfigurationError(f"{message}; write it like {_EXAMPLE}")
+            raise ConfigurationError(f"{message}; write {_EXAMPLE}").naming(_EXAMPLE)
         value = match[2].strip()
         quoted = value.startswith('"')
         chosen[match[1]] = value[1:-1].replace('""', '"') if quoted else value
@@ -133,9 +133,10 @@ def parse_columns(text: str) -> dict[str, str]:
     return chosen
 
 
-def checked_columns(chosen: Mapping[str, str | int]) -> dict[str, str]:
+def checked_columns(chosen: str | Mapping[str, str | int]) -> dict[str, str]:
     """The chosen columns under their usual names; an unknown name is an error."""
     checked = {}
+    chosen = parse_columns(chosen) if isinstance(chosen, str) else chosen
     for given, column in chosen.items():
         name = _ALIASES.get(given, given)
         if name not in COLUMN_NAMES and not LEVEL.fullmatch(name):

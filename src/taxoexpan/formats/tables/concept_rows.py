@@ -15,7 +15,7 @@ from taxoexpan.formats.tables.table_file import (
     VALUE_SEPARATOR,
     Row,
     Table,
-    describe_columns,
+    column_error,
     labels_as_ids,
     open_if_table,
     table_text,
@@ -106,8 +106,7 @@ def supported_changes(file: TextFile) -> frozenset[str]:
 def _read_table(file: TextFile) -> _ConceptTable:
     table, builder = Table.open(file), TaxonomyBuilder(file.path)
     if not table.columns.has_parents:
-        message = "the table needs a column id or label, and a column parent"
-        raise FormatError(file.path, f"{message}. {describe_columns(table)}", table.line)
+        raise column_error(table, "the table needs a column id or label, and a column parent")
     lines_and_rows = list(table.rows())
     builder.lines = [line for line, _ in lines_and_rows]
     rows = [row for _, row in lines_and_rows]
@@ -165,9 +164,8 @@ def _with_id_hint(table: Table, error: FormatError) -> FormatError:
     """The error, with the advice to choose the column of the ids if the label is the id."""
     if table.has("id") or len(table.header) < 3:
         return error
-    columns = describe_columns(table, "--columns id=NAME")
-    message = f"{error.message}. No column is recognized as the id, so the label is the id"
-    return FormatError(error.path, f"{message}. {columns}", error.line)
+    problem = f"{error.message}. No column is recognized as the id, so the label is the id"
+    return column_error(replace(table, line=error.line or table.line), problem, "id=NAME")
 
 
 def _replace_cells(

@@ -11,7 +11,7 @@ from taxoexpan.formats.output import Copy, Insertions, Target
 from taxoexpan.formats.tables.cells import rows_with_cells
 from taxoexpan.formats.tables.table_file import (
     Table,
-    describe_columns,
+    column_error,
     labels_as_ids,
     open_if_table,
     table_text,
@@ -37,8 +37,7 @@ def read(file: TextFile) -> ParsedTaxonomy:
     """Read every label in either column as a concept; a concept with an empty parent is a root."""
     table, builder = Table.open(file), TaxonomyBuilder(file.path)
     if not table.has("child", "parent"):
-        message = f"the table needs the columns child and parent. {describe_columns(table)}"
-        raise FormatError(file.path, message, table.line)
+        raise column_error(table, "the table needs the columns child and parent")
     first_lines: dict[str, int] = {}
     lines = []
     for line, row in table.rows():

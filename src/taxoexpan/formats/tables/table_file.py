@@ -231,8 +231,14 @@ def open_if_table(file: TextFile, titles: bool = True) -> Table | None:
         return None
 
 
-def describe_columns(table: Table, example: str = "--columns label=1,parent=2") -> str:
-    """Sentences that list the columns of a table, and say how to choose them."""
+def column_error(table: Table, problem: str, example: str = "label=1,parent=2") -> FormatError:
+    """An error that lists the columns of a table, and says how to choose them."""
+    option = f'columns="{example}"'
+    message = f"{problem}. {_describe_columns(table, option)}"
+    return FormatError(table.file.path, message, table.line).naming(option)
+
+
+def _describe_columns(table: Table, example: str) -> str:
     roles: dict[int, str] = {}
     for name, index in table.columns.indices.items():
         roles.setdefault(index, name)

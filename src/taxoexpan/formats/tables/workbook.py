@@ -71,8 +71,8 @@ def read_workbook(path: Path, content: bytes, options: ReadOptions) -> SheetFile
         listed = ", ".join(map(repr, names)) or "none"
         raise FormatError(path, f"there is no sheet {sheet!r}; its sheets are {listed}")
     if not rows:
-        message = f"the sheet {sheet!r} is empty; choose another one with --sheet"
-        raise FormatError(path, f"{message} ({', '.join(map(repr, names))})")
+        message = f"the sheet {sheet!r} is empty; its sheets are {', '.join(map(repr, names))}"
+        raise FormatError(path, f"{message}; give sheet=NAME").naming("sheet=NAME")
     cell = uncomputed_formula(path, content, sheet)
     if cell:
         message = f"the formula in cell {cell} of {sheet!r} has no stored result"
