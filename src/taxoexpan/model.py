@@ -20,7 +20,7 @@ from taxoexpan.config import load_preset
 from taxoexpan.device import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import Evidence, describe, explain
-from taxoexpan.features.embedding import warn_of_unknown
+from taxoexpan.features.embedding import warn_of_unknown, warn_of_wordless
 from taxoexpan.features.encoder_choice import with_chosen_encoder
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.label_language import warn_of_language
@@ -262,6 +262,7 @@ class TaxoExpan:
             ranking = Ranking(nothing.astype(np.int64), *[nothing.astype(np.float32)] * 2)
             return [], queries, ranking
         warn_of_unknown(queries.vectors.cpu().numpy(), concepts)
+        warn_of_wordless(concepts)
         calibration = self.calibrators.calibration
         temperature = calibration.temperature if calibration else 1.0
         ranking = self._ranker.rank(queries, max(top_k, min_ranked), temperature)
@@ -297,6 +298,7 @@ class TaxoExpan:
         if not new:
             return []
         warn_of_unknown(self._embedder.array(new), new)
+        warn_of_wordless(new)
         if self.calibrators.joint_priors is None:
             self.fit_joint_prior()
         mentions = mentions_among(self.taxonomy, new) if self.config.uses_mentions else None
