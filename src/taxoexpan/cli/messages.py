@@ -186,6 +186,8 @@ def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: A
     if applied.written.lost:
         lost = " and ".join(applied.written.lost)
         note(f"note: this file has no place for {lost}; they were not written")
+    blank = [f"left blank: {each}" for each in applied.written.left_blank]
+    note_some(blank, " properties were left blank")
     files = " and ".join(map(str, applied.written.files))
     note(f"{_counts(applied.additions, acceptance)}; expanded taxonomy in {files}")
 

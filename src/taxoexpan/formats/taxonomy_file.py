@@ -11,6 +11,8 @@ from taxoexpan.errors import FormatError
 from taxoexpan.files import refuse_overwriting, refuse_replacing, whole_directory, write_whole
 from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.json import json_format
+from taxoexpan.formats.left_blank import find_left_blank
+from taxoexpan.formats.property_index import BlankProperty
 from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.read_back import check_read_back
 from taxoexpan.formats.registry import PLAIN_SUFFIXES, SUFFIXES, Format, find_format
@@ -29,10 +31,15 @@ The other formats convert to JSON.
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
-    """The files that were written, and the kinds of data that the format could not store."""
+    """The files that were written, and what is missing in them.
+
+    `lost` are the kinds of data that the format could not store, `left_blank` the properties that
+    old concepts have and new ones lack.
+    """
 
     files: tuple[Path, ...]
     lost: list[str]
+    left_blank: list[BlankProperty]
 
 
 @dataclass(frozen=True)
@@ -130,7 +137,17 @@ class TaxonomyFile:
             write_whole(contents, force)
             files = tuple(contents)
         lost = _unsupported(additions, self.format.supported_fields(self.file), reread)
-        return WrittenFiles(files, [*lost, *self.format.NOT_INSERTED] if additions.concepts else [])
+        if not additions.concepts:
+            return WrittenFiles(files, [], [])
+        lost += self.format.NOT_INSERTED
+        return WrittenFiles(files, lost, self._left_blank(files[0], reread))
+
+    def _left_blank(self, output: Path, reread: Taxonomy) -> list[BlankProperty]:
+        """Return the properties that the new concepts in the written file lack."""
+        if output.is_dir():
+            return []
+        written = TextFile.open(output, self.file.options)
+        return find_left_blank(self.format, (self.file, self.taxonomy), (written, reread))
 
     def _contents(
         self, additions: Additions, output: Path, verify: bool = False

@@ -17,8 +17,9 @@ MAX_DEFINITION = 200
 """Changes per section, and characters of a definition: GitHub refuses descriptions of more than
 65,536 characters."""
 
-_SYNTAX = re.compile(r"([\\`*_{}\[\]<>&|~$^=!])")
-_REFERENCE = re.compile(r"([@#:])(?=[\w/])|(?<=\b[Gg][Hh])(-)(?=\d)|(?<=\bwww)(\.)")
+_SYNTAX = re.compile(r"([\\`*{}\[\]<>&|~$^=!]|(?<![^\W_])_|_(?![^\W_]))")
+"""Characters with a meaning in Markdown; an underscore inside a word has none."""
+_REFERENCE = re.compile(r"[@#](?=\w)|:(?=//)|:(?=[\w+-]+:)|(?<=\b[Gg][Hh])-(?=\d)|(?<=\bwww)\.")
 """Characters that make GitHub and GitLab mention a person, link an issue or a URL, or show an
 emoji."""
 _BACKTICKS = re.compile("`+")
@@ -162,4 +163,5 @@ def _described(change: Change) -> str:
 
 
 def _definition(concept: Concept) -> str:
-    return f"definition: {escape(textwrap.shorten(concept.definition, MAX_DEFINITION))}"
+    text = textwrap.shorten(concept.definition, MAX_DEFINITION, placeholder=" …")
+    return f"definition: {escape(text)}"

@@ -10,8 +10,9 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.json.insert import insert_additions
 from taxoexpan.formats.json.parser import line_of, load, parse
-from taxoexpan.formats.json.schema import CONCEPT_KEYS, JsonConcepts
+from taxoexpan.formats.json.schema import CONCEPT_KEYS, KEYS, JsonConcepts
 from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
+from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
@@ -74,6 +75,14 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     entries = (_entry(taxonomy, concept, ids) for concept in taxonomy.concepts)
     lines = ",\n    ".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
     return Copy({target.path: f'{{\n  "concepts": [\n    {lines}\n  ]\n}}\n'}, ids)
+
+
+def index_properties(source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+    """Return which keys with a value the objects of a file have."""
+    concepts, index = source.parsed(_load_concepts), PropertyIndex(set(taxonomy))
+    for id, entry in zip(concepts.ids, concepts.objects, strict=True):
+        index.add(id, [key for key, value in entry.items() if value not in (None, "", [], {})])
+    return index.leave_out([*KEYS["children"], *KEYS["parents"], *KEYS["deprecated"]])
 
 
 def _load_concepts(source: TextFile) -> JsonConcepts:
