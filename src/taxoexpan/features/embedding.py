@@ -93,11 +93,9 @@ def warn_of_wordless(concepts: Sequence[Concept]) -> None:
         named = [*map(repr, wordless[:MAX_NAMED])]
         if wordless[MAX_NAMED:]:
             named.append(pluralize(len(wordless) - MAX_NAMED, "other"))
-        message = (
-            f"{join_words(named)} {'has' if len(wordless) == 1 else 'have'} no letter or digit"
-        )
-        fix = "their places mean little, so give them labels with words, or definitions"
-        warnings.warn(f"{message}; {fix}", stacklevel=3)
+        verb = "has" if len(wordless) == 1 else "have"
+        fix = "results without words mean little, so add a definition"
+        warnings.warn(f"{join_words(named)} {verb} no letter or digit; {fix}", stacklevel=3)
 
 
 def head_word(name: str) -> str:

@@ -96,7 +96,8 @@ def confidence_table(measured: Mapping[str, GrowthConfidence | None]) -> list[li
         cells = ["no confidence learned"]
         if confidence is not None:
             cells = [f"{confidence.calibration_error:.3f}".removeprefix("0")]
-            cells += map(_accepted_cell, (confidence.by_default, *confidence.accepted))
+            cells += [_accepted_cell(confidence.by_default)]
+            cells += [_accepted_cell(each) for each in confidence.accepted]
         rows.append([name, *cells, *[""] * (2 + len(PRECISIONS) - len(cells))])
     return rows
 
