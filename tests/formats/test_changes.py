@@ -80,6 +80,7 @@ CASES = [
     Case(concept_rows, "food.tsv", growths(WORDS, details=True)),
     Case(obo_format, "food.obo", growths(names(), names(), details=True)),
     Case(json_format, "food.json", growths(names(breaks=True), names(), details=True)),
+    Case(json_format, "food.jsonl", growths(names(breaks=True), names(), details=True)),
     Case(skos, "food.ttl", growths(IRIS, names())),
     Case(skos, "food.nt", growths(IRIS, names())),
     Case(owl, "food.ttl", growths(IRIS, names())),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -103,12 +104,11 @@ def test_a_comparison_maps_other_ids_and_merged_concepts() -> None:
     ]
 
 
-def test_sssom_reads_the_table_without_complaints(tmp_path: object) -> None:
+@pytest.mark.filterwarnings("ignore")  # those of sssom itself
+def test_sssom_reads_the_table_without_complaints(tmp_path: Path) -> None:
     parsers = pytest.importorskip("sssom.parsers")
     validators = pytest.importorskip("sssom.validators")
-    from pathlib import Path
-
-    path = Path(str(tmp_path)) / "m.sssom.tsv"
+    path = tmp_path / "m.sssom.tsv"
     ids = ["ex:1", "SO:1", "oat milk", "http://é.org/ü x", "dog#n#1", "urn:a:b"]
     path.write_text(sssom_table([mapping(id, id) for id in ids], EX, "1.0", DAY), "utf-8")
     table = parsers.parse_sssom_table(path)

@@ -242,7 +242,7 @@ def test_paths_that_need_too_much_memory_are_refused() -> None:
         ),
         (
             '[{"id": 1,\n"parent": [{}]}]',
-            ", line 2: an entry of the list is an object; write an id, as text or a number",
+            ", line 2: an entry of the list is an object; write an object with an id",
         ),
         (
             '[{"id": 1,\n"synonyms": [7]}]',
@@ -484,9 +484,10 @@ def test_empty_additions_change_nothing() -> None:
             ": 'parent' holds one parent, but 'kiwi' was given 2; choose one",
         ),
         (
-            '[{"id": "g", "children": []},\n{"id": "f", "children": null}]',
-            under("f"),
-            ", line 2: the children of 'f' are null; write [] instead",
+            '[{"id": "g", "children": [{"id": "a", "broader": {"id": "x", "name": "y"}}]}]',
+            under("x"),
+            ": 'x' has no object of its own, so it cannot get children; add one, or choose another "
+            "parent",
         ),
         (
             '[{"id": "f"}]',
