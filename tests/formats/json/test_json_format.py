@@ -82,6 +82,9 @@ def expansion_refusal(text: str, additions: Additions) -> str:
         '"vertices": [{"id": "f", "label": "fruit"}, {"id": "a", "label": "apple"}]}',
         '{"concepts": [{"id": "f", "label": "fruit"}, {"id": "a", "label": "apple"}], '
         '"relations": [["f", "a"]]}',
+        '[{"alias": "f", "title": "fruit", "parents": []}, '
+        '{"alias": "a", "title": "apple", "parents": ["f"]}]',
+        '[{"id": "f", "name": "fruit", "child_ids": ["a"]}, {"id": "a", "name": "apple"}]',
         '[{"id": "f", "label": "fruit", "narrower": ["a"]}, '
         '{"id": "a", "label": "apple", "narrower": []}]',
     ],

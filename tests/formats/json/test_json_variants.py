@@ -311,6 +311,32 @@ def test_roots_have_the_empty_parent_of_other_roots(tmp_path: Path) -> None:
     assert expanded(tmp_path, text, Additions([KIWI], [])) == f"{text[:-1]}, {new}]"
 
 
+@pytest.mark.parametrize("root", ["0", '"0"', "-1", '""', "[0]"])
+def test_the_parent_of_a_root_may_be_zero(tmp_path: Path, root: str) -> None:
+    text = f'[{{"id": 1, "name": "a", "parent_id": {root}}}, {{"id": 2, "parent_id": 1}}]'
+    assert list(taxonomy_of(tmp_path, text).relations) == [("1", "2")]
+    new = Concept("3", "kiwi")
+    assert json.loads(expanded(tmp_path, text, Additions([new], [])))[2] == {
+        **{"id": 3, "name": "kiwi"},
+        "parent_id": json.loads("[]" if root == "[0]" else root),
+    }
+
+
+def test_zero_may_be_the_id_of_a_parent(tmp_path: Path) -> None:
+    text = '[{"id": 0, "name": "a", "parent_id": null}, {"id": 2, "parent_id": 0}]'
+    assert list(taxonomy_of(tmp_path, text).relations) == [("0", "2")]
+
+
+def test_lists_of_unknown_name_in_a_file_without_relations_are_noted(tmp_path: Path) -> None:
+    text = '{"categories": [{"name": "a",\n "types": [{"name": "b"}]}]}'
+    (note,) = TaxonomyFile.open(write_file(tmp_path / "food.json", text)).notes
+    assert (note.line, note.message) == (
+        2,
+        "'types' lists objects with labels, but they are not read as concepts; rename the key to "
+        "'children' if they are",
+    )
+
+
 # ---- JSON Lines -----------------------------------------------------------------------------
 
 LINES = '{"id": "f", "label": "fruit"}\n\n{"id": "a", "label": "apple", "broader": {"id": "f"}}\n'

@@ -113,13 +113,18 @@ class Conventions:
         for field, default in _EMPTY.items():
             entries = self.full_objects if field == "parents" else leaves
             key = self.keys[field]
-            lacking = [entry for entry in entries if not any(map(entry.get, KEYS[field]))]
+            lacking = [entry for entry in entries if not self._has_value(entry, field)]
             texts = Counter(_empty_text(entry[key]) if key in entry else "" for entry in lacking)
             if not lacking and all(key in entry for entry in entries):
                 texts[default] = 1
             text = max(texts, key=lambda text: (texts[text], not text), default="")
             empty.update({field: text} if text else {})
         return empty
+
+    def _has_value(self, entry: Any, field: str) -> bool:
+        if field == "parents":
+            return bool(self.concepts.parents(entry))
+        return any(map(entry.get, KEYS[field]))
 
     def _lists_of_strings(self) -> Iterator[Array]:
         for entry in self.concepts.objects:
@@ -130,7 +135,7 @@ class Conventions:
 
 
 def _empty_text(value: Any) -> str:
-    """Return the JSON text of null, false, or an empty text, list or object."""
-    return (
-        json.dumps(value) if isinstance(value, bool | None) else {str: '""'}.get(type(value), "[]")
-    )
+    """Return the JSON text of a value that stands for none, such as null, [] or 0."""
+    if isinstance(value, Number):
+        return value
+    return "[]" if isinstance(value, list) else json.dumps(value)

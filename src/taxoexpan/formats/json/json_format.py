@@ -210,3 +210,6 @@ def _add_relations(builder: TaxonomyBuilder, concepts: JsonConcepts) -> None:
         add((id, child, line) for child, line in concepts.child_ids(entry))
     add(concepts.edge_relations())
     builder.relation_lines = lines
+    for key, line in ({} if builder.parents else concepts.unread_lists()).items():
+        message = f"{key!r} lists objects with labels, but they are not read as concepts"
+        builder.notes.append(Note(line, f"{message}; rename the key to 'children' if they are"))

@@ -11,10 +11,10 @@ from taxoexpan.formats.json.parser import Number, line_in, line_of
 from taxoexpan.formats.text_file import TextFile
 
 KEYS: Mapping[str, tuple[str, ...]] = {
-    "id": ("id", "uri", "key", "code"),
+    "id": ("id", "uri", "key", "code", "alias"),
     "label": ("label", "name", "title", "term", "prefLabel", "preferredLabel", "display_name"),
     "parents": ("parents", "parent", "parent_id", "parentId", "parent_ids", "broader"),
-    "children": ("children", "narrower", "items", "subcategories", "children_data"),
+    "children": ("children", "narrower", "items", "subcategories", "children_data", "child_ids"),
     "synonyms": ("synonyms", "altLabels", "aliases"),
     "definition": ("definition", "description"),
     "deprecated": ("deprecated",),
@@ -90,8 +90,16 @@ class JsonConcepts:
         return tuple(filter(None, (self._text(*place) for place in self._places(entry, field))))
 
     def parents(self, entry: dict[str, Any]) -> list[tuple[str, int]]:
-        """Return the parent ids that an object names, with their lines."""
-        return self._ids_at(self._places(entry, "parents"))
+        """Return the parent ids that an object names, with their lines.
+
+        Databases export roots with the parent 0 or -1, which is not the id of any concept.
+        """
+        parents = self._ids_at(self._places(entry, "parents"))
+        return [parent for parent in parents if parent[0] not in self._ids_of_no_parent]
+
+    @cached_property
+    def _ids_of_no_parent(self) -> set[str]:
+        return {"0", "-1"} - set(self.ids)
 
     def parent_objects(self) -> list[tuple[str, str, int]]:
         """Return id, label and line of every parent that is an object with a label."""
@@ -102,6 +110,16 @@ class JsonConcepts:
             if isinstance(container[key], dict) and find_key(container[key], "label")
         ]
         return [(self.named_id(v), self.text(v, "label"), line_of(v)) for v in values]
+
+    def unread_lists(self) -> dict[str, int]:
+        """Return the unknown keys with lists of labelled objects, and the line of the first."""
+        lines: dict[str, int] = {}
+        for entry in self.objects:
+            for key, value in entry.items():
+                if key not in CONCEPT_KEYS and isinstance(value, list) and key not in lines:
+                    labelled = (isinstance(e, dict) and find_key(e, "label") for e in value)
+                    lines.update({key: line_in(entry, key)} if value and all(labelled) else {})
+        return lines
 
     def named_id(self, reference: dict[str, Any]) -> str:
         """Return the id in an object that refers to a concept, or else the label."""
