@@ -41,6 +41,12 @@ fr: Lait d'avoine
 wikidata:en: Q2
 """
 
+ROWS = """Unique ID,Parent,Name,Tier 1,Extension
+1,,Milk,Milk,SCD
+2,1,Oat milk,Milk,
+3,1,Soy milk,Milk,SCD
+"""
+
 
 @pytest.mark.parametrize(
     ("name", "text", "parent", "blank"),
@@ -48,6 +54,7 @@ wikidata:en: Q2
         ("t.ttl", SKOS, "http://x.org/milk", ["skos:notation", "skos:prefLabel@de", "x:shelf"]),
         ("t.obo", OBO, "F:1", ["xref"]),
         ("t.json", JSON.replace(', "children": ["2"]', ""), "1", ["gtin"]),
+        ("t.csv", ROWS, "1", ["Tier 1", "Extension"]),
         ("t.txt", OFF, "en:milk", ["names in fr", "wikidata:en"]),
     ],
 )
@@ -56,7 +63,13 @@ def test_what_new_concepts_lack_is_reported(
 ) -> None:
     (tmp_path / name).write_text(text)
     file = TaxonomyFile.open(tmp_path / name)
-    new = {"t.ttl": "http://x.org/yak", "t.obo": "F:3", "t.json": "3", "t.txt": "en:yak-milk"}
+    new = {
+        "t.ttl": "http://x.org/yak",
+        "t.obo": "F:3",
+        "t.json": "3",
+        "t.csv": "4",
+        "t.txt": "en:yak-milk",
+    }
     additions = Additions([Concept(new[name], "yak milk")], [(parent, new[name])])
     written = file.write(additions, tmp_path / f"out-{name}")
     assert [each.name for each in written.left_blank] == blank

@@ -10,6 +10,7 @@ from taxoexpan.formats.obo import obo_format, stanzas
 from taxoexpan.formats.openfoodfacts import blocks, openfoodfacts_format
 from taxoexpan.formats.property_index import BlankProperty, PropertyIndex, blank_properties
 from taxoexpan.formats.rdf import owl, predicates, skos
+from taxoexpan.formats.tables import concept_rows
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Taxonomy
 
@@ -24,6 +25,7 @@ INDEXERS: Mapping[str, Indexer] = {
     skos.NAME: predicates.index_properties,
     owl.NAME: predicates.index_properties,
     openfoodfacts_format.NAME: blocks.index_properties,
+    concept_rows.NAME: concept_rows.index_properties,
 }
 """The formats in which concepts can have any properties."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from taxoexpan.errors import FileCycleError, FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
+from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.cells import rows_with_cells
 from taxoexpan.formats.tables.level_cells import LevelStyle, cells_for, level_texts, style_of
 from taxoexpan.formats.tables.parent_cells import ParentCells, ParentWriter
@@ -101,6 +102,18 @@ def supported_changes(file: TextFile) -> frozenset[str]:
     """Moves, unless other columns repeat the paths; synonyms if there is a column for them."""
     moves = {"moves"} if file.parsed(_read_table).levels is None else set()
     return frozenset(moves | ({"synonyms"} if Table.open(file).has("synonyms") else set()))
+
+
+def index_properties(file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+    """Which columns have a value in the row of each concept, without those that relate concepts."""
+    table, index = Table.open(file), PropertyIndex(set(taxonomy))
+    relating = ("parents", "parent_label", "path", "deprecated", *table.columns.levels)
+    ignored = {table.columns.indices.get(name) for name in relating}
+    names = {i: name for i, name in enumerate(table.header) if name and i not in ignored}
+    # Every row is one concept, in the same order.
+    for (_, row), id in zip(table.rows(), taxonomy.ids, strict=False):
+        index.add(id, [name for i, name in names.items() if row.cells[i].strip()])
+    return index
 
 
 def _read_table(file: TextFile) -> _ConceptTable:
