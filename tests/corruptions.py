@@ -41,7 +41,7 @@ NAMES = {
     "skos": ("x.ttl", "x.rdf", "x.jsonld", "x.nt"),
     "owl": ("x.owl", "x.ttl", "x.jsonld", "x.nt"),
     "obo": ("x.obo",),
-    "json": ("x.json",),
+    "json": ("x.json", "x.jsonl"),
     "wordnet": ("x",),
     "openfoodfacts": ("x.txt",),
     "paths": ("x.txt", "x.csv"),
@@ -53,6 +53,9 @@ HAND_WRITTEN = {
     b"\n",
     "graph.json": b'{"nodes": [{"id": 1, "label": "a"}, {"id": 2, "label": "b"}],'
     b' "links": [{"source": 1, "target": 2}]}',
+    "objects.json": b'{"v": 1, "parts": [{"name": "p", "categories": [{"id": "a", "name": "A", '
+    b'"parents": [], "children": [{"id": "b", "name": "B"}]}, {"id": "b", "name": "B", '
+    b'"children": null, "parents": [{"id": "a", "name": "A"}]}]}]}',
     "rich.obo": b'format-version: 1.2\n! c\n[Term]\nid: GO:1\nname: a \\{b\\} "c" {x="y"} ! foo\n'
     b'def: "a \\"b\\" \\\\ c \\n" [PMID:1 "a, b"] {x="y"}\n\n[Term]\nid: http://x.org/xy {a="b"}\n'
     b'synonym: "x\\ty" EXACT foo []\nis_a: GO:1 {source="x\\"y", gci="z"} ! foo\nis_a: X\\ Y:1\n',

@@ -101,7 +101,7 @@ def test_expand_parses_its_input_once_and_verifies_the_output_once(
             {"acceptance": Acceptance(min_confidence=0.0), "accept_at_precision": 0.9},
             "both set a confidence threshold",
         ),
-        ({"accept_at_precision": 0.9, "together": True}, "--together computes no confidence"),
+        ({"accept_at_precision": 0.9, "together": True}, "together=True computes no confidence"),
     ],
 )
 def test_contradicting_options_are_refused_before_any_file_is_read(

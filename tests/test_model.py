@@ -101,6 +101,14 @@ def test_a_known_name_is_not_placed_again(model: TaxoExpan) -> None:
         assert model.suggest(["Oat-Milk"]) == []
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_a_label_without_words_is_placed_with_a_warning(model: TaxoExpan, together: bool) -> None:
+    labels = ["\N{EM DASH}", "cashew milk"]
+    with pytest.warns(UserWarning, match="'\N{EM DASH}' has no letter or digit"):
+        found = model.suggest_together(labels) if together else model.suggest(labels, 1)
+    assert [s.query.label for s in found] == labels
+
+
 def test_expanding_keeps_every_old_concept_and_relation(model: TaxoExpan) -> None:
     expanded = model.expand(["cashew milk", Concept("own-id", "white tea")], top_k=1)
     assert set(model.taxonomy.concepts) < set(expanded.concepts)
@@ -211,9 +219,8 @@ def test_a_wrong_setting_is_named(arguments: dict[str, object], message: str) ->
 def test_every_part_of_the_network_can_be_exchanged(
     pantry: Path, tmp_path: Path, variant: dict[str, object]
 ) -> None:
-    model = TaxoExpan("fast", device="cpu", **{**SMALL, "epochs": 4, **variant}).fit(
-        Taxonomy.read(pantry)
-    )
+    settings = {**SMALL, "epochs": 4, "validation_fraction": 0.1, **variant}
+    model = TaxoExpan("fast", device="cpu", **settings).fit(Taxonomy.read(pantry))
     losses = [epoch.loss for epoch in model.history.epochs] if model.history else []
     assert losses[-1] < losses[0]
     model.save(tmp_path / "model")

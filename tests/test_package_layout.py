@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -40,3 +42,29 @@ def test_public_names_are_importable() -> None:
         assert getattr(taxoexpan, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = taxoexpan.nothing
+
+
+def flags_in(path: Path) -> list[str]:
+    """Return the texts of a module, other than docstrings, that name a flag."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if id(node) not in docstrings and re.search(r"(?<![\w-])--[a-z]", node.value)
+    ]
+
+
+def test_only_the_command_line_names_flags() -> None:
+    """Messages reach Python users too, who have arguments instead."""
+    commands = {"results_page.py", "glossary_file.py"}  # they quote whole commands
+    modules = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "cli"]
+    found = {path.name: flags_in(path) for path in modules if path.name not in commands}
+    assert {name: texts for name, texts in found.items() if texts} == {}
+    assert flags_in(PACKAGE / "cli" / "train.py")

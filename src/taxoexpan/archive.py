@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
@@ -20,10 +21,12 @@ from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.encoder_registry import make_encoder, transformer_of
 from taxoexpan.features.label_words import LabelWords
 from taxoexpan.files import whole_directory
+from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.pair_features import AnchorTexts, Signal
+from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.stored_columns import taxonomy_columns, taxonomy_from_columns
 from taxoexpan.training.training_record import TrainingRecord
@@ -64,6 +67,15 @@ class Archive:
     calibrators: Calibrators
     tower: TextTower | None = None
     texts: AnchorTexts | None = None
+
+    def ranker(self, device: torch.device) -> Ranker:
+        """Return the ranker of all concepts of the taxonomy."""
+        vectors = ConceptVectors.of(self.vectors.to(device))
+        texts = None if self.texts is None else self.texts.to(device)
+        anchors = Anchors(self.taxonomy, vectors, self.config.max_siblings, texts=texts)
+        network, keys = self.network.to(device), self.keys.to(device)
+        bonus, fusion = self.calibrators.leaf_bonus, self.calibrators.fusion
+        return Ranker(network, anchors, keys, bonus, fusion)
 
 
 def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
@@ -187,7 +199,8 @@ def _encoder_of(path: Path, features: str, oov: str, device: str) -> Encoder:
         return make_encoder(features, oov, device, path / FEATURES)
     except TaxoExpanError as error:
         message = f"{path}: the model needs the vectors of {features!r}: {error}"
-        raise ModelError(f"{message}; if they have moved, give --features") from None
+        fix = "if they have moved, give features"
+        raise ModelError(f"{message}; {fix}").naming("features") from None
 
 
 def _read_taxonomy(path: Path) -> Taxonomy:

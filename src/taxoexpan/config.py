@@ -9,7 +9,15 @@ from numbers import Integral, Real
 from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 from annotated_types import Ge, Gt, Lt
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from taxoexpan.errors import ConfigurationError
@@ -35,6 +43,16 @@ def _refuse_numbers(value: object) -> object:
     return value
 
 
+def _auto_or_fraction(value: object) -> object:
+    """Accept the word auto, or a fraction."""
+    number = _as_python_number(value)
+    if isinstance(number, str) and number == "auto":
+        return "auto"
+    if isinstance(number, int | float) and not isinstance(number, bool) and 0 <= number < 1:
+        return float(number)
+    raise PydanticCustomError("auto_or_fraction", "neither auto nor a fraction")
+
+
 _Int = Annotated[int, Field(strict=True, lt=_LIMIT), BeforeValidator(_as_python_number)]
 _Float = Annotated[float, Field(strict=True), BeforeValidator(_as_python_number)]
 _PositiveInt = Annotated[_Int, Field(ge=1)]
@@ -46,6 +64,8 @@ _Fraction = Annotated[_Float, Field(ge=0, lt=1)]
 _Dropout = Annotated[_Float, Field(ge=0, lt=0.998)]
 _Bool = Annotated[bool, Field(strict=True)]
 _Text = Annotated[str, Field(strict=True)]
+AutoFraction = Annotated[float | Literal["auto"], PlainValidator(_auto_or_fraction)]
+"""A fraction that is chosen when a model is fitted, unless the user gives one."""
 AutoBool = Literal["auto", True, False]
 """A choice that is made when a model is fitted, unless the user makes it."""
 
@@ -152,8 +172,9 @@ class Config(BaseModel):
         description="which leaves are held out for validation: leaves (at random) or growth (half "
         "of them as whole families, as real taxonomies grow)"
     )
-    validation_fraction: _Fraction = Field(
-        description="fraction of the leaves held out for validation"
+    validation_fraction: AutoFraction = Field(
+        description="fraction of the leaves held out for validation; auto is a tenth, or more in "
+        "small taxonomies: up to 30 leaves, but at most a fifth"
     )
     max_validation_leaves: _Count = Field(
         description="maximum number of leaves held out for validation"
@@ -233,13 +254,20 @@ def parse_setting(text: str) -> tuple[str, str | int | float | bool]:
         raise _unknown(name)
     kind = Config.model_fields[name].annotation
     try:
-        if True in get_args(kind) and value.lower() == "auto":
+        if _allows_auto(kind) and value.lower() == "auto":
             return name, "auto"
+        if float in get_args(kind):
+            return name, float(value)
         if kind is bool or True in get_args(kind):
             return name, _BOOLEANS[value.lower()]
         return name, kind(value) if kind in (int, float) else value
     except (ValueError, KeyError):
         raise _wrong(name, value, allowed_values(Config, name)) from None
+
+
+def _allows_auto(kind: object) -> bool:
+    """Return whether a setting of this type may be auto."""
+    return any(part == "auto" or "auto" in get_args(part) for part in get_args(kind))
 
 
 def allowed_values(model: type[BaseModel], name: str) -> str:
@@ -248,6 +276,8 @@ def allowed_values(model: type[BaseModel], name: str) -> str:
     bounds = {type(bound): bound for bound in field.metadata}
     if True in get_args(field.annotation):
         return "auto, true or false"
+    if float in get_args(field.annotation):
+        return "auto, or a number of at least 0 and below 1"
     if get_origin(field.annotation) is Literal:
         return f"one of {', '.join(get_args(field.annotation))}"
     if field.annotation is bool:

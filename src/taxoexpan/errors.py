@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Self
 
 
 class TaxoExpanError(Exception):
-    """An error that the user can fix; the base class of all errors of this package."""
+    """An error that the user can fix; the base class of all errors of this package.
+
+    A message names options as Python spells them. `options` lists these names, so that the command
+    line can show its own.
+    """
+
+    options: tuple[str, ...] = ()
+
+    def naming(self, *options: str) -> Self:
+        """Return the error with the options that its message names, such as `force=True`."""
+        self.options = options
+        return self
 
 
 class TaxonomyError(TaxoExpanError):

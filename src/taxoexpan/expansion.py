@@ -19,7 +19,13 @@ from taxoexpan.features.glossary.definition_lookup import (
     LookedUpDefinitions,
     look_up_definitions,
 )
-from taxoexpan.files import preflight, refuse_inside, refuse_replacing, write_whole
+from taxoexpan.files import (
+    STANDARD_STREAM,
+    preflight,
+    refuse_inside,
+    refuse_replacing,
+    write_whole,
+)
 from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
@@ -38,6 +44,7 @@ from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names
 from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.training.holdout import held_out_count
 
 NUM_RANKED = 5
 """Parents that are ranked per concept, if no more are accepted."""
@@ -126,18 +133,26 @@ class ExpansionRequest:
                 f"accept_at_precision is {precision!r}; it must be from 0 to 1"
             )
         if precision is not None and a.min_confidence is not None:
-            message = "--min-confidence and --accept-at-precision both set a confidence threshold"
-            raise ConfigurationError(f"{message}; give one of them")
+            both = "min_confidence", "accept_at_precision"
+            message = f"{' and '.join(both)} both set a confidence threshold; give one of them"
+            raise ConfigurationError(message).naming(*both)
         if self.together and (a.allow_moves or a.allow_merges):
-            message = "--together proposes no moves and no merges"
-            raise ConfigurationError(f"{message}; omit --allow-moves and --allow-merges")
+            message = "together=True proposes no moves and no merges"
+            raise ConfigurationError(f"{message}; omit allow_moves and allow_merges").naming(
+                "together=True", "allow_moves", "allow_merges"
+            )
         if self.together and (precision is not None or a.min_confidence):
-            message = "--together computes no confidence, so it cannot be combined with a threshold"
-            raise ConfigurationError(f"{message}; omit one of the two")
+            message = "together=True computes no confidence, so it cannot have a threshold"
+            fix = "omit one of the two"
+            raise ConfigurationError(f"{message}; {fix}").naming("together=True")
 
     @property
     def suggestions_file(self) -> Path:
         """Where the suggestions are written: by default next to the output."""
+        if self.suggestions is None and self.output == STANDARD_STREAM:
+            message = "standard output has no place for the suggestions next to it"
+            error = ConfigurationError(f"{message}; give suggestions=FILE")
+            raise error.naming("suggestions=FILE")
         return self.suggestions or self.output.with_suffix(SUGGESTIONS_SUFFIX)
 
     @property
@@ -288,7 +303,8 @@ def _refuse_outputs(request: ExpansionRequest) -> None:
     table = request.suggestions_file
     if request.suggestions is None and table.exists() and not request.force:
         message = "already exists, and the suggestions would be written there"
-        raise FormatError(table, f"{message}; give --suggestions another name, or use --force")
+        fix = "give suggestions another name, or use force=True"
+        raise FormatError(table, f"{message}; {fix}").naming("suggestions", "force=True")
     others = [p for p in (table, request.report, request.model) if p is not None]
     inputs = [request.new, *([request.glossary] if request.glossary else [])]
     preflight([request.output, *others], inputs, request.force)
@@ -308,8 +324,8 @@ def confidence_threshold(calibrators: Calibrators, precision: float, kept: str =
         message = (
             f"no confidence threshold reaches {precision:.0%} precision on the held-out concepts"
         )
-        fix = "ask for a lower precision, or use --min-confidence"
-        raise ConfigurationError(f"{message}; {fix}{kept}")
+        fix = "ask for a lower precision, or use min_confidence"
+        raise ConfigurationError(f"{message}; {fix}{kept}").naming("min_confidence")
     return threshold
 
 
@@ -317,7 +333,7 @@ def refuse_without_confidence(model: TaxoExpan, taxonomy: Taxonomy) -> None:
     """Refuse, before training, a taxonomy that is too small to learn a confidence from."""
     config = model.config
     fraction, limit = config.validation_fraction, config.max_validation_leaves
-    if min(int(leaf_count(taxonomy) * fraction), limit) < MIN_HELD_OUT:
+    if held_out_count(leaf_count(taxonomy), fraction, limit) < MIN_HELD_OUT:
         raise _too_few_leaves()
 
 
@@ -329,7 +345,7 @@ def leaf_count(taxonomy: Taxonomy) -> int:
 
 def _too_few_leaves() -> ConfigurationError:
     message = "the taxonomy has too few leaves to learn a confidence"
-    return ConfigurationError(f"{message}; use --min-score instead")
+    return ConfigurationError(f"{message}; use min_score instead").naming("min_score")
 
 
 def expand_file(

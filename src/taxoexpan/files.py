@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,15 +16,21 @@ from safetensors import SafetensorError
 
 from taxoexpan.errors import FormatError
 
+STANDARD_STREAM = Path("-")
+"""The path that stands for standard input or standard output."""
+
 
 def refuse_overwriting(path: Path, force: bool) -> None:
     """Raise an error if `path` exists (unless `force`), or if its folder cannot be written to."""
+    if path == STANDARD_STREAM:
+        return
     try:
         exists = path.exists()
     except OSError as error:
         raise FormatError(path, f"cannot be written: {error.strerror}") from None
     if exists and not force:
-        raise FormatError(path, "already exists; choose another name, or use --force")
+        fix = "choose another name, or use force=True"
+        raise FormatError(path, f"already exists; {fix}").naming("force=True")
     folder = path.absolute().parent
     if not folder.is_dir():
         raise FormatError(path, f"the folder {path.parent} does not exist; create it first")
@@ -36,7 +43,7 @@ def preflight(outputs: Sequence[Path], inputs: Sequence[Path], force: bool) -> N
     taken = [path.resolve() for path in inputs]
     for output in outputs:
         refuse_overwriting(output, force)
-        if output.resolve() in taken:
+        if output.resolve() in taken and output != STANDARD_STREAM:
             message = "would overwrite another output or an input"
             raise FormatError(output, f"{message}; give each file its own name")
         taken.append(output.resolve())
@@ -49,7 +56,12 @@ def refuse_inside(path: Path, directory: Path, reason: str = "is written as a wh
 
 
 def write_whole(contents: Mapping[Path, bytes], force: bool = False) -> None:
-    """Write every file under a temporary name next to its target, then rename all of them."""
+    """Write every file under a temporary name next to its target, then rename all of them.
+
+    The path `-` is standard output, which is written last.
+    """
+    streamed = [content for path, content in contents.items() if path == STANDARD_STREAM]
+    contents = {path: content for path, content in contents.items() if path != STANDARD_STREAM}
     for path in contents:
         refuse_overwriting(path, force)
         if path.exists() and not path.is_file():
@@ -66,6 +78,8 @@ def write_whole(contents: Mapping[Path, bytes], force: bool = False) -> None:
     finally:
         for temporary in staged.values():
             temporary.unlink(missing_ok=True)
+    for content in streamed:
+        sys.stdout.buffer.write(content)
 
 
 @contextmanager

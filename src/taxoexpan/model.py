@@ -2,68 +2,53 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from taxoexpan.archive import Archive, load_archive, save_archive
 from taxoexpan.config import load_preset
 from taxoexpan.device import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.explain import Evidence, describe, explain
-from taxoexpan.features.embedding import warn_of_unknown
+from taxoexpan.explain import Evidence, explain, with_reasons
+from taxoexpan.features.embedding import warn_of_unknown, warn_of_wordless
 from taxoexpan.features.encoder_choice import with_chosen_encoder
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.label_language import warn_of_language
 from taxoexpan.features.lexicon import Lexicon, resolve_mentions
 from taxoexpan.files import refuse_overwriting
-from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.phrasing import pluralize
-from taxoexpan.placement.abstention import abstention_features
 from taxoexpan.placement.acceptance import Acceptance, accept_suggestions
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.confidence import Reliability
 from taxoexpan.placement.decisions import decide
-from taxoexpan.placement.duplicates import DuplicateCandidates, DuplicateDetector
 from taxoexpan.placement.embedder import Embedder
-from taxoexpan.placement.joint.joint_placement import mentions_among, place_jointly
+from taxoexpan.placement.fitting_session import FittedParts, FittingOutputs, fit_parts
+from taxoexpan.placement.held_out_ranking import measure_reliability, remaining_ranker
+from taxoexpan.placement.joint.joint_suggestions import suggest_jointly
 from taxoexpan.placement.joint.prior_learning import learn_new_parent_priors
-from taxoexpan.placement.model_fitting import (
-    PreparedTaxonomy,
-    fine_tune,
-    learn_calibrators,
-    prepare_taxonomy,
-    refuse_too_small,
-    transformer_to_tune,
-)
-from taxoexpan.placement.network_training import train_network
-from taxoexpan.placement.pair_features import AnchorTexts
-from taxoexpan.placement.proposals import QueryAssessment, propose
-from taxoexpan.placement.ranking import Anchors, Ranker, Ranking
-from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
+from taxoexpan.placement.model_fitting import PreparedTaxonomy, prepare_taxonomy, refuse_too_small
+from taxoexpan.placement.proposals import propose
+from taxoexpan.placement.query_assessment import rank_and_assess
+from taxoexpan.placement.ranking import Ranker, Ranking
+from taxoexpan.placement.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.concept_inputs import as_concept, as_concepts
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
-from taxoexpan.taxonomy.stored_columns import taxonomy_digest
-from taxoexpan.training.checkpoint import Checkpoint, identity_of
 from taxoexpan.training.history import History
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
-from taxoexpan.training.tensorboard import TensorBoardWriter, check_tensorboard
+from taxoexpan.training.tensorboard import check_tensorboard
 from taxoexpan.training.tower_training import TowerHistory
-from taxoexpan.training.training_log import TrainingLog, describe_metrics
 from taxoexpan.training.training_record import TrainingRecord, training_record
 
 
@@ -131,82 +116,34 @@ class TaxoExpan:
         self.encoder.show_progress(progress)
         later = [as_concept(concept) for concept in expected]
         prepared = prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)
-        writer = TensorBoardWriter(Path(tensorboard)) if tensorboard else None
-        network = MatchingNetwork(self.config, self.encoder.dimension)
-        with closing(TrainingLog(progress, Path(log) if log else None, writer)) as training_log:
-            kept = self._checkpoint(checkpoint, prepared)
-            self.history = train_network(
-                network, prepared.data, self.config, self.seed, training_log, kept
-            )
-        self._tower = self._fine_tune(prepared, progress, kept)
-        calibrators, metrics = learn_calibrators(prepared, network, self._embedder, self.seed)
-        if progress and metrics is not None:
-            tqdm.write(f"all signals together: {describe_metrics(metrics)}", file=sys.stderr)
-        archive = self._new_archive(prepared, network, calibrators, time.monotonic() - began)
-        if metrics is not None:
-            archive = replace(archive, training=replace(archive.training, validation=metrics))
-        self._reset(archive)
+        paths = (None if path is None else Path(path) for path in (log, checkpoint, tensorboard))
+        outputs = FittingOutputs(progress, *paths)
+        parts = fit_parts(prepared, self._embedder, self.seed, outputs)
+        self.history, self.tower_history = parts.history, parts.tower_history
+        self._tower = parts.tower
+        self._reset(self._new_archive(prepared, parts, time.monotonic() - began))
         return self
 
-    def _fine_tune(
-        self, prepared: PreparedTaxonomy, progress: bool, checkpoint: Checkpoint | None
-    ) -> TextTower | None:
-        """Fine-tune the encoder, unless Ctrl-C has already ended the training of the network."""
-        assert self.history is not None
-        self.tower_history = None
-        if self.history.interrupted:
-            return None
-        kept = None if checkpoint is None else checkpoint.of_tower()
-        tuned = fine_tune(prepared, self._embedder, self.seed, progress, kept)
-        if tuned is None:
-            return None
-        tower, self.tower_history = tuned
-        return tower
-
     def _new_archive(
-        self,
-        prepared: PreparedTaxonomy,
-        network: MatchingNetwork,
-        calibrators: Calibrators,
-        seconds: float,
+        self, prepared: PreparedTaxonomy, parts: FittedParts, seconds: float
     ) -> Archive:
-        """Encode all anchors, and collect the parts of the trained model."""
-        taxonomy, vectors = prepared.taxonomy, prepared.vectors
-        assert self.history is not None
-        anchors = Anchors(taxonomy, ConceptVectors.of(vectors), self.config.max_siblings)
-        texts = AnchorTexts.of(taxonomy, self._tower) if calibrators.fusion else None
-        record = training_record(taxonomy, self.encoder, self.history, self.tower_history, seconds)
+        """Collect the parts of the trained model."""
+        taxonomy, figures = prepared.taxonomy, (parts.history, parts.tower_history)
+        record = training_record(taxonomy, self.encoder, *figures, parts.validation, seconds)
         return Archive(
             config=self.config,
             preset=self.preset,
             seed=self.seed,
             taxonomy=taxonomy,
             encoder=self.encoder,
-            network=network,
-            vectors=vectors,
-            keys=anchors.encode(network),
+            network=parts.network,
+            vectors=prepared.vectors,
+            keys=parts.keys,
             training=record,
-            calibrators=calibrators,
-            tower=self._tower,
-            texts=texts,
+            calibrators=parts.calibrators,
+            tower=parts.tower,
+            texts=parts.texts,
         )
-
-    def _checkpoint(self, path: str | Path | None, prepared: PreparedTaxonomy) -> Checkpoint | None:
-        """Return the checkpoint of this training, if its files can be used.
-
-        `epochs` and `patience` may change on resume.
-        """
-        if path is None:
-            return None
-        settings = self.config.model_copy(update={"epochs": 1, "patience": 1}).model_dump()
-        held_out = [concept.id for concept in prepared.holdout.concepts]
-        digest, fingerprint = taxonomy_digest(prepared.taxonomy), self.encoder.fingerprint()
-        identity = identity_of(digest, settings, self.seed, held_out, fingerprint)
-        checkpoint = Checkpoint(Path(path), identity)
-        checkpoint.check()
-        if transformer_to_tune(self._embedder) is not None:
-            checkpoint.of_tower().check()
-        return checkpoint
 
     def suggest(
         self, concepts: Iterable[str | Concept], top_k: int = 5, explain: bool = False
@@ -233,14 +170,7 @@ class TaxoExpan:
         if not suggestions:
             return [], []
         evidence = explain(self._ranker, queries, ranking)
-        why = {(each.query.id, each.first.parent.id): describe(each) for each in evidence}
-        explained = [
-            s
-            if s.kind == SuggestionKind.MERGE
-            else replace(s, why=why.get((s.query.id, s.parent.id), ""))
-            for s in suggestions
-        ]
-        return explained, evidence
+        return with_reasons(suggestions, evidence), evidence
 
     def _new_concepts(self, concepts: Iterable[str | Concept]) -> Sequence[Concept]:
         """Return the concepts that the taxonomy does not have, and warn about the others."""
@@ -258,34 +188,14 @@ class TaxoExpan:
             raise ConfigurationError(f"top_k is {top_k!r}; it must be a whole number, at least 1")
         queries = self._queries(concepts)
         if not len(queries):
-            nothing = np.zeros((0, 0))
-            ranking = Ranking(nothing.astype(np.int64), *[nothing.astype(np.float32)] * 2)
-            return [], queries, ranking
+            return [], queries, Ranking.empty()
         warn_of_unknown(queries.vectors.cpu().numpy(), concepts)
-        calibration = self.calibrators.calibration
-        temperature = calibration.temperature if calibration else 1.0
-        ranking = self._ranker.rank(queries, max(top_k, min_ranked), temperature)
-        assessment = QueryAssessment(
-            calibration.confidence(ranking.tempered) if calibration else None,
-            self._has_parent(queries),
-            self._duplicates(queries),
+        warn_of_wordless(concepts)
+        vectors, ranked = self._fitted().vectors, max(top_k, min_ranked)
+        ranking, assessment = rank_and_assess(
+            self.taxonomy, vectors, self._ranker, self.calibrators, queries, ranked
         )
         return propose(self.taxonomy, concepts, ranking, assessment, top_k), queries, ranking
-
-    def _duplicates(self, queries: Queries) -> DuplicateCandidates | None:
-        """Find what each concept may be a synonym of, if the taxonomy had enough synonyms."""
-        weights = self.calibrators.duplicates
-        if weights is None:
-            return None
-        detector = DuplicateDetector(self.taxonomy, self._fitted().vectors.cpu().numpy(), weights)
-        return detector.candidates(queries.concepts, queries.vectors.cpu().numpy())
-
-    def _has_parent(self, queries: Queries) -> NDArray[np.bool_]:
-        """Return which concepts have a suitable parent; all of them, if that was not learned."""
-        abstention = self.calibrators.abstention
-        if abstention is None:
-            return np.ones(len(queries), dtype=bool)
-        return abstention.has_parent(abstention_features(self._ranker, queries))
 
     def suggest_together(self, concepts: Iterable[str | Concept]) -> list[Suggestion]:
         """Suggest one parent for each concept of a batch; a parent may be another new concept.
@@ -297,24 +207,11 @@ class TaxoExpan:
         if not new:
             return []
         warn_of_unknown(self._embedder.array(new), new)
+        warn_of_wordless(new)
         if self.calibrators.joint_priors is None:
             self.fit_joint_prior()
-        mentions = mentions_among(self.taxonomy, new) if self.config.uses_mentions else None
-        queries = replace(self._embedder.queries(new, None), mentions=mentions)
-        placed = place_jointly(self._ranker, queries, self.calibrators.joint_priors or ())
-        expanded = self.taxonomy.expanded(placed.additions(self.taxonomy, new))
-        return [
-            Suggestion(
-                query=concept,
-                rank=1,
-                parent=expanded.concept_at(parent),
-                path=expanded.path(expanded.ids[parent]),
-                score=score,
-            )
-            for concept, parent, score in zip(
-                new, placed.parents.tolist(), placed.scores.tolist(), strict=True
-            )
-        ]
+        priors = self.calibrators.joint_priors or ()
+        return suggest_jointly(self.taxonomy, self._ranker, self._embedder, new, priors)
 
     def fit_joint_prior(self) -> TaxoExpan:
         """Learn the new-parent priors of joint placement from the taxonomy's own subtrees.
@@ -384,11 +281,7 @@ class TaxoExpan:
         calibration = self.calibrators.calibration
         if calibration is None:
             return None
-        ranker, queries = self._held_out(holdout)
-        ranking = ranker.rank(queries, 1, calibration.temperature)
-        pairs = zip(ranking.anchors[:, 0], holdout.parents, strict=True)
-        right = np.array([anchor in parents for anchor, parents in pairs])
-        return Reliability.of(calibration.confidence(ranking.tempered)[:, 0], right)
+        return measure_reliability(*self._held_out(holdout), calibration)
 
     def _held_out(self, holdout: Holdout) -> tuple[Ranker, LabeledQueries]:
         """Return the ranker of the remaining taxonomy, and the held-out concepts as queries."""
@@ -399,11 +292,7 @@ class TaxoExpan:
         queries = embedder.labeled_queries(holdout, embedder.lexicon(remaining))
         if remaining is archive.taxonomy:
             return self._ranker, queries
-        vectors = ConceptVectors.of(embedder.tensor(remaining.concepts))
-        bonus, fusion = archive.calibrators.leaf_bonus, archive.calibrators.fusion
-        texts = AnchorTexts.of(remaining, self._tower) if fusion else None
-        anchors = Anchors(remaining, vectors, self.config.max_siblings, texts=texts)
-        return Ranker(archive.network.to(self.device), anchors, None, bonus, fusion), queries
+        return remaining_ranker(remaining, archive.network, embedder, self.calibrators), queries
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the model as a directory."""
@@ -445,13 +334,7 @@ class TaxoExpan:
     def _ranker(self) -> Ranker:
         """The ranker of all anchors of the taxonomy."""
         if self._cached_ranker is None:
-            a = self._fitted()
-            vectors = ConceptVectors.of(a.vectors.to(self.device))
-            texts = None if a.texts is None else a.texts.to(self.device)
-            anchors = Anchors(a.taxonomy, vectors, a.config.max_siblings, texts=texts)
-            network, keys = a.network.to(self.device), a.keys.to(self.device)
-            bonus, fusion = a.calibrators.leaf_bonus, a.calibrators.fusion
-            self._cached_ranker = Ranker(network, anchors, keys, bonus, fusion)
+            self._cached_ranker = self._fitted().ranker(self.device)
         return self._cached_ranker
 
     def _queries(self, concepts: Sequence[Concept]) -> Queries:
@@ -464,20 +347,3 @@ class TaxoExpan:
         if self._archive is None:
             raise ModelError("the model is not trained; call fit, or load a trained one")
         return self._archive
-
-
-def as_concepts(concepts: Iterable[str | Concept]) -> list[Concept]:
-    """Return a list of concepts, given concepts or labels."""
-    if isinstance(concepts, str | Concept):
-        raise ConfigurationError(f"{concepts!r} is not a list; give a list: [{concepts!r}]")
-    if isinstance(concepts, Mapping) or not isinstance(concepts, Iterable):
-        raise ConfigurationError(f"{concepts!r} is not a list; give a list of labels or Concepts")
-    return [as_concept(concept) for concept in concepts]
-
-
-def as_concept(concept: str | Concept) -> Concept:
-    """Return a concept, or make one without an id from a label."""
-    made = Concept("", concept) if isinstance(concept, str) else concept
-    if not isinstance(made, Concept) or not made.label.strip():
-        raise ConfigurationError(f"{concept!r} is not a label or a Concept; give one of the two")
-    return made

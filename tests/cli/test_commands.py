@@ -93,6 +93,17 @@ def test_info_of_a_model_describes_the_fine_tuning(
     assert "tower.safetensors is damaged" in capsys.readouterr().err
 
 
+def test_suggest_says_once_that_a_model_has_no_confidence(
+    model_directory: Path, new: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["suggest", str(model_directory), str(new), "--json"]) == 0
+    output = capsys.readouterr()
+    rows = json.loads(output.out)["suggestions"]
+    assert rows
+    assert {row["confidence"] for row in rows} == {None}
+    assert output.err.count("the model has no confidence, only scores") == 1
+
+
 def test_train_suggest_apply_place_new_concepts(
     pantry: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
-from taxoexpan.features.embedding import embed_concepts, head_word
+from taxoexpan.features.embedding import embed_concepts, head_word, warn_of_wordless
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.taxonomy import Concept
 
@@ -51,3 +53,30 @@ def test_a_name_and_its_definition_can_be_encoded_as_one_text() -> None:
     np.testing.assert_allclose(joined[0, 0], encoder.encode(["oak: a tree"])[0], rtol=1e-6)
     np.testing.assert_array_equal(joined[0, 1], separate[0, 1])
     np.testing.assert_array_equal(joined[1], separate[1])
+
+
+@pytest.mark.parametrize(
+    ("labels", "named"),
+    [
+        (["\N{EM DASH}", "tea"], "'\N{EM DASH}' has no letter or digit; "),
+        (
+            ["!", "tea", "\N{SLICE OF PIZZA}"],
+            "'!' and '\N{SLICE OF PIZZA}' have no letter or digit; ",
+        ),
+        (["+"] * 7, "'+', '+', '+', '+', '+' and 2 others have no letter or digit; "),
+    ],
+)
+def test_labels_without_words_are_named_in_one_warning(labels: list[str], named: str) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_wordless([Concept("", label) for label in labels])
+    assert len(caught) == 1
+    assert str(caught[0].message).startswith(named)
+
+
+def test_words_of_any_script_digits_and_definitions_are_enough() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        concepts = [Concept("", label) for label in ("茶", "чай", "7", "\N{SUPERSCRIPT TWO}")]
+        pizza = Concept("", "\N{SLICE OF PIZZA}", (), "a flat bread with cheese")
+        warn_of_wordless([*concepts, pizza, Concept("", "+", ("plus",))])

@@ -37,7 +37,7 @@ ENGLISH = {
 @pytest.mark.parametrize("language", OTHERS)
 def test_labels_in_another_language_get_a_warning(language: str) -> None:
     for features in ("static", BEST, "transformer:/models/all-MiniLM-L6-v2"):
-        with pytest.warns(UserWarning, match="--set features=transformer:NAME_OR_PATH"):
+        with pytest.warns(UserWarning, match="set features=transformer:NAME_OR_PATH"):
             warn_of_language(features, OTHERS[language].split(", "))
 
 

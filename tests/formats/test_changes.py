@@ -80,6 +80,7 @@ CASES = [
     Case(concept_rows, "food.tsv", growths(WORDS, details=True)),
     Case(obo_format, "food.obo", growths(names(), names(), details=True)),
     Case(json_format, "food.json", growths(names(breaks=True), names(), details=True)),
+    Case(json_format, "food.jsonl", growths(names(breaks=True), names(), details=True)),
     Case(skos, "food.ttl", growths(IRIS, names())),
     Case(skos, "food.nt", growths(IRIS, names())),
     Case(owl, "food.ttl", growths(IRIS, names())),
@@ -368,7 +369,7 @@ def test_a_synonym_is_added_in_every_rdf_syntax(
 # ---- refused changes ------------------------------------------------------------------------
 
 NESTED = '{"label": "a", "children": [{"label": "b"}]}'
-BOTH = {"moves": "--allow-moves", "synonyms": "--allow-merges"}
+BOTH = {"moves": "allow_moves", "synonyms": "allow_merges"}
 
 
 @pytest.mark.parametrize(
@@ -378,28 +379,28 @@ BOTH = {"moves": "--allow-moves", "synonyms": "--allow-merges"}
             "x.csv",
             "child,parent\nb,a\n",
             "synonyms",
-            "--allow-merges, or first run taxoexpan convert x.csv x.json",
+            "allow_merges, or first run taxoexpan convert x.csv x.json",
         ),
         (
             "x.csv",
             "id,label,parents\nb,a,\n",
             "synonyms",
-            "--allow-merges, or first run taxoexpan convert x.csv",
+            "allow_merges, or first run taxoexpan convert x.csv",
         ),
         (
             "x.txt",
             "A\nA > B\n",
             "moves",
-            "--allow-moves, or first run taxoexpan convert x.txt x.json",
+            "allow_moves, or first run taxoexpan convert x.txt x.json",
         ),
         (
             "x.txt",
             "1 - A\n3 - A > B > C\n",
             "moves",
-            "--allow-moves, or first run taxoexpan convert",
+            "allow_moves, or first run taxoexpan convert",
         ),
-        ("x.json", NESTED, "moves", "--allow-moves, or first run taxoexpan convert x.json x.tsv"),
-        ("x.json", '[{"id": "a", "children": ["b"]}, {"id": "b"}]', "moves", "--allow-moves"),
+        ("x.json", NESTED, "moves", "allow_moves, or first run taxoexpan convert x.json x.tsv"),
+        ("x.json", '[{"id": "a", "children": ["b"]}, {"id": "b"}]', "moves", "allow_moves"),
     ],
 )
 def test_an_unsupported_change_is_refused_with_a_remedy(
@@ -419,7 +420,7 @@ def test_moves_in_rdf_xml_and_json_ld_need_turtle(tmp_path: Path, suffix: str) -
     write_file(path, skos.write(Taxonomy([MILK]), Target(path)).files[path])
     with pytest.raises(FormatError, match=f"first run taxoexpan convert x{suffix} x.ttl"):
         TaxonomyFile.open(path).check_changes(BOTH)
-    TaxonomyFile.open(path).check_changes({"synonyms": "--allow-merges"})
+    TaxonomyFile.open(path).check_changes({"synonyms": "allow_merges"})
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.format.NAME}-{case.name}")

@@ -107,17 +107,18 @@ def test_everything_but_the_reported_losses_is_kept(growth: Growth, there: tuple
     assert len(copy) == len(taxonomy)
 
 
-def test_every_loss_is_counted(tmp_path: Path) -> None:
+def test_every_loss_is_counted_and_named(tmp_path: Path) -> None:
     put(FOOD, "json", tmp_path / "food.json")
     done = convert(tmp_path / "food.json", Target(tmp_path / "food.txt"))
     assert done.losses == [
-        "missing: 1 relation",
-        "missing: 1 synonym",
-        "missing or shortened: 1 definition",
+        "missing: 1 relation ('fig' under 'food')",
+        "missing: 1 synonym ('Obst' of 'fruit')",
+        "missing or shortened: 1 definition ('fruit')",
     ]
     done = convert(tmp_path / "food.json", Target(tmp_path / "food.ttl", base="urn:food:"))
-    assert done.losses == ["changed: 3 ids"]
+    assert done.losses == ["changed: 3 ids ('1', '2', '3')"]
     assert done.ids["1"] == "urn:food:1"
+    assert done.base == "urn:food:"
 
 
 def test_ignored_content_of_the_old_file_is_reported(tmp_path: Path) -> None:
@@ -150,9 +151,11 @@ def test_no_file_is_overwritten_or_incomplete(tmp_path: Path) -> None:
 def test_obo_ids_become_iris_as_in_obo(tmp_path: Path) -> None:
     obo = tmp_path / "go.obo"
     obo.write_text("[Term]\nid: GO:0000001\nname: cell\n")
-    base = "http://purl.obolibrary.org/obo/"
-    done = convert(obo, Target(tmp_path / "go.ttl", base))
-    assert done.ids == {"GO:0000001": f"{base}GO_0000001"}
+    done = convert(obo, Target(tmp_path / "go.ttl"))
+    assert done.base == "http://purl.obolibrary.org/obo/"
+    assert done.ids == {"GO:0000001": f"{done.base}GO_0000001"}
+    done = convert(obo, Target(tmp_path / "own.ttl", "http://own.org/"))
+    assert done.ids == {"GO:0000001": "http://own.org/GO_0000001"}
 
 
 def test_labels_get_the_given_language(tmp_path: Path) -> None:

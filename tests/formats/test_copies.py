@@ -164,7 +164,10 @@ CASES = [
             ("food.tsv", PATHS),
         )
     ),
-    Case(json_format, "food.json", EVERYTHING, lambda *_: True, lambda _: True, True, True),
+    *(
+        Case(json_format, name, EVERYTHING, lambda *_: True, lambda _: True, True, True)
+        for name in ("food.json", "food.jsonl")
+    ),
     *(
         Case(skos, f"food.{suffix}", RESOURCES, lambda *_: True, lambda _: True, True, True)
         for suffix in ("ttl", "rdf", "nt", "jsonld")

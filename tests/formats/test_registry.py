@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from expanded_files import KIWI, refusal, under, write_expanded, write_file
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import Growth, growths, names, quickly
 
-from taxoexpan.errors import ConfigurationError, FormatError, TaxonomyError
+from taxoexpan.errors import ConfigurationError, FormatError, TaxoExpanError, TaxonomyError
+from taxoexpan.formats.output import Target
 from taxoexpan.formats.registry import FORMATS, find_format
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
@@ -49,15 +54,30 @@ def test_an_unknown_format_name_lists_the_known_ones(tmp_path: Path) -> None:
         TaxonomyFile.open(path, "xml")
 
 
-@pytest.mark.parametrize("text", ["below,above\na,b\n", "just some words\n", '"\n', ",,\n"])
-def test_an_unrecognized_file_lists_the_formats(tmp_path: Path, text: str) -> None:
-    path = write_file(tmp_path / "food.csv", text)
+@pytest.mark.parametrize("text", ["just some words\n", '"\n', ",,\n"])
+@pytest.mark.parametrize("name", ["food.txt", "food"])
+def test_an_unrecognized_file_lists_the_formats(tmp_path: Path, text: str, name: str) -> None:
+    path = write_file(tmp_path / name, text)
     message = refusal(path)
     assert message.startswith(
-        f"{path}: the format is not recognized; a table needs a header such as child,parent. "
-        "The known formats are:\n"
+        f"{path}: the format is not recognized; give format=NAME, if it is one of these:\n"
     )
-    assert [line.split()[0] for line in message.splitlines()[1:]] == list(FORMATS)
+    lines = message.splitlines()[1:]
+    assert [line.split()[0] for line in lines] == list(FORMATS)
+    assert max(map(len, lines)) <= 100
+
+
+def test_an_unrecognized_table_lists_its_columns(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "food.csv", "Code,Tier,Name\n1,2,fruit\n")
+    assert refusal(path) == (
+        f"{path}, line 1: the columns do not say how the concepts are related. The columns are:\n"
+        "   1  Code  id\n"
+        "   2  Tier\n"
+        "   3  Name  label\n"
+        'Choose columns by name or number, for example columns="label=1,parent=2"; the names are '
+        "id, label, parent, parent_label, child, path, definition, synonyms, deprecated, level1, "
+        "level2, …"
+    )
 
 
 def test_an_output_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
@@ -65,7 +85,7 @@ def test_an_output_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
     output = write_file(tmp_path / "new.csv", "mine")
     with pytest.raises(FormatError) as caught:
         write_expanded(path, under("fruit"), output)
-    assert str(caught.value) == f"{output}: already exists; choose another name, or use --force"
+    assert str(caught.value) == f"{output}: already exists; choose another name, or use force=True"
     assert output.read_text() == "mine"
     write_expanded(path, under("fruit"), output, force=True)
     assert output.read_text() == EDGES + "kiwi,fruit\n"
@@ -140,3 +160,104 @@ def test_a_format_can_be_given_for_writing(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", "label,child,parent\nred,x,\n")
     write_expanded(path, under("red"), tmp_path / "new.csv", "rows")
     assert (tmp_path / "new.csv").read_text().endswith("kiwi,,red\n")
+
+
+CELL_WITH_A_STANZA = 'id,label,parents\n1,"fruit\n[Term]\nid: x",\n2,apple,1\n'
+
+
+@pytest.mark.parametrize("name", ["food.csv", "food.tsv", "food.txt", "food"])
+def test_a_cell_cannot_make_a_table_another_format(tmp_path: Path, name: str) -> None:
+    delimiter = "\t" if name.endswith("tsv") else ","
+    path = write_file(tmp_path / name, CELL_WITH_A_STANZA.replace(",", delimiter))
+    assert len(TaxonomyFile.open(path).taxonomy) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "format"),
+    [
+        ("x.csv", '{"id",label,parents\n1,a,\n', "rows"),
+        ("x.csv", "<rdf:RDF> id,child,parent\n1,a,b\n", "edges"),
+        ("x.csv", "title,category\nA > B,C > D\n", None),
+        ("x.csv", "@prefix : <a> .,child,parent\n1,a,b\n", "edges"),
+        ("x.ttl", 'PREFIX a: <b>\na:b a:c """\n[Term]\nid: x\n""" .\n', "skos"),
+        ("x.obo", "{", "obo"),
+        ("x.txt", "! comment\n\n[Term]\nid: x\n", "obo"),
+        ("x", "ontology: x\n\n[Term]\nid: x\n", "obo"),
+        ("x.txt", "http://a > b\n[Term]\n", "paths"),
+    ],
+)
+def test_the_name_of_the_file_counts(name: str, text: str, format: str | None) -> None:
+    file = TextFile(Path(name), text)
+    if format is None:
+        with pytest.raises(FormatError):
+            find_format(file)
+    else:
+        assert find_format(file) is FORMATS[format]
+
+
+TEXTS = names(breaks=True) | st.sampled_from(
+    [
+        *("[Term]", "\n[Term]\n", "format-version: 1.2", "child,parent", "path", "id\tpath"),
+        *(
+            "# category paths",
+            "#",
+            "{",
+            '[{"a": 1}]',
+            '{"@id": "x"}',
+            "<rdf:RDF >",
+            "<a> <b> <c> .",
+        ),
+        *("@prefix : <a> .", "prefix a: <b>", "A > B", "1 - A", "x : y", "level 1,level 2", "!"),
+        *(
+            "en: name",
+            "< en:parent",
+            "\n< en:parent\nen: name\n",
+            "stopwords:en: a, b",
+            "owl:Class",
+        ),
+    ]
+)
+RECOGNIZED = {
+    "rows": ("x.csv", "x.tsv", "x.txt", "x", "x.xlsx", "x.csv.gz"),
+    "edges": ("x.csv", "x.tsv", "x.txt", "x", "x.xlsx"),
+    "paths": ("x.csv", "x.tsv", "x.txt", "x", "x.xlsx"),
+    "json": ("x.json", "x.txt", "x"),
+    "obo": ("x.obo", "x.txt", "x"),
+    "skos": ("x.ttl", "x.nt", "x.rdf", "x.jsonld"),
+    "owl": ("x.owl",),
+    "openfoodfacts": ("x.txt",),
+    "terms": ("x.terms",),
+}
+
+
+@pytest.mark.parametrize("format", RECOGNIZED)
+@given(growth=growths(TEXTS, TEXTS))
+@quickly
+def test_a_written_file_is_recognized_whatever_its_texts_are(format: str, growth: Growth) -> None:
+    with TemporaryDirectory() as folder:
+        for name in RECOGNIZED[format]:
+            copy = FORMATS[format].write(growth.old, Target(Path(folder) / name))
+            for path, content in copy.contents().items():
+                path.write_bytes(content)
+            file = TextFile.open(Path(folder) / name)
+            assert format == find_format(file).NAME, name
+            assert len(FORMATS[format].read(file).taxonomy) == len(growth.old)
+
+
+@pytest.mark.parametrize("format", ["rows", "edges", "paths"])
+@given(growth=growths(TEXTS, TEXTS, most_parents=1))
+@quickly
+def test_an_expanded_file_is_recognized_whatever_its_texts_are(format: str, growth: Growth) -> None:
+    with TemporaryDirectory() as folder:
+        for name in ("x.csv", "x.txt"):
+            path, output = Path(folder) / name, Path(folder) / f"new{Path(name).suffix}"
+            copy = FORMATS[format].write(growth.old, Target(path))
+            path.write_bytes(copy.contents()[path])
+            ids = {old: copy.id_of(old) for old in growth.old}
+            new = [c for c in growth.additions.concepts if c.id not in ids.values()]
+            relations = [(ids[growth.old.ids[0]], concept.id) for concept in new]
+            try:
+                write_expanded(path, Additions(new, relations), output, force=True)
+            except TaxoExpanError:
+                continue  # the format cannot hold these texts
+            assert format == find_format(TextFile.open(output)).NAME

@@ -35,11 +35,23 @@ def test_too_few_leaves_give_no_calibration() -> None:
     assert calibrate(drawn_scores(1, MIN_HELD_OUT, 1.0)) is not None
 
 
-def test_scores_that_are_always_right_are_not_changed() -> None:
+@pytest.mark.parametrize("right", [True, False])
+def test_scores_that_are_always_right_or_wrong_give_the_smoothed_rate(right: bool) -> None:
     held_out = drawn_scores(1, 200, 1.0)
-    calibration = calibrate(replace(held_out, right=np.ones_like(held_out.right)))
+    calibration = calibrate(replace(held_out, right=np.full_like(held_out.right, right)))
     assert calibration is not None
-    assert calibration.first.kind == "none"
+    confidence = calibration.confidence(np.array([[0.9, 0.05], [0.4, 0.3]]))
+    rate = 201 / 202 if right else 1 / 202
+    assert confidence[:, 0] == pytest.approx(rate, abs=1e-3)
+    assert calibration.reliability.confidence == pytest.approx([rate] * 200, abs=2e-3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_confidence_is_never_the_score_itself(seed: int) -> None:
+    """Even where the score is calibrated by chance, a curve is fitted to it."""
+    calibration = calibrate(drawn_scores(seed, MIN_HELD_OUT, 1.0))
+    assert calibration is not None
+    assert {calibration.first.kind, calibration.later.kind} <= {"platt", "isotonic"}
 
 
 @pytest.mark.parametrize("fused", [True, False])

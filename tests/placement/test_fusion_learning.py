@@ -123,4 +123,3 @@ def test_held_out_queries_are_scored_by_the_fusion_of_their_fold() -> None:
         assert np.array_equal(found.right[row], alone.right[0])
         likelihoods.append(alone.likelihood)
     np.testing.assert_allclose(found.likelihood, np.mean(likelihoods, axis=0), atol=1e-3)
-    assert found.leaf_bonus == 0.0

@@ -14,8 +14,7 @@ from taxoexpan.config import load_preset
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
-from taxoexpan.placement.confidence import MIN_HELD_OUT
-from taxoexpan.placement.leaf_bonus import LEAF_BONUSES, learn_leaf_bonus
+from taxoexpan.placement.leaf_bonus import LEAF_BONUSES, MIN_HELD_OUT, learn_leaf_bonus
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.training.holdout import hold_out_growth
 from taxoexpan.training.metrics import compute_metrics
@@ -55,10 +54,9 @@ def model_with_bonus(pantry: Path) -> TaxoExpan:
     """A model with a large leaf bonus, whatever bonus it has learned."""
     many = SMALL | {"validation_fraction": 0.9, "learn_fusion": False}  # of ninety foods
     model = TaxoExpan("fast", device="cpu", **many).fit(Taxonomy.read(pantry))
-    archive, calibration = model._fitted(), model.calibrators.calibration
-    assert calibration is not None
-    assert calibration.leaf_bonus in LEAF_BONUSES
-    calibrators = replace(archive.calibrators, calibration=replace(calibration, leaf_bonus=2.5))
+    archive = model._fitted()
+    assert archive.calibrators.leaf_bonus in LEAF_BONUSES
+    calibrators = replace(archive.calibrators, leaf_bonus=2.5)
     model._archive = replace(archive, calibrators=calibrators)
     return model
 

@@ -5,16 +5,18 @@ import pytest
 from page_reader import CREATED, food_model, table_of
 
 from taxoexpan.placement.calibrators import Calibrators
-from taxoexpan.placement.confidence import IDENTITY, Calibration, Reliability
+from taxoexpan.placement.confidence import Calibration, Curve, Reliability
 from taxoexpan.report import training_page
 from taxoexpan.report.reliability import PRECISIONS, reliability_charts, threshold_for
+
+UNCHANGED = Curve("platt", (), (1.0, 0.0))
 
 
 def calibrated(right: list[bool]) -> Calibrators:
     """Return calibrators for queries in the order of falling confidence."""
     confidences = np.linspace(0.99, 0.01, len(right))
     reliability = Reliability.of(confidences, np.array(right))
-    return Calibrators(Calibration(1.0, IDENTITY, IDENTITY, reliability))
+    return Calibrators(Calibration(1.0, UNCHANGED, UNCHANGED, reliability))
 
 
 def test_the_highest_precision_that_is_reached_is_marked() -> None:

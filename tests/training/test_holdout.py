@@ -1,12 +1,21 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+import pytest
 from builders import random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.training.holdout import hold_out, hold_out_growth, hold_out_leaves
+from taxoexpan.training.holdout import (
+    Holdout,
+    held_out_count,
+    hold_out,
+    hold_out_growth,
+    hold_out_leaves,
+)
 
 
 def test_held_out_leaves_are_removed_with_their_relations() -> None:
@@ -18,6 +27,26 @@ def test_held_out_leaves_are_removed_with_their_relations() -> None:
         assert not taxonomy.children(concept.id)
         kept = {holdout.taxonomy.ids[p] for p in parents}
         assert kept == set(taxonomy.parents(concept.id)) & set(holdout.taxonomy)
+
+
+@pytest.mark.parametrize(
+    ("leaves", "count"),
+    [(4, 0), (80, 16), (149, 29), (150, 30), (250, 30), (300, 30), (310, 31), (9999, 99)],
+)
+def test_small_taxonomies_hold_out_more_than_a_tenth_by_default(leaves: int, count: int) -> None:
+    assert held_out_count(leaves, "auto", max_leaves=99) == count
+
+
+@pytest.mark.parametrize("hold_out_some", [hold_out_leaves, hold_out_growth])
+def test_an_explicit_fraction_is_used_in_small_taxonomies_too(
+    hold_out_some: Callable[..., Holdout],
+) -> None:
+    taxonomy = random_taxonomy(2, count=200)
+    leaves = sum(1 for id in taxonomy.leaves if taxonomy.parents(id))
+    assert 50 < leaves < 150
+    assert len(hold_out_some(taxonomy, 0.1, 1000, 0).concepts) == leaves // 10
+    assert len(hold_out_some(taxonomy, "auto", 1000, 0).concepts) == leaves // 5
+    assert len(hold_out_some(taxonomy, "auto", 3, 0).concepts) == 3
 
 
 def test_the_same_seed_holds_out_the_same_leaves() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Collection
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import (
     acceptance,
@@ -13,7 +15,11 @@ from taxoexpan.cli.arguments import (
     open_taxonomy,
 )
 from taxoexpan.cli.messages import note, print_applied
-from taxoexpan.phrasing import pluralize
+from taxoexpan.phrasing import join_words, pluralize
+
+if TYPE_CHECKING:
+    from taxoexpan.expansion import AppliedSuggestions
+    from taxoexpan.formats.taxonomy_file import TaxonomyFile
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,9 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "decisions",
         type=Path,
         metavar="DECISIONS",
-        help="a CSV file from suggest or expand, edited or not",
+        help="a CSV file from suggest or expand, edited or not, or your own with the columns "
+        "query and parent_id (or parent_label, or path)",
     )
-    add_output(parser, "the taxonomy file to write", required=True)
+    add_output(parser, "the taxonomy file to write, or - for standard output", required=True)
     add_acceptance(parser, "also add the concepts that are marked as undecided")
     parser.add_argument(
         "--concepts",
@@ -33,29 +40,68 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NEW",
         help="the list of new concepts, to copy definitions and synonyms from",
     )
+    parser.add_argument(
+        "--changes",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="also write the changes: FILE.kgcl as commands of the Knowledge Graph Change "
+        "Language, FILE.md for a pull request, FILE.sssom.tsv with the merges as mappings; can "
+        "be repeated",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Apply the decisions."""
     from taxoexpan.expansion import apply_suggestions, with_details
     from taxoexpan.files import preflight
+    from taxoexpan.formats.changes.change_set import change_format
     from taxoexpan.formats.concept_list import read_concepts
-    from taxoexpan.placement.suggestions import read_suggestions
+    from taxoexpan.placement.parent_lookup import read_decisions
 
+    for path in options.changes:
+        change_format(path)
     inputs = [options.decisions, *filter(None, [options.concepts])]
-    preflight([options.output], inputs, options.force)
+    preflight([options.output, *options.changes], inputs, options.force)
+    preflight(options.changes, [options.taxonomy], options.force)
     accept = acceptance(options)
     file = open_taxonomy(options.taxonomy, options)
     file.check_changes(accept.allowed_changes)
-    suggestions = read_suggestions(
-        options.decisions, file.taxonomy if options.allow_moves else None
-    )
-    if options.concepts:
-        suggestions = with_details(suggestions, read_concepts(options.concepts))
+    suggestions = read_decisions(options.decisions, file.taxonomy, accept.ids, options.allow_moves)
+    listed = read_concepts(options.concepts) if options.concepts else []
+    suggestions = with_details(suggestions, listed)
     applied = apply_suggestions(file, suggestions, options.output, accept, options.force)
     print_applied(file.taxonomy, applied, accept)
     if applied.accepted.undecided:
         count = pluralize(applied.accepted.undecided, "concept")
         fix = f"write accepted into the column decision of {options.decisions}, or use --all"
         note(f"{count} left undecided; to add one, {fix}")
+    own_ids = {concept.id for concept in listed if concept.id}
+    _write_changes(options, file, applied, own_ids)
     return 0
+
+
+def _write_changes(
+    options: argparse.Namespace,
+    file: TaxonomyFile,
+    applied: AppliedSuggestions,
+    own_ids: Collection[str],
+) -> None:
+    """Write the changes in all requested formats."""
+    from taxoexpan.files import write_whole
+    from taxoexpan.formats.changes.change_set import ChangeSet, change_format
+    from taxoexpan.placement.merge_mappings import merge_mappings
+
+    if not options.changes:
+        return
+    mappings = merge_mappings(applied.accepted.merged, own_ids)
+    changes = ChangeSet.of_additions(file, applied.additions, mappings)
+    contents = {}
+    for path in options.changes:
+        text, notes = changes.text(change_format(path), f"Changes in {options.taxonomy.name}")
+        contents[path] = text.encode()
+        for message in notes:
+            note(f"note: {message}")
+    write_whole(contents, options.force)
+    note(f"changes in {join_words([str(path) for path in options.changes])}")

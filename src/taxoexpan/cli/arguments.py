@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -34,7 +35,9 @@ class Version(argparse.Action):
         parser.exit()
 
 
-def add_taxonomy(parser: argparse.ArgumentParser, help: str = "a taxonomy file") -> None:
+def add_taxonomy(
+    parser: argparse.ArgumentParser, help: str = "a taxonomy file, or - for standard input"
+) -> None:
     """Add the taxonomy file and the options for reading it."""
     parser.add_argument("taxonomy", type=Path, metavar="TAXONOMY", help=help)
     add_read_options(parser)
@@ -53,6 +56,16 @@ def add_read_options(parser: argparse.ArgumentParser) -> None:
         metavar="TAG",
         help="language of the labels, such as en, if a file has several (default: the most "
         "frequent one)",
+    )
+    parser.add_argument(
+        "--columns",
+        metavar="NAME=COLUMN[,…]",
+        help="columns of a table, by header or number: --columns "
+        'id="Unique ID",label=Name,parent=3; the names are id, label, parent, parent_label, child, '
+        "path, definition, synonyms, deprecated, level1, level2, … (default: by the headers)",
+    )
+    parser.add_argument(
+        "--sheet", metavar="NAME", help="sheet of an Excel file (default: the first)"
     )
     parser.add_argument(
         "--instances", action="store_true", help="read WordNet's instance hypernyms as relations"
@@ -260,19 +273,27 @@ def fraction(text: str) -> float:
 
 def read_options(options: argparse.Namespace) -> ReadOptions:
     """Return how the taxonomy file is to be read."""
+    from taxoexpan.formats.tables.column_names import checked_columns
     from taxoexpan.formats.text_file import ReadOptions
 
-    return ReadOptions(options.language, options.instances)
+    columns = checked_columns(options.columns or "")
+    return ReadOptions(options.language, options.instances, columns, options.sheet)
 
 
 def open_taxonomy(path: Path, options: argparse.Namespace) -> TaxonomyFile:
     """Open a taxonomy file and print the notes of its reader."""
+    return open_taxonomies([path], options)[0]
+
+
+def open_taxonomies(paths: Sequence[Path], options: argparse.Namespace) -> list[TaxonomyFile]:
+    """Open taxonomy files, and print the notes of their readers, each note once."""
     from taxoexpan.cli.messages import print_file_notes
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
 
-    file = TaxonomyFile.open(path, options.format, read_options(options))
-    print_file_notes(file)
-    return file
+    reading = read_options(options)
+    files = [TaxonomyFile.open(path, options.format, reading) for path in paths]
+    print_file_notes(*files)
+    return files
 
 
 def read_taxonomy(path: Path, options: argparse.Namespace) -> Taxonomy:

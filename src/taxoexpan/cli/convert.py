@@ -6,20 +6,26 @@ import argparse
 from pathlib import Path
 
 from taxoexpan.cli.arguments import add_taxonomy, read_options
-from taxoexpan.cli.messages import note
+from taxoexpan.cli.messages import note, spell_files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_taxonomy(parser)
-    parser.add_argument("output", type=Path, metavar="OUT", help="the file to write")
+    parser.add_argument(
+        "output",
+        type=Path,
+        metavar="OUT",
+        help="the file to write, or - for standard output (then give --to)",
+    )
     parser.add_argument(
         "--to", metavar="NAME", help="format of OUT (default: by the suffix of OUT)"
     )
     parser.add_argument(
         "--base",
         metavar="IRI",
-        help="prefix for ids that are not IRIs, when writing SKOS (default: http://example.org/)",
+        help="prefix for ids that are not IRIs, when writing RDF (default: http://example.org/, or "
+        "http://purl.obolibrary.org/obo/ if TAXONOMY is OBO)",
     )
     parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
 
@@ -36,9 +42,14 @@ def run(options: argparse.Namespace) -> int:
     done = convert(
         options.taxonomy, target, options.format, options.to, read_options(options), options.force
     )
+    if done.base:
+        changed = pluralize(sum(id.startswith(done.base) for id in done.ids.values()), "id")
+        default = "" if options.base else "; --base sets another"
+        note(f"note: {changed} written as IRIs that start with {done.base}{default}")
     for loss in done.losses:
         note(f"note: {loss}")
-    written = " and ".join(map(str, done.files))
     size = pluralize(len(done.copy), "concept")
-    note(f"{size} and {pluralize(len(done.copy.relations), 'relation')} in {written}")
+    note(
+        f"{size} and {pluralize(len(done.copy.relations), 'relation')} in {spell_files(done.files)}"
+    )
     return 0

@@ -6,12 +6,16 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taxoexpan.cli.arguments import add_read_options, read_taxonomy
-from taxoexpan.cli.messages import print_json
+from taxoexpan.cli.arguments import add_read_options, open_taxonomies
+from taxoexpan.cli.messages import note, print_json
+from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.taxonomy import Concept, Taxonomy
-    from taxoexpan.taxonomy.difference import Difference
+    from taxoexpan.taxonomy.concept_matching import Comparison
+    from taxoexpan.taxonomy.difference import ParentChange
+
+FORMATS = ("text", "json", "kgcl", "markdown", "sssom")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,23 +23,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", type=Path, metavar="OLD", help="a taxonomy file")
     parser.add_argument("new", type=Path, metavar="NEW", help="a later version, in any format")
     add_read_options(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--to",
+        choices=FORMATS,
+        default="text",
+        help="how to print the changes: text (default), json, kgcl (commands of the Knowledge "
+        "Graph Change Language), markdown (for a pull request) or sssom (only the concepts with "
+        "another id, as a table of mappings)",
+    )
+    parser.add_argument(
+        "--json", action="store_const", const="json", dest="to", help="the same as --to json"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Print every difference; the exit status is 1 if there is one."""
-    from taxoexpan.taxonomy.difference import Difference
+    from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
 
-    old, new = (read_taxonomy(path, options) for path in (options.old, options.new))
-    difference = Difference(old, new)
-    if options.json:
-        print_json(_as_dict(difference))
+    old, new = open_taxonomies([options.old, options.new], options)
+    changes = ChangeSet.between(old, new)
+    comparison = changes.comparison
+    if options.to == "json":
+        print_json(_as_dict(comparison))
+    elif options.to == "text":
+        _print(comparison)
+        print(_matched(comparison))
     else:
-        _print(difference)
-    return int(bool(difference))
+        title = f"Changes in {options.new.name}"
+        text, notes = changes.text(ChangeFormat(options.to), title)
+        print(text, end="")
+        for message in (*notes, _matched(comparison)):
+            note(f"note: {message}")
+    return int(bool(comparison))
 
 
-def _as_dict(difference: Difference) -> dict[str, Any]:
+def _as_dict(comparison: Comparison) -> dict[str, Any]:
+    difference = comparison.difference
+
     def named(concept: Concept) -> dict[str, str]:
         return {"id": concept.id, "label": concept.label}
 
@@ -57,12 +81,13 @@ def _as_dict(difference: Difference) -> dict[str, Any]:
         ],
         "relations_added": [list(relation) for relation in difference.relations_added],
         "relations_removed": [list(relation) for relation in difference.relations_removed],
+        "ids_changed": [{"old": old, "new": new} for old, new in comparison.changed_ids],
+        "matched": {how.value: count for how, count in comparison.counts.items()},
     }
 
 
-def _print(difference: Difference) -> None:
-    from taxoexpan.phrasing import pluralize
-
+def _print(comparison: Comparison) -> None:
+    difference = comparison.difference
     old, new = difference.old, difference.new
     for concept in difference.added:
         print(f"added       {_named(concept)} {_place(new, concept.id)}")
@@ -73,14 +98,9 @@ def _print(difference: Difference) -> None:
     for change in difference.redescribed:
         print(f"redescribed {_named(change.new)}")
     for move in difference.moved:
-        steps = []
-        if move.removed_parents:
-            steps.append(f"no longer under {_labels(old, move.removed_parents)}")
-        if move.added_parents:
-            steps.append(f"now under {_labels(new, move.added_parents)}")
-        if not new.parents(move.concept.id):
-            steps.append("now at the top")
-        print(f"moved       {_named(move.concept)}: {', '.join(steps)}")
+        print(f"moved       {_named(move.concept)}: {_steps(old, new, move)}")
+    for old_id, new_id in comparison.changed_ids:
+        print(f"id changed  {old.concept(old_id).label}: {old_id} → {new_id}")
     print(
         f"{pluralize(len(difference.added), 'concept')} added, "
         f"{len(difference.removed):,} removed, "
@@ -89,6 +109,24 @@ def _print(difference: Difference) -> None:
         f"{pluralize(len(difference.relations_added), 'relation')} added, "
         f"{len(difference.relations_removed):,} removed"
     )
+
+
+def _matched(comparison: Comparison) -> str:
+    """Say how many concepts of both files were recognized as the same, and how."""
+    ways = [f"{count:,} by {how}" for how, count in comparison.counts.items()]
+    return f"same concepts: {', '.join(ways) or 'none'}"
+
+
+def _steps(old: Taxonomy, new: Taxonomy, move: ParentChange) -> str:
+    """Say which parents a concept lost, and which it got."""
+    steps = []
+    if move.removed_parents:
+        steps.append(f"no longer under {_labels(old, move.removed_parents)}")
+    if move.added_parents:
+        steps.append(f"now under {_labels(new, move.added_parents)}")
+    if not new.parents(move.concept.id):
+        steps.append("now at the top")
+    return ", ".join(steps)
 
 
 def _named(concept: Concept) -> str:

@@ -14,8 +14,8 @@ from taxoexpan.cli.arguments import (
     add_output,
     add_read_options,
     changed_settings,
+    open_taxonomies,
     positive,
-    read_taxonomy,
     seed,
 )
 from taxoexpan.cli.messages import note
@@ -112,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
     options.features = choose_features(settings.get("features", "auto"))
     encoder = make_encoder(options.features, device=options.device)
     encoder.show_progress(not options.quiet)
-    old, new = (read_taxonomy(path, options) for path in (options.old, options.new))
+    old, new = (file.taxonomy for file in open_taxonomies([options.old, options.new], options))
     warn_of_language(options.features, old.labels)
     growth = growth_between(old, new)
     if options.glossary:

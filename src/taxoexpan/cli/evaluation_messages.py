@@ -60,6 +60,7 @@ def _print_text(
     from taxoexpan.experiments.growth.growth_confidence import confidence_table
     from taxoexpan.experiments.growth.name_overlap import overlap_hits
     from taxoexpan.phrasing import pluralize
+    from taxoexpan.placement.decisions import DEFAULT_MIN_CONFIDENCE
 
     ranks = {name: result.ranks for name, result in results.items()}
     print(
@@ -72,8 +73,9 @@ def _print_text(
     models = {name: each.confidence for name, each in results.items() if each.features is not None}
     if models:
         print(
-            "\nConfidence in first suggestions, with thresholds learned on held-out concepts of "
-            f"OLD:\n\n{aligned_text(confidence_table(models))}",
+            "\nConfidence in first suggestions: what expand accepts by default (a suitable parent "
+            f"and a confidence of {DEFAULT_MIN_CONFIDENCE} or more), and with thresholds learned "
+            f"on held-out concepts of OLD:\n\n{aligned_text(confidence_table(models))}",
             end="",
         )
 

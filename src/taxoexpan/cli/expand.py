@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_taxonomy(parser)
     add_new_concepts(parser)
-    add_output(parser, "the taxonomy file to write", required=True)
+    add_output(parser, "the taxonomy file to write, or - for standard output", required=True)
     add_acceptance(parser, ALL_HELP)
     parser.add_argument(
         "--accept-at-precision",

@@ -8,7 +8,6 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
-from io import TextIOWrapper
 
 from taxoexpan.cli import (
     apply,
@@ -27,7 +26,8 @@ from taxoexpan.cli import (
     train,
 )
 from taxoexpan.cli.arguments import Version
-from taxoexpan.cli.messages import note
+from taxoexpan.cli.messages import note, with_flags
+from taxoexpan.cli.standard_output import standard_output
 from taxoexpan.errors import TaxoExpanError, is_out_of_memory
 
 COMMANDS = (
@@ -50,19 +50,17 @@ COMMANDS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0 for success, 1 for findings, 2 for an error."""
-    if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")  # data is UTF-8, whatever the terminal uses
     options = build_parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _stop)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), standard_output():
             warnings.showwarning = _OnceShown()
             status: int = options.run(options)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
         return status
     except TaxoExpanError as error:
-        note(f"taxoexpan: {error}")
+        note(f"taxoexpan: {with_flags(error)}")
         return 2
     except KeyboardInterrupt:
         note("\ntaxoexpan: stopped")
@@ -72,9 +70,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         note("taxoexpan: out of memory; use --set hidden_dim=16, or fewer concepts at a time")
         return 2
-    except BrokenPipeError:
-        _discard_output()  # the reader closed the pipe
-        return 0
     except OSError as error:
         _discard_output()
         note(f"taxoexpan: {error.strerror}: {error.filename or 'standard output'}")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.phrasing import pluralize
+from taxoexpan.errors import TaxoExpanError
+from taxoexpan.phrasing import join_words, pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.expansion import AppliedSuggestions
@@ -27,8 +30,24 @@ PRECISIONS = (0.95, 0.9, 0.8)
 
 
 def note(message: str) -> None:
-    """Print a message on standard error."""
-    print(message, file=sys.stderr)
+    """Print a message on standard error, unless its reader is gone."""
+    with suppress(BrokenPipeError):
+        print(message, file=sys.stderr)
+
+
+def with_flags(error: TaxoExpanError) -> str:
+    """Return the message of an error, with flags in place of the options that Python has.
+
+    `force=True` becomes `--force`, and `work=FOLDER` becomes `--work FOLDER`.
+    """
+    message = str(error)
+    for option in error.options:
+        name, _, value = option.partition("=")
+        flag = f"--{name.replace('_', '-')}" + (f" {value}" if value not in ("", "True") else "")
+        # The fix is at the end; the same word may be part of a path before it.
+        *_, last = re.finditer(rf"(?<![\w-]){re.escape(option)}(?!\w)", message)
+        message = message[: last.start()] + flag + message[last.end() :]
+    return message
 
 
 def note_some(messages: Sequence[str], rest: str) -> None:
@@ -58,10 +77,24 @@ def write_report(path: Path, page: Page, force: bool) -> None:
     note(f"report written to {path}")
 
 
-def print_file_notes(file: TaxonomyFile) -> None:
-    """Print what the reader noticed about a taxonomy file."""
-    notes = [f"note: {file.path}, {found.place}: {found.message}" for found in file.notes]
-    note_some(notes, f"; see taxoexpan check {file.path}")
+def spell_files(files: Sequence[Path]) -> str:
+    """Return the names of written files; `-` is standard output."""
+    return " and ".join("standard output" if str(path) == "-" else str(path) for path in files)
+
+
+def print_file_notes(*files: TaxonomyFile) -> None:
+    """Print what the reader noticed about taxonomy files; a note about several of them once."""
+    # A new version usually has what its reader noticed about the old one, on another line.
+    found: dict[tuple[str, str], tuple[str, dict[str, None]]] = {}
+    for file in files:
+        for each in file.notes:
+            _, paths = found.setdefault((each.id or each.place, each.message), (each.place, {}))
+            paths[str(file.path)] = None
+    notes = [
+        f"note: {join_words(list(paths))}, {place}: {message}"
+        for (_, message), (place, paths) in found.items()
+    ]
+    note_some(notes, f"; see taxoexpan check {files[-1].path}")
 
 
 def print_filtered(taxonomy: Taxonomy, concepts: FilteredConcepts) -> None:
@@ -158,7 +191,9 @@ def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: A
     if applied.written.lost:
         lost = " and ".join(applied.written.lost)
         note(f"note: this file has no place for {lost}; they were not written")
-    files = " and ".join(map(str, applied.written.files))
+    blank = [f"left blank: {each}" for each in applied.written.left_blank]
+    note_some(blank, " properties were left blank")
+    files = spell_files(applied.written.files)
     note(f"{_counts(applied.additions, acceptance)}; expanded taxonomy in {files}")
 
 

@@ -105,6 +105,8 @@ def run(options: argparse.Namespace) -> int:
     if options.report:
         page = _page(options, model, suggestions, evidence or [], concepts)
         write_report(options.report, page, options.force)
+    if suggestions and not options.together and model.calibrators.calibration is None:
+        note("the model has no confidence, only scores; they do not say how often it is right")
     print_merges(merges(suggestions))
     print_no_parent(suggestions)
     if options.output:

@@ -9,8 +9,11 @@ import numpy as np
 
 from taxoexpan.errors import ModelError
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
-from taxoexpan.phrasing import pluralize
+from taxoexpan.phrasing import join_words, pluralize
 from taxoexpan.taxonomy import Concept
+
+MAX_NAMED = 5
+"""The number of concepts that a warning names."""
 
 BLOCK_SIZE = 50_000
 """The number of texts that are encoded at a time, which limits the memory for their tokens."""
@@ -77,6 +80,22 @@ def warn_of_unknown(both: Vectors, concepts: Sequence[Concept]) -> None:
         others = f" and {pluralize(len(unknown) - 1, 'other concept')}" if unknown[1:] else ""
         fix = "results without a vector mean nothing, so add a definition"
         warnings.warn(f"{message}{others}; {fix}", stacklevel=3)
+
+
+def warn_of_wordless(concepts: Sequence[Concept]) -> None:
+    """Warn about concepts without a letter or digit in any text, such as an emoji or a dash."""
+    wordless = [
+        concept.label
+        for concept in concepts
+        if not any(map(str.isalnum, "".join((*names_of([concept]), concept.definition))))
+    ]
+    if wordless:
+        named = [*map(repr, wordless[:MAX_NAMED])]
+        if wordless[MAX_NAMED:]:
+            named.append(pluralize(len(wordless) - MAX_NAMED, "other"))
+        verb = "has" if len(wordless) == 1 else "have"
+        fix = "results without words mean little, so add a definition"
+        warnings.warn(f"{join_words(named)} {verb} no letter or digit; {fix}", stacklevel=3)
 
 
 def head_word(name: str) -> str:

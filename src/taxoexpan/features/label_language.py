@@ -39,8 +39,8 @@ def warn_of_language(features: str, labels: Sequence[str]) -> None:
     if foreign > MAX_FOREIGN_FRACTION * len(labels):
         warnings.warn(
             f"the labels do not seem to be English, but the encoder {features!r} knows only "
-            "English; use a multilingual sentence transformer: "
-            "--set features=transformer:NAME_OR_PATH",
+            "English; use a multilingual sentence transformer: set "
+            "features=transformer:NAME_OR_PATH",
             stacklevel=3,
         )
 

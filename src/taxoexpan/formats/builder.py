@@ -37,13 +37,16 @@ class ParsedTaxonomy:
     """A taxonomy, and what the parser noticed in its file.
 
     `ignored` counts, by kind, the content of the file that a taxonomy does not represent; `tops`
-    are the ids of the concepts that the file itself marks as top concepts.
+    are the ids of the concepts that the file itself marks as top concepts. `prefixes` are those
+    that the file declares, with their namespaces, and `language` is the tag of its new labels.
     """
 
     taxonomy: Taxonomy
     notes: tuple[Note, ...] = ()
     ignored: Mapping[str, int] = field(default_factory=dict)
     tops: frozenset[str] = frozenset()
+    prefixes: Mapping[str, str] = field(default_factory=dict)
+    language: str = ""
 
 
 @dataclass
@@ -60,6 +63,8 @@ class TaxonomyBuilder:
     foreign_names: dict[int, tuple[str, ...]] = field(default_factory=dict)
     reserved: set[str] = field(default_factory=set)
     tops: set[str] = field(default_factory=set)
+    prefixes: dict[str, str] = field(default_factory=dict)
+    language: str = ""
     parents: list[str] = field(default_factory=list)
     children: list[str] = field(default_factory=list)
     relation_lines: Sequence[int] = field(default_factory=list)
@@ -94,7 +99,14 @@ class TaxonomyBuilder:
         except CycleError as error:
             raise self._cycle_with_lines(error.cycles) from None
         notes = sorted(self.notes, key=lambda note: note.line)
-        return ParsedTaxonomy(taxonomy, tuple(notes), +self.ignored, frozenset(self.tops))
+        return ParsedTaxonomy(
+            taxonomy,
+            tuple(notes),
+            +self.ignored,
+            frozenset(self.tops),
+            self.prefixes,
+            self.language,
+        )
 
     @property
     def _relation_file(self) -> Path:

@@ -13,24 +13,30 @@ from pathlib import Path
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
-from taxoexpan.formats.path_layouts import (
-    MAX_DEPTH,
-    SEPARATOR,
-    Category,
-    PathLines,
-    PathTable,
-    path_layout,
+from taxoexpan.formats.path_layouts import PathLines, path_layout
+from taxoexpan.formats.path_parts import MAX_DEPTH, SEPARATOR, Category, NewCategory
+from taxoexpan.formats.tables.level_table import LevelTable
+from taxoexpan.formats.tables.table_file import (
+    TABLE_SUFFIXES,
+    Table,
+    is_table,
+    open_if_table,
+    read_cells,
+    table_text,
 )
-from taxoexpan.formats.tables.table_file import guess_delimiter, open_if_table, table_text
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
 from taxoexpan.taxonomy.ids import make_distinct
 
 NAME = "paths"
-ABOUT = "lines A > B > C, also after an id (`id : A > B`, `12 - A > B`), or a table's path column"
+ABOUT = "lines A > B > C, also after an id; a table with path, or level 1, level 2, …"
 SUFFIXES = (".txt",)
 NOT_INSERTED: tuple[str, ...] = ()
+
+MARKER = "# category paths\n"
+"""The first line of a new file; whatever the labels are, the file is recognized by it."""
 
 SAMPLE_SIZE = 200
 """The number of lines that format detection looks at."""
@@ -41,11 +47,14 @@ _SPACES = re.compile(r"\s+")
 
 
 def can_read(file: TextFile) -> bool:
-    """Whether there is a path column, or at least a quarter of the first lines are paths."""
-    table = open_if_table(file)
-    if table is not None and table.has("path"):
+    """Whether there are columns for paths, or at least a quarter of the first lines are paths."""
+    if file.text.startswith(MARKER):
         return True
-    if table is not None and (table.has("child", "parent") or table.has("parents")):
+    table = open_if_table(file)
+    if table is not None and table.columns.has_relations:
+        edges = table.has("child", "parent") or table.columns.has_parents
+        return table.has("path") or not edges
+    if table is not None and _has_several_columns(table):
         return False
     first = [line for _, line in islice(PathLines(file).lines(), SAMPLE_SIZE)]
     return sum(SEPARATOR in line for line in first) * 4 >= len(first)
@@ -59,8 +68,12 @@ def read(file: TextFile) -> ParsedTaxonomy:
     ids = {c.parts: c.id or SEPARATOR.join(c.parts) for c in categories}
     lines: list[int] = []
     relation_lines: list[int] = []
+    layout = file.parsed(path_layout)
+    # Tables of levels often list only leaves.
+    are_expected = isinstance(layout, LevelTable) and not layout.has_ids
+    notes = [] if are_expected else builder.notes
     for category in categories:
-        for parts in _with_missing_ancestors(category, ids, builder.notes):
+        for parts in _with_missing_ancestors(category, ids, notes):
             builder.ids.append(ids[parts])
             builder.labels.append(parts[-1])
             lines.append(category.line)
@@ -79,10 +92,9 @@ def extend(file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertio
     """
     for concept in additions.concepts:
         _refuse_unsupported(file, expanded, concept.id)
-    added = [(c.id, SEPARATOR.join(expanded.path(c.id))) for c in additions.concepts]
-    layout = file.parsed(path_layout)
+    added = [NewCategory(c.id, tuple(expanded.path(c.id))) for c in additions.concepts]
     moved = _apply_moves(file, expanded, additions.moves)
-    return {file.path: [*moved, *file.append(layout.new_lines(added))]}
+    return {file.path: [*moved, *file.parsed(path_layout).insert_new(added)]}
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
@@ -92,16 +104,16 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     """
     path = target.path
     lines = {id: SEPARATOR.join(parts) for id, parts in _written_paths(taxonomy, path).items()}
-    if guess_delimiter(path, "") == "\t" or path.suffix.lower() == ".csv":
+    if format_suffix(path) in TABLE_SUFFIXES:
         ids = clean_ids(taxonomy, str.strip)
         rows = [(ids[id], line) for id, line in lines.items()]
         return Copy({path: table_text(path, ("id", "path"), rows)}, ids)
     bare = "".join(f"{line}\n" for line in lines.values())
     if all(id == line for id, line in lines.items()) and _is_read_without_ids(path, bare):
-        return Copy({path: _as_lines(path, bare)})
+        return Copy({path: MARKER + bare})
     ids = clean_ids(taxonomy, lambda id: _SPACES.sub("_", id.strip().lstrip("#")))
     text = "".join(f"{ids[id]} : {line}\n" for id, line in lines.items())
-    return Copy({path: _as_lines(path, text)}, ids)
+    return Copy({path: MARKER + text}, ids)
 
 
 def supported_fields(file: TextFile) -> frozenset[str]:
@@ -111,10 +123,23 @@ def supported_fields(file: TextFile) -> frozenset[str]:
 
 def supported_changes(file: TextFile) -> frozenset[str]:
     """Moves if every category has an id; if the path is the id, a move would change the id."""
+    if isinstance(file.parsed(path_layout), LevelTable):
+        return frozenset()
     categories = file.parsed(_categories)
     with_id = {(), *(category.parts for category in categories if category.id)}
     all_ids = all(c.parts in with_id and c.parts[:-1] in with_id for c in categories)
     return frozenset({"moves"} if all_ids else ())
+
+
+def _has_several_columns(table: Table) -> bool:
+    """Whether this is a table, whose cells must not be read as lines of paths."""
+    if len(table.header) < 2 or not is_table(table.file):
+        return False
+    try:
+        rows = islice(read_cells(table.file, table.delimiter), SAMPLE_SIZE)
+        return all(len(row) == len(table.header) for _, row in rows)
+    except FormatError:
+        return False
 
 
 def _categories(file: TextFile) -> list[Category]:
@@ -125,12 +150,6 @@ def _is_read_without_ids(path: Path, text: str) -> bool:
     """Whether these lines would be read back as lines without ids and comments."""
     layout = PathLines(TextFile(path, text))
     return not layout.has_ids and not text.startswith("#") and "\n#" not in text
-
-
-def _as_lines(path: Path, text: str) -> str:
-    """The text; a comment comes first if the first line would be read as a header or a BOM."""
-    is_table = isinstance(path_layout(TextFile(path, text)), PathTable)
-    return f"# categories\n{text}" if is_table or text.startswith("\ufeff") else text
 
 
 def _written_paths(taxonomy: Taxonomy, path: Path) -> dict[str, tuple[str, ...]]:

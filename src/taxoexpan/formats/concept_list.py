@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.tables.table_file import Table, open_if_table, read_cells
+from taxoexpan.formats.compression import format_suffix
+from taxoexpan.formats.tables.table_file import Table, is_table, open_if_table, read_cells
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Concept
 
@@ -20,11 +21,11 @@ def read_concepts(path: Path) -> list[Concept]:
 
     The id of a concept without one is empty.
     """
-    if path.suffix.lower() in _TAXONOMY_SUFFIXES:
-        message = f"a {path.suffix} file is a taxonomy, not a list of new concepts"
+    if format_suffix(path) in _TAXONOMY_SUFFIXES:
+        message = f"a {format_suffix(path)} file is a taxonomy, not a list of new concepts"
         raise FormatError(path, f"{message}; give a text file with one name per line, or a table")
     file = TextFile.load(path)
-    table = open_if_table(file)
+    table = open_if_table(file, titles=False)
     if table is not None and table.has("label"):
         rows = [
             (line, Concept(row["id"], row["label"], row.many("synonyms"), row["definition"]))
@@ -40,7 +41,7 @@ def read_concepts(path: Path) -> list[Concept]:
 
 def _bare_names(file: TextFile, table: Table | None) -> list[tuple[int, str]]:
     """One name per line; a table without a header must have only one column."""
-    if file.path.suffix.lower() not in (".csv", ".tsv", ".tab") or table is None:
+    if not is_table(file) or table is None:
         return [(n, line) for n, line in enumerate(file.lines, start=1) if line.strip()]
     names = []
     for line, row in read_cells(file, table.delimiter):

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from taxoexpan.errors import ConfigurationError
-from taxoexpan.files import whole_directory, write_whole
-from taxoexpan.formats.output import Copy, Target
+from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.files import STANDARD_STREAM, whole_directory, write_whole
+from taxoexpan.formats.compression import format_suffix
+from taxoexpan.formats.obo import obo_format
+from taxoexpan.formats.output import DEFAULT_BASE, Copy, Target
 from taxoexpan.formats.rdf import graph_format, owl, skos
 from taxoexpan.formats.rdf.statements import SYNTAXES
-from taxoexpan.formats.registry import FORMATS, Format, named_format
+from taxoexpan.formats.registry import FORMATS, Format, find_format, named_format
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.formats.wordnet import wordnet_format
 from taxoexpan.phrasing import pluralize
-from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.curies import OBO_BASE
 from taxoexpan.taxonomy.difference import Difference
+
+_MAX_NAMED = 3
+"""How many concepts a message about a loss names."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,8 @@ class Conversion:
     """The written files, and how their taxonomy differs from the original.
 
     `copy` is the taxonomy that is read back from the files; `ids` maps old ids to new ones,
-    for those that changed.
+    for those that changed. `base` is the IRI below which ids were written that were none; it is
+    blank if there are no such ids.
     """
 
     files: tuple[Path, ...]
@@ -34,6 +41,7 @@ class Conversion:
     copy: Taxonomy
     ids: Mapping[str, str]
     losses: list[str]
+    base: str = ""
 
 
 def convert(
@@ -47,44 +55,48 @@ def convert(
     """Write the taxonomy of a file in another format, and list what the new format cannot store."""
     new = target_format(target.path, to)
     original = TaxonomyFile.open(path, format, options)
+    if original.format.NAME == obo_format.NAME and target.base == DEFAULT_BASE:
+        target = replace(target, base=OBO_BASE)
     taxonomy = reread = original.taxonomy
     if _is_same_vocabulary(original.format, new, target.path, to):
         text, losses = graph_format.transcode(original.file, target.path)
         copy = Copy({target.path: text})
     else:
         copy = new.write(taxonomy, target)
-        reread = _read_back(copy, new)
+        _refuse_stream(copy, target.path, new)
+        reread = _read_back(copy, target.path, new)
         losses = [*_losses(taxonomy, copy, reread), *_ignored_content(original.parsed.ignored)]
     _write(copy, target.path, new, force)
     files = (target.path,) if new.NAME == wordnet_format.NAME else tuple(copy.files)
     ids = {id: copy.id_of(id) for id in taxonomy if copy.id_of(id) != id}
-    return Conversion(files, taxonomy, reread, ids, losses)
+    base = target.base if any(id.startswith(target.base) for id in ids.values()) else ""
+    return Conversion(files, taxonomy, reread, ids, losses, base)
 
 
 def target_format(path: Path, name: str | None = None) -> Format:
     """The format of a file to write, by its suffix unless the name of the format is given."""
     if name is not None:
         return named_format(name)
-    suffix = path.suffix.lower()
+    suffix = format_suffix(path)
     for format in FORMATS.values():
         if suffix in format.SUFFIXES:
             return format
-    known = ", ".join(suffix for format in FORMATS.values() for suffix in format.SUFFIXES)
-    raise ConfigurationError(
-        f"the name {path.name} does not say in which format to write; use a name that ends in "
-        f"one of {known}, or give --to with one of {', '.join(FORMATS)}"
-    )
+    width = max(map(len, FORMATS))
+    rows = [f"  {n:<{width}}  {', '.join(f.SUFFIXES) or '-'}" for n, f in FORMATS.items()]
+    message = f"the name {path.name} does not say in which format to write"
+    fix = "use one of these suffixes, or give to=FORMAT with one of these names"
+    raise ConfigurationError("\n".join([f"{message}; {fix}:", *rows])).naming("to=FORMAT")
 
 
 def _is_same_vocabulary(old: Format, new: Format, path: Path, to: str | None) -> bool:
     """Return whether only the syntax of an RDF file changes, so that all statements are kept."""
     if old.NAME not in (owl.NAME, skos.NAME):
         return False
-    return old.NAME == new.NAME or (to is None and path.suffix.lower() in SYNTAXES)
+    return old.NAME == new.NAME or (to is None and format_suffix(path) in SYNTAXES)
 
 
 def _write(copy: Copy, path: Path, format: Format, force: bool) -> None:
-    contents = {file: text.encode("utf-8") for file, text in copy.files.items()}
+    contents = copy.contents()
     if format.NAME != wordnet_format.NAME:
         write_whole(contents, force)
         return
@@ -94,39 +106,88 @@ def _write(copy: Copy, path: Path, format: Format, force: bool) -> None:
 
 
 def _losses(taxonomy: Taxonomy, copy: Copy, reread: Taxonomy) -> list[str]:
-    """Describe the differences between a taxonomy and its copy."""
-    difference = Difference(_with_new_ids(taxonomy, copy), reread)
+    """Name the differences between a taxonomy and its copy."""
+    with_new_ids = _with_new_ids(taxonomy, copy)
+    difference = Difference(with_new_ids, reread)
     changed = [(change.old, change.new) for change in difference.changed]
-    counts = {
-        "id": ("changed", sum(copy.id_of(id) != id for id in taxonomy)),
-        "concept": ("missing", len(difference.removed)),
-        "additional concept": ("present", len(difference.added)),
-        "label": ("changed", len(difference.relabelled)),
-        "relation": ("missing", len(difference.relations_removed)),
-        "additional relation": ("present", len(difference.relations_added)),
+    found = {
+        "id": ("changed", [repr(id) for id in taxonomy if copy.id_of(id) != id]),
+        "concept": ("missing", _labels(difference.removed)),
+        "additional concept": ("present", _labels(difference.added)),
+        "label": (
+            "changed",
+            [f"{c.old.label!r} to {c.new.label!r}" for c in difference.relabelled],
+        ),
+        "relation": ("missing", _relations(with_new_ids, difference.relations_removed)),
+        "additional relation": ("present", _relations(reread, difference.relations_added)),
         "synonym": (
             "missing",
-            sum(len(set(old.synonyms) - set(new.synonyms)) for old, new in changed),
+            [
+                f"{name!r} of {old.label!r}"
+                for old, new in changed
+                for name in dict.fromkeys(old.synonyms)
+                if name not in new.synonyms
+            ],
         ),
         "definition": (
             "missing or shortened",
-            sum(old.definition != new.definition for old, new in changed),
+            _labels(old for old, new in changed if old.definition != new.definition),
         ),
         "deprecated concept": (
             "not marked as deprecated",
-            sum(old.deprecated > new.deprecated for old, new in changed),
+            _labels(old for old, new in changed if old.deprecated > new.deprecated),
         ),
     }
-    return [f"{how}: {pluralize(count, noun)}" for noun, (how, count) in counts.items() if count]
+    return [
+        f"{how}: {pluralize(len(names), noun)} ({_some(names)})"
+        for noun, (how, names) in found.items()
+        if names
+    ]
 
 
-def _read_back(copy: Copy, format: Format) -> Taxonomy:
+def _labels(concepts: Iterable[Concept]) -> list[str]:
+    return [repr(concept.label) for concept in concepts]
+
+
+def _relations(taxonomy: Taxonomy, relations: Iterable[tuple[str, str]]) -> list[str]:
+    label = taxonomy.concept
+    return [f"{label(child).label!r} under {label(parent).label!r}" for parent, child in relations]
+
+
+def _some(names: Sequence[str]) -> str:
+    """List the first names."""
+    return ", ".join([*names[:_MAX_NAMED], *(["…"] if len(names) > _MAX_NAMED else [])])
+
+
+def _refuse_stream(copy: Copy, path: Path, format: Format) -> None:
+    if path == STANDARD_STREAM and set(copy.files) != {path}:
+        message = f"the format {format.NAME} has several files, which do not fit into one stream"
+        raise ConfigurationError(f"{message}; give the name of an output")
+
+
+def _read_back(copy: Copy, target: Path, format: Format) -> Taxonomy:
+    """Read the new files; they must be recognized as files of this format."""
     with TemporaryDirectory() as folder:
-        for file, text in copy.files.items():
-            (Path(folder) / file.name).write_text(text, encoding="utf-8", newline="")
+        for part, content in copy.contents().items():
+            (Path(folder) / part.name).write_bytes(content)
         first = Path(folder) / next(iter(copy.files)).name
         path = Path(folder) if format.NAME == wordnet_format.NAME else first
-        return format.read(TextFile.open(path)).taxonomy
+        file = TextFile.open(path)
+        if target != STANDARD_STREAM:
+            _refuse_other_name(file, target, format)
+        return format.read(file).taxonomy
+
+
+def _refuse_other_name(file: TextFile, target: Path, format: Format) -> None:
+    """Refuse a name with which the file would be read in another format."""
+    try:
+        found = find_format(file).NAME
+    except FormatError:
+        found = "no known format"
+    if found != format.NAME:
+        known = ", ".join(format.SUFFIXES) or ".csv"
+        message = f"a file with this name would be read as {found}, not as {format.NAME}"
+        raise FormatError(target, f"{message}; use a name that ends in {known}")
 
 
 def _with_new_ids(taxonomy: Taxonomy, copy: Copy) -> Taxonomy:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from taxoexpan.formats.compression import compressed, format_suffix
 from taxoexpan.formats.text_file import Insertion
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.ids import make_distinct
@@ -13,6 +14,7 @@ from taxoexpan.taxonomy.ids import make_distinct
 Insertions = dict[Path, list[Insertion]]
 """The insertions for each file of a taxonomy."""
 
+EXCEL_SUFFIX = ".xlsx"
 DEFAULT_BASE = "http://example.org/"
 
 
@@ -32,9 +34,22 @@ class Copy:
     files: dict[Path, str]
     ids: Mapping[str, str] = field(default_factory=dict)
 
+    def contents(self) -> dict[Path, bytes]:
+        """The bytes of each file, which its name determines: text, Excel, or compressed."""
+        return {path: compressed(path, _encode(path, text)) for path, text in self.files.items()}
+
     def id_of(self, id: str) -> str:
         """The id of a concept in the new files."""
         return self.ids.get(id, id)
+
+
+def _encode(path: Path, text: str) -> bytes:
+    if format_suffix(path) != EXCEL_SUFFIX:
+        return text.encode("utf-8")
+    # openpyxl is an optional dependency.
+    from taxoexpan.formats.tables.workbook import new_workbook
+
+    return new_workbook(path, text)
 
 
 def clean_ids(taxonomy: Taxonomy, clean: Callable[[str], str]) -> dict[str, str]:

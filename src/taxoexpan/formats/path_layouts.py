@@ -1,39 +1,29 @@
-"""The two layouts of category paths: plain lines, and a table with a `path` column."""
+"""The layouts of category paths: plain lines, and tables with a `path` or with level columns."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.path_parts import (
+    Category,
+    InsertedParts,
+    NewCategory,
+    part_offsets,
+    split_path,
+)
 from taxoexpan.formats.tables.cells import rows_with_cells
+from taxoexpan.formats.tables.level_table import LevelTable
 from taxoexpan.formats.tables.table_file import Table, open_if_table
 from taxoexpan.formats.text_file import Insertion, TextFile
 
-SEPARATOR = " > "
-MAX_DEPTH = 200
-"""A path with more parts is probably a file in another format, not a category."""
-
-InsertedParts: TypeAlias = Callable[[tuple[str, ...]], list[tuple[int, str]]]
-"""Maps the parts of a path to new parts, each with the index of the part that follows it."""
-
-_SPLIT = re.compile(r"\s*>\s*")
 _ID_PATTERNS = {
     " : ": re.compile(r"(?P<id>\S+)(?P<gap>\s+: )(?P<path>.+)"),
     " - ": re.compile(r"(?P<id>\d+)(?P<gap> - )(?P<path>.+)"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Category:
-    """One line or row: its number, its id (empty if the file has none), the parts of its path."""
-
-    line: int
-    id: str
-    parts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -74,10 +64,14 @@ class PathLines:
             start = match.start("path") if match else 0
             parts = inserted(split_path(self.file, number, line[start:]))
             begin = self.file.starts[number - 1] + start
-            for offset, text in _part_offsets(line[start:], parts):
+            for offset, text in part_offsets(line[start:], parts):
                 yield Insertion(begin + offset, text)
 
-    def new_lines(self, added: Sequence[tuple[str, str]]) -> list[str]:
+    def insert_new(self, added: Sequence[NewCategory]) -> list[Insertion]:
+        """Append one line per new category."""
+        return self.file.append(self._new_lines([(new.id, new.path) for new in added]))
+
+    def _new_lines(self, added: Sequence[tuple[str, str]]) -> list[str]:
         """One line per (id, path); the paths are aligned as in the file."""
         pattern = self.id_pattern
         if pattern is None:
@@ -120,41 +114,24 @@ class PathTable:
 
     def insert_parts(self, inserted: InsertedParts) -> Iterator[Insertion]:
         """Yield the replacements of path cells that get new parts."""
-        column = self.table.columns["path"] or 0
+        column = self.table.columns.indices["path"]
         for number, (_, cells) in enumerate(rows_with_cells(self.table), start=2):
             path = cells[column].text
             parts = inserted(split_path(self.table.file, number, path))
-            for offset, text in reversed(_part_offsets(path, parts)):
+            for offset, text in reversed(part_offsets(path, parts)):
                 path = path[:offset] + text + path[offset:]
             if parts:
                 yield cells[column].replaced_by(self.table, path)
 
-    def new_lines(self, added: Sequence[tuple[str, str]]) -> list[str]:
-        """One row per (id, path)."""
-        return self.table.new_lines(
-            [{"id": id, "path": path, "label": path.rpartition(SEPARATOR)[2]} for id, path in added]
-        )
+    def insert_new(self, added: Sequence[NewCategory]) -> list[Insertion]:
+        """Append one row per new category."""
+        rows = [{"id": new.id, "path": new.path, "label": new.parts[-1]} for new in added]
+        return self.table.file.append(self.table.new_lines(rows))
 
 
-def path_layout(file: TextFile) -> PathLines | PathTable:
+def path_layout(file: TextFile) -> PathLines | PathTable | LevelTable:
     """The layout of a file with category paths."""
     table = open_if_table(file)
-    return PathTable(table) if table is not None and table.has("path") else PathLines(file)
-
-
-def split_path(file: TextFile, line: int, path: str) -> tuple[str, ...]:
-    """The parts of a path; an empty part is an error."""
-    parts = tuple(_SPLIT.split(path.strip()))
-    if not all(parts):
-        message = f"the path {path.strip()!r} has an empty part; name it, or remove the '>'"
-        raise FormatError(file.path, message, line)
-    if len(parts) > MAX_DEPTH:
-        message = f"a path with {len(parts)} parts, but at most {MAX_DEPTH} are allowed"
-        raise FormatError(file.path, f"{message}; check that this is a file of paths", line)
-    return parts
-
-
-def _part_offsets(path: str, parts: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The offset in the path and the text of each new part."""
-    starts = [match.end() for match in _SPLIT.finditer(path)]
-    return [(starts[index - 1], name + SEPARATOR) for index, name in parts]
+    if table is None or not (table.has("path") or table.columns.levels):
+        return PathLines(file)
+    return PathTable(table) if table.has("path") else LevelTable(table)

@@ -12,7 +12,9 @@ from taxoexpan.formats.obo import obo_format
 from taxoexpan.formats.openfoodfacts import openfoodfacts_format
 from taxoexpan.formats.output import Copy, Insertions, Target
 from taxoexpan.formats.rdf import owl, skos
+from taxoexpan.formats.rdf.statements import SYNTAXES
 from taxoexpan.formats.tables import concept_rows, edge_list
+from taxoexpan.formats.tables.table_file import column_error, is_table, open_if_table
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.formats.wordnet import wordnet_format
 from taxoexpan.taxonomy import Additions, Taxonomy
@@ -68,6 +70,9 @@ SUFFIXES = frozenset(suffix for format in FORMATS.values() for suffix in format.
 PLAIN_SUFFIXES = frozenset({".csv", ".txt", ""})
 """Suffixes that do not determine the format."""
 
+TABLES = (category_paths.NAME, edge_list.NAME, concept_rows.NAME)
+"""The formats of tables; the header decides between them, and no other cell."""
+
 
 def find_format(file: TextFile, name: str | None = None) -> Format:
     """The format of a file; it is detected unless its name is given."""
@@ -78,12 +83,10 @@ def find_format(file: TextFile, name: str | None = None) -> Format:
         raise FormatError(file.path, message)
     if name is not None:
         return named_format(name)
-    for format in FORMATS.values():
+    for format in _candidates(file):
         if format.can_read(file):
             return format
-    table = "".join(f"\n  {name:<8} {format.ABOUT}" for name, format in FORMATS.items())
-    message = "the format is not recognized; a table needs a header such as child,parent"
-    raise FormatError(file.path, f"{message}. The known formats are:{table}")
+    raise _unrecognized(file)
 
 
 def named_format(name: str) -> Format:
@@ -92,3 +95,35 @@ def named_format(name: str) -> Format:
         known = ", ".join(FORMATS)
         raise ConfigurationError(f"there is no format {name!r}; choose one of {known}")
     return FORMATS[name]
+
+
+def format_table() -> str:
+    """All formats, with one line for each."""
+    width = max(map(len, FORMATS))
+    return "\n".join(f"  {name:<{width}}  {each.ABOUT}" for name, each in FORMATS.items())
+
+
+def _candidates(file: TextFile) -> list[Format]:
+    """The formats that a file may have, by its name and its first line.
+
+    A format that owns the suffix comes first, so that no text inside the file can change it.
+    """
+    if file.text.startswith(category_paths.MARKER):
+        return [FORMATS[category_paths.NAME]]
+    owners = [format for format in FORMATS.values() if file.suffix in format.SUFFIXES]
+    if is_table(file) or (file.options.columns and not owners):
+        return [FORMATS[name] for name in TABLES]
+    if file.suffix in PLAIN_SUFFIXES:
+        return list(FORMATS.values())
+    if file.suffix in SYNTAXES:
+        return [FORMATS[owl.NAME], FORMATS[skos.NAME]]
+    return [*owners, *(format for format in FORMATS.values() if format not in owners)]
+
+
+def _unrecognized(file: TextFile) -> FormatError:
+    """An error that lists the columns of a table, or else all formats."""
+    table = open_if_table(file) if is_table(file) or file.options.columns else None
+    if table is not None and (len(table.header) > 1 or file.options.columns):
+        return column_error(table, "the columns do not say how the concepts are related")
+    message = "the format is not recognized; give format=NAME, if it is one of these"
+    return FormatError(file.path, f"{message}:\n{format_table()}").naming("format=NAME")

@@ -8,9 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
-from taxoexpan.files import refuse_overwriting, refuse_replacing, whole_directory, write_whole
+from taxoexpan.files import (
+    STANDARD_STREAM,
+    refuse_overwriting,
+    refuse_replacing,
+    whole_directory,
+    write_whole,
+)
+from taxoexpan.formats import compression
 from taxoexpan.formats.builder import Note, ParsedTaxonomy
+from taxoexpan.formats.compression import compressed, format_suffix
 from taxoexpan.formats.json import json_format
+from taxoexpan.formats.left_blank import find_left_blank
+from taxoexpan.formats.property_index import BlankProperty
 from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.read_back import check_read_back
 from taxoexpan.formats.registry import PLAIN_SUFFIXES, SUFFIXES, Format, find_format
@@ -29,10 +39,15 @@ The other formats convert to JSON.
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
-    """The files that were written, and the kinds of data that the format could not store."""
+    """The files that were written, and what is missing in them.
+
+    `lost` are the kinds of data that the format could not store, `left_blank` the properties that
+    old concepts have and new ones lack.
+    """
 
     files: tuple[Path, ...]
     lost: list[str]
+    left_blank: list[BlankProperty]
 
 
 @dataclass(frozen=True)
@@ -112,7 +127,8 @@ class TaxonomyFile:
             message = f"{kind} of existing concepts are not possible in this file"
             message += f" ({self.format.NAME}) without rewriting it"
             fix = f"leave out {changes[kind]}, or first run taxoexpan convert {name} {other}"
-            raise FormatError(self.path, f"{message}; {fix}")
+            options = [changes[kind]] if changes[kind].isidentifier() else []
+            raise FormatError(self.path, f"{message}; {fix}").naming(*options)
 
     def write(self, additions: Additions, output: Path, force: bool = False) -> WrittenFiles:
         """Write the file with the additions to `output`; every old byte is kept.
@@ -129,7 +145,18 @@ class TaxonomyFile:
             write_whole(contents, force)
             files = tuple(contents)
         lost = _unsupported(additions, self.format.supported_fields(self.file), reread)
-        return WrittenFiles(files, [*lost, *self.format.NOT_INSERTED] if additions.concepts else [])
+        if not additions.concepts:
+            return WrittenFiles(files, [], [])
+        lost += self.format.NOT_INSERTED
+        return WrittenFiles(files, lost, self._left_blank(contents, reread))
+
+    def _left_blank(self, contents: Mapping[Path, bytes], reread: Taxonomy) -> list[BlankProperty]:
+        """Return the properties that the new concepts in the written file lack."""
+        if self.path.is_dir():
+            return []
+        path, content = next(iter(contents.items()))
+        written = TextFile.from_bytes(path, content, self.file.options)
+        return find_left_blank(self.format, (self.file, self.taxonomy), (written, reread))
 
     def _contents(
         self, additions: Additions, output: Path, verify: bool = False
@@ -151,7 +178,10 @@ class TaxonomyFile:
         insertions = self.format.extend(self.file, expanded, additions)
         targets = _targets(self.path, output, list(insertions))
         contents = {
-            target: self.file.sibling(part, may_be_blank=True, may_be_missing=True).apply(inserted)
+            target: compressed(
+                target,
+                self.file.sibling(part, may_be_blank=True, may_be_missing=True).apply(inserted),
+            )
             for (part, inserted), target in zip(insertions.items(), targets, strict=True)
         }
         if changes or verify:
@@ -195,16 +225,28 @@ def _targets(path: Path, output: Path, parts: Sequence[Path]) -> list[Path]:
     """
     if path.is_dir():
         return [output / part.name for part in parts]
-    suffixes = [part.suffix for part in parts]
+    if output == STANDARD_STREAM and len(parts) > 1:
+        message = f"{' and '.join(part.name for part in parts)} do not fit into one stream"
+        raise FormatError(path, f"{message}; give the name of an output file")
     if len(parts) > 1:
-        stem = output.with_suffix("") if output.suffix in suffixes else output
-        return [stem.with_name(stem.name + suffix) for suffix in suffixes]
-    suffix = output.suffix.lower()
-    old = path.suffix.lower()
-    if suffix in SUFFIXES and suffix != old and not {suffix, old} <= PLAIN_SUFFIXES:
-        message = f"a {suffix} file would be read in another format than {path.name}"
-        raise FormatError(output, f"{message}; use a name that ends in {path.suffix}")
+        return _named_like(output, parts)
+    new, old = format_suffix(output), format_suffix(path)
+    if new in SUFFIXES and new != old and not {new, old} <= PLAIN_SUFFIXES:
+        message = f"a {new} file would be read in another format than {path.name}"
+        raise FormatError(output, f"{message}; use a name that ends in {old or path.name}")
     return [output]
+
+
+def _named_like(output: Path, parts: Sequence[Path]) -> list[Path]:
+    """The stem of the output with the suffix of each part; all are compressed, or none."""
+    suffixes = [format_suffix(part) for part in parts]
+    end = compression.SUFFIX if output.suffix.lower() == compression.SUFFIX else ""
+    stem = output.with_suffix("") if end else output
+    if format_suffix(output) in suffixes:
+        stem = stem.with_suffix("")
+    elif not end:
+        end = parts[0].suffix if parts[0].suffix.lower() == compression.SUFFIX else ""
+    return [stem.with_name(stem.name + suffix + end) for suffix in suffixes]
 
 
 def _unsupported(additions: Additions, supported: frozenset[str], written: Taxonomy) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats import compression
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
 from taxoexpan.formats.text_file import Insertion, TextFile
@@ -23,7 +24,7 @@ _BYTE_ORDER_MARK = re.compile(r"^[\s\ufeff]+")
 
 def can_read(file: TextFile) -> bool:
     """Whether the file name has one of the suffixes; the content could be any table."""
-    return file.path.suffix in SUFFIXES
+    return file.suffix in SUFFIXES
 
 
 def read(file: TextFile) -> ParsedTaxonomy:
@@ -75,8 +76,11 @@ def supported_changes(file: TextFile) -> frozenset[str]:
 
 
 def files(path: Path) -> tuple[Path, Path]:
-    """The paths of both files, given either of them."""
-    return path.with_suffix(".terms"), path.with_suffix(".taxo")
+    """The paths of both files, given either of them; both are compressed, or none."""
+    end = path.suffix if path.suffix.lower() == compression.SUFFIX else ""
+    stem = path.with_suffix("") if end else path
+    terms, taxo = (stem.with_suffix(suffix) for suffix in SUFFIXES)
+    return terms.with_name(terms.name + end), taxo.with_name(taxo.name + end)
 
 
 def _relations(file: TextFile, taxo: Path) -> TextFile:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
@@ -11,9 +12,15 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from taxoexpan.errors import FormatError
+from taxoexpan.files import STANDARD_STREAM
+from taxoexpan.formats.compression import decompressed, format_suffix
 
 Parsed = TypeVar("Parsed")
 
+ZIP_START = b"PK\x03\x04"
+"""The first bytes of an Excel file, which no UTF-8 text of a taxonomy has."""
+
+_OLD_EXCEL = b"\xd0\xcf\x11\xe0"
 _OTHER_ENCODINGS = {
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
@@ -24,10 +31,16 @@ _OTHER_ENCODINGS = {
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How to read a file: the language of its labels, and whether instances are concepts."""
+    """How to read a file: the language of its labels, and whether instances are concepts.
+
+    `columns` are the columns of a table that the user chooses, by header or number; `sheet` is
+    the name of the sheet of an Excel file.
+    """
 
     language: str | None = None
     instances: bool = False
+    columns: Mapping[str, str] = field(default_factory=dict)
+    sheet: str | None = None
 
 
 DEFAULT_OPTIONS = ReadOptions()
@@ -58,6 +71,8 @@ class TextFile:
     text: str
     options: ReadOptions = DEFAULT_OPTIONS
     bom: bytes = b""
+    delimiter: str = ""
+    """The delimiter of the cells, if the text was made from a sheet; else unknown."""
     _parsed: dict[Callable[[TextFile], object], object] = field(default_factory=dict, repr=False)
     _siblings: dict[Path, TextFile] = field(default_factory=dict, repr=False)
 
@@ -71,7 +86,23 @@ class TextFile:
         cls, path: Path, options: ReadOptions = DEFAULT_OPTIONS, may_be_blank: bool = False
     ) -> TextFile:
         """Load a UTF-8 file; an error says what is wrong with it and how to fix it."""
-        content = read_bytes(path)
+        return cls.from_bytes(path, read_bytes(path), options, may_be_blank)
+
+    @classmethod
+    def from_bytes(
+        cls,
+        path: Path,
+        content: bytes,
+        options: ReadOptions = DEFAULT_OPTIONS,
+        may_be_blank: bool = False,
+    ) -> TextFile:
+        """The file with this content, which may be compressed or an Excel workbook."""
+        content = decompressed(path, content)
+        if content.startswith(ZIP_START):
+            # openpyxl is an optional dependency.
+            from taxoexpan.formats.tables.workbook import read_workbook
+
+            return read_workbook(path, content, options)
         bom = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
         file = cls(path, _decode(path, content), options, bom)
         if not may_be_blank and not file.text.strip():
@@ -96,6 +127,11 @@ class TextFile:
                 TextFile(path, "") if blank else TextFile.load(path, self.options, may_be_blank)
             )
         return self._siblings[path]
+
+    @property
+    def suffix(self) -> str:
+        """The suffix of the file that says its format, in lower case and without `.gz`."""
+        return format_suffix(self.path)
 
     @cached_property
     def lines(self) -> list[str]:
@@ -143,8 +179,10 @@ class TextFile:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a file; raise a `FormatError` if it is missing or cannot be read."""
+    """The bytes of a file or of standard input; raise a `FormatError` if they cannot be read."""
     try:
+        if path == STANDARD_STREAM:
+            return sys.stdin.buffer.read()
         return path.read_bytes()
     except FileNotFoundError:
         raise FormatError(path, "there is no such file; check the path") from None
@@ -155,6 +193,8 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _decode(path: Path, content: bytes) -> str:
+    if content.startswith(_OLD_EXCEL):
+        raise FormatError(path, "this is an old Excel file; save it as .xlsx or as CSV")
     for bom, encoding in _OTHER_ENCODINGS.items():
         if content.startswith(bom):
             raise FormatError(path, f"the file is {encoding}; save it as UTF-8")

@@ -59,8 +59,8 @@ class Acceptance:
     def allowed_changes(self) -> dict[str, str]:
         """The allowed changes to existing concepts, each with the option that allows it."""
         allowed = {
-            "moves": ("--allow-moves", self.allow_moves),
-            "synonyms": ("--allow-merges", self.allow_merges),
+            "moves": ("allow_moves", self.allow_moves),
+            "synonyms": ("allow_merges", self.allow_merges),
         }
         return {change: option for change, (option, given) in allowed.items() if given}
 

@@ -1,8 +1,8 @@
 """Fitting a calibration to the scores of held-out leaves.
 
 A temperature softens the softmax over all anchors. The resulting log-odds are then mapped to the
-fraction of held-out leaves for which the suggestion was right: unchanged, by a logistic curve
-(Platt), or by an isotonic one, whichever predicts leaves best that it was not fitted to.
+fraction of held-out leaves for which the suggestion was right: by a logistic curve (Platt), or by
+an isotonic one, whichever predicts leaves best that it was not fitted to.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from torch import Tensor
 
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.confidence import (
-    IDENTITY,
     MIN_HELD_OUT,
     Calibration,
     Curve,
@@ -42,15 +41,14 @@ class HeldOutScores:
     """The best raw scores of Q held-out queries [Q, K], and which anchors were right [Q, K].
 
     `totals` [Q, T] are the logarithms of the softmax's denominators at every temperature, and
-    `likelihood` [T] the mean log-probability of the true parents. `leaf_bonus` is the bonus that
-    the scores contain, and `ranks` are those of the true parents of each query.
+    `likelihood` [T] the mean log-probability of the true parents. `ranks` are those of the true
+    parents of each query.
     """
 
     scores: Floats
     right: NDArray[np.bool_]
     totals: Floats
     likelihood: Floats
-    leaf_bonus: float = 0.0
     ranks: Sequence[NDArray[np.floating]] = ()
 
 
@@ -70,9 +68,7 @@ def score_held_out(ranker: Ranker, queries: LabeledQueries) -> HeldOutScores:
         for column, tensor in zip(columns, (best, right, totals, likelihoods), strict=True):
             column.append(tensor.T.cpu().numpy())
     scores, right_ones, denominators, likelihood = (np.concatenate(c) for c in columns)
-    mean_likelihood = likelihood.mean(axis=0)
-    bonus = ranker.leaf_bonus
-    return HeldOutScores(scores, right_ones, denominators, mean_likelihood, bonus, ranks)
+    return HeldOutScores(scores, right_ones, denominators, likelihood.mean(axis=0), ranks)
 
 
 def score_held_out_by_fold(
@@ -115,21 +111,23 @@ def calibrate(held_out: HeldOutScores, seed: int = 0) -> Calibration | None:
     first, confidence = _best_curve(log_odds[:, :1], right[:, :1], folds)
     later, _ = _best_curve(log_odds[:, 1:], right[:, 1:], folds)
     reliability = Reliability.of(confidence[:, 0], right[:, 0])
-    return Calibration(temperature, first, later, reliability, held_out.leaf_bonus)
+    return Calibration(temperature, first, later, reliability)
 
 
 def _best_curve(log_odds: Floats, right: NDArray[np.bool_], folds: Indices) -> tuple[Curve, Floats]:
-    """Return the curve with the lowest cross-validated loss, and the cross-validated confidence."""
-    if not log_odds.size or right.all() or not right.any():
-        return IDENTITY, IDENTITY(log_odds)
-    predicted = {kind: np.empty_like(log_odds) for kind in FITS}
+    """Return the curve with the lowest cross-validated loss, and the cross-validated confidence.
+
+    If all or none are right, only the logistic curve keeps a doubt.
+    """
+    fits = FITS if right.any() and not right.all() else {"platt": _platt}
+    predicted = {kind: np.empty_like(log_odds) for kind in fits}
     for fold in range(FOLDS):
         out = folds == fold
-        for kind, fit in FITS.items():
+        for kind, fit in fits.items():
             curve = fit(log_odds[~out].ravel(), right[~out].ravel())
             predicted[kind][out] = curve(log_odds[out])
-    kind = min(FITS, key=lambda kind: _log_loss(predicted[kind], right))
-    return FITS[kind](log_odds.ravel(), right.ravel()), predicted[kind]
+    kind = min(fits, key=lambda kind: _log_loss(predicted[kind], right))
+    return fits[kind](log_odds.ravel(), right.ravel()), predicted[kind]
 
 
 def _log_loss(confidence: Floats, right: NDArray[np.bool_]) -> float:
@@ -138,14 +136,12 @@ def _log_loss(confidence: Floats, right: NDArray[np.bool_]) -> float:
     return float(-np.where(right, np.log(confidence), np.log1p(-confidence)).mean())
 
 
-def _identity(log_odds: Floats, right: NDArray[np.bool_]) -> Curve:
-    del log_odds, right
-    return IDENTITY
-
-
 def _platt(log_odds: Floats, right: NDArray[np.bool_]) -> Curve:
+    """Fit a logistic curve to smoothed truth, as Platt does, so that few leaves prove nothing."""
     table = np.stack([log_odds, np.ones_like(log_odds)], axis=1)
-    slope, shift = logistic(table, right.astype(float))
+    count = np.count_nonzero(right)
+    target_of_right, target_of_wrong = (count + 1) / (count + 2), 1 / (len(right) - count + 2)
+    slope, shift = logistic(table, np.where(right, target_of_right, target_of_wrong))
     return Curve("platt", (), (float(slope), float(shift)))
 
 
@@ -154,5 +150,5 @@ def _isotonic(log_odds: Floats, right: NDArray[np.bool_]) -> Curve:
     return Curve("isotonic", tuple(xs.tolist()), tuple(ys.tolist()))
 
 
-FITS = {"none": _identity, "platt": _platt, "isotonic": _isotonic}
+FITS = {"platt": _platt, "isotonic": _isotonic}
 """The kinds of curves, and the function that fits each."""

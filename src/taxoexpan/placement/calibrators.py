@@ -20,7 +20,8 @@ class Calibrators:
     parent, `duplicates` are the weights that detect synonyms of existing concepts, and `fusion` are
     the weights of the features that rank the anchors. Each is None where the taxonomy had too
     little to learn it from. `joint_priors` has the new-parent prior of each round of joint
-    placement; it is None until it is learned.
+    placement; it is None until it is learned. `leaf_bonus` is what leaf anchors gain when all
+    anchors are ranked without a fusion.
     """
 
     calibration: Calibration | None = None
@@ -28,11 +29,7 @@ class Calibrators:
     duplicates: tuple[float, ...] | None = None
     fusion: SignalFusion | None = None
     joint_priors: tuple[NewParentPrior, ...] | None = None
-
-    @property
-    def leaf_bonus(self) -> float:
-        """What leaf anchors gain when all anchors are ranked."""
-        return self.calibration.leaf_bonus if self.calibration else 0.0
+    leaf_bonus: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as JSON stores them."""
@@ -44,13 +41,20 @@ class Calibrators:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Calibrators:
-        """Restore the calibrators from the fields of `as_dict`."""
+        """Restore the calibrators from the fields of `as_dict`.
+
+        Older models may have a calibration of the kind "none", which is the score itself. It is
+        ignored, because a score is not a confidence.
+        """
         names = ("calibration", "abstention", "duplicates", "fusion", "joint_priors")
         calibration, abstention, duplicates, fusion, priors = (fields[name] for name in names)
+        bonus = fields.get("leaf_bonus", (calibration or {}).get("leaf_bonus", 0.0))
+        learned = calibration is not None and calibration["first"]["kind"] != "none"
         return cls(
-            None if calibration is None else Calibration.from_dict(calibration),
+            Calibration.from_dict(calibration) if learned else None,
             None if abstention is None else AbstentionModel.from_dict(abstention),
             None if duplicates is None else tuple(duplicates),
             None if fusion is None else SignalFusion.from_mapping(fusion),
             None if priors is None else tuple(map(NewParentPrior.from_dict, priors)),
+            float(bonus),
         )

@@ -17,8 +17,8 @@ from taxoexpan.placement.regression import logit, sigmoid
 from taxoexpan.taxonomy.arrays import Floats
 
 BIN_COUNT = 10
-MIN_HELD_OUT = 50
-"""With fewer held-out leaves, neither a confidence nor a leaf bonus is learned."""
+MIN_HELD_OUT = 30
+"""With fewer held-out leaves, no confidence is learned."""
 
 MIN_ACCEPTED = 10
 """The least number of held-out leaves above a threshold; three right ones of three prove little."""
@@ -38,9 +38,6 @@ class Curve:
             return np.interp(log_odds, self.xs, self.ys)
         slope, shift = self.ys
         return sigmoid(slope * log_odds + shift)
-
-
-IDENTITY = Curve("none", (), (1.0, 0.0))
 
 
 @dataclass(frozen=True)
@@ -150,16 +147,12 @@ def _lower_bound(right: float, count: float) -> float:
 
 @dataclass(frozen=True)
 class Calibration:
-    """The temperature, one curve for first suggestions and one for all others, and the reliability.
-
-    `leaf_bonus` is what leaf anchors gain when all anchors are ranked.
-    """
+    """The temperature, one curve for first suggestions and one for the others, and reliability."""
 
     temperature: float
     first: Curve
     later: Curve
     reliability: Reliability
-    leaf_bonus: float = 0.0
 
     def confidence(self, probabilities: Floats) -> Floats:
         """Return the confidence of suggestions, given their tempered probabilities: [Q, K]."""
@@ -182,5 +175,4 @@ class Calibration:
         )
         stored = fields["reliability"]
         reliability = Reliability(tuple(stored["confidence"]), tuple(stored["right"]))
-        temperature, leaf_bonus = float(fields["temperature"]), float(fields["leaf_bonus"])
-        return cls(temperature, first, later, reliability, leaf_bonus)
+        return cls(float(fields["temperature"]), first, later, reliability)

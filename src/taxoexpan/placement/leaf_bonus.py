@@ -11,11 +11,12 @@ import torch
 from torch import Tensor
 
 from taxoexpan.network.queries import LabeledQueries
-from taxoexpan.placement.confidence import MIN_HELD_OUT
 from taxoexpan.placement.ranking import Ranker
 
 LEAF_BONUSES = tuple(np.linspace(-3, 3, 13).tolist())
 """The values that are tried."""
+MIN_HELD_OUT = 50
+"""With fewer held-out leaves, no leaf bonus is learned."""
 MIN_LEAF_PARENTS = 0.1
 """The least fraction of held-out queries whose parent must be a leaf anchor."""
 

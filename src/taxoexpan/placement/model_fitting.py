@@ -147,7 +147,8 @@ def learn_calibrators(
     # Leaves that were held out one by one hardly ever have a leaf anchor as their parent.
     bonus = learn_leaf_bonus(ranker, queries) if prepared.held_out_as_growth else 0.0
     calibration = calibrate(score_held_out(ranker.with_leaf_bonus(bonus), queries), seed)
-    return Calibrators(calibration, learn_abstention(ranker, queries), duplicates), None
+    abstention = learn_abstention(ranker, queries)
+    return Calibrators(calibration, abstention, duplicates, leaf_bonus=bonus), None
 
 
 def _learn_fused_calibrators(

@@ -110,6 +110,12 @@ class Ranking:
     scores: NDArray[np.float32]
     tempered: NDArray[np.float32]
 
+    @classmethod
+    def empty(cls) -> Ranking:
+        """Return the ranking of no queries."""
+        scores = np.zeros((0, 0), np.float32)
+        return cls(np.zeros((0, 0), np.int64), scores, scores)
+
     def __getitem__(self, rows: slice) -> Ranking:
         """Return the ranking of some consecutive queries."""
         return Ranking(self.anchors[rows], self.scores[rows], self.tempered[rows])

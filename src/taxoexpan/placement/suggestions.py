@@ -11,6 +11,7 @@ from pathlib import Path
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.tables.table_file import csv_text, guess_delimiter, read_cells
 from taxoexpan.formats.text_file import TextFile
+from taxoexpan.phrasing import join_words
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 COLUMNS = (
@@ -130,15 +131,19 @@ def read_suggestions(path: Path, movable: Taxonomy | None = None) -> list[Sugges
 
     A query that a person has added may have a blank id. The concepts to move must be in `movable`.
     """
+    return [suggestion for _, suggestion in read_rows(path, ("parent_id",), movable)]
+
+
+def read_rows(
+    path: Path, parent_columns: Sequence[str], movable: Taxonomy | None = None
+) -> list[tuple[int, Suggestion]]:
+    """Read a table of suggestions with line numbers; one of `parent_columns` must be filled."""
     source = TextFile.load(path)
     # A spreadsheet may have saved the table with semicolons, and numbers with a comma.
-    cells = read_cells(source, guess_delimiter(path, source.lines[0]))
+    cells = read_cells(source, guess_delimiter(source, source.lines[0]))
     _, header = next(cells, (1, []))
     columns = {name: header.index(name) for name in COLUMNS if name in header}
-    expected = f"a table of suggestions has the columns {', '.join(COLUMNS)}"
-    for name in ("query", "parent_id"):
-        if name not in columns:
-            raise FormatError(path, f"no column {name}; {expected}", 1)
+    _refuse_missing_columns(path, columns, parent_columns)
     suggestions = []
     named: dict[str, tuple[str, int]] = {}
     for line, row in cells:
@@ -146,6 +151,10 @@ def read_suggestions(path: Path, movable: Taxonomy | None = None) -> list[Sugges
             message = f"{len(row)} cells, but the header has {len(header)}; quote cells with commas"
             raise FormatError(path, message, line)
         cell = {name: row[column].strip() for name, column in columns.items()}
+        if not any(cell.get(name) for name in parent_columns):
+            blank = [name for name in parent_columns if name in columns]
+            problem = "is blank; fill it" if len(blank) == 1 else "are blank; fill one"
+            raise FormatError(path, f"{join_words(blank)} {problem}, or remove the row", line)
         suggestion = _suggestion(path, line, cell)
         if movable is not None:
             _refuse_unmovable(path, line, movable, suggestion)
@@ -154,8 +163,21 @@ def read_suggestions(path: Path, movable: Taxonomy | None = None) -> list[Sugges
         if query.id and label != query.label:
             message = f"the query_id {query.id!r} is already used by {label!r} on line {first}"
             raise FormatError(path, f"{message}; change one of them", line)
-        suggestions.append(suggestion)
+        suggestions.append((line, suggestion))
     return suggestions
+
+
+def _refuse_missing_columns(
+    path: Path, found: Iterable[str], parent_columns: Sequence[str]
+) -> None:
+    """Refuse a table without a column for queries, or without one that names their parents."""
+    found = set(found)
+    expected = f"a table of suggestions has the columns {', '.join(COLUMNS)}"
+    missing = [] if "query" in found else ["query"]
+    if found.isdisjoint(parent_columns):
+        missing.append(join_words(parent_columns, "or"))
+    if missing:
+        raise FormatError(path, f"no column {missing[0]}; {expected}", 1)
 
 
 def _refuse_unmovable(path: Path, line: int, taxonomy: Taxonomy, suggestion: Suggestion) -> None:
@@ -170,9 +192,8 @@ def _refuse_unmovable(path: Path, line: int, taxonomy: Taxonomy, suggestion: Sug
 
 def _suggestion(path: Path, line: int, cell: dict[str, str]) -> Suggestion:
     """Build a suggestion from the cells of one row."""
-    for name in ("query", "parent_id"):
-        if not cell[name]:
-            raise FormatError(path, f"{name} is blank; fill it, or remove the row", line)
+    if not cell["query"]:
+        raise FormatError(path, "query is blank; fill it, or remove the row", line)
     try:
         rank = int(cell.get("rank") or 0)
         score = _number(cell.get("score") or "1")
@@ -190,7 +211,7 @@ def _suggestion(path: Path, line: int, cell: dict[str, str]) -> Suggestion:
     return Suggestion(
         query=Concept(cell.get("query_id", ""), cell["query"]),
         rank=rank,
-        parent=Concept(cell["parent_id"], cell.get("parent_label", "")),
+        parent=Concept(cell.get("parent_id", ""), cell.get("parent_label", "")),
         path=tuple(cell.get("path", "").split(" > ")),
         score=score,
         confidence=confidence,

@@ -90,7 +90,7 @@ def _changed_settings(preset: str, config: Config) -> str:
     changed = [
         f"{name} {value}"
         for name, value in own.items()
-        if value != defaults[name] and defaults[name] != "auto" and name != "features"
+        if value != defaults[name] and name not in ("features", "use_mentions")
     ]
     return f" with {join_words(changed)}" if changed else ""
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.taxonomy.additions import Additions
+from taxoexpan.taxonomy.branch_numbers import BranchNumbers
 from taxoexpan.taxonomy.concept import Concept
 from taxoexpan.taxonomy.hierarchical_ids import HierarchicalCodes
 from taxoexpan.taxonomy.id_numbers import next_number, numbers_from
@@ -50,13 +51,17 @@ def _candidates(taxonomy: Taxonomy, policy: IdPolicy) -> Callable[[str], Iterato
     return id_style(taxonomy)
 
 
-def _parent_style(taxonomy: Taxonomy, policy: IdPolicy) -> IdTemplate | HierarchicalCodes | None:
+ParentStyle = IdTemplate | HierarchicalCodes | BranchNumbers
+"""How ids are made from the id of the parent."""
+
+
+def _parent_style(taxonomy: Taxonomy, policy: IdPolicy) -> ParentStyle | None:
     """How ids are made from the id of the parent, if they are."""
     if policy.template is not None:
         return policy.template if policy.template.has("parent") else None
     if policy.kind == "range" or are_paths(taxonomy):
         return None
-    return HierarchicalCodes.of(taxonomy)
+    return HierarchicalCodes.of(taxonomy) or BranchNumbers.of(taxonomy)
 
 
 def resolve_ids(
@@ -82,10 +87,10 @@ def resolve_ids(
             parent = new.get(parent, parent)
             if parent not in siblings:
                 siblings[parent] = list(taxonomy.children(parent)) if parent in taxonomy else []
-            if isinstance(style, HierarchicalCodes):
-                id = style.child_of(parent, siblings[parent], taken)
-            else:
+            if isinstance(style, IdTemplate):
                 id = _child_by_template(style, policy, concept, parent, siblings[parent], taken)
+            else:
+                id = style.child_of(parent, siblings[parent], taken)
             siblings[parent].append(id)
             taken.add(id)
             new[concept.id] = id

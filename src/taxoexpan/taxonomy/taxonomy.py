@@ -80,16 +80,22 @@ class Taxonomy:
         format: str | None = None,
         language: str | None = None,
         instances: bool = False,
+        columns: str | Mapping[str, str | int] = "",
+        sheet: str | None = None,
     ) -> Taxonomy:
         """Read a file in any supported format; the format is detected unless it is given.
 
         `language` selects the labels in a file with several languages; with `instances`, the
-        instance hypernyms of WordNet are relations too.
+        instance hypernyms of WordNet are relations too. `columns` chooses the columns of a table
+        by header or number, such as `{"id": "Unique ID", "label": 3, "parent": "Parent"}`; `sheet`
+        names the sheet of an Excel file.
         """
+        from taxoexpan.formats.tables.column_names import checked_columns
         from taxoexpan.formats.taxonomy_file import TaxonomyFile
         from taxoexpan.formats.text_file import ReadOptions
 
-        return TaxonomyFile.open(Path(path), format, ReadOptions(language, instances)).taxonomy
+        options = ReadOptions(language, instances, checked_columns(columns), sheet)
+        return TaxonomyFile.open(Path(path), format, options).taxonomy
 
     def _fill(
         self,

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
+
+USUAL_FRACTION = 0.1
+"""The fraction of the leaves that `auto` holds out of large taxonomies."""
+USEFUL_COUNT = 30
+"""The number of leaves that `auto` holds out of small ones: the least that gives a confidence."""
+MAX_FRACTION = 0.2
+"""The largest fraction that `auto` holds out for that: the network must learn from the others."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +50,30 @@ def hold_out(taxonomy: Taxonomy, ids: Sequence[str], remaining: Taxonomy | None 
     return Holdout(remaining, tuple(concepts), tuple(parents))
 
 
-def hold_out_leaves(taxonomy: Taxonomy, fraction: float, max_leaves: int, seed: int) -> Holdout:
+def held_out_count(leaves: int, fraction: float | Literal["auto"], max_leaves: int) -> int:
+    """Return how many of some leaves are held out: a fraction, at most `max_leaves`.
+
+    `auto` is a tenth. In a small taxonomy it is more, up to 30 leaves but at most a fifth.
+    """
+    if fraction == "auto":
+        few = min(USEFUL_COUNT, int(leaves * MAX_FRACTION))
+        return min(max(int(leaves * USUAL_FRACTION), few), max_leaves)
+    return min(int(leaves * fraction), max_leaves)
+
+
+def hold_out_leaves(
+    taxonomy: Taxonomy, fraction: float | Literal["auto"], max_leaves: int, seed: int
+) -> Holdout:
     """Hold out a random fraction of the leaves that have a parent, at most `max_leaves`."""
     leaves = np.flatnonzero(_is_leaf(taxonomy))
-    count = min(int(len(leaves) * fraction), max_leaves)
+    count = held_out_count(len(leaves), fraction, max_leaves)
     chosen = np.random.default_rng(seed).permutation(leaves)[:count]
     return hold_out(taxonomy, [taxonomy.ids[i] for i in np.sort(chosen)])
 
 
-def hold_out_growth(taxonomy: Taxonomy, fraction: float, max_leaves: int, seed: int) -> Holdout:
+def hold_out_growth(
+    taxonomy: Taxonomy, fraction: float | Literal["auto"], max_leaves: int, seed: int
+) -> Holdout:
     """Hold out leaves as taxonomies grow: half of them single leaves, half whole families.
 
     A family is all children of a concept, if they are leaves. About half of the concepts that real
@@ -60,7 +83,7 @@ def hold_out_growth(taxonomy: Taxonomy, fraction: float, max_leaves: int, seed: 
     rng = np.random.default_rng(seed)
     children_of = taxonomy.children_of
     is_leaf = _is_leaf(taxonomy)
-    count = min(int(is_leaf.sum() * fraction), max_leaves)
+    count = held_out_count(int(is_leaf.sum()), fraction, max_leaves)
     parents, children = taxonomy.relation_indices
     leaf_counts = np.bincount(parents[is_leaf[children]], minlength=len(taxonomy))
     families = np.flatnonzero((leaf_counts > 0) & (leaf_counts == children_of.degrees))
@@ -82,7 +105,7 @@ def _is_leaf(taxonomy: Taxonomy) -> NDArray[np.bool_]:
     return is_leaf & (taxonomy.parents_of.degrees > 0)
 
 
-HOLDOUTS: dict[str, Callable[[Taxonomy, float, int, int], Holdout]] = {
+HOLDOUTS: dict[str, Callable[[Taxonomy, float | Literal["auto"], int, int], Holdout]] = {
     "leaves": hold_out_leaves,
     "growth": hold_out_growth,
 }

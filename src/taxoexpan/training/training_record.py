@@ -58,9 +58,13 @@ def training_record(
     encoder: Encoder,
     history: History,
     tower_history: TowerHistory | None,
+    validation: Metrics | None,
     seconds: float,
 ) -> TrainingRecord:
-    """Record how a model was trained, with the figures of its best epoch."""
+    """Record how a model was trained, with the figures of its best epoch.
+
+    `validation` is by all signals together, if there are several.
+    """
     best, tuned = history.best_epoch, tower_history
     return TrainingRecord(
         concepts=len(taxonomy),
@@ -71,7 +75,7 @@ def training_record(
         best_epoch=best.number,
         interrupted=history.interrupted or (tuned is not None and tuned.interrupted),
         loss=best.loss,
-        validation=best.validation,
+        validation=validation or best.validation,
         seconds=round(seconds, 1),
         versions={name: version(name) for name in ("taxoexpan", "torch", "numpy", "wordllama")},
         python=platform.python_version(),

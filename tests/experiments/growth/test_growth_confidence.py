@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import SMALL
 
@@ -11,6 +12,7 @@ from taxoexpan.experiments.growth.growth_confidence import (
     PRECISIONS,
     AcceptedAtPrecision,
     GrowthConfidence,
+    WrittenByDefault,
     confidence_table,
     measure_confidence,
 )
@@ -49,6 +51,12 @@ def test_confidence_is_compared_with_the_truth(growth: Growth) -> None:
         ]
         assert each.coverage == pytest.approx(len(taken) / len(NEW))
         assert each.precision == (pytest.approx(sum(taken) / len(taken)) if taken else None)
+    with pytest.warns(UserWarning, match="2 concepts left out"):
+        written = set(model.expand(growth.queries.concepts)) - set(growth.taxonomy)
+    assert measured.by_default.coverage == pytest.approx(len(written) / len(NEW))
+    taken = [is_right for is_right, name in zip(right, NEW, strict=True) if name in written]
+    assert measured.by_default.precision == (pytest.approx(np.mean(taken)) if taken else None)
+    assert written
     reliability = model.reliability(growth.queries)
     assert reliability is not None
     assert measured.calibration_error == reliability.error
@@ -66,13 +74,15 @@ def test_the_table_has_a_row_for_every_model() -> None:
         AcceptedAtPrecision(0.7, 0.5, 0.25, 0.75),
     )
     header, small, large = confidence_table(
-        {"small": None, "large": GrowthConfidence(0.0625, accepted)}
+        {"small": None, "large": GrowthConfidence(0.0625, accepted, WrittenByDefault(0.5, 0.6))}
     )
-    assert header[:3] == ["METHOD", "CALIBRATION ERROR", "AT 90\N{NO-BREAK SPACE}% PRECISION"]
-    assert small == ["small", "no confidence learned", "", "", ""]
+    assert header[:3] == ["METHOD", "CALIBRATION ERROR", "BY DEFAULT"]
+    assert header[3] == "AT 90\N{NO-BREAK SPACE}% PRECISION"
+    assert small == ["small", "no confidence learned", "", "", "", ""]
     assert large == [
         "large",
         ".062",
+        "50\N{NO-BREAK SPACE}% accepted, 60\N{NO-BREAK SPACE}% right",
         "no threshold",
         "none accepted",
         "25\N{NO-BREAK SPACE}% accepted, 75\N{NO-BREAK SPACE}% right",

@@ -131,7 +131,7 @@ def test_vectors_choose_among_runs(tmp_path: Path) -> None:
     assert len(draw("cases", tmp_path, "static").axes[0].containers) == 3
     assert len(draw("cases", tmp_path, "made-up-static").axes[0].containers) == 3
     several = (
-        r"several tasks for cases; choose one with --vectors: "
+        r"several tasks for cases; choose one with vectors=NAME: "
         r"made-up-static \(static\), made-up-transformer-x \(transformer:x\)$"
     )
     with pytest.raises(ConfigurationError, match=several):
@@ -190,7 +190,7 @@ def drawn_title(runs: Path, name: str, vectors: str | None = None) -> str:
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_without_runs_there_is_no_figure(name: str, tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match=r"no runs? of .*; run (it|them) first, with --task"):
+    with pytest.raises(FormatError, match=r"no runs? of .*; run (it|them) first"):
         draw(name, tmp_path)
 
 

@@ -82,6 +82,9 @@ def expansion_refusal(text: str, additions: Additions) -> str:
         '"vertices": [{"id": "f", "label": "fruit"}, {"id": "a", "label": "apple"}]}',
         '{"concepts": [{"id": "f", "label": "fruit"}, {"id": "a", "label": "apple"}], '
         '"relations": [["f", "a"]]}',
+        '[{"alias": "f", "title": "fruit", "parents": []}, '
+        '{"alias": "a", "title": "apple", "parents": ["f"]}]',
+        '[{"id": "f", "name": "fruit", "child_ids": ["a"]}, {"id": "a", "name": "apple"}]',
         '[{"id": "f", "label": "fruit", "narrower": ["a"]}, '
         '{"id": "a", "label": "apple", "narrower": []}]',
     ],
@@ -242,7 +245,7 @@ def test_paths_that_need_too_much_memory_are_refused() -> None:
         ),
         (
             '[{"id": 1,\n"parent": [{}]}]',
-            ", line 2: an entry of the list is an object; write an id, as text or a number",
+            ", line 2: an entry of the list is an object; write an object with an id",
         ),
         (
             '[{"id": 1,\n"synonyms": [7]}]',
@@ -484,9 +487,10 @@ def test_empty_additions_change_nothing() -> None:
             ": 'parent' holds one parent, but 'kiwi' was given 2; choose one",
         ),
         (
-            '[{"id": "g", "children": []},\n{"id": "f", "children": null}]',
-            under("f"),
-            ", line 2: the children of 'f' are null; write [] instead",
+            '[{"id": "g", "children": [{"id": "a", "broader": {"id": "x", "name": "y"}}]}]',
+            under("x"),
+            ": 'x' has no object of its own, so it cannot get children; add one, or choose another "
+            "parent",
         ),
         (
             '[{"id": "f"}]',

@@ -34,7 +34,7 @@ OTHER_PREFIXES = """\
 @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
 """
 FOOD = f"""{PREFIXES}{OTHER_PREFIXES}
-<http://food.org/> a owl:Ontology .
+<http://food.org/> a owl:Ontology ; obo:IAO_0000700 ex:apple .
 ex:eats a owl:ObjectProperty ; rdfs:label "eats"@en .
 ex:fruit a owl:Class ; rdfs:label "fruit"@en , "Obst"@de ; rdfs:subClassOf owl:Thing .
 ex:apple a owl:Class ; rdfs:label "apple"@en ;
@@ -109,7 +109,7 @@ def test_all_syntaxes_are_read_alike(tmp_path: Path, suffix: str) -> None:
     assert document.format.NAME == "owl"
     assert not Difference(expected, document.taxonomy)
     assert document.notes == ()
-    assert document.parsed.tops == {FRUIT}
+    assert document.parsed.tops == {FRUIT, APPLE}
 
 
 def test_other_content_is_counted(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_the_vocabulary_with_more_relations_is_read(
 def test_a_file_without_classes_is_refused(tmp_path: Path) -> None:
     path = ontology(tmp_path, "ex:Class a ex:Thing .")
     assert refusal(path).endswith(
-        "no owl:Class or rdfs:Class with an IRI in the file; for SKOS use --format skos"
+        "no owl:Class or rdfs:Class with an IRI in the file; for SKOS use format=skos"
     )
 
 
@@ -324,6 +324,15 @@ def test_a_new_class_is_described_like_the_others(tmp_path: Path, style: str) ->
     assert set(added_triples(path, NEW_KIWI)) == set(
         statements(f"ex:kiwi {STYLES[style]} ; rdfs:subClassOf ex:fruit .")
     )
+
+
+def test_several_types_are_written_in_the_order_of_the_file(tmp_path: Path) -> None:
+    kinds = "a ex:Kind , rdfs:Class , ex:Other , owl:Class"
+    classes = [f'ex:{n} {kinds} ; rdfs:label "{n}" .' for n in ("fruit", *"abcdefgh")]
+    unlabelled = "ex:x a owl:Class , rdfs:Class , ex:Odd , ex:Other , ex:Kind ."
+    path = ontology(tmp_path, "\n".join([unlabelled, *classes]))
+    write_expanded(path, NEW_KIWI, tmp_path / "new.ttl")
+    assert f"ex:kiwi {kinds} ;" in (tmp_path / "new.ttl").read_text()
 
 
 def test_the_origin_is_inherited_from_the_parent(tmp_path: Path) -> None:

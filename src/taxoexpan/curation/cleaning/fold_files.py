@@ -19,6 +19,7 @@ from taxoexpan.curation.cleaning.fold_results import FoldResult, Reason, Relatio
 from taxoexpan.errors import FormatError
 from taxoexpan.files import write_whole
 
+_OTHER_FOLDER = "choose another folder with work=FOLDER"
 _NAME = re.compile(r"fold-(\d+)\.npz")
 _FLOATS = ("log_scores", "better_log_scores", "confidences", "better_confidences")
 _DAMAGE = (
@@ -56,8 +57,8 @@ class FoldFiles:
         try:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
-            message = f"cannot be created: {error.strerror}; choose another folder with --work"
-            raise FormatError(self.folder, message) from None
+            message = f"cannot be created: {error.strerror}; {_OTHER_FOLDER}"
+            raise FormatError(self.folder, message).naming("work=FOLDER") from None
         write_whole({self._path(number): content.getvalue()}, force=True)
 
     def _path(self, number: int) -> Path:
@@ -85,9 +86,8 @@ class FoldFiles:
             raise FormatError(
                 path,
                 "this fold belongs to another run with another taxonomy, settings, seed, folds or "
-                f"top; repeat that command, delete {self.folder}, or choose another folder with "
-                "--work",
-            )
+                f"top; repeat that command, delete {self.folder}, or {_OTHER_FOLDER}",
+            ).naming("work=FOLDER")
         return FoldResult(RelationScores(**columns), reasons)
 
 
@@ -102,6 +102,6 @@ def remove_folds(folder: Path) -> None:
 def _files_in(folder: Path) -> list[tuple[int, Path]]:
     """The numbers and files of the saved folds in a folder."""
     if folder.exists() and not folder.is_dir():
-        raise FormatError(folder, "is a file; choose another folder with --work")
+        raise FormatError(folder, f"is a file; {_OTHER_FOLDER}").naming("work=FOLDER")
     paths = folder.iterdir() if folder.exists() else ()
     return [(int(name[1]), path) for path in paths if (name := _NAME.fullmatch(path.name))]

@@ -8,6 +8,9 @@ from typing import Any
 
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import percent
+from taxoexpan.placement.acceptance import DEFAULT_ACCEPTANCE
+from taxoexpan.placement.decisions import decide
+from taxoexpan.placement.suggestions import Decision
 from taxoexpan.training.holdout import Holdout
 
 PRECISIONS = (0.9, 0.8, 0.7)
@@ -33,11 +36,24 @@ class AcceptedAtPrecision:
 
 
 @dataclass(frozen=True)
+class WrittenByDefault:
+    """The fraction of the new concepts that `expand` writes by default, and how many are right.
+
+    The precision is the fraction of the written ones whose parent is right, or None if there are
+    none.
+    """
+
+    coverage: float
+    precision: float | None
+
+
+@dataclass(frozen=True)
 class GrowthConfidence:
-    """The expected calibration error on new concepts, and what each threshold accepts."""
+    """The calibration error on new concepts, what each threshold accepts, and what is written."""
 
     calibration_error: float
     accepted: tuple[AcceptedAtPrecision, ...]
+    by_default: WrittenByDefault
 
     def as_dict(self) -> dict[str, Any]:
         """Return all values for JSON."""
@@ -56,24 +72,38 @@ def measure_confidence(model: TaxoExpan, new: Holdout) -> GrowthConfidence | Non
             AcceptedAtPrecision(target, threshold, *measured.accepted(threshold))
             for target, threshold in thresholds.items()
         ),
+        _written_by_default(model, new),
     )
+
+
+def _written_by_default(model: TaxoExpan, new: Holdout) -> WrittenByDefault:
+    """Decide about the new concepts as `expand` does without thresholds."""
+    decided = decide(model.suggest(new.concepts, top_k=1), DEFAULT_ACCEPTANCE)
+    parents = {
+        concept.id: {new.taxonomy.ids[parent] for parent in own}
+        for concept, own in zip(new.concepts, new.parents, strict=True)
+    }
+    right = [s.parent.id in parents[s.query.id] for s in decided if s.decision == Decision.ACCEPTED]
+    precision = sum(right) / len(right) if right else None
+    return WrittenByDefault(len(right) / len(new.concepts), precision)
 
 
 def confidence_table(measured: Mapping[str, GrowthConfidence | None]) -> list[list[str]]:
     """Return the header and one row per model."""
     targets = [f"AT {percent(target)} PRECISION" for target in PRECISIONS]
-    rows = [["METHOD", "CALIBRATION ERROR", *targets]]
+    rows = [["METHOD", "CALIBRATION ERROR", "BY DEFAULT", *targets]]
     for name, confidence in measured.items():
         cells = ["no confidence learned"]
         if confidence is not None:
-            accepted = map(_accepted_cell, confidence.accepted)
-            cells = [f"{confidence.calibration_error:.3f}".removeprefix("0"), *accepted]
-        rows.append([name, *cells, *[""] * (1 + len(PRECISIONS) - len(cells))])
+            cells = [f"{confidence.calibration_error:.3f}".removeprefix("0")]
+            cells += [_accepted_cell(confidence.by_default)]
+            cells += [_accepted_cell(each) for each in confidence.accepted]
+        rows.append([name, *cells, *[""] * (2 + len(PRECISIONS) - len(cells))])
     return rows
 
 
-def _accepted_cell(accepted: AcceptedAtPrecision) -> str:
-    if accepted.threshold is None:
+def _accepted_cell(accepted: WrittenByDefault | AcceptedAtPrecision) -> str:
+    if isinstance(accepted, AcceptedAtPrecision) and accepted.threshold is None:
         return "no threshold"
     if accepted.precision is None:
         return "none accepted"

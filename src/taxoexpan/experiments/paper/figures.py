@@ -97,25 +97,25 @@ def _choose_task(name: str, runs: Path, index: RunIndex, vectors: str | None) ->
     if len(complete) > 1:
         message = f"{runs} has runs of several tasks for {name}"
         raise ConfigurationError(
-            f"{message}; choose one with --vectors: {_list_tasks(complete, features)}"
-        )
+            f"{message}; choose one with vectors=NAME: {_list_tasks(complete, features)}"
+        ).naming("vectors=NAME")
     return complete[0]
 
 
 def _list_tasks(tasks: Iterable[str], features: dict[str, str]) -> str:
-    """List the folders of tasks with their vectors; --vectors accepts either."""
+    """List the folders of tasks with their vectors; either selects one."""
     return ", ".join(f"{task} ({features[task]})" for task in sorted(tasks))
 
 
 def _missing_runs(name: str, runs: Path, index: RunIndex, tasks: Sequence[str]) -> FormatError:
     """Return the error that names the first run that the most complete task lacks."""
     if name == "cases":
-        return FormatError(runs, f"no runs of {FIGURES[name]}; run them first, with --task")
+        return FormatError(runs, f"no runs of {FIGURES[name]}; run them first")
     counts = {task: sum(task in by_task for by_task in index.values()) for task in tasks}
     fullest = max(counts, key=counts.__getitem__, default=None)
     missing = next(experiment for experiment, by_task in index.items() if fullest not in by_task)
     suffix = f" for {fullest}" if fullest else ""
-    return FormatError(runs, f"no run of {missing}{suffix}; run it first, with --task")
+    return FormatError(runs, f"no run of {missing}{suffix}; run it first")
 
 
 def _draw_loss(runs: Runs) -> Figure:

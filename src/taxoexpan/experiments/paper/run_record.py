@@ -183,7 +183,7 @@ def read_run(folder: Path, digest: str | None = None) -> Run:
         raise damaged_run(folder, str(error)) from None
     if digest is not None and record.task.sha256 != digest:
         message = "this run is of another task with the same name and vectors"
-        raise FormatError(folder, f"{message}; use another folder for this task, with --runs")
+        raise FormatError(folder, f"{message}; use another folder of runs for this task")
     return run
 
 

@@ -56,7 +56,9 @@ class SemEvalResults:
                     self._add(name, run)
         if not self.by_features:
             message = f"no run on {' or '.join(TASKS)}"
-            raise FormatError(runs, f"{message}; prepare both with --semeval, and run them first")
+            raise FormatError(
+                runs, f"{message}; prepare both from the files of SemEval, and run them first"
+            )
         if not any(self._has_both_parts(features) for features in self.by_features):
             message = f"no run on both {' and '.join(TASKS)} with the same vectors and seed"
             raise FormatError(runs, f"{message}; prepare and run the missing part")

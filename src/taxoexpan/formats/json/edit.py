@@ -12,14 +12,25 @@ from taxoexpan.taxonomy import Move
 
 
 def move_children(
-    concepts: JsonConcepts, moves: Sequence[Move], format_id: Callable[[str], str]
+    concepts: JsonConcepts,
+    moves: Sequence[Move],
+    format_id: Callable[[str], str],
+    format_label: Callable[[str], str],
 ) -> Iterator[Insertion]:
-    """Replace the id of the old parent wherever the child or an edge names it."""
-    new_parents = {(move.old_parent, move.child): format_id(move.new_parent) for move in moves}
+    """Replace the old parent wherever the child or an edge names it by its id or an object."""
+    text = concepts.source.text
+    new_parents = {(move.old_parent, move.child): move.new_parent for move in moves}
     for container, key, child in concepts.parent_places() if new_parents else ():
-        new = new_parents.get((container[key].strip(), child))
-        if new is not None:
-            yield _replace(concepts.source.text, container, key, new)
+        new = new_parents.get((concepts.reference_id(container, key), child))
+        if new is None:
+            continue
+        if not isinstance(container[key], Object):
+            yield replace_value(text, container, key, format_id(new))
+            continue
+        for field, format in (("id", format_id), ("label", format_label)):
+            inner = find_key(container[key], field)
+            if inner is not None:
+                yield replace_value(text, container[key], inner, format(new))
 
 
 def add_synonyms(
@@ -49,11 +60,12 @@ def _add_to_object(
     else:
         values = style.new_list(entry, synonyms, style.multiline_words)
         if new_key in entry:
-            yield _replace(style.text, entry, new_key, values)
+            yield replace_value(style.text, entry, new_key, values)
         else:
             yield style.add_member(entry, new_key, values)
 
 
-def _replace(text: str, container: Object | Array, key: str | int, new: str) -> Insertion:
+def replace_value(text: str, container: Object | Array, key: str | int, new: str) -> Insertion:
+    """Replace the value of a member or an entry."""
     start, end = value_span(text, container, key)
     return Insertion(start, new, text[start:end])

@@ -8,19 +8,18 @@ from collections.abc import Iterable, Mapping
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.json.insert import insert_additions
-from taxoexpan.formats.json.parser import line_of, load, parse
-from taxoexpan.formats.json.schema import CONCEPT_KEYS, JsonConcepts
+from taxoexpan.formats.json.parser import LINES_SUFFIXES, line_of, load, parse
+from taxoexpan.formats.json.schema import CONCEPT_KEYS, KEYS, JsonConcepts
 from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
+from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 NAME = "json"
-ABOUT = (
-    "nested objects with label and children; a list of objects with id, label, parents; or nodes "
-    "and edges, {parent, child} or {source, target}, where the source is the parent"
-)
-SUFFIXES = (".json",)
+ABOUT = "objects with children, objects with parents (also one per line), or nodes and edges"
+SUFFIXES = (".json", *LINES_SUFFIXES)
 NOT_INSERTED: tuple[str, ...] = ()
 
 _BRACKET = re.compile(r"\s*[\[{]")
@@ -30,7 +29,7 @@ _JSON_LD_KEY = re.compile(r'"@(?:context|graph|id)"\s*:')
 
 def can_read(source: TextFile) -> bool:
     """Return whether the text starts like JSON objects and is not JSON-LD."""
-    start = _BRACKET if source.path.suffix.lower() in SUFFIXES else _CONTAINER_START
+    start = _BRACKET if source.suffix in SUFFIXES else _CONTAINER_START
     if not start.match(source.text):
         return False
     return not (_JSON_LD_KEY.search(source.text) and _is_json_ld(source))
@@ -64,16 +63,27 @@ def supported_fields(source: TextFile) -> frozenset[str]:
 def supported_changes(source: TextFile) -> frozenset[str]:
     """Return synonyms, and moves if children name their parents instead of being nested."""
     concepts = source.parsed(_load_concepts)
-    lists_children = any(concepts.children(entry) for entry in concepts.objects)
+    lists_children = any(map(concepts.children, concepts.objects))
     return frozenset({"synonyms"} if lists_children else {"moves", "synonyms"})
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
     """Write a new file with a list of objects, one concept per line."""
     ids = clean_ids(taxonomy, str.strip)
-    entries = (_entry(taxonomy, concept, ids) for concept in taxonomy.concepts)
-    lines = ",\n    ".join(json.dumps(entry, ensure_ascii=False) for entry in entries)
-    return Copy({target.path: f'{{\n  "concepts": [\n    {lines}\n  ]\n}}\n'}, ids)
+    entries = [_entry(taxonomy, concept, ids) for concept in taxonomy.concepts]
+    lines = [json.dumps(entry, ensure_ascii=False) for entry in entries]
+    if format_suffix(target.path) in LINES_SUFFIXES:
+        return Copy({target.path: "".join(f"{line}\n" for line in lines)}, ids)
+    listed = ",\n    ".join(lines)
+    return Copy({target.path: f'{{\n  "concepts": [\n    {listed}\n  ]\n}}\n'}, ids)
+
+
+def index_properties(source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+    """Return which keys with a value the objects of a file have."""
+    concepts, index = source.parsed(_load_concepts), PropertyIndex(set(taxonomy))
+    for id, entry in zip(concepts.ids, concepts.objects, strict=True):
+        index.add(id, [key for key, value in entry.items() if value not in (None, "", [], {})])
+    return index.leave_out([*KEYS["children"], *KEYS["parents"], *KEYS["deprecated"]])
 
 
 def _load_concepts(source: TextFile) -> JsonConcepts:
@@ -122,6 +132,7 @@ def _build(concepts: JsonConcepts) -> TaxonomyBuilder:
             if own_id:
                 rows[id] = row
         _describe(builder, row, concepts, index)
+    _add_parent_objects(builder, concepts, lines)
     builder.lines = lines
     builder.ignored.update(
         key for entry in concepts.objects for key in entry if key not in CONCEPT_KEYS
@@ -152,6 +163,19 @@ def _describe(builder: TaxonomyBuilder, row: int, concepts: JsonConcepts, index:
         builder.synonyms[row] = synonyms
     if concepts.is_deprecated(entry):
         builder.deprecated.append(row)
+
+
+def _add_parent_objects(builder: TaxonomyBuilder, concepts: JsonConcepts, lines: list[int]) -> None:
+    """Add the parents that only objects of their children describe."""
+    known = set(builder.ids)
+    for id, label, line in concepts.parent_objects():
+        if id not in known:
+            known.add(id)
+            builder.ids.append(id)
+            builder.labels.append(label)
+            lines.append(line)
+            message = f"the parent {label!r} has no object of its own; it is added as a concept"
+            builder.notes.append(Note(line, message, id=id))
 
 
 def _label_by_id(builder: TaxonomyBuilder) -> None:
@@ -186,3 +210,6 @@ def _add_relations(builder: TaxonomyBuilder, concepts: JsonConcepts) -> None:
         add((id, child, line) for child, line in concepts.child_ids(entry))
     add(concepts.edge_relations())
     builder.relation_lines = lines
+    for key, line in ({} if builder.parents else concepts.unread_lists()).items():
+        message = f"{key!r} lists objects with labels, but they are not read as concepts"
+        builder.notes.append(Note(line, f"{message}; rename the key to 'children' if they are"))

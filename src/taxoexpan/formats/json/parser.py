@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 from typing import Any
 
 from taxoexpan.errors import FormatError
@@ -22,6 +23,9 @@ _VALUE = re.compile(
 _KEY = re.compile(r'[ \t\n\r]*"([^"\\\x00-\x1f]*)"[ \t\n\r]*:')
 _PUNCTUATION = re.compile(r"[ \t\n\r]*([,:\]}])")
 _CONSTANTS = {"true": True, "false": False, "null": None}
+
+
+LINES_SUFFIXES = (".jsonl", ".ndjson")
 
 
 class Number(str):
@@ -63,9 +67,25 @@ class Array(list[Any]):
         self.lines.append(line)
 
 
+class Lines(Array):
+    """The objects of a JSON Lines file, one per line, without brackets around them."""
+
+    __slots__ = ()
+
+
+def is_json_lines(source: TextFile) -> bool:
+    """Return whether a file is JSON Lines, by its name or because each line is an object."""
+    if source.suffix in LINES_SUFFIXES:
+        return True
+    lines = list(islice((line for line in source.lines if line.strip()), 2))
+    return len(lines) == 2 and _is_object(lines[0]) and lines[1].lstrip().startswith("{")
+
+
 def load(source: TextFile) -> Any:
     """Return the value of a JSON file, usually without positions, which is much faster."""
     try:
+        if is_json_lines(source):
+            return [_DECODER.decode(line) for line in source.lines if line.strip()]
         return _DECODER.decode(source.text)
     except (ValueError, RecursionError):
         # The other parser reports the line of an error and has no depth limit.
@@ -74,7 +94,22 @@ def load(source: TextFile) -> Any:
 
 def parse(source: TextFile) -> Any:
     """Return the value of a JSON file; its objects and lists have positions."""
-    return _Parser(source).parse()
+    parser = _Parser(source)
+    if not is_json_lines(source):
+        return parser.parse()
+    lines = Lines(0, 1)
+    while skip_space(source.text, parser.offset) < len(source.text):
+        value = parser.parse_value()
+        lines.add(value, line_of(value) or parser.line)
+    lines.end = len(source.text)
+    return lines
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(_DECODER.decode(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def line_in(container: Any, key: str | int) -> int:
@@ -137,6 +172,14 @@ class _Parser:
 
     def parse(self) -> Any:
         """Return the only value of the text."""
+        value = self.parse_value()
+        self.offset = skip_space(self.text, self.offset)
+        if self.offset < len(self.text):
+            raise self._unexpected("the end of the file")
+        return value
+
+    def parse_value(self) -> Any:
+        """Return the next value of the text."""
         opened: list[Object | Array] = []
         while True:
             value, line, is_open = self._value()
@@ -154,9 +197,6 @@ class _Parser:
                 value = opened.pop()
                 line = value.line
             else:
-                self.offset = skip_space(self.text, self.offset)
-                if self.offset < len(self.text):
-                    raise self._unexpected("the end of the file")
                 return value
 
     def _value(self) -> tuple[Any, int, bool]:

@@ -11,14 +11,14 @@ from taxoexpan.formats.json.parser import Number, line_in, line_of
 from taxoexpan.formats.text_file import TextFile
 
 KEYS: Mapping[str, tuple[str, ...]] = {
-    "id": ("id", "uri", "key", "code"),
-    "label": ("label", "name", "title", "term", "prefLabel"),
-    "parents": ("parents", "parent", "parent_id", "broader"),
-    "children": ("children", "narrower", "items", "subcategories"),
+    "id": ("id", "uri", "key", "code", "alias"),
+    "label": ("label", "name", "title", "term", "prefLabel", "preferredLabel", "display_name"),
+    "parents": ("parents", "parent", "parent_id", "parentId", "parent_ids", "broader"),
+    "children": ("children", "narrower", "items", "subcategories", "children_data", "child_ids"),
     "synonyms": ("synonyms", "altLabels", "aliases"),
     "definition": ("definition", "description"),
     "deprecated": ("deprecated",),
-    "nodes": ("nodes", "concepts", "terms", "vertices"),
+    "nodes": ("nodes", "concepts", "terms", "vertices", "categories"),
     "edges": ("edges", "links", "relations"),
     "parent": ("parent", "source", "from"),
     "child": ("child", "target", "to"),
@@ -38,6 +38,9 @@ SEPARATOR = " > "
 _MAX_PATH_RATIO = 50
 """How many times longer than the file the paths that serve as ids may be; this bounds memory."""
 
+_MAX_ENVELOPES = 3
+"""How many objects may surround the object that has the list of concepts."""
+
 _TYPE_NAMES = {Number: "a number", str: "text", dict: "an object", list: "a list"}
 
 
@@ -53,14 +56,14 @@ class JsonConcepts:
     """The concept objects and the edges of a JSON file.
 
     Several objects may describe one concept: `objects` has all of them, in file order.
-    `nested_in` has the index of the object that contains each of them, or -1. `root_list` is the
-    list to which new roots can be added; a file that consists of one root has none.
+    `nested_in` has the index of the object that contains each of them, or -1. `root_lists` are the
+    lists that contain the others; a file that consists of one root has none.
     """
 
     def __init__(self, source: TextFile, value: Any) -> None:
         self.source = source
         self.edges: list[Any] | None = None
-        self.root_list: list[Any] | None = None
+        self.root_lists: list[list[Any]] = []
         self.objects: list[dict[str, Any]] = []
         self.nested_in: list[int] = []
         self._collect_objects(self._top_level_objects(value))
@@ -87,8 +90,50 @@ class JsonConcepts:
         return tuple(filter(None, (self._text(*place) for place in self._places(entry, field))))
 
     def parents(self, entry: dict[str, Any]) -> list[tuple[str, int]]:
-        """Return the parent ids that an object names, with their lines."""
-        return self._ids_at(self._places(entry, "parents"))
+        """Return the parent ids that an object names, with their lines.
+
+        Databases export roots with the parent 0 or -1, which is not the id of any concept.
+        """
+        parents = self._ids_at(self._places(entry, "parents"))
+        return [parent for parent in parents if parent[0] not in self._ids_of_no_parent]
+
+    @cached_property
+    def _ids_of_no_parent(self) -> set[str]:
+        return {"0", "-1"} - set(self.ids)
+
+    def parent_objects(self) -> list[tuple[str, str, int]]:
+        """Return id, label and line of every parent that is an object with a label."""
+        values = [
+            container[key]
+            for entry in self.objects
+            for container, key in self._places(entry, "parents")
+            if isinstance(container[key], dict) and find_key(container[key], "label")
+        ]
+        return [(self.named_id(v), self.text(v, "label"), line_of(v)) for v in values]
+
+    def unread_lists(self) -> dict[str, int]:
+        """Return the unknown keys with lists of labelled objects, and the line of the first."""
+        lines: dict[str, int] = {}
+        for entry in self.objects:
+            for key, value in entry.items():
+                if key not in CONCEPT_KEYS and isinstance(value, list) and key not in lines:
+                    labelled = (isinstance(e, dict) and find_key(e, "label") for e in value)
+                    lines.update({key: line_in(entry, key)} if value and all(labelled) else {})
+        return lines
+
+    def named_id(self, reference: dict[str, Any]) -> str:
+        """Return the id in an object that refers to a concept, or else the label."""
+        return self._own_id(reference) or self.text(reference, "label")
+
+    def is_reference(self, index: int) -> bool:
+        """Return whether a nested object only refers to a concept of a root list."""
+        return self.nested_in[index] >= 0 and self.ids[index] in self._top_level_ids
+
+    @cached_property
+    def _top_level_ids(self) -> set[str]:
+        if not self.has_ids:
+            return set()
+        return {id for id, outer in zip(self.ids, self.nested_in, strict=True) if outer < 0}
 
     def parent_places(self) -> list[tuple[Any, str | int, str]]:
         """Return every reference to a parent: its container, its key there, and the child."""
@@ -133,9 +178,9 @@ class JsonConcepts:
         return relations
 
     def _top_level_objects(self, value: Any) -> list[Any]:
-        """Find the edges and the list of roots; return the entries that are not nested."""
+        """Find the edges and the lists of roots; return the entries that are not nested."""
         if isinstance(value, list):
-            self.root_list = value
+            self.root_lists = [value]
             return value
         if not isinstance(value, dict):
             message = f"{_type_name(value)} is not a taxonomy; write an object or a list of objects"
@@ -145,18 +190,44 @@ class JsonConcepts:
         is_concept = find_key(value, "label") or find_key(value, "id")
         if nodes and (edges or not (is_concept and children)):
             self.edges = self._list(value, edges) if edges else None
-            self.root_list = self._list(value, nodes)
-        elif is_concept:
+            self.root_lists = [self._list(value, nodes)]
+        elif is_concept and (children or not self._enveloped_lists(value)):
             return [value]
         elif children:
-            self.root_list = self._list(value, children)
+            self.root_lists = [self._list(value, children)]
         else:
+            self.root_lists = self._enveloped_lists(value)
+        if not self.root_lists:
             message = (
                 'no concepts found; write them as {"concepts": […]}, as {"nodes": […], '
                 '"edges": […]}, or as nested objects with "label" and "children"'
             )
             raise FormatError(self.source.path, message, line_of(value) or None)
-        return self.root_list
+        return [entry for entries in self.root_lists for entry in entries]
+
+    def _enveloped_lists(self, value: dict[str, Any]) -> list[list[Any]]:
+        """Return the lists of concepts under a key of any name, such as {"version", "topics"}.
+
+        If the entries of that list have lists of concepts themselves, as Shopify's verticals
+        have, these lists are returned.
+        """
+        found: dict[str, list[list[Any]]] = {}
+        stack = [(value, 0)]
+        while stack:
+            outer, depth = stack.pop()
+            for key, inner in outer.items():
+                if isinstance(inner, dict) and depth < _MAX_ENVELOPES:
+                    stack.append((inner, depth + 1))
+                elif isinstance(inner, list) and inner and all(isinstance(e, dict) for e in inner):
+                    lists = [self._list(e, k) for e in inner if (k := find_key(e, "nodes"))]
+                    if lists or all(find_key(e, "label") for e in inner):
+                        found[key] = lists or [inner]
+        if len(found) > 1:
+            keys = ", ".join(map(repr, found))
+            message = f"several lists of objects could be the concepts: {keys}"
+            fix = 'write {"concepts": […]}, and remove the other lists or their labels'
+            raise FormatError(self.source.path, f"{message}; {fix}", line_of(value) or None)
+        return next(iter(found.values()), [])
 
     def _collect_objects(self, entries: list[Any]) -> None:
         """Collect every object, each before the objects nested in it."""
@@ -220,7 +291,14 @@ class JsonConcepts:
 
     def _ids_at(self, places: Iterable[tuple[Any, str | int]]) -> list[tuple[str, int]]:
         """Return the ids at these places that are not blank, with their lines."""
-        return [(id, line_in(*place)) for place in places if (id := self._id(*place))]
+        return [(id, line_in(*place)) for place in places if (id := self.reference_id(*place))]
+
+    def reference_id(self, container: Any, key: str | int) -> str:
+        """Return the id of a concept that is named by its id or by an object."""
+        value = container[key]
+        if not isinstance(value, dict):
+            return self._id(container, key)
+        return self.named_id(value) or self._refuse(container, key, "an object with an id")
 
     def _text(self, container: Any, key: str | int) -> str:
         value = container[key]

@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 
-from taxoexpan.formats.json.parser import Array, Object, skip_space
+from taxoexpan.formats.json.parser import Array, Lines, Object, skip_space
 from taxoexpan.formats.text_file import Insertion, TextFile
 
 _INDENT = re.compile(r"[ \t]*")
@@ -60,12 +60,17 @@ class Style:
 
     def entry_indent(self, array: Array) -> str:
         """Return the indentation of an entry that is appended to a list."""
+        if isinstance(array, Lines):
+            return ""
         if array and self.is_multiline(array):
             return self._space_after_opening(array).rpartition("\n")[2]
         return self.deeper(self.indent_at(array.start), not array and self.multiline_rows)
 
     def append(self, array: Array, parts: Sequence[str], multiline: bool) -> Insertion:
         """Append entries to a list; `multiline` decides the layout only if the list is empty."""
+        if isinstance(array, Lines):
+            (insertion,) = self.source.append(parts)
+            return insertion
         if array:
             separator = self._separator(array)
             return Insertion(self._content_end(array), "".join(separator + part for part in parts))

@@ -31,12 +31,14 @@ ABOUT = "[Term] stanzas with id, name, def, synonym and is_a, as in OBO ontologi
 SUFFIXES = (".obo",)
 NOT_INSERTED: tuple[str, ...] = ()
 
+_START = re.compile(r"(?:\s*+(?:![^\n]*+\n)?)*+(?:\[\w+\]\s*$|[\w-]+:(?!//))", re.MULTILINE)
 _TERM = re.compile(r"^\[Term\]\s*$", re.MULTILINE)
 _BEFORE_SYNONYMS = frozenset(
     {"id", "is_anonymous", "name", "namespace", "alt_id", "def", "comment", "subset", "synonym"}
 )
 """The clauses that precede new synonyms in a stanza of OBO 1.4."""
 _CLAUSE = re.compile(r"^([\w-]+):", re.MULTILINE)
+_ID_SPACE = re.compile(r"^idspace:\s*(\S+)\s+(\S+)", re.MULTILINE)
 _OTHER_ID = re.compile(r"^(?:alt_id|consider|replaced_by|id):\s*(\S+)", re.MULTILINE)
 _SCOPE = re.compile(r'^synonym:.*" (?:BROAD|NARROW|RELATED)\b', re.MULTILINE)
 _REFERENCES = re.compile(r"^(?:def|synonym):.*\[[^\]\s]", re.MULTILINE)
@@ -45,15 +47,13 @@ _PARENT_LABEL = re.compile(r"\s*is_a:\s*+\S++\s*+(?:\{.*\}\s*+)?!(.*)")
 
 
 def can_read(source: TextFile) -> bool:
-    """Return whether the suffix is .obo, or the text starts like OBO."""
+    """Return whether the suffix is .obo, or the text starts with a clause or a stanza of OBO."""
     if not source.text:
         return False
+    if source.suffix in SUFFIXES or source.text.startswith("format-version:"):
+        return True
     start = source.text[:20_000]
-    return (
-        source.path.suffix.lower() in SUFFIXES
-        or start.startswith("format-version:")
-        or _TERM.search(start) is not None
-    )
+    return _START.match(start) is not None and _TERM.search(start) is not None
 
 
 def read(source: TextFile) -> ParsedTaxonomy:
@@ -85,6 +85,7 @@ def read(source: TextFile) -> ParsedTaxonomy:
     _add_missing_parents(source, builder, lines)
     builder.ignored.update(_count_ignored(source))
     builder.reserved = set(_OTHER_ID.findall(source.text))
+    builder.prefixes = dict(_ID_SPACE.findall(source.text))
     builder.labels = [label or id for label, id in zip(builder.labels, builder.ids, strict=True)]
     return builder.finish()
 

@@ -47,7 +47,7 @@ class BlockInserter:
         tag = self.languages.tag or NO_LANGUAGE
         if len(tag) != 2:
             message = f"Open Food Facts has no entries in the language {tag!r}"
-            raise FormatError(self.source.path, f"{message}; choose another --language")
+            raise FormatError(self.source.path, f"{message}; choose another language")
         return tag
 
     def new_blocks(self) -> Iterator[Insertion]:

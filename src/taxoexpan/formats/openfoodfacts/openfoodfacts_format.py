@@ -20,7 +20,7 @@ from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Taxonomy
 
 NAME = "openfoodfacts"
-ABOUT = "blocks of lines '< en: parent' and 'en: name, synonym', as in Open Food Facts taxonomies"
+ABOUT = "taxonomies of Open Food Facts: lines '< en: parent' and 'en: name, synonym'"
 SUFFIXES: tuple[str, ...] = ()
 NOT_INSERTED: tuple[str, ...] = ()
 
@@ -32,7 +32,7 @@ _MIN_UNDERSTOOD = 0.98
 
 def can_read(source: TextFile) -> bool:
     """Return whether almost all of the first lines are names, parents, properties or comments."""
-    if source.path.suffix.lower() not in _PLAIN_SUFFIXES:
+    if source.suffix not in _PLAIN_SUFFIXES:
         return False
     lines = [line for line in islice(source.lines, _LINES_TO_CHECK) if line.strip()]
     understood = sum(map(is_understood, lines))

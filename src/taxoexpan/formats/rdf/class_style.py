@@ -48,7 +48,8 @@ class ClassStyle:
     def of(cls, source: TextFile, index: OwlIndex) -> ClassStyle:
         """Find the style of a file."""
         languages = index.languages(source)
-        labelled = [id for id in index.described if index.labels(id)] or list(index.described)
+        described = [id for id in index.concepts if id in index.described]
+        labelled = [id for id in described if index.labels(id)] or described
 
         def text_property(iri: str) -> TextProperty:
             return TextProperty(iri, _language(index, languages, iri))

@@ -34,6 +34,7 @@ def read_concepts(source: TextFile, index: GraphIndex) -> TaxonomyBuilder:
     builder.ignored.update(index.count_ignored())
     builder.tops = index.top_concepts
     builder.reserved = index.reserved()
+    builder.prefixes, builder.language = index.prefixes, languages.tag
     return builder
 
 

@@ -124,7 +124,7 @@ class GraphIndex:
         namespaces = {iri: name for name, iri in prefixes.items() if iri}
         used = self.TEXT_PROPERTIES | self.LITERAL_FORMS | self.OTHER_USED
         counts = {iri: n for iri, n in self.predicate_counts.items() if iri not in used}
-        return {_short_name(iri, namespaces): count for iri, count in counts.items() if count}
+        return {short_name(iri, namespaces): count for iri, count in counts.items() if count}
 
     def _add_any(self, subject: str, predicate: str, value: object) -> None:
         """Add a statement without a text."""
@@ -163,7 +163,8 @@ def is_blank_node(id: str) -> bool:
     return id.startswith("_:")
 
 
-def _short_name(iri: str, namespaces: Mapping[str, str]) -> str:
+def short_name(iri: str, namespaces: Mapping[str, str]) -> str:
+    """Return an IRI with a prefix, if it is in one of the namespaces."""
     namespace = next((namespace for namespace in namespaces if iri.startswith(namespace)), None)
     return iri if namespace is None else f"{namespaces[namespace]}:{iri.removeprefix(namespace)}"
 

@@ -49,13 +49,13 @@ def read(source: TextFile) -> ParsedTaxonomy:
     """Read every named class with its labels in one language, and its named superclasses."""
     index = source.parsed(OwlIndex.read)
     if not index.concepts:
-        message = "no owl:Class or rdfs:Class with an IRI in the file; for SKOS use --format skos"
-        raise FormatError(source.path, message)
+        message = "no owl:Class or rdfs:Class with an IRI in the file; for SKOS use format=skos"
+        raise FormatError(source.path, message).naming("format=skos")
     builder = graph_format.read_concepts(source, index)
     skos = index.predicate_counts[vocabulary.BROADER] + index.predicate_counts[vocabulary.NARROWER]
     if skos:
         message = (
-            "the file also relates SKOS concepts, which are not read; for them use --format skos"
+            "the file also relates SKOS concepts, which are not read; for them read the format skos"
         )
         builder.notes.append(Note(0, message, "other-vocabulary"))
     return builder.finish()

@@ -114,6 +114,8 @@ class OwlIndex(GraphIndex):
                 self.concepts[subject] = None
             else:
                 self._add_relation(object, subject)
+        elif predicate == vocabulary.OBO_ROOT:
+            self.top_concepts.add(object)
         elif predicate in INHERITED:
             node = ox.NamedNode(object)
             self.inherited.setdefault(predicate, {}).setdefault(subject, []).append(node)

@@ -20,7 +20,7 @@ from taxoexpan.taxonomy import Additions, Taxonomy
 from taxoexpan.taxonomy.ids import numbered
 
 NAME = "skos"
-ABOUT = "SKOS in Turtle (.ttl), RDF/XML (.rdf, .xml), JSON-LD (.jsonld) or N-Triples (.nt)"
+ABOUT = "SKOS in Turtle (.ttl), RDF/XML (.rdf), JSON-LD (.jsonld) or N-Triples (.nt)"
 SUFFIXES = tuple(suffix for suffix in SYNTAXES if suffix != ".owl")
 NOT_INSERTED: tuple[str, ...] = ()
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pyoxigraph as ox
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.rdf import jsonld, rdfxml_checks
 from taxoexpan.formats.text_file import TextFile
 
@@ -28,6 +29,7 @@ SYNTAXES = {
     ".jsonld": JSON_LD,
 }
 
+_XML_PROLOGS = ("<?xml", "<!--", "<!DOCTYPE")
 _XML_START = re.compile(r"<\w*:?RDF[\s>]")
 _TURTLE_START = re.compile(r"(\s|#[^\n]*\n)*(@prefix|@base|prefix\s+\S*:\s*<|base\s*<)", re.I)
 _TRIPLE_START = re.compile(r"(\s|#[^\n]*\n)*(<[^>\s]*>|_:\S+)\s+(<[^>\s]*>|a)\s+\S")
@@ -45,9 +47,9 @@ def detect_syntax(source: TextFile) -> ox.RdfFormat | None:
     start = source.text[:_SNIFF_LENGTH].lstrip()
     if start.startswith(("{", "[")) and _JSON_LD_KEY.search(start):
         return JSON_LD
-    if start.startswith("<") and _XML_START.search(start):
+    if (start.startswith(_XML_PROLOGS) and _XML_START.search(start)) or _XML_START.match(start):
         return RDF_XML
-    by_suffix = SYNTAXES.get(source.path.suffix.lower())
+    by_suffix = SYNTAXES.get(source.suffix)
     if by_suffix == RDF_XML and _TURTLE_START.match(start):
         return TURTLE  # Protégé saves Turtle in .owl files.
     if by_suffix is not None or start.startswith(("{", "[")):
@@ -59,7 +61,7 @@ def detect_syntax(source: TextFile) -> ox.RdfFormat | None:
 
 def target_syntax(path: Path) -> ox.RdfFormat:
     """Return the syntax of a file to write."""
-    return SYNTAXES.get(path.suffix.lower(), TURTLE)
+    return SYNTAXES.get(format_suffix(path), TURTLE)
 
 
 def refuse_other_owl_syntaxes(source: TextFile) -> None:

@@ -107,9 +107,10 @@ class TurtleLinks:
             token = _TOKEN.match(text, offset)
             if token is None:
                 message = f"{text[offset : offset + 20]!r} is not supported when links are moved"
-                remedy = "convert the file to .json first, or leave out --allow-moves"
+                remedy = "convert the file to .json first, or leave out allow_moves"
                 line = self.source.line_at(offset)
-                raise FormatError(self.source.path, f"{message}; {remedy}", line)
+                error = FormatError(self.source.path, f"{message}; {remedy}", line)
+                raise error.naming("allow_moves")
             offset = token.end()
             if token.lastgroup != "skip":
                 yield token

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from taxoexpan.formats.tables.table_file import Row, Table, write_cells
 from taxoexpan.formats.text_file import Insertion, TextFile
@@ -44,6 +45,6 @@ def cells_of(file: TextFile, delimiter: str) -> Iterator[list[Cell]]:
 def rows_with_cells(table: Table) -> Iterator[tuple[Row, list[Cell]]]:
     """Yield every row below the header with its cells."""
     all_cells = cells_of(table.file, table.delimiter)
-    next(all_cells)
-    for (_, row), cells in zip(table.rows(), all_cells, strict=True):
+    below = islice(all_cells, table.rows_above + 1, None)
+    for (_, row), cells in zip(table.rows(), below, strict=True):
         yield row, cells

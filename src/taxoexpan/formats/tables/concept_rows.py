@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from taxoexpan.errors import FormatError
+from taxoexpan.errors import FileCycleError, FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
 from taxoexpan.formats.tables.cells import rows_with_cells
+from taxoexpan.formats.tables.level_cells import LevelStyle, cells_for, level_texts, style_of
+from taxoexpan.formats.tables.parent_cells import ParentCells, ParentWriter
 from taxoexpan.formats.tables.table_file import (
     VALUE_SEPARATOR,
     Row,
     Table,
+    column_error,
     labels_as_ids,
     open_if_table,
     table_text,
@@ -21,7 +25,7 @@ from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 NAME = "rows"
 ABOUT = "a table id,label,parents,definition,synonyms; several values in a cell: a|b"
-SUFFIXES = (".csv", ".tsv", ".tab")
+SUFFIXES = (".csv", ".tsv", ".tab", ".xlsx")
 NOT_INSERTED: tuple[str, ...] = ()
 
 _COLUMNS = {
@@ -34,49 +38,36 @@ _COLUMNS = {
 _TRUE = ("true", "yes", "1")
 
 
+@dataclass(frozen=True)
+class _ConceptTable:
+    """A table that was read, and how its cells name parents and paths."""
+
+    parsed: ParsedTaxonomy
+    parents: ParentCells
+    levels: LevelStyle | None
+
+
 def can_read(file: TextFile) -> bool:
     """Whether the header has an id or a label column, and a parents column."""
     table = open_if_table(file)
-    return table is not None and _has_columns(table)
+    return table is not None and table.columns.has_parents
 
 
 def read(file: TextFile) -> ParsedTaxonomy:
     """Read one concept per row; the label replaces a missing id, and the id a missing label."""
-    table, builder = Table.open(file), TaxonomyBuilder(file.path)
-    if not _has_columns(table):
-        message = f"the header must have id or label, and parents, but is {list(table.header)}"
-        raise FormatError(file.path, message, 1)
-    rows = list(table.rows())
-    builder.lines = [line for line, _ in rows]
-    for line, row in rows:
-        id = row["id"] or row["label"]
-        if not id:
-            message = "the row has neither an id nor a label; add one, or remove the row"
-            raise FormatError(file.path, message, line)
-        if row["synonyms"]:
-            builder.synonyms[len(builder.ids)] = row.many("synonyms")
-        if row["definition"]:
-            builder.definitions[len(builder.ids)] = row["definition"]
-        if row["deprecated"].casefold() in _TRUE:
-            builder.deprecated.append(len(builder.ids))
-        builder.ids.append(id)
-        builder.labels.append(row["label"] or id)
-    _relate(builder, rows)
-    builder.ignored.update(
-        table.other_columns("id", "label", "parents", "definition", "synonyms", "deprecated")
-    )
-    return builder.finish()
+    return file.parsed(_read_table).parsed
 
 
 def extend(file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
     """Append one row per new concept; replace the cells of existing concepts that change."""
-    table = Table.open(file)
+    table, layout = Table.open(file), file.parsed(_read_table)
     names = {} if table.has("id") else labels_as_ids(file, expanded, additions)
     parents: dict[str, list[str]] = {}
     for parent, child in additions.relations:
         parents.setdefault(child, []).append(names.get(parent, parent))
-    rows = [_row(file, expanded, c, parents.get(c.id, [])) for c in additions.concepts]
-    changed = _replace_cells(table, expanded, additions, names)
+    writer = ParentWriter(layout.parents, expanded)
+    rows = [_row(layout, writer, c, parents.get(c.id, [])) for c in additions.concepts]
+    changed = _replace_cells(writer, additions, names)
     return {file.path: [*changed, *file.append(table.new_lines(rows))]}
 
 
@@ -107,31 +98,111 @@ def supported_fields(file: TextFile) -> frozenset[str]:
 
 
 def supported_changes(file: TextFile) -> frozenset[str]:
-    """Moves, and synonyms if there is a column for them."""
-    return frozenset({"moves", "synonyms"} if Table.open(file).has("synonyms") else {"moves"})
+    """Moves, unless other columns repeat the paths; synonyms if there is a column for them."""
+    moves = {"moves"} if file.parsed(_read_table).levels is None else set()
+    return frozenset(moves | ({"synonyms"} if Table.open(file).has("synonyms") else set()))
+
+
+def _read_table(file: TextFile) -> _ConceptTable:
+    table, builder = Table.open(file), TaxonomyBuilder(file.path)
+    if not table.columns.has_parents:
+        raise column_error(table, "the table needs a column id or label, and a column parent")
+    lines_and_rows = list(table.rows())
+    builder.lines = [line for line, _ in lines_and_rows]
+    rows = [row for _, row in lines_and_rows]
+    for line, row in lines_and_rows:
+        _add_concept(builder, table, line, row)
+    cells = ParentCells.of(table, builder, rows)
+    try:
+        cells.relate(builder, rows)
+        parsed = builder.finish()
+    except FileCycleError:
+        raise
+    except FormatError as error:
+        raise _with_id_hint(table, error) from None
+    style = _level_style(table, builder.ids, parsed.taxonomy, rows)
+    known = (
+        "parents",
+        "parent_label",
+        *_COLUMNS.values(),
+        *(table.columns.levels if style else ()),
+    )
+    parsed = replace(parsed, ignored=table.other_columns(*known))
+    return _ConceptTable(parsed, cells, style)
+
+
+def _add_concept(builder: TaxonomyBuilder, table: Table, line: int, row: Row) -> None:
+    levels = [text for text in level_texts(table, row) if text]
+    label = row["label"] or (levels[-1] if levels and not table.has("label") else "")
+    id = row["id"] or label
+    if not id:
+        message = "the row has neither an id nor a label; add one, or remove the row"
+        raise FormatError(table.file.path, message, line)
+    if row["synonyms"]:
+        builder.synonyms[len(builder.ids)] = row.many("synonyms")
+    if row["definition"]:
+        builder.definitions[len(builder.ids)] = row["definition"]
+    if row["deprecated"].casefold() in _TRUE:
+        builder.deprecated.append(len(builder.ids))
+    builder.ids.append(id)
+    builder.labels.append(label or id)
+
+
+def _level_style(
+    table: Table, ids: Sequence[str], taxonomy: Taxonomy, rows: Sequence[Row]
+) -> LevelStyle | None:
+    """The style of the level columns, if they repeat the paths that the parents give."""
+    if not table.columns.levels:
+        return None
+    paths = [
+        (level_texts(table, row), taxonomy.path(id)) for id, row in zip(ids, rows, strict=True)
+    ]
+    return style_of(paths)
+
+
+def _with_id_hint(table: Table, error: FormatError) -> FormatError:
+    """The error, with the advice to choose the column of the ids if the label is the id."""
+    if table.has("id") or len(table.header) < 3:
+        return error
+    problem = f"{error.message}. No column is recognized as the id, so the label is the id"
+    return column_error(replace(table, line=error.line or table.line), problem, "id=NAME")
 
 
 def _replace_cells(
-    table: Table, expanded: Taxonomy, additions: Additions, names: Mapping[str, str]
+    writer: ParentWriter, additions: Additions, names: Mapping[str, str]
 ) -> Iterator[Insertion]:
     """Replace the cells of existing concepts that move or get synonyms."""
-    moves: dict[str, list[Move]] = {}
+    table, moves = writer.cells.table, dict[str, list[Move]]()
     for move in additions.moves:
         moves.setdefault(move.child, []).append(move)
-    new_names = additions.names
-    parents, synonyms = table.columns["parents"], table.columns["synonyms"]
+    new_names, columns = additions.names, table.columns.indices
     for row, cells in rows_with_cells(table) if moves or new_names else ():
         id = row["id"] or row["label"]
-        if id in moves and parents is not None:
-            all_parents = [names.get(parent, parent) for parent in expanded.parents(id)]
-            _refuse_ambiguous(table.file, expanded, expanded.concept(id).label, all_parents)
-            cell = cells[parents].text
-            for _, old, new in moves[id]:
-                cell = _replace_parent(cell, old, names.get(new, new))
-            yield cells[parents].replaced_by(table, cell)
-        if id in new_names and synonyms is not None:
-            values = [cells[synonyms].text.strip(), *new_names[id]]
-            yield cells[synonyms].replaced_by(table, VALUE_SEPARATOR.join(filter(None, values)))
+        for name in ("parents", "parent_label") if id in moves else ():
+            if table.has(name) and row[name]:
+                cell = cells[columns[name]]
+                text = _moved(writer, name, cell.text, moves[id], names)
+                yield cell.replaced_by(table, text)
+        if id in new_names and table.has("synonyms"):
+            values = [cells[columns["synonyms"]].text.strip(), *new_names[id]]
+            text = VALUE_SEPARATOR.join(filter(None, values))
+            yield cells[columns["synonyms"]].replaced_by(table, text)
+
+
+def _moved(
+    writer: ParentWriter, column: str, cell: str, moves: Sequence[Move], names: Mapping[str, str]
+) -> str:
+    """The cell of a concept that moves, with its new parents."""
+
+    def text(id: str) -> str:
+        return writer.texts([names.get(id, id)])[column]
+
+    child, expanded = moves[0].child, writer.expanded
+    parents = [text(parent) for parent in expanded.parents(child)]
+    _refuse_ambiguous(writer.cells.table.file, expanded, expanded.concept(child).label, parents)
+    for _, old, new in moves:
+        cell = _replace_parent(cell, text(old), text(new))
+    return cell
 
 
 def _replace_parent(cell: str, old: str, new: str) -> str:
@@ -140,10 +211,6 @@ def _replace_parent(cell: str, old: str, new: str) -> str:
         return new
     parts = cell.split(VALUE_SEPARATOR)
     return VALUE_SEPARATOR.join(p.replace(old, new) if p.strip() == old else p for p in parts)
-
-
-def _has_columns(table: Table) -> bool:
-    return (table.has("id") or table.has("label")) and table.has("parents")
 
 
 def _separators_are_safe(taxonomy: Taxonomy) -> bool:
@@ -155,28 +222,21 @@ def _separators_are_safe(taxonomy: Taxonomy) -> bool:
     )
 
 
-def _relate(builder: TaxonomyBuilder, rows: list[tuple[int, Row]]) -> None:
-    known, lines = set(builder.ids), []
-    for id, (line, row) in zip(builder.ids, rows, strict=True):
-        cell = row["parents"]
-        # An id may contain the separator.
-        for parent in (cell,) if cell in known else row.many("parents"):
-            builder.parents.append(parent)
-            builder.children.append(id)
-            lines.append(line)
-    builder.relation_lines = lines
-
-
 def _row(
-    file: TextFile, expanded: Taxonomy, concept: Concept, parents: list[str]
+    layout: _ConceptTable, writer: ParentWriter, concept: Concept, parents: list[str]
 ) -> dict[str, str]:
-    _refuse_ambiguous(file, expanded, concept.label, parents)
+    table, expanded = layout.parents.table, writer.expanded
+    _refuse_ambiguous(table.file, expanded, concept.label, parents)
+    levels = table.columns.levels if layout.levels else ()
+    path = expanded.path(concept.id)
+    cells = cells_for(path, layout.levels, len(levels)) if layout.levels else ()
     return {
         "id": concept.id,
         "label": concept.label,
-        "parents": VALUE_SEPARATOR.join(parents),
         "definition": concept.definition,
         "synonyms": VALUE_SEPARATOR.join(concept.synonyms),
+        **writer.texts(parents),
+        **dict(zip(levels, cells, strict=True)),
     }
 
 

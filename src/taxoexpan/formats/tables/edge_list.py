@@ -9,7 +9,13 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Copy, Insertions, Target
 from taxoexpan.formats.tables.cells import rows_with_cells
-from taxoexpan.formats.tables.table_file import Table, labels_as_ids, open_if_table, table_text
+from taxoexpan.formats.tables.table_file import (
+    Table,
+    column_error,
+    labels_as_ids,
+    open_if_table,
+    table_text,
+)
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
 from taxoexpan.taxonomy.ids import make_distinct
@@ -31,8 +37,7 @@ def read(file: TextFile) -> ParsedTaxonomy:
     """Read every label in either column as a concept; a concept with an empty parent is a root."""
     table, builder = Table.open(file), TaxonomyBuilder(file.path)
     if not table.has("child", "parent"):
-        message = f"the header must have the columns child and parent, but is {list(table.header)}"
-        raise FormatError(file.path, message, 1)
+        raise column_error(table, "the table needs the columns child and parent")
     first_lines: dict[str, int] = {}
     lines = []
     for line, row in table.rows():
@@ -96,8 +101,8 @@ def _apply_moves(
 ) -> Iterator[Insertion]:
     """Replace the parent in the rows of moved concepts."""
     new_parents = {(m.old_parent, m.child): names.get(m.new_parent, m.new_parent) for m in moves}
-    column = table.columns["parent"]
+    column = table.columns.indices["parent"]
     for row, cells in rows_with_cells(table):
         new = new_parents.get((row["parent"], row["child"]))
-        if new is not None and column is not None:
+        if new is not None:
             yield cells[column].replaced_by(table, new)

@@ -6,27 +6,32 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.compression import format_suffix
+from taxoexpan.formats.tables.column_names import Columns, find_column
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Taxonomy
 
 VALUE_SEPARATOR = "|"
 """Separates several parents or synonyms in one cell."""
 
-COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
-    "id": ("id", "concept_id", "identifier", "uri", "code", "query_id"),
-    "label": ("label", "name", "term", "concept", "title", "query", "preflabel", "category"),
-    "parents": ("parents", "parent", "parent_id", "parent_ids", "broader"),
-    "child": ("child", "child_id", "hyponym", "narrower"),
-    "parent": ("parent", "parent_id", "hypernym", "broader"),
-    "path": ("path", "category_path", "full_path", "full_name"),
-    "definition": ("definition", "description", "gloss"),
-    "synonyms": ("synonyms", "synonym", "altlabel", "aliases"),
-    "deprecated": ("deprecated", "obsolete"),
-}
+TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".xlsx")
+"""A file with one of these suffixes is a table, whatever its cells contain."""
+
+MAX_TITLE_ROWS = 20
+"""The number of rows among which the header is looked for."""
+
+MAX_SHOWN = 40
+"""The number of characters of a header that a message shows."""
+
+MAX_LISTED = 30
+"""The number of columns that a message lists."""
+
+_DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon"}
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
@@ -40,74 +45,102 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> st
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a header."""
+    """A table with a header; `rows_above` are the titles above it, `line` is its line."""
 
     file: TextFile
     delimiter: str
-    quote_all: bool
     header: tuple[str, ...]
+    columns: Columns
+    line: int = 1
+    rows_above: int = 0
 
     @classmethod
-    def open(cls, file: TextFile) -> Table:
-        """Read the header; guess the delimiter from it and from the file name."""
-        first = next((line for line in file.lines if line.strip()), "")
-        delimiter = guess_delimiter(file.path, first)
-        try:
-            cells = next(csv.reader([first], delimiter=delimiter), [])
-        except csv.Error as error:
-            raise FormatError(
-                file.path, f"the first line is not a header ({error}); correct it", 1
-            ) from None
-        # A quoted header means that the file quotes every cell.
-        quote_all = first.startswith('"')
-        return cls(file, delimiter, quote_all, tuple(cell.strip() for cell in cells))
+    def open(cls, file: TextFile, titles: bool = True) -> Table:
+        """Find the header; guess the delimiter from it and from the file name.
 
-    def column(self, name: str) -> int | None:
-        """The index of a column; COLUMN_NAMES lists the names that it may have."""
-        header = [cell.casefold().replace(" ", "_") for cell in self.header]
-        return next((header.index(n) for n in COLUMN_NAMES[name] if n in header), None)
+        With `titles`, the header of a table may be below other lines, which have fewer cells.
+        """
+        first = next((line for line in file.lines if line.strip()), "")
+        guess = guess_delimiter(file, first)
+        try:
+            next(csv.reader([first], delimiter=guess), [])
+        except csv.Error as error:
+            message = f"the first line is not a header ({error}); correct it"
+            raise FormatError(file.path, message, 1) from None
+        if not (titles and (is_table(file) or file.options.columns)):
+            return cls._find_header(file, guess, 1)
+        others = _DELIMITERS if file.suffix not in (".tsv", ".tab") and not file.delimiter else ()
+        tables = (
+            cls._find_header(file, delimiter, MAX_TITLE_ROWS)
+            for delimiter in dict.fromkeys([guess, *others])
+        )
+        found = next((table for table in tables if table.is_recognized), None)
+        return found or cls._find_header(file, guess, 1)
+
+    @classmethod
+    def _find_header(cls, file: TextFile, delimiter: str, max_rows: int) -> Table:
+        """The first row that is a header and has more cells than those above, or the first row."""
+        chosen, most, tables = file.options.columns, 0, list[Table]()
+        try:
+            for number, (line, row) in enumerate(islice(_records(file, delimiter), max_rows)):
+                header = tuple(cell.strip() for cell in row)
+                table = cls(file, delimiter, header, Columns.of(header, chosen), line, number)
+                tables.append(table)
+                filled = sum(map(bool, header))
+                if table.is_recognized and (filled > most or chosen):
+                    return table
+                most = max(most, filled)
+        except csv.Error:
+            pass  # reading the rows reports it
+        return tables[0] if tables else cls(file, delimiter, (), Columns())
+
+    @property
+    def is_recognized(self) -> bool:
+        """Whether the header has the chosen columns, and those that relate concepts."""
+        return self.columns.has_relations
+
+    @property
+    def quote_all(self) -> bool:
+        """Whether the header is quoted, which means that the file quotes every cell."""
+        line = self.file.lines[self.line - 1] if self.line <= len(self.file.lines) else ""
+        return line.startswith('"')
 
     def has(self, *names: str) -> bool:
         """Whether the header has all these columns."""
-        return all(self.column(name) is not None for name in names)
-
-    @property
-    def columns(self) -> dict[str, int | None]:
-        """The index of every known column, or None if the table does not have it."""
-        return {name: self.column(name) for name in COLUMN_NAMES}
+        return self.columns.has(*names)
 
     def other_columns(self, *names: str) -> dict[str, int]:
-        """The number of rows for each column that is not one of these."""
-        indices = {self.column(name) for name in names}
-        count = sum(1 for line in self.file.lines if line.strip()) - 1
-        return {f"column {n!r}": count for i, n in enumerate(self.header) if i not in indices}
+        """The number of rows for each column that is not one of these, and of title lines."""
+        indices = {self.columns.indices.get(name) for name in names}
+        count = sum(1 for line in self.file.lines if line.strip()) - 1 - self.rows_above
+        others = {
+            f"column {name!r}": count
+            for index, name in enumerate(self.header)
+            if index not in indices and name
+        }
+        return others | ({"title line": self.rows_above} if self.rows_above else {})
 
     def rows(self) -> Iterator[tuple[int, Row]]:
         """Yield every row below the header with its first line; blank rows are skipped."""
-        columns = self.columns
-        cells = read_cells(self.file, self.delimiter)
-        next(cells)
-        for line, row in cells:
+        for line, row in islice(read_cells(self.file, self.delimiter), self.rows_above + 1, None):
             if len(row) != len(self.header):
                 raise FormatError(self.file.path, self._wrong_size(len(row)), line)
-            yield line, Row(row, columns)
+            yield line, Row(row, self.columns.indices)
 
     def new_lines(self, values: Sequence[Mapping[str, str]]) -> list[str]:
         """New rows as lines; columns without a value stay empty."""
-        columns = self.columns
         lines = []
         for value in values:
             cells = [""] * len(self.header)
             for name, text in value.items():
-                index = columns[name]
-                if index is not None:
-                    cells[index] = text
+                if self.has(name):
+                    cells[self.columns.indices[name]] = text
             lines.append(write_cells(cells, self.delimiter, self.quote_all))
         return lines
 
     def _wrong_size(self, count: int) -> str:
         expected = len(self.header)
-        delimiter = {",": "a comma", "\t": "a tab", ";": "a semicolon"}[self.delimiter]
+        delimiter = _DELIMITERS[self.delimiter]
         fix = f"quote cells that contain {delimiter}" if count > expected else "add the others"
         return f"the row has {count} cells, but the header has {expected}; {fix}"
 
@@ -117,11 +150,11 @@ class Row:
     """One row of a table; its cells are accessed by column name."""
 
     cells: list[str]
-    columns: Mapping[str, int | None]
+    columns: Mapping[str, int]
 
     def __getitem__(self, name: str) -> str:
         """A cell without outer spaces; empty if the table does not have the column."""
-        index = self.columns[name]
+        index = self.columns.get(name)
         return "" if index is None else self.cells[index].strip()
 
     def many(self, name: str) -> tuple[str, ...]:
@@ -131,17 +164,29 @@ class Row:
 
 def read_cells(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yield every row that is not blank, with its first line."""
+    line = 1
+    try:
+        for line, row in _records(file, delimiter):
+            yield line, row
+    except csv.Error as error:
+        line = error.args[1]
+        message = f"the table is not well-formed ({error.args[0]})"
+        fix = "check for a quote that is not closed"
+        raise FormatError(file.path, f"{message}; {fix}", line) from None
+
+
+def _records(file: TextFile, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield every row that is not blank, with its first line; an error also gets its line."""
     # A cell may contain line breaks inside quotes, so csv must see the whole text.
     reader = csv.reader(io.StringIO(file.text, newline=""), delimiter=delimiter, strict=True)
     line = 1
     try:
-        for row in reader:
+        for number, row in enumerate(reader, start=2):
             if any(cell.strip() for cell in row):
                 yield line, row
-            line = reader.line_num + 1
+            line = number if file.delimiter else reader.line_num + 1
     except csv.Error as error:
-        message = f"the table is not well-formed ({error}); check for a quote that is not closed"
-        raise FormatError(file.path, message, line) from None
+        raise csv.Error(str(error), line) from None
 
 
 def write_cells(cells: Sequence[str], delimiter: str, quote_all: bool) -> str:
@@ -156,7 +201,7 @@ def write_cells(cells: Sequence[str], delimiter: str, quote_all: bool) -> str:
 
 def table_text(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A whole table; the file name determines the delimiter."""
-    delimiter = guess_delimiter(path, ",")
+    delimiter = path_delimiter(path) or ","
     lines = [write_cells(row, delimiter, quote_all=False) for row in (header, *rows)]
     return "\n".join([*lines, ""])
 
@@ -173,16 +218,56 @@ def labels_as_ids(file: TextFile, expanded: Taxonomy, additions: Additions) -> d
     return names
 
 
-def open_if_table(file: TextFile) -> Table | None:
+def is_table(file: TextFile) -> bool:
+    """Whether the file is a table by its name, or a sheet."""
+    return file.suffix in TABLE_SUFFIXES or bool(file.delimiter)
+
+
+def open_if_table(file: TextFile, titles: bool = True) -> Table | None:
     """Open a file as a table; return None if its first line is not a valid header."""
     try:
-        return Table.open(file)
+        return Table.open(file, titles)
     except FormatError:
         return None
 
 
-def guess_delimiter(path: Path, first_line: str) -> str:
+def column_error(table: Table, problem: str, example: str = "label=1,parent=2") -> FormatError:
+    """An error that lists the columns of a table, and says how to choose them."""
+    option = f'columns="{example}"'
+    message = f"{problem}. {_describe_columns(table, option)}"
+    return FormatError(table.file.path, message, table.line).naming(option)
+
+
+def _describe_columns(table: Table, example: str) -> str:
+    roles: dict[int, str] = {}
+    for name, index in table.columns.indices.items():
+        roles.setdefault(index, name)
+    width = min(MAX_SHOWN, max((len(name) for name in table.header), default=0))
+    lines = [
+        f"  {index + 1:>2}  {_shortened(name):<{width}}  {roles.get(index, '')}".rstrip()
+        for index, name in enumerate(table.header[:MAX_LISTED])
+    ]
+    rest = len(table.header) - MAX_LISTED
+    lines += [f"  … and {rest:,} more"] if rest > 0 else []
+    others = "id, label, parent, parent_label, child, path, definition, synonyms, deprecated"
+    how = f"Choose columns by name or number, for example {example}; the names are {others}"
+    chosen = table.file.options.columns.values()
+    missing = next((t for t in chosen if t and find_column(table.header, t) is None), "")
+    problem = f"There is no column {missing!r}. " if missing else ""
+    listing = "\n".join(lines)
+    return f"{problem}The columns are:\n{listing}\n{how}, level1, level2, …"
+
+
+def _shortened(name: str) -> str:
+    text = " ".join(name.split())
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+
+
+def guess_delimiter(file: TextFile, first_line: str) -> str:
     """Guess the delimiter from the file name and the first line."""
-    if path.suffix.lower() in (".tsv", ".tab"):
-        return "\t"
-    return max(",\t;", key=first_line.count)
+    return file.delimiter or path_delimiter(file.path) or max(_DELIMITERS, key=first_line.count)
+
+
+def path_delimiter(path: Path) -> str | None:
+    """The delimiter of a file with this name, or None if the name does not say it."""
+    return "\t" if format_suffix(path) in (".tsv", ".tab", ".xlsx") else None

@@ -1,0 +1,55 @@
+"""Standard output: UTF-8, and without an error when its reader closes the pipe."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from io import BufferedWriter, RawIOBase, TextIOWrapper
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+class _UntilClosed(RawIOBase):
+    """Standard output until its reader closes the pipe; then the rest of the output is dropped.
+
+    The command runs to its end, so that its exit status does not depend on the reader.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._closed_by_reader = False
+
+    def writable(self) -> bool:
+        """Return that it can be written to."""
+        return True
+
+    def isatty(self) -> bool:
+        """Return whether it is a terminal."""
+        return os.isatty(self._descriptor)
+
+    def fileno(self) -> int:
+        """Return the file descriptor."""
+        return self._descriptor
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write data, or drop it if nobody reads."""
+        size = memoryview(data).nbytes
+        if not self._closed_by_reader:
+            try:
+                return os.write(self._descriptor, data)
+            except BrokenPipeError:
+                self._closed_by_reader = True
+        return size
+
+
+def standard_output() -> AbstractContextManager[object]:
+    """Make standard output UTF-8, whatever the terminal uses, and independent of its reader."""
+    if type(sys.stdout) is not TextIOWrapper:  # it was replaced, or there is none
+        return nullcontext()
+    sys.stdout.flush()
+    raw = BufferedWriter(_UntilClosed(sys.stdout.fileno()))
+    line_buffering = sys.stdout.line_buffering
+    return redirect_stdout(TextIOWrapper(raw, encoding="utf-8", line_buffering=line_buffering))

@@ -1,0 +1,109 @@
+"""The changes between two versions of a file, as text in one of the exchange formats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from importlib.metadata import version
+from pathlib import Path
+
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.formats.changes.kgcl import BROADER, SUBCLASS, KgclWriter
+from taxoexpan.formats.changes.markdown import MarkdownWriter
+from taxoexpan.formats.changes.sssom import ConceptMapping, comparison_mappings, sssom_table
+from taxoexpan.formats.output import DEFAULT_BASE
+from taxoexpan.formats.rdf import skos
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.phrasing import pluralize
+from taxoexpan.taxonomy import Additions
+from taxoexpan.taxonomy.concept_matching import Comparison, compare
+from taxoexpan.taxonomy.curies import Prefixes
+
+
+class ChangeFormat(StrEnum):
+    """The formats in which changes are exchanged."""
+
+    KGCL = "kgcl"
+    MARKDOWN = "markdown"
+    SSSOM = "sssom"
+
+
+_SUFFIXES = {
+    ".kgcl": ChangeFormat.KGCL,
+    ".md": ChangeFormat.MARKDOWN,
+    ".sssom.tsv": ChangeFormat.SSSOM,
+}
+
+
+def change_format(path: Path) -> ChangeFormat:
+    """Return the format of a file of changes, by its name."""
+    for suffix, format in _SUFFIXES.items():
+        if path.name.lower().endswith(suffix):
+            return format
+    known = ", ".join(f"{suffix} ({format})" for suffix, format in _SUFFIXES.items())
+    message = f"the name {path.name} does not say how to write the changes"
+    raise ConfigurationError(f"{message}; use a name that ends in one of {known}")
+
+
+@dataclass(frozen=True)
+class ChangeSet:
+    """A comparison, the concepts that are the same, and how the file writes ids and labels."""
+
+    comparison: Comparison
+    mappings: Sequence[ConceptMapping]
+    prefixes: Prefixes
+    language: str
+    predicate: str
+
+    @classmethod
+    def between(cls, old: TaxonomyFile, new: TaxonomyFile) -> ChangeSet:
+        """Compare two files."""
+        first, second = Prefixes(old.parsed.prefixes), Prefixes(new.parsed.prefixes)
+        comparison = compare(old.taxonomy, new.taxonomy, first, second)
+        mappings = comparison_mappings(comparison)
+        return cls._in_style_of(new, comparison, mappings, first | second)
+
+    @classmethod
+    def of_additions(
+        cls, file: TaxonomyFile, additions: Additions, mappings: Sequence[ConceptMapping]
+    ) -> ChangeSet:
+        """Describe the additions to a file."""
+        old = file.taxonomy
+        comparison = compare(old, old.expanded(additions))
+        return cls._in_style_of(file, comparison, mappings, Prefixes(file.parsed.prefixes))
+
+    @classmethod
+    def _in_style_of(
+        cls,
+        file: TaxonomyFile,
+        comparison: Comparison,
+        mappings: Sequence[ConceptMapping],
+        prefixes: Prefixes,
+    ) -> ChangeSet:
+        predicate = BROADER if file.format.NAME == skos.NAME else SUBCLASS
+        return cls(comparison, mappings, prefixes, file.parsed.language, predicate)
+
+    def text(self, format: ChangeFormat, title: str) -> tuple[str, list[str]]:
+        """Return the changes as text, and notes about what could not be written as it is."""
+        if format == ChangeFormat.KGCL:
+            return self._kgcl()
+        if format == ChangeFormat.MARKDOWN:
+            difference, changed_ids = self.comparison.difference, self.comparison.changed_ids
+            return MarkdownWriter(self.prefixes).text(difference, changed_ids, title), []
+        table = sssom_table(self.mappings, self.prefixes, version("taxoexpan"), date.today())
+        invented = f" {DEFAULT_BASE}\n" in table
+        note = f"SSSOM needs IRIs: ids that are not IRIs are written below {DEFAULT_BASE}"
+        return table, [f"{note}; change its curie_map to your own"] if invented else []
+
+    def _kgcl(self) -> tuple[str, list[str]]:
+        writer = KgclWriter(self.prefixes, self.language, self.predicate)
+        commands = writer.commands(self.comparison.difference_by_id)
+        notes = []
+        if writer.adapted:
+            count = pluralize(writer.adapted, "text")
+            notes.append(
+                f"KGCL cannot express apostrophes and line ends; {count} written with ’ or a space"
+            )
+        return "".join(f"{command}\n" for command in commands), notes

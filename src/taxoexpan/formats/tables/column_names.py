@@ -1,0 +1,173 @@
+"""The columns of a table: recognized by their headers, or chosen by the user."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from taxoexpan.errors import ConfigurationError
+
+COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
+    "id": (
+        *("id", "conceptid", "identifier", "uri", "code", "queryid", "uniqueid", "uid", "uuid"),
+        *("iri", "concepturi", "notation", "termid", "categoryid", "classid", "nodeid"),
+    ),
+    "label": (
+        *("label", "name", "term", "concept", "title", "query", "preflabel", "category"),
+        *("preferredlabel", "preferredterm", "preferredname", "conceptname", "conceptlabel"),
+        *("termname", "categoryname", "classlabel", "nodename"),
+    ),
+    "parents": (
+        *("parents", "parent", "parentid", "parentids", "broader", "parentcode", "parenturi"),
+        *("broaderid", "broaderuri", "broaderconcept", "parentconcept", "parentuniqueid"),
+        *("parentterm", "parentcategory", "broaderterm", "superclass", "subclassof"),
+    ),
+    "parent_label": ("parentlabel", "parentname", "broaderlabel", "broadername", "parenttitle"),
+    "child": ("child", "childid", "hyponym", "narrower", "childlabel", "childname", "subclass"),
+    "parent": (
+        *("parent", "parentid", "hypernym", "broader", "parentlabel", "parentname", "superclass"),
+    ),
+    "path": ("path", "categorypath", "fullpath", "fullname"),
+    "definition": ("definition", "description", "gloss", "definitions"),
+    "synonyms": (
+        *("synonyms", "synonym", "altlabel", "aliases", "altlabels", "alternativelabel"),
+        *("alternativelabels", "alternativeterms", "alias"),
+    ),
+    "deprecated": ("deprecated", "obsolete", "isdeprecated", "isobsolete"),
+}
+"""The headers that each column may have, in the order of preference, as `_key` writes them."""
+
+LEVEL = re.compile(r"level([1-9]\d?)")
+"""The name of a level column."""
+
+_RELATIONS = frozenset({"parents", "parent_label", "child", "parent", "path"})
+"""Columns that relate concepts; if the user chooses one, others are not recognized."""
+
+_ALIASES = {"parent": "parents", "synonym": "synonyms", "name": "label"}
+_LEVEL_HEADER = re.compile(
+    r"(?P<stem>(?:.* )?(?:level|tier|lvl|l|category)) ?(?P<number>\d+)"
+    r"(?P<tail>(?: (?:name|label|category|term|value|title))?)"
+)
+_CHOICE = re.compile(r'\s*(\w+)\s*=\s*("(?:[^"]|"")*"|[^,"]*)\s*(?:,|\Z)')
+_EXAMPLE = """columns='id="Unique ID",label=Name,parent=3'"""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The index of each known column; a level column is named `level1`, `level2` and so on."""
+
+    indices: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, header: Sequence[str], chosen: Mapping[str, str]) -> Columns:
+        """Find the columns of a header; without a chosen one, no column relates concepts."""
+        indices: dict[str, int] = {}
+        for name, text in chosen.items():
+            index = find_column(header, text)
+            if index is not None:
+                indices[name] = index
+                if name == "parents":
+                    indices["parent"] = index
+        free = {key: i for i, key in reversed(list(enumerate(map(_key, header))))}
+        free = {key: i for key, i in free.items() if i not in indices.values()}
+        if any(text and find_column(header, text) is None for text in chosen.values()):
+            return cls({n: i for n, i in indices.items() if n in ("id", "label")})
+        relations_are_chosen = any(name in _RELATIONS or LEVEL.fullmatch(name) for name in chosen)
+        for name, keys in COLUMN_NAMES.items():
+            if name not in chosen and not (relations_are_chosen and name in _RELATIONS):
+                known = next((free[key] for key in keys if key in free), None)
+                indices |= {} if known is None else {name: known}
+        levels = _levels(header) if not any(map(LEVEL.fullmatch, chosen)) else []
+        indices |= {f"level{n}": index for n, index in enumerate(levels, start=1)}
+        return cls(indices)
+
+    def has(self, *names: str) -> bool:
+        """Whether the table has all these columns."""
+        return all(name in self.indices for name in names)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The names of the level columns, from the top; fewer than two are none."""
+        numbers = [int(m[1]) for m in map(LEVEL.fullmatch, self.indices) if m]
+        names = tuple(f"level{number}" for number in sorted(numbers))
+        return names if len(names) > 1 else ()
+
+    @property
+    def has_parents(self) -> bool:
+        """Whether the table has one row per concept, with its parents."""
+        named = self.has("id") or self.has("label") or bool(self.levels)
+        return named and (self.has("parents") or self.has("parent_label"))
+
+    @property
+    def has_relations(self) -> bool:
+        """Whether the columns say how the concepts are related."""
+        edges = self.has("child", "parent")
+        return edges or self.has_parents or self.has("path") or bool(self.levels)
+
+
+def find_column(header: Sequence[str], text: str) -> int | None:
+    """The index of a column that is given by its header or by its number, counted from 1."""
+    if not text:
+        return None
+    exact = [i for i, cell in enumerate(header) if cell == text]
+    same = exact or [i for i, cell in enumerate(header) if _key(cell) == _key(text) != ""]
+    if same:
+        return same[0]
+    is_number = text.isascii() and text.isdigit() and 1 <= int(text) <= len(header)
+    return int(text) - 1 if is_number else None
+
+
+def parse_columns(text: str) -> dict[str, str]:
+    """The columns in a text like `id="Unique ID",label=Name,parent=3`."""
+    chosen, position = dict[str, str](), 0
+    while position < len(text):
+        match = _CHOICE.match(text, position)
+        if match is None:
+            message = f"{text[position:]!r} is not a list of columns"
+            raise ConfigurationError(f"{message}; write {_EXAMPLE}").naming(_EXAMPLE)
+        value = match[2].strip()
+        quoted = value.startswith('"')
+        chosen[match[1]] = value[1:-1].replace('""', '"') if quoted else value
+        position = match.end()
+    return chosen
+
+
+def checked_columns(chosen: str | Mapping[str, str | int]) -> dict[str, str]:
+    """The chosen columns under their usual names; an unknown name is an error."""
+    checked = {}
+    chosen = parse_columns(chosen) if isinstance(chosen, str) else chosen
+    for given, column in chosen.items():
+        name = _ALIASES.get(given, given)
+        if name not in COLUMN_NAMES and not LEVEL.fullmatch(name):
+            known = ", ".join(n for n in COLUMN_NAMES if n != "parents")
+            message = f"there is no column {given!r}; choose from {known}, level1, level2, …"
+            raise ConfigurationError(message)
+        checked[name] = str(column).strip()
+    return checked
+
+
+def _key(header: str) -> str:
+    """A header without case, spaces, underscores and punctuation."""
+    return re.sub(r"[\W_]+", "", header.casefold())
+
+
+def _levels(header: Sequence[str]) -> list[int]:
+    """The first group of headers that differ only in a number, which counts up from 0 or 1."""
+    groups: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for index, cell in enumerate(header):
+        text = " ".join(re.split(r"[\W_]+", cell.casefold().strip()))
+        match = _LEVEL_HEADER.fullmatch(text.strip())
+        if match:
+            group = groups.setdefault((match["stem"], match["tail"]), [])
+            group.append((int(match["number"]), index))
+    for (start, first), *rest in groups.values():
+        levels = [first]
+        for number, index in rest:
+            if number == start + len(levels):
+                levels.append(index)
+            else:  # the levels of another taxonomy in the same table
+                break
+        if start < 2 and len(levels) > 1:
+            return levels
+    return []

@@ -1,0 +1,190 @@
+"""Excel workbooks: one sheet is read as a table, and new cells are written into its XML."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import re
+import warnings
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.tables.sheet_xml import CellEdit, edit_sheet, uncomputed_formula
+from taxoexpan.formats.tables.table_file import write_cells
+from taxoexpan.formats.text_file import Insertion, ReadOptions, TextFile
+
+DELIMITER = "\t"
+MAX_BYTES = 2 << 30
+"""A workbook that is larger after decompression is refused."""
+
+MAX_CELL = 32_767
+"""The number of characters that Excel allows in one cell."""
+
+_NUMBER = re.compile(r"0|-?[1-9]\d{0,14}")
+_FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
+
+@dataclass(frozen=True, eq=False)
+class SheetFile(TextFile):
+    """One sheet as a text with tabs: one line for each row, up to the last row with content."""
+
+    workbook: bytes = b""
+    sheet: str = ""
+    numeric_columns: frozenset[int] = frozenset()
+
+    def apply(self, insertions: Iterable[Insertion]) -> bytes:
+        """The bytes of the workbook; only the cells that the insertions change are different."""
+        changed = super().apply(insertions).decode("utf-8")
+        old, new = _parse(self.text), _parse(changed)
+        edits = [
+            self._edit(row, column, text)
+            for row, cells in enumerate(new)
+            for column, text in enumerate(cells)
+            if (row >= len(old) and text) or (row < len(old) and text != old[row][column])
+        ]
+        if not edits:
+            return self.workbook
+        return edit_sheet(self.path, self.workbook, self.sheet, edits, len(old))
+
+    def _edit(self, row: int, column: int, text: str) -> CellEdit:
+        if _FORBIDDEN.search(text) or len(text) > MAX_CELL:
+            message = f"{text[:50]!r} cannot be written into a cell of Excel; shorten or correct it"
+            raise FormatError(self.path, message)
+        is_number = column in self.numeric_columns and _NUMBER.fullmatch(text) is not None
+        return CellEdit(row + 1, column + 1, text, is_number)
+
+
+def read_workbook(path: Path, content: bytes, options: ReadOptions) -> SheetFile:
+    """Read the first sheet of a workbook, or the one that the options name."""
+    openpyxl = _import_openpyxl(path)
+    _refuse_unreadable(path, content)
+    try:
+        names, sheet, rows = _load(openpyxl, content, options.sheet)
+    except Exception as error:  # openpyxl raises errors of many kinds on damaged files
+        raise _damaged(path, error) from None
+    if sheet not in names:
+        listed = ", ".join(map(repr, names)) or "none"
+        raise FormatError(path, f"there is no sheet {sheet!r}; its sheets are {listed}")
+    if not rows:
+        message = f"the sheet {sheet!r} is empty; its sheets are {', '.join(map(repr, names))}"
+        raise FormatError(path, f"{message}; give sheet=NAME").naming("sheet=NAME")
+    cell = uncomputed_formula(path, content, sheet)
+    if cell:
+        message = f"the formula in cell {cell} of {sheet!r} has no stored result"
+        raise FormatError(path, f"{message}; open the file in a spreadsheet program and save it")
+    lines = [write_cells(list(map(_text, row)), DELIMITER, quote_all=False) for row in rows]
+    numeric = frozenset(_numeric_columns(rows))
+    return SheetFile(
+        path,
+        "\n".join([*lines, ""]),
+        options,
+        delimiter=DELIMITER,
+        workbook=content,
+        sheet=sheet,
+        numeric_columns=numeric,
+    )
+
+
+def new_workbook(path: Path, text: str) -> bytes:
+    """A workbook with one sheet, from the text of a table with tabs; all cells are texts."""
+    openpyxl = _import_openpyxl(path)
+    workbook = openpyxl.Workbook(write_only=True)
+    sheet = workbook.create_sheet("Taxonomy")
+    for row in _parse(text):
+        sheet.append([_text_cell(path, openpyxl, sheet, cell) for cell in row])
+    content = io.BytesIO()
+    workbook.save(content)
+    return content.getvalue()
+
+
+def _text_cell(path: Path, openpyxl: Any, sheet: Any, text: str) -> Any:
+    """A cell that holds exactly this text; Excel would read `=a` as a formula."""
+    if len(text) > MAX_CELL:
+        message = f"{text[:50]!r} is too long for a cell of Excel; choose another format"
+        raise FormatError(path, message)
+    cleaned = _FORBIDDEN.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    cell = openpyxl.cell.WriteOnlyCell(sheet, cleaned or None)
+    if cleaned:
+        cell.data_type = "s"
+    return cell
+
+
+def _import_openpyxl(path: Path) -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        message = "Excel files need openpyxl; install it with pip install 'taxoexpan[excel]'"
+        raise FormatError(path, f"{message}, or save the sheet as CSV") from None
+    return openpyxl
+
+
+def _refuse_unreadable(path: Path, content: bytes) -> None:
+    """Refuse a zip file that is not a workbook, or that is too large."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+            is_workbook = any(name.endswith("workbook.xml") for name in archive.namelist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
+        raise _damaged(path, error) from None
+    if not is_workbook:
+        raise FormatError(path, "this is a zip file, but not an Excel workbook (.xlsx); unpack it")
+    if size > MAX_BYTES:
+        message = f"the workbook has more than {MAX_BYTES >> 30} GiB after decompression"
+        raise FormatError(path, f"{message}; save the sheet as CSV")
+
+
+def _damaged(path: Path, error: Exception) -> FormatError:
+    return FormatError(path, f"the Excel file is damaged ({error}); save it again as .xlsx")
+
+
+def _load(
+    openpyxl: Any, content: bytes, name: str | None
+) -> tuple[tuple[str, ...], str, list[tuple[object, ...]]]:
+    """The names of all sheets, the name of the one to read, and its rows, all equally long."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about things that are kept, because the XML is kept
+        workbook = openpyxl.load_workbook(io.BytesIO(content), read_only=True, data_only=True)
+        names = tuple(sheet.title for sheet in workbook.worksheets)
+        chosen = name if name is not None else next(iter(names), "")
+        if chosen not in names:
+            return names, chosen, []
+        sheet = workbook[chosen]
+        sheet.reset_dimensions()  # some programs write wrong ones
+        rows = list(sheet.iter_rows(values_only=True))
+    while rows and not any(map(_text, rows[-1])):
+        rows.pop()
+    width = max((i + 1 for row in rows for i, v in enumerate(row) if _text(v)), default=0)
+    return names, chosen, [(*row[:width], *[None] * (width - len(row))) for row in rows]
+
+
+def _text(value: object) -> str:
+    """The text of a cell; a whole number has no decimal point."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    return str(value).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+
+
+def _numeric_columns(rows: list[tuple[object, ...]]) -> Iterator[int]:
+    """Yield the columns whose last filled cell is a number."""
+    for column, cells in enumerate(zip(*rows, strict=True)):
+        last = next((cell for cell in reversed(cells) if _text(cell)), None)
+        if type(last) in (int, float):
+            yield column
+
+
+def _parse(text: str) -> list[list[str]]:
+    """The cells of a text with tabs, with one row for every row of the sheet."""
+    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=DELIMITER, strict=True))
+    width = max(map(len, rows), default=0)
+    return [row + [""] * (width - len(row)) for row in rows]

@@ -1,0 +1,41 @@
+"""Assessing ranked queries with everything that a model has learned besides its ranking."""
+
+from __future__ import annotations
+
+import numpy as np
+from torch import Tensor
+
+from taxoexpan.network.queries import Queries
+from taxoexpan.placement.abstention import abstention_features
+from taxoexpan.placement.calibrators import Calibrators
+from taxoexpan.placement.duplicates import DuplicateDetector
+from taxoexpan.placement.proposals import QueryAssessment
+from taxoexpan.placement.ranking import Ranker, Ranking
+from taxoexpan.taxonomy import Taxonomy
+
+
+def rank_and_assess(
+    taxonomy: Taxonomy,
+    vectors: Tensor,
+    ranker: Ranker,
+    calibrators: Calibrators,
+    queries: Queries,
+    top_k: int,
+) -> tuple[Ranking, QueryAssessment]:
+    """Rank the anchors of queries, and assess the result.
+
+    `vectors` [2, N, D] are those of all concepts of the taxonomy. All queries have a suitable
+    parent if the opposite was not learned.
+    """
+    calibration, abstention = calibrators.calibration, calibrators.abstention
+    temperature = calibration.temperature if calibration else 1.0
+    ranking = ranker.rank(queries, top_k, temperature)
+    has_parent = np.ones(len(queries), dtype=bool)
+    if abstention is not None:
+        has_parent = abstention.has_parent(abstention_features(ranker, queries))
+    duplicates = None
+    if calibrators.duplicates is not None:
+        detector = DuplicateDetector(taxonomy, vectors.cpu().numpy(), calibrators.duplicates)
+        duplicates = detector.candidates(queries.concepts, queries.vectors.cpu().numpy())
+    confidence = calibration.confidence(ranking.tempered) if calibration else None
+    return ranking, QueryAssessment(confidence, has_parent, duplicates)

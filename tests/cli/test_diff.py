@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from expanded_files import write_file
+
+from taxoexpan.cli.main import main
+
+OBO = """format-version: 1.2
+
+[Term]
+id: SO:0000110
+name: feature
+
+[Term]
+id: SO:0000001
+name: region
+is_a: SO:0000110
+"""
+TURTLE = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix so: <http://purl.obolibrary.org/obo/SO_> .
+so:0000110 a skos:Concept ; skos:prefLabel "feature"@en .
+so:0000001 a skos:Concept ; skos:prefLabel "region"@en ; skos:broader so:0000110 .
+"""
+TREE = "child,parent\nfeature,\nregion,feature\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "how"),
+    [("so.obo", OBO, "2 by id"), ("so.ttl", TURTLE, "2 by CURIE"), ("so.csv", TREE, "2 by label")],
+)
+def test_formats_with_other_ids_have_the_same_concepts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, how: str
+) -> None:
+    old = write_file(tmp_path / "old.obo", OBO)
+    new = write_file(tmp_path / name, text)
+    assert main(["diff", str(old), str(new)]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith(f"same concepts: {how}")
+    assert main(["diff", str(new), str(old)]) == 0
+
+
+def test_a_declared_prefix_counts_for_the_other_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    turtle = TURTLE.replace("purl.obolibrary.org/obo/SO_", "example.org/so#")
+    old = write_file(tmp_path / "old.ttl", turtle)
+    rows = "id,label,parents\nso:0000110,feature,\nso:0000001,place,so:0000110\n"
+    new = write_file(tmp_path / "new.csv", rows)
+    assert main(["diff", str(old), str(new), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["matched"] == {"CURIE": 2}
+    assert [(each["old"], each["new"]) for each in found["relabelled"]] == [("region", "place")]
+    assert found["added"] == found["removed"] == found["ids_changed"] == []
+
+
+def test_another_id_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = write_file(tmp_path / "old.csv", "id,label,parents\n1,food,\n2,tea,1\n")
+    new = write_file(tmp_path / "new.csv", "id,label,parents\n1,food,\n7,tea,1\n")
+    assert main(["diff", str(old), str(new)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "id changed  tea: 2 → 7"
+    assert lines[-1] == "same concepts: 1 by id, 1 by label and path"
+    assert main(["diff", str(old), str(new), "--to", "sssom"]) == 1
+    captured = capsys.readouterr()
+    assert "id:2\ttea\tskos:exactMatch\tid:7\ttea\tsemapv:LexicalMatching" in captured.out
+    assert "ids that are not IRIs are written below http://example.org/" in captured.err
+    assert main(["diff", str(old), str(new), "--to", "kgcl"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "create node 7 'tea'",
+        "create edge 7 rdfs:subClassOf 1",
+        "delete 2",
+    ]
+
+
+def test_an_apostrophe_in_kgcl_is_announced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = write_file(tmp_path / "old.csv", "child,parent\nfood,\n")
+    new = write_file(tmp_path / "new.csv", "child,parent\nfood,\nshepherd's pie,food\n")
+    assert main(["diff", str(old), str(new), "--to", "kgcl"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out.startswith("create node shepherd%27s%20pie 'shepherd’s pie'\n")
+    assert "1 text written with ’ or a space" in captured.err
+
+
+@pytest.mark.parametrize("redirection", ["", "2>&1"])
+def test_a_closed_pipe_does_not_change_the_exit_status(tmp_path: Path, redirection: str) -> None:
+    rows = [f"{kind}{number},a" for kind in "bc" for number in range(10_000)]
+    old = write_file(tmp_path / "old.csv", "\n".join(["child,parent", "a,", *rows[:10_000]]))
+    new = write_file(tmp_path / "new.csv", "\n".join(["child,parent", "a,", *rows[10_000:]]))
+    for other, status in ((new, 1), (old, 0)):
+        command = f"{sys.executable} -m taxoexpan.cli.main diff {old} {other} {redirection}"
+        command += " | head -n 1; exit ${PIPESTATUS[0]}"
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+        assert done.returncode == status
+        assert len(done.stdout.splitlines()) == 1
+        assert done.stderr == ""
+
+
+def test_a_note_about_both_versions_is_printed_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unlabeled = TURTLE.replace('skos:prefLabel "region"@en ; ', "")
+    old = write_file(tmp_path / "old.ttl", unlabeled)
+    new = write_file(tmp_path / "new.ttl", unlabeled.replace("feature", "part"))
+    assert main(["diff", str(old), str(new)]) == 1
+    iri = "http://purl.obolibrary.org/obo/SO_0000001"
+    assert capsys.readouterr().err == (
+        f"note: {old} and {new}, {iri}: no preferred label; 'SO_0000001' is used\n"
+    )

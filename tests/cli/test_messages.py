@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from taxoexpan.cli.messages import with_flags
+from taxoexpan.errors import ConfigurationError, FormatError
+
+
+@pytest.mark.parametrize(
+    ("message", "options", "shown"),
+    [
+        ("x exists; use force=True", ("force=True",), "x exists; use --force"),
+        ("choose with work=FOLDER", ("work=FOLDER",), "choose with --work FOLDER"),
+        ("a and b_c differ", ("b_c", "a"), "--a and --b-c differ"),
+        ("give suggestions", (), "give suggestions"),
+    ],
+)
+def test_options_are_shown_as_flags(message: str, options: tuple[str, ...], shown: str) -> None:
+    assert with_flags(ConfigurationError(message).naming(*options)) == shown
+
+
+def test_only_the_last_occurrence_of_an_option_is_a_flag() -> None:
+    error = FormatError(Path("features/features"), "moved; give features").naming("features")
+    assert with_flags(error) == "features/features: moved; give --features"

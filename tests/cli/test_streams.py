@@ -1,0 +1,80 @@
+"""Spreadsheets on the command line, standard input and standard output."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from expanded_files import write_file
+
+from taxoexpan.cli.main import main
+from taxoexpan.taxonomy import Taxonomy
+
+TABLE = "Ref,Wort,Oben\n1,fruit,\n2,apple,1\n"
+COLUMNS = ["--columns", "id=Ref,label=Wort,parent=3"]
+DECISIONS = "query,parent_id,decision\nkiwi,1,accepted\n"
+
+
+def run(*arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Run the command in a process of its own, whose standard streams are real."""
+    command = [sys.executable, "-m", "taxoexpan.cli.main", *arguments]
+    return subprocess.run(command, input=given, capture_output=True, check=False, timeout=300)
+
+
+def test_columns_are_chosen_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_file(tmp_path / "x.csv", TABLE)
+    assert main(["info", str(path)]) == 2
+    message = capsys.readouterr().err
+    assert "   3  Oben\n" in message
+    assert 'for example --columns "label=1,parent=2";' in message
+    assert main(["info", str(path), *COLUMNS]) == 0
+    assert "relations                      1" in capsys.readouterr().out
+    assert main(["check", str(path), *COLUMNS]) == 0
+    assert main(["convert", str(path), str(tmp_path / "x.xlsx"), *COLUMNS]) == 0
+    assert Taxonomy.read(tmp_path / "x.xlsx").labels == ("fruit", "apple")
+    assert main(["diff", str(tmp_path / "x.xlsx"), str(tmp_path / "x.xlsx"), "--sheet", "x"]) == 2
+    assert "there is no sheet 'x'" in capsys.readouterr().err
+
+
+def test_standard_input_and_output_are_used_for_a_dash(tmp_path: Path) -> None:
+    decisions = write_file(tmp_path / "decisions.csv", DECISIONS)
+    arguments = ["apply", "-", str(decisions), "-o", "-", *COLUMNS]
+    done = run(*arguments, given=TABLE.encode())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode().startswith(TABLE)
+    assert done.stdout.decode().removeprefix(TABLE).endswith(",kiwi,1\n")
+    assert "expanded taxonomy in standard output" in done.stderr.decode()
+    assert list(tmp_path.iterdir()) == [decisions]
+
+
+def test_convert_writes_only_the_taxonomy_to_standard_output() -> None:
+    done = run("convert", "-", "-", "--to", "json", given=b"child,parent\nb,a\n")
+    assert done.returncode == 0, done.stderr
+    back = run("info", "-", given=done.stdout)
+    assert b"relations                      1" in back.stdout
+    assert b"in standard output" in done.stderr
+
+
+def test_a_stream_without_a_format_or_with_several_files_is_refused() -> None:
+    table = b"child,parent\nb,a\n"
+    for arguments, message in (
+        (("convert", "-", "-"), "does not say in which format to write"),
+        (("convert", "-", "-", "--to", "terms"), "has several files"),
+        (("info", "-", "--format", "rows"), "the table needs a column id or label"),
+    ):
+        done = run(*arguments, given=table)
+        assert done.returncode == 2
+        assert message in done.stderr.decode()
+        assert done.stdout == b""
+
+
+def test_expand_to_standard_output_needs_a_place_for_the_suggestions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, new = write_file(tmp_path / "x.csv", TABLE), write_file(tmp_path / "new.txt", "kiwi\n")
+    assert main(["expand", str(path), str(new), "-o", "-", *COLUMNS]) == 2
+    assert "give --suggestions FILE" in capsys.readouterr().err

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from expanded_files import KIWI, refusal, under, write_file
+
+from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.formats.tables.column_names import Columns, checked_columns, parse_columns
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.formats.text_file import ReadOptions
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+FRUIT = Taxonomy([Concept("1", "fruit"), Concept("2", "apple")], [("1", "2")])
+IAB = (
+    "Relational ID System\t\t\tContent Taxonomy v3.1 Tiered Categories\t\t\tExtension\r\n"
+    "Unique ID\tParent\tName\tTier 1\tTier 2\tTier 3\t\r\n"
+    "150\t\tHome\tHome\t\t\t\r\n"
+    "151\t150\tKitchen\tHome\tKitchen\t\t\r\n"
+    "152\t151\tDisposable Tableware\tHome\tKitchen\tDisposable Tableware\t\r\n"
+    "160\t\tParty\tParty\t\t\t\r\n"
+    "161\t160\tDisposable Tableware\tParty\tDisposable Tableware\t\t\r\n"
+)
+"""In the layout of the IAB Tech Lab's Content Taxonomy: a title, ids, and repeated labels."""
+
+
+def read(path: Path, columns: str = "") -> Taxonomy:
+    options = ReadOptions(columns=checked_columns(columns))
+    return TaxonomyFile.open(path, options=options).taxonomy
+
+
+def test_a_table_of_the_iab_is_read_by_its_unique_ids(tmp_path: Path) -> None:
+    taxonomy = read(write_file(tmp_path / "iab.tsv", IAB))
+    assert taxonomy.ids == ("150", "151", "152", "160", "161")
+    assert taxonomy.labels.count("Disposable Tableware") == 2
+    assert list(taxonomy.relations) == [("150", "151"), ("151", "152"), ("160", "161")]
+
+
+def test_a_new_row_of_the_iab_table_has_its_tiers(tmp_path: Path) -> None:
+    path, output = write_file(tmp_path / "iab.tsv", IAB), tmp_path / "new.tsv"
+    berry = Concept("162", "Napkins")
+    TaxonomyFile.open(path).write(under("161", concept=berry), output)
+    added = "162\t161\tNapkins\tParty\tDisposable Tableware\tNapkins\t\r\n"
+    assert output.read_bytes().decode() == IAB + added
+
+
+def test_moves_are_refused_where_tiers_repeat_the_paths(tmp_path: Path) -> None:
+    file = TaxonomyFile.open(write_file(tmp_path / "iab.tsv", IAB))
+    with pytest.raises(FormatError, match="moves of existing concepts are not possible"):
+        file.check_changes({"moves": "--allow-moves"})
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Unique ID,Name,Parent",
+        "unique_id,Preferred label,Parent ID",
+        "ConceptID,Term,Broader",
+        "URI,Concept,broader term",
+        "Code , Category name , PARENT_CODE",
+        "Class ID,Preferred Label,Parents",
+        "identifier,Title,Parent name",
+        "id,prefLabel,parent-label",
+    ],
+)
+@pytest.mark.parametrize("by_label", [False, True])
+def test_usual_headers_are_recognized(tmp_path: Path, header: str, by_label: bool) -> None:
+    parent = "fruit" if by_label or header.endswith(("name", "parent-label")) else "1"
+    path = write_file(tmp_path / "x.csv", f"{header}\n1,fruit,\n2,apple,{parent}\n")
+    assert read(path) == FRUIT
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        "id=Ref,label=Wort,parent=Oben",
+        'id="Ref", label = "Wort" ,parent=oben',
+        "id=1,label=2,parents=4",
+        "id=ref,name=2,parent_label=5",
+    ],
+)
+def test_columns_are_chosen_by_name_or_number(tmp_path: Path, columns: str) -> None:
+    text = "Ref,Wort,Label,Oben,Darüber\n1,fruit,x,,\n2,apple,y,1,fruit\n"
+    assert read(write_file(tmp_path / "x.csv", text), columns) == FRUIT
+
+
+def test_chosen_columns_of_relations_replace_the_recognized_ones(tmp_path: Path) -> None:
+    text = "id,label,parent,path,real\n1,fruit,9,a > b,\n2,apple,9,a > b,1\n"
+    assert read(write_file(tmp_path / "x.csv", text), "parent=real") == FRUIT
+
+
+def test_an_empty_choice_ignores_a_column(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "id,label,parent\n7,a,\n7,b,a\n")
+    assert list(read(path, "id=").relations) == [("a", "b")]
+
+
+def test_child_path_and_level_columns_can_be_chosen(tmp_path: Path) -> None:
+    edges = write_file(tmp_path / "edges.csv", "below,above\nb,a\n")
+    assert list(read(edges, "child=below,parent=above").relations) == [("a", "b")]
+    paths = write_file(tmp_path / "paths.csv", "no,where\n1,a\n2,a > b\n")
+    assert list(read(paths, "id=no,path=where").relations) == [("1", "2")]
+    levels = write_file(tmp_path / "levels.csv", "group,item\na,\na,b\n")
+    assert list(read(levels, "level1=group,level2=item").relations) == [("a", "a > b")]
+
+
+def test_a_text_file_is_a_table_if_columns_are_chosen(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.txt", "below,above\nA > B,A > C\n")
+    assert list(read(path, "child=1,parent=2").relations) == [("A > C", "A > B")]
+
+
+def test_title_lines_are_skipped_and_kept(tmp_path: Path) -> None:
+    text = 'Our fruit\n"as of, 2024"\n\nid;label;parent\n1;fruit;\n2;apple;1\n'
+    path, output = write_file(tmp_path / "x.csv", text), tmp_path / "y.csv"
+    assert read(path) == FRUIT
+    TaxonomyFile.open(path).write(under("1"), output)
+    assert output.read_text() == text + "kiwi;kiwi;1\n"
+    assert TaxonomyFile.open(path).parsed.ignored == {"title line": 2}
+
+
+def test_a_row_below_a_full_header_is_not_a_header(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "Wort,Oben\nlabel,parent\nparent,x\n")
+    assert "the columns do not say how the concepts are related" in refusal(path)
+
+
+def test_errors_count_the_title_lines(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "Our fruit\nid,label,parent\n1,fruit,\n2,apple,9\n")
+    assert refusal(path).startswith(f"{path}, line 4: no concept has the id '9'")
+
+
+def test_an_ambiguous_parent_label_is_refused_with_its_rows(tmp_path: Path) -> None:
+    text = "id,label,parent\n1,other,\n2,other,\n3,apple,other\n"
+    path = write_file(tmp_path / "x.csv", text)
+    assert refusal(path) == (
+        f"{path}, line 4: the parent 'other' is the label of several concepts, on lines "
+        "2 (id '1'), 3 (id '2'); write the id of one of them, or rename the others"
+    )
+
+
+def test_an_unknown_parent_label_is_refused(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "id,label,Parent name\n1,fruit,\n2,apple,froot\n")
+    assert refusal(path).startswith(f"{path}, line 3: no concept has the label 'froot'")
+
+
+def test_new_parents_are_written_like_the_old_ones(tmp_path: Path) -> None:
+    both = "id,label,parent id,parent name\n1,fruit,,\n2,apple,1,fruit\n"
+    labels = "id,label,parent\n1,fruit,\n2,apple,fruit\n"
+    additions = Additions([KIWI, Concept("3", "gold")], [("2", "kiwi"), ("kiwi", "3")])
+    for text, added in (
+        (both, "kiwi,kiwi,2,apple\n3,gold,kiwi,kiwi\n"),
+        (labels, "kiwi,kiwi,apple\n3,gold,kiwi\n"),
+    ):
+        path, output = write_file(tmp_path / "x.csv", text), tmp_path / "y.csv"
+        TaxonomyFile.open(path).write(additions, output, force=True)
+        assert output.read_text() == text + added
+
+
+def test_a_parent_with_a_shared_label_cannot_be_written_by_label(tmp_path: Path) -> None:
+    text = "id,label,parent\n1,fruit,\n2,x,fruit\n3,x,fruit\n"
+    file = TaxonomyFile.open(write_file(tmp_path / "x.csv", text))
+    with pytest.raises(FormatError, match="several concepts have the label 'x'"):
+        file.write(under("2"), tmp_path / "y.csv")
+
+
+def test_a_concept_that_is_its_own_parent_is_a_root(tmp_path: Path) -> None:
+    file = TaxonomyFile.open(write_file(tmp_path / "x.csv", "id,label,parent\n1,a,1\n2,b,1\n"))
+    assert list(file.taxonomy.relations) == [("1", "2")]
+    assert [note.line for note in file.notes] == [2]
+
+
+def test_a_repeated_label_without_ids_asks_for_the_column_of_the_ids(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "Ref no,Name,Parent\n1,a,\n2,b,\n3,b,\n")
+    message = refusal(path)
+    assert message.startswith(f"{path}, line 4: the id 'b' is already used on line 3; ")
+    assert "No column is recognized as the id, so the label is the id. The columns are:" in message
+    assert "   1  Ref no\n" in message
+    assert 'for example columns="id=NAME";' in message
+
+
+def test_a_chosen_column_that_is_missing_is_named(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "id,label,parent\n1,a,\n")
+    for wrong in ("Nummer", "4", "0"):
+        with pytest.raises(FormatError, match=f"There is no column '{wrong}'. The columns are:"):
+            read(path, f"id={wrong}")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id", "'id' is not a list of columns; write columns='id="),
+        ('id="a', "is not a list of columns"),
+        ("colour=1", "there is no column 'colour'; choose from id, label, parent_label"),
+    ],
+)
+def test_a_wrong_choice_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        checked_columns(text)
+
+
+def test_a_quoted_header_may_contain_commas_and_quotes() -> None:
+    chosen = parse_columns('label="Name, ""short""",id=a b')
+    assert chosen == {"label": 'Name, "short"', "id": "a b"}
+
+
+@pytest.mark.parametrize(
+    ("header", "count"),
+    [
+        ("level 1,level 2,level 3", 3),
+        ("Tier1,Tier2", 2),
+        ("L1,L2", 2),
+        ("Level_0,Level_1", 2),
+        ("Foo Tier 1 Value,Foo Tier 2 Value,Bar Tier 1 Value,Bar Tier 2 Value", 2),
+        ("Tier 1,Tier 2,Name,Tier 1,Tier 2,Tier 3", 2),
+        ("level 1 name,level 1 id,level 2 name,level 2 id", 2),
+        ("level 1", 0),
+        ("level 2,level 3", 0),
+        ("level 1,level 3", 0),
+        ("html1,html2", 0),
+    ],
+)
+def test_level_columns_are_recognized(header: str, count: int) -> None:
+    assert len(Columns.of(header.split(","), {}).levels) == count
+
+
+def test_the_library_takes_the_same_choices(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "Ref,Wort,Oben\n1,fruit,\n2,apple,1\n")
+    assert Taxonomy.read(path, columns={"id": 1, "label": "Wort", "parent": "Oben"}) == FRUIT

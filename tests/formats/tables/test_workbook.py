@@ -1,0 +1,273 @@
+from __future__ import annotations
+
+import datetime
+import io
+import random
+import sys
+import zipfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import openpyxl
+import pytest
+from expanded_files import KIWI, refusal, under, write_expanded
+from hypothesis import given
+from openpyxl.styles import Font, PatternFill
+from openpyxl.worksheet.table import Table as ExcelTable
+from strategies import Growth, growths, names, quickly
+
+from taxoexpan.errors import FormatError, TaxoExpanError
+from taxoexpan.formats.conversion import convert
+from taxoexpan.formats.output import Target
+from taxoexpan.formats.tables.workbook import new_workbook
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.formats.text_file import ReadOptions
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+
+FRUIT = Taxonomy([Concept("1", "fruit"), Concept("2", "apple")], [("1", "2")])
+KIWI_3 = Concept("3", "kiwi", ("actinidia",), "green")
+
+
+def fruit(folder: Path) -> Path:
+    """Write a workbook with a title, styles, a table, a comment, and a second sheet."""
+    workbook = openpyxl.Workbook()
+    sheet = workbook.active
+    sheet.title = "Terms"
+    sheet["A1"] = "Our fruit"
+    sheet.append(["Unique ID", "Preferred\nlabel", "Parent", "Changed", "Synonyms"])
+    sheet.append([1, "fruit", None, datetime.date(2024, 1, 2), "fruits"])
+    sheet.append([2, "apple", 1, True, None])
+    for cell in sheet[4]:
+        cell.font, cell.fill = Font(bold=True), PatternFill("solid", "FFFF00")
+    sheet.add_table(ExcelTable(displayName="T", ref="A2:E4"))
+    sheet.column_dimensions["B"].width = 44
+    other = workbook.create_sheet("Other words")
+    other.append(["child", "parent"])
+    other.append(["b", "a"])
+    workbook.save(folder / "x.xlsx")
+    return folder / "x.xlsx"
+
+
+def cells_of(path: Path) -> dict[tuple[str, str], tuple[object, ...]]:
+    """Return the value and the style of every filled cell, as openpyxl reads them."""
+    return {
+        (sheet.title, cell.coordinate): (cell.value, cell.font.b, cell.fill.fgColor.rgb)
+        for sheet in openpyxl.load_workbook(path).worksheets
+        for row in sheet.iter_rows()
+        for cell in row
+        if cell.value is not None
+    }
+
+
+def test_the_first_sheet_is_read_or_the_chosen_one(tmp_path: Path) -> None:
+    path = fruit(tmp_path)
+    taxonomy = Taxonomy.read(path)
+    assert list(taxonomy.relations) == list(FRUIT.relations)
+    assert taxonomy.concept("1").synonyms == ("fruits",)
+    assert Taxonomy.read(path, sheet="Other words").ids == ("b", "a")
+    with pytest.raises(FormatError) as caught:
+        Taxonomy.read(path, sheet="Third")
+    message = "there is no sheet 'Third'; its sheets are 'Terms', 'Other words'"
+    assert str(caught.value) == f"{path}: {message}"
+
+
+def test_new_rows_continue_the_table_and_old_cells_stay(tmp_path: Path) -> None:
+    path, output = fruit(tmp_path), tmp_path / "y.xlsx"
+    write_expanded(path, under("2", concept=KIWI_3), output)
+    old, new = cells_of(path), cells_of(output)
+    assert {place: new[place] for place in old} == old
+    added = {place[1]: cell for place, cell in new.items() if place not in old}
+    values = {place: value for place, (value, *_) in added.items()}
+    assert values == {"A5": 3, "B5": "kiwi", "C5": 2, "E5": "actinidia"}
+    assert all(style == [True, "00FFFF00"] for _, *style in added.values())
+    sheet = openpyxl.load_workbook(output)["Terms"]
+    assert sheet.tables["T"].ref == "A2:E5"
+    assert sheet.column_dimensions["B"].width == 44
+    assert sheet["D5"].fill.fgColor.rgb == "00FFFF00"
+
+
+def test_all_other_parts_keep_their_bytes(tmp_path: Path) -> None:
+    path, output = fruit(tmp_path), tmp_path / "y.xlsx"
+    write_expanded(path, under("2", concept=KIWI_3), output)
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(output) as new:
+        assert old.namelist() == new.namelist()
+        changed = {name for name in old.namelist() if old.read(name) != new.read(name)}
+    assert changed == {"xl/worksheets/sheet1.xml", "xl/tables/table1.xml"}
+
+
+def test_adding_nothing_copies_the_workbook(tmp_path: Path) -> None:
+    path, output = fruit(tmp_path), tmp_path / "y.xlsx"
+    write_expanded(path, Additions([], []), output)
+    assert output.read_bytes() == path.read_bytes()
+
+
+def test_moves_and_synonyms_replace_only_their_cells(tmp_path: Path) -> None:
+    path, output = fruit(tmp_path), tmp_path / "y.xlsx"
+    pome = Concept("3", "pome")
+    additions = Additions(
+        [pome], [("1", "3")], moves=[Move("2", "1", "3")], synonyms=[("2", "malus")]
+    )
+    write_expanded(path, additions, output)
+    old, new = cells_of(path), cells_of(output)
+    changed = {place[1]: new[place] for place in new if new[place] != old.get(place)}
+    assert changed["C4"] == (3, True, "00FFFF00")
+    assert changed["E4"] == ("malus", True, "00FFFF00")
+    assert set(changed) == {"C4", "E4", "A5", "B5", "C5"}
+
+
+def with_formula(folder: Path, stored: str) -> Path:
+    """Write a workbook whose parent's label is a formula with this stored result."""
+    workbook = openpyxl.Workbook()
+    workbook.active.append(["id", "label", "parent"])
+    workbook.active.append([1, "fruit", None])
+    workbook.active.append([2, "apple", "=A2"])
+    content = io.BytesIO()
+    workbook.save(content)
+    path, part = folder / "x.xlsx", "xl/worksheets/sheet1.xml"
+    with zipfile.ZipFile(content) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            text = old.read(name)
+            new.writestr(
+                name, text.replace(b"<v></v>", b"<v />").replace(b"<v />", stored.encode())
+            )
+        assert b"<f>A2</f>" in old.read(part)
+    return path
+
+
+def test_formulas_and_their_results_stay(tmp_path: Path) -> None:
+    path, output = with_formula(tmp_path, "<v>1</v>"), tmp_path / "y.xlsx"
+    write_expanded(path, under("2", concept=KIWI_3), output)
+    assert openpyxl.load_workbook(output).active["C3"].value == "=A2"
+    assert openpyxl.load_workbook(output, data_only=True).active["C3"].value == 1
+    assert Taxonomy.read(output).parents("2") == ("1",)
+
+
+def test_a_formula_without_a_result_is_refused(tmp_path: Path) -> None:
+    path = with_formula(tmp_path, "<v/>")
+    assert refusal(path) == (
+        f"{path}: the formula in cell C3 of 'Sheet' has no stored result; open the file in a "
+        "spreadsheet program and save it"
+    )
+
+
+def test_formatted_rows_below_the_table_are_filled(tmp_path: Path) -> None:
+    path, output = fruit(tmp_path), tmp_path / "y.xlsx"
+    workbook = openpyxl.load_workbook(path)
+    for row in range(5, 9):
+        workbook["Terms"].cell(row, 2).font = Font(italic=True)
+    workbook["Terms"]["G9"].font = Font(italic=True)
+    workbook.save(path)
+    write_expanded(path, under("2", concept=KIWI_3), output)
+    sheet = openpyxl.load_workbook(output)["Terms"]
+    assert [sheet.cell(row, 2).value for row in range(4, 7)] == ["apple", "kiwi", None]
+    assert sheet.cell(6, 2).font.i
+
+
+def test_rows_are_the_lines_of_errors(tmp_path: Path) -> None:
+    path = fruit(tmp_path)
+    workbook = openpyxl.load_workbook(path)
+    workbook["Terms"].append([3, "fig", 7])
+    workbook.save(path)
+    assert refusal(path).startswith(f"{path}, line 5: no concept has the id '7'")
+
+
+def test_other_zip_files_and_damaged_ones_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.xlsx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", "a")
+    assert "this is a zip file, but not an Excel workbook" in refusal(path)
+    path.write_bytes(path.read_bytes()[:20])
+    assert "the Excel file is damaged" in refusal(path)
+    path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+    assert "an old Excel file; save it as .xlsx" in refusal(path)
+
+
+def test_without_openpyxl_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = fruit(tmp_path)
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    message = "Excel files need openpyxl; install it with pip install 'taxoexpan[excel]'"
+    assert message in refusal(path)
+    with pytest.raises(FormatError, match="Excel files need openpyxl"):
+        new_workbook(tmp_path / "y.xlsx", "a\tb\n")
+
+
+def test_an_output_with_another_suffix_is_refused(tmp_path: Path) -> None:
+    path = fruit(tmp_path)
+    with pytest.raises(FormatError, match=r"a \.csv file would be read in another format"):
+        write_expanded(path, under("2", concept=KIWI_3), tmp_path / "y.csv")
+
+
+def test_a_text_that_looks_like_a_formula_stays_a_text(tmp_path: Path) -> None:
+    taxonomy = Taxonomy([Concept("=1+1", "=A1"), Concept("007", "-5")], [("=1+1", "007")])
+    (tmp_path / "x.json").write_text(
+        '[{"id": "=1+1", "label": "=A1"}, {"id": "007", "label": "-5", "parents": ["=1+1"]}]'
+    )
+    assert convert(tmp_path / "x.json", Target(tmp_path / "x.xlsx")).losses == []
+    assert Taxonomy.read(tmp_path / "x.xlsx") == taxonomy
+
+
+@given(growth=growths(names(without="|"), names(breaks=False), details=True))
+@quickly
+def test_expanded_workbooks_read_back(growth: Growth) -> None:
+    with TemporaryDirectory() as folder:
+        path, output = Path(folder) / "x.xlsx", Path(folder) / "y.xlsx"
+        rows = ["id\tlabel\tparents\tdefinition\tsynonyms"]
+        old = growth.old
+        path.write_bytes(new_workbook(path, "\n".join(rows) + "\n" + text_of(old)))
+        assert Taxonomy.read(path) == old
+        write_expanded(path, growth.additions, output)
+        assert Taxonomy.read(output) == old.expanded(growth.additions)
+
+
+def text_of(taxonomy: Taxonomy) -> str:
+    """Return the rows of a taxonomy whose texts have no tabs."""
+    quoted = (
+        [c.id, c.label, "|".join(taxonomy.parents(c.id)), c.definition, "|".join(c.synonyms)]
+        for c in taxonomy.concepts
+    )
+    return "".join(
+        "\t".join('"' + text.replace('"', '""') + '"' for text in row) + "\n" for row in quoted
+    )
+
+
+def corrupted(content: bytes, rng: random.Random) -> bytes:
+    """Change a part of a workbook, or its zip file, in a few places."""
+    if rng.random() < 0.3:
+        start = rng.randrange(len(content))
+        return content[:start] + rng.randbytes(3) + content[start + rng.randrange(9) :]
+    output = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(output, "w") as new:
+        chosen = rng.choice(old.namelist())
+        for name in old.namelist():
+            text = old.read(name)
+            if name == chosen:
+                start = rng.randrange(len(text))
+                piece = rng.choice([b"", b"<", b'"', b"9", b"<row/>", b"<c/>", b'r="A1"', b"&a;"])
+                text = text[:start] + piece + text[start + rng.randrange(20) :]
+            new.writestr(name, text)
+    return output.getvalue()
+
+
+def read_corrupted(count: int, folder: Path) -> set[bool]:
+    rng, path, outcomes = random.Random(0), fruit(folder), set()
+    content = path.read_bytes()
+    for _ in range(count):
+        path.write_bytes(corrupted(content, rng))
+        try:
+            file = TaxonomyFile.open(path, options=ReadOptions())
+            file.write(under(file.taxonomy.ids[0], concept=KIWI), folder / "y.xlsx", force=True)
+            outcomes.add(True)
+        except TaxoExpanError:
+            outcomes.add(False)
+    return outcomes
+
+
+def test_a_corrupted_workbook_is_read_or_refused(tmp_path: Path) -> None:
+    assert read_corrupted(150, tmp_path) == {True, False}
+
+
+@pytest.mark.slow
+def test_ten_thousand_corrupted_workbooks_are_read_or_refused(tmp_path: Path) -> None:
+    assert read_corrupted(10_000, tmp_path) == {True, False}

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from corruptions import FOOD
+from expanded_files import refusal, under, write_expanded
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.compression import format_suffix
+from taxoexpan.formats.conversion import convert
+from taxoexpan.formats.output import Target
+from taxoexpan.formats.registry import FORMATS
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.taxonomy import Concept, Taxonomy
+
+NAMES = {
+    "rows": "x.tsv.gz",
+    "edges": "x.csv.gz",
+    "paths": "x.txt.gz",
+    "json": "x.json.gz",
+    "obo": "x.obo.gz",
+    "skos": "x.ttl.gz",
+    "terms": "x.terms.gz",
+}
+
+
+@pytest.mark.parametrize("format", NAMES)
+def test_every_text_format_may_be_compressed(format: str, tmp_path: Path) -> None:
+    path, output = tmp_path / NAMES[format], tmp_path / NAMES[format].replace("x", "new")
+    copy = FORMATS[format].write(FOOD, Target(path))
+    for part, content in copy.contents().items():
+        assert content.startswith(b"\x1f\x8b")
+        part.write_bytes(content)
+    file = TaxonomyFile.open(path)
+    assert format == file.format.NAME
+    assert len(file.taxonomy) == len(FOOD)
+    id = f"{file.taxonomy.ids[0]}-new"
+    file.write(under(file.taxonomy.ids[0], concept=Concept(id, "kiwi")), output)
+    assert "kiwi" in Taxonomy.read(output).labels
+    written = gzip.decompress(output.read_bytes())
+    old = gzip.decompress(path.read_bytes())
+    assert all(line in written for line in old.splitlines())
+
+
+def test_the_name_of_the_output_says_whether_it_is_compressed(tmp_path: Path) -> None:
+    plain, packed = tmp_path / "x.csv", tmp_path / "x.csv.gz"
+    plain.write_bytes(b"child,parent\na,b\n")
+    write_expanded(plain, under("b"), packed)
+    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes() + b"kiwi,b\n"
+    write_expanded(packed, under("a", concept=Concept("fig", "fig")), tmp_path / "y.csv")
+    assert (tmp_path / "y.csv").read_bytes() == plain.read_bytes() + b"kiwi,b\nfig,a\n"
+
+
+def test_the_same_content_gives_the_same_bytes(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes(b"child,parent\na,b\n")
+    for name in ("one.ttl.gz", "two.ttl.gz"):
+        convert(tmp_path / "x.csv", Target(tmp_path / name))
+    assert (tmp_path / "one.ttl.gz").read_bytes() == (tmp_path / "two.ttl.gz").read_bytes()
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv.gz"
+    content = gzip.compress(b"child,parent\na,b\n" * 9)
+    for damaged in (content[:-9], content[:15] + b"\xff\xff" + content[17:], content[:5]):
+        path.write_bytes(damaged)
+        assert "the compressed file is damaged" in refusal(path)
+
+
+def test_the_suffix_of_another_format_is_refused_in_compressed_names(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes(b"child,parent\na,b\n")
+    with pytest.raises(FormatError, match=r"a \.ttl file would be read in another format"):
+        write_expanded(tmp_path / "x.csv", under("b"), tmp_path / "y.ttl.gz")
+
+
+@pytest.mark.parametrize(
+    ("name", "suffix"), [("x.csv.gz", ".csv"), ("x.CSV.GZ", ".csv"), ("x.gz", ""), ("x.nt", ".nt")]
+)
+def test_the_suffix_that_says_the_format(name: str, suffix: str) -> None:
+    assert format_suffix(Path(name)) == suffix
