@@ -26,6 +26,11 @@ def test_a_second_range_of_many_ids_counts() -> None:
     assert next_number([*range(1, 501), *range(900_000, 900_400)]) == 900_400
 
 
+def test_several_small_ranges_far_above_do_not_count() -> None:
+    numbers = [*range(2_401), *range(5_836, 5_858), *range(1_000_002, 1_000_150), 3_000_000]
+    assert next_number(numbers) == 2_401
+
+
 def test_two_numbers_say_nothing_about_outliers() -> None:
     assert next_number([7, 4100]) == 4101
 

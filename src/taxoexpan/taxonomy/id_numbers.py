@@ -7,23 +7,24 @@ from itertools import count
 
 from taxoexpan.errors import TaxonomyError
 
-MAX_OUTLIERS = 0.01
+MAX_OUTLIERS = 0.1
 """The fraction of the ids that may be outliers, at most."""
 
 
 def next_number(numbers: Iterable[int], default: int = 1) -> int:
     """Return the number after the last one; a few numbers far above all others do not count.
 
-    With 1 to 500 and 9999999, the next number is 501.
+    With 1 to 500 and 9999999, the next number is 501. A tenth of the ids may be in such
+    ranges, because some ontologies reserve one for each editor or project.
     """
     ordered = sorted(set(numbers))
     if not ordered:
         return default
     outliers = max(1, int(len(ordered) * MAX_OUTLIERS)) if len(ordered) > 2 else 0
-    for last in range(len(ordered) - 1, len(ordered) - 1 - outliers, -1):
-        gap, span = ordered[last] - ordered[last - 1], ordered[last - 1] - ordered[0] + 1
-        if gap > max(span, 10):
-            return ordered[last - 1] + 1
+    for first in range(len(ordered) - outliers, len(ordered)):
+        last, span = ordered[first - 1], ordered[first - 1] - ordered[0] + 1
+        if ordered[first] - last > max(span, 10):
+            return last + 1
     return ordered[-1] + 1
 
 

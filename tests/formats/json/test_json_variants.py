@@ -160,6 +160,7 @@ def test_lists_in_envelopes_with_references_to_children(tmp_path: Path) -> None:
           "id": "f-1-1",
           "name": "Kiwi",
           "parent_id": "f-1",
+          "attributes": [],
           "children": []
         }
       ]
@@ -320,6 +321,18 @@ def test_the_parent_of_a_root_may_be_zero(tmp_path: Path, root: str) -> None:
         **{"id": 3, "name": "kiwi"},
         "parent_id": json.loads("[]" if root == "[0]" else root),
     }
+
+
+def test_other_keys_that_every_object_has_get_their_empty_value(tmp_path: Path) -> None:
+    entries = [
+        {"id": "f", "source": "", "name": "fruit", "above": [], "uses": [], "rank": 1},
+        {"id": "a", "source": "", "name": "apple", "above": ["f"], "uses": [], "rank": 2},
+        {"id": "p", "source": "x", "name": "pear", "above": ["f"], "uses": ["y"], "rank": 2},
+    ]
+    text = json.dumps([entries[0], *({**entry, "parent": "f"} for entry in entries[1:])])
+    new = json.loads(expanded(tmp_path, text, under("f")))[3]
+    assert new == {"id": "kiwi", "source": "", "name": "kiwi", "uses": [], "parent": "f"}
+    assert list(new) == ["id", "source", "name", "uses", "parent"]
 
 
 def test_zero_may_be_the_id_of_a_parent(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from taxoexpan.formats.json.parser import Array, Number
-from taxoexpan.formats.json.schema import KEYS, JsonConcepts, find_key
+from taxoexpan.formats.json.schema import CONCEPT_KEYS, KEYS, JsonConcepts, find_key
 from taxoexpan.formats.json.style import Style
 
 _EMPTY = {
@@ -31,7 +31,8 @@ class Conventions:
     that are left out then are missing. Relations are edges, nesting (`nests`), references to
     children (`lists_children`) or references to parents (`names_parents`). A reference is an id,
     or an object like `parent_object` or `child_object`. `copies` says whether a nested file
-    repeats the whole concept under each of its parents.
+    repeats the whole concept under each of its parents. `other_empty` has the other keys that
+    every object has, if they may be empty, and the JSON text of their empty value.
     """
 
     def __init__(self, concepts: JsonConcepts) -> None:
@@ -65,6 +66,7 @@ class Conventions:
         self.single_parent = self._has_single_parents()
         self.copies = self._has_copies()
         self.empty = self._empty_values(leaves or self.full_objects)
+        self.other_empty = self._other_empty_values(leaves or self.full_objects)
 
     def style(self) -> Style:
         """Return the layout of the file, judged by an object without nested objects."""
@@ -119,6 +121,22 @@ class Conventions:
                 texts[default] = 1
             text = max(texts, key=lambda text: (texts[text], not text), default="")
             empty.update({field: text} if text else {})
+        return empty
+
+    def _other_empty_values(self, leaves: list[Any]) -> dict[str, str]:
+        """Return the most frequent empty text of each key that is no field but in all leaves.
+
+        Roots do not count if the file shows which concepts are, because an empty list of ancestors
+        is right for them only.
+        """
+        leaves = list(filter(self.concepts.parents, leaves)) or leaves
+        empty: dict[str, str] = {}
+        for key in leaves[0] if leaves else ():
+            if key not in CONCEPT_KEYS and all(key in entry for entry in leaves):
+                values = (entry[key] for entry in leaves)
+                texts = Counter(_empty_text(value) for value in values if value in (None, "", []))
+                if texts:
+                    empty[key] = texts.most_common(1)[0][0]
         return empty
 
     def _has_value(self, entry: Any, field: str) -> bool:

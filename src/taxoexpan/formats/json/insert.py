@@ -204,9 +204,10 @@ class _Inserter:
             if children:
                 values["children"] = style.enclose("[]", children, inner, self._multiline_children)
             fields |= {**self.conventions.empty, **values}
+        others = self.conventions.other_empty if in_full else {}
         order = list(self.conventions.sample)
         members = sorted(
-            ((keys[field], text) for field, text in fields.items()),
+            [*((keys[field], text) for field, text in fields.items()), *others.items()],
             key=lambda member: order.index(member[0]) if member[0] in order else len(order),
         )
         return style.object(members, indent, style.multiline_objects)
