@@ -49,6 +49,7 @@ wikidata:en: Q2
         ("t.obo", OBO, "F:1", ["xref"]),
         ("t.json", JSON.replace(', "children": ["2"]', ""), "1", ["gtin"]),
         ("t.txt", OFF, "en:milk", ["names in fr", "wikidata:en"]),
+        ("t.csv", "id,label,parent,shelf,x\n1,milk,,A,\n2,oat milk,1,B,\n", "1", ["shelf"]),
     ],
 )
 def test_what_new_concepts_lack_is_reported(
@@ -56,7 +57,13 @@ def test_what_new_concepts_lack_is_reported(
 ) -> None:
     (tmp_path / name).write_text(text)
     file = TaxonomyFile.open(tmp_path / name)
-    new = {"t.ttl": "http://x.org/yak", "t.obo": "F:3", "t.json": "3", "t.txt": "en:yak-milk"}
+    new = {
+        "t.ttl": "http://x.org/yak",
+        "t.obo": "F:3",
+        "t.json": "3",
+        "t.txt": "en:yak-milk",
+        "t.csv": "3",
+    }
     additions = Additions([Concept(new[name], "yak milk")], [(parent, new[name])])
     written = file.write(additions, tmp_path / f"out-{name}")
     assert [each.name for each in written.left_blank] == blank

@@ -10,6 +10,7 @@ from taxoexpan.formats.obo import obo_format, stanzas
 from taxoexpan.formats.openfoodfacts import blocks, openfoodfacts_format
 from taxoexpan.formats.property_index import BlankProperty, PropertyIndex, blank_properties
 from taxoexpan.formats.rdf import owl, predicates, skos
+from taxoexpan.formats.tables import concept_rows
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Taxonomy
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 Indexer = Callable[[TextFile, Taxonomy], PropertyIndex]
 
 INDEXERS: Mapping[str, Indexer] = {
+    concept_rows.NAME: concept_rows.index_properties,
     json_format.NAME: json_format.index_properties,
     obo_format.NAME: stanzas.index_properties,
     skos.NAME: predicates.index_properties,

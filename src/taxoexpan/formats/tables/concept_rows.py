@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from taxoexpan.errors import FileCycleError, FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
+from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.cells import rows_with_cells
 from taxoexpan.formats.tables.level_cells import LevelStyle, cells_for, level_texts, style_of
 from taxoexpan.formats.tables.parent_cells import ParentCells, ParentWriter
@@ -35,6 +36,7 @@ _COLUMNS = {
     "definitions": "definition",
     "deprecated": "deprecated",
 }
+_KNOWN = ("parents", "parent_label", *_COLUMNS.values())
 _TRUE = ("true", "yes", "1")
 
 
@@ -94,13 +96,25 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
 def supported_fields(file: TextFile) -> frozenset[str]:
     """The fields with a column in the header."""
     table = Table.open(file)
-    return frozenset(name for name, column in _COLUMNS.items() if table.has(column))
+    fields = {name for name, column in _COLUMNS.items() if table.has(column)}
+    return frozenset(fields | ({"labels"} if file.parsed(_read_table).levels else set()))
 
 
 def supported_changes(file: TextFile) -> frozenset[str]:
     """Moves, unless other columns repeat the paths; synonyms if there is a column for them."""
     moves = {"moves"} if file.parsed(_read_table).levels is None else set()
     return frozenset(moves | ({"synonyms"} if Table.open(file).has("synonyms") else set()))
+
+
+def index_properties(file: TextFile, _: Taxonomy) -> PropertyIndex:
+    """Return which concepts have a text in each column that is not part of the taxonomy."""
+    table, index = Table.open(file), PropertyIndex()
+    known = {table.columns.indices[name] for name in _KNOWN if table.has(name)}
+    others = {i: name for i, name in enumerate(table.header) if name and i not in known}
+    for _line, row in table.rows() if others else ():
+        filled = (name for i, name in others.items() if row.cells[i].strip())
+        index.add(_id_and_label(table, row)[0], filled)
+    return index
 
 
 def _read_table(file: TextFile) -> _ConceptTable:
@@ -121,20 +135,20 @@ def _read_table(file: TextFile) -> _ConceptTable:
     except FormatError as error:
         raise _with_id_hint(table, error) from None
     style = _level_style(table, builder.ids, parsed.taxonomy, rows)
-    known = (
-        "parents",
-        "parent_label",
-        *_COLUMNS.values(),
-        *(table.columns.levels if style else ()),
-    )
+    known = (*_KNOWN, *(table.columns.levels if style else ()))
     parsed = replace(parsed, ignored=table.other_columns(*known))
     return _ConceptTable(parsed, cells, style)
 
 
+def _id_and_label(table: Table, row: Row) -> tuple[str, str]:
+    """The id and the label of a row; without a column for labels, the last level is the label."""
+    levels = [] if table.has("label") else list(filter(None, level_texts(table, row)))
+    label = row["label"] or (levels[-1] if levels else "")
+    return row["id"] or label, label
+
+
 def _add_concept(builder: TaxonomyBuilder, table: Table, line: int, row: Row) -> None:
-    levels = [text for text in level_texts(table, row) if text]
-    label = row["label"] or (levels[-1] if levels and not table.has("label") else "")
-    id = row["id"] or label
+    id, label = _id_and_label(table, row)
     if not id:
         message = "the row has neither an id nor a label; add one, or remove the row"
         raise FormatError(table.file.path, message, line)
@@ -177,7 +191,7 @@ def _replace_cells(
         moves.setdefault(move.child, []).append(move)
     new_names, columns = additions.names, table.columns.indices
     for row, cells in rows_with_cells(table) if moves or new_names else ():
-        id = row["id"] or row["label"]
+        id, _ = _id_and_label(table, row)
         for name in ("parents", "parent_label") if id in moves else ():
             if table.has(name) and row[name]:
                 cell = cells[columns[name]]
