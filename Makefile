@@ -4,6 +4,9 @@ BIN := .venv/bin
 # Files are compiled when they are first imported; compiling all of them takes half of the time.
 PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt
 
+# Many tests start a process: without bytecode, each would compile every module that it imports.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help install demo test test-slow lint bench docs clean
 
 help:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from conftest import SMALL
+from ctrl_c import press_ctrl_c
 
 from taxoexpan.cli.main import main
+from taxoexpan.cli.messages import note
 from taxoexpan.curation.cleaning.suspicious_relations import COLUMNS
 
 
@@ -122,6 +124,28 @@ def test_invalid_options_are_refused_before_any_training(
 
 
 def test_ctrl_c_keeps_finished_folds_and_the_same_command_resumes(
+    messy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, work = tmp_path / "suspicious.csv", tmp_path / "suspicious.csv.folds"
+    command = ["clean", str(messy), "-o", str(out), *QUICK]
+
+    def interrupt(message: str) -> None:
+        note(message)
+        if message.startswith("1 of 3"):
+            press_ctrl_c()
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("taxoexpan.cli.clean.note", interrupt)
+        assert main(command) == 130
+    assert f"saved in {work}; run the same command to resume" in capsys.readouterr().err
+    assert len(list(work.iterdir())) == 1
+    assert main(command) == 0
+    assert "1 of 3 folds were finished before" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_all_workers_and_keeps_finished_folds(
     messy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "suspicious.csv"

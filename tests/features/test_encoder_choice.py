@@ -48,7 +48,8 @@ def test_every_command_says_it_once(
 ) -> None:
     new = tmp_path / "new.csv"
     new.write_text(pantry.read_text(encoding="utf-8") + "rice milk,milk\n", encoding="utf-8")
-    changes = [part for name, value in SMALL.items() for part in ("--set", f"{name}={value}")]
+    settings = SMALL | {"epochs": 1}
+    changes = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
     clean = ["clean", str(pantry), "-o", str(tmp_path / "found.csv"), "--folds", "2", "--quiet"]
     for command in (
         ["train", str(pantry), "-o", str(tmp_path / "model"), "--quiet", *changes],

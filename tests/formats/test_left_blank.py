@@ -41,6 +41,12 @@ fr: Lait d'avoine
 wikidata:en: Q2
 """
 
+ROWS = """Unique ID,Parent,Name,Tier 1,Extension
+1,,Milk,Milk,SCD
+2,1,Oat milk,Milk,
+3,1,Soy milk,Milk,SCD
+"""
+
 
 @pytest.mark.parametrize(
     ("name", "text", "parent", "blank"),
@@ -48,8 +54,8 @@ wikidata:en: Q2
         ("t.ttl", SKOS, "http://x.org/milk", ["skos:notation", "skos:prefLabel@de", "x:shelf"]),
         ("t.obo", OBO, "F:1", ["xref"]),
         ("t.json", JSON.replace(', "children": ["2"]', ""), "1", ["gtin"]),
+        ("t.csv", ROWS, "1", ["Tier 1", "Extension"]),
         ("t.txt", OFF, "en:milk", ["names in fr", "wikidata:en"]),
-        ("t.csv", "id,label,parent,shelf,x\n1,milk,,A,\n2,oat milk,1,B,\n", "1", ["shelf"]),
     ],
 )
 def test_what_new_concepts_lack_is_reported(
@@ -61,8 +67,8 @@ def test_what_new_concepts_lack_is_reported(
         "t.ttl": "http://x.org/yak",
         "t.obo": "F:3",
         "t.json": "3",
+        "t.csv": "4",
         "t.txt": "en:yak-milk",
-        "t.csv": "3",
     }
     additions = Additions([Concept(new[name], "yak milk")], [(parent, new[name])])
     written = file.write(additions, tmp_path / f"out-{name}")

@@ -73,7 +73,7 @@ def random_case(
 
 @of_the_family
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 def test_batched_encoding_equals_the_equations_node_by_node(
     variant: dict[str, object], seed: int
 ) -> None:
@@ -105,7 +105,7 @@ def test_loss_and_gradient_of_every_variant_equal_the_equations_pair_by_pair(
 @pytest.mark.parametrize(("siblings", "childless"), [(50, 0.0), (2, 0.4)])
 @pytest.mark.parametrize("fusion", [0, 5])
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 def test_loss_and_gradient_equal_the_equations_pair_by_pair(
     fusion: int, siblings: int, childless: float, loss: str, negatives: str, seed: int
 ) -> None:
@@ -117,7 +117,7 @@ def test_loss_and_gradient_equal_the_equations_pair_by_pair(
 @pytest.mark.parametrize("matching", ["bilinear", "mlp"])
 @pytest.mark.parametrize("loss", ["infonce", "bce"])
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=2, deadline=None)
 def test_loss_and_gradient_with_mentions_equal_the_equations(
     loss: str, matching: str, negatives: str, seed: int
 ) -> None:

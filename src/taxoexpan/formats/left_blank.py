@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 Indexer = Callable[[TextFile, Taxonomy], PropertyIndex]
 
 INDEXERS: Mapping[str, Indexer] = {
-    concept_rows.NAME: concept_rows.index_properties,
     json_format.NAME: json_format.index_properties,
     obo_format.NAME: stanzas.index_properties,
     skos.NAME: predicates.index_properties,
     owl.NAME: predicates.index_properties,
     openfoodfacts_format.NAME: blocks.index_properties,
+    concept_rows.NAME: concept_rows.index_properties,
 }
 """The formats in which concepts can have any properties."""
 

@@ -2,15 +2,22 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import select
 import signal
 import sys
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
 import pytest
+import torch
 from builders import star
 from messy_pantry import QUICK, messy_pantry
 
 from taxoexpan.curation.cleaning import clean
+from taxoexpan.curation.cleaning.fold_files import FoldFiles
+from taxoexpan.curation.cleaning.fold_workers import FoldTask, run_task
+from taxoexpan.curation.cleaning.folds import columns_of, concepts_to_check
+from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED
 from taxoexpan.errors import ModelError
 
 
@@ -24,6 +31,15 @@ def test_an_error_in_a_worker_names_the_fold() -> None:
     with pytest.raises(ModelError, match=r"^fold \d: too little to learn from"):
         clean(star(2), QUICK, folds=2, jobs=2)
     assert not multiprocessing.active_children()
+
+
+def test_a_worker_sends_messages_that_are_written_at_once(tmp_path: Path) -> None:
+    """A worker that is killed in the middle of a longer message would stop the main process."""
+    messy, files = messy_pantry(), FoldFiles(tmp_path, "this run")
+    task = FoldTask(1, concepts_to_check(messy)[:40], QUICK, torch.get_num_threads(), EXPLAINED)
+    messages = run_task(columns_of(messy), task, files)
+    assert len(files.read(1).scores.concepts) >= 40
+    assert len(ForkingPickler.dumps(messages)) < select.PIPE_BUF // 2
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="uses SIGKILL")

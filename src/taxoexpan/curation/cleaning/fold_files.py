@@ -40,6 +40,10 @@ class FoldFiles:
         """All saved folds by number; refuse a damaged fold or one of another run."""
         return {number: self._read(path) for number, path in sorted(_files_in(self.folder))}
 
+    def read(self, number: int) -> FoldResult:
+        """The saved fold with this number."""
+        return self._read(self._path(number))
+
     def save(self, number: int, result: FoldResult) -> None:
         """Save a finished fold: the scores as columns, the reasons as JSON."""
         content = io.BytesIO()
@@ -55,7 +59,10 @@ class FoldFiles:
         except OSError as error:
             message = f"cannot be created: {error.strerror}; {_OTHER_FOLDER}"
             raise FormatError(self.folder, message).naming("work=FOLDER") from None
-        write_whole({self.folder / f"fold-{number}.npz": content.getvalue()}, force=True)
+        write_whole({self._path(number): content.getvalue()}, force=True)
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"fold-{number}.npz"
 
     def _read(self, path: Path) -> FoldResult:
         try:

@@ -10,12 +10,15 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import RLock, Thread, current_thread, main_thread
 from typing import Any
 
 import torch
 from tqdm import tqdm
 
+from taxoexpan.curation.cleaning.fold_files import FoldFiles
 from taxoexpan.curation.cleaning.fold_results import FoldResult
 from taxoexpan.curation.cleaning.fold_scoring import ModelOptions, score_fold
 from taxoexpan.curation.cleaning.folds import columns_of
@@ -41,7 +44,9 @@ def run_folds(
 ) -> Iterator[tuple[int, FoldResult]]:
     """Yield the number and the result of each fold as soon as it is finished."""
     if jobs > 1 and len(tasks) > 1:
-        yield from _run_in_pool(taxonomy, tasks, min(jobs, len(tasks)))
+        with TemporaryDirectory(prefix="taxoexpan-") as folder:
+            files = FoldFiles(Path(folder), "this run")
+            yield from _run_in_pool(taxonomy, tasks, min(jobs, len(tasks)), files)
         return
     before = torch.get_num_threads()
     for task in tasks:
@@ -54,7 +59,7 @@ def run_folds(
 
 
 def _run_in_pool(
-    taxonomy: Taxonomy, tasks: Sequence[FoldTask], jobs: int
+    taxonomy: Taxonomy, tasks: Sequence[FoldTask], jobs: int, files: FoldFiles
 ) -> Iterator[tuple[int, FoldResult]]:
     """Run the folds in worker processes; all workers are stopped at the end or on an error."""
     # A forked process could use neither a GPU nor torch's threads.
@@ -64,12 +69,11 @@ def _run_in_pool(
     try:
         columns = columns_of(taxonomy)
         with _interrupts_ignored():  # all workers start here
-            futures = {pool.submit(_run_task, columns, task): task.number for task in tasks}
+            futures = {pool.submit(run_task, columns, task, files): task.number for task in tasks}
         for future in as_completed(futures):
-            result, messages = future.result()
-            for message in messages:
+            for message in future.result():
                 warnings.warn(message, stacklevel=2)
-            yield futures[future], result
+            yield futures[future], files.read(futures[future])
     except BrokenProcessPool:
         raise ModelError(
             "a worker process ended before its fold was finished, perhaps for lack of memory; "
@@ -90,17 +94,23 @@ def _prepare_worker() -> None:
     Thread(target=exit_with_parent, daemon=True).start()
 
 
-def _run_task(columns: dict[str, Any], task: FoldTask) -> tuple[FoldResult, list[str]]:
-    """Score one fold in a worker; return the result and the warnings."""
+def run_task(columns: dict[str, Any], task: FoldTask, files: FoldFiles) -> list[str]:
+    """Score one fold in a worker, save the result, and return the warnings.
+
+    The result is too long for the pipe between the processes: if a worker is killed in the middle
+    of a message that is not written at once, the main process waits for the rest of it forever.
+    """
     torch.set_num_threads(task.threads)
     with warnings.catch_warnings(record=True) as caught:
         try:
             taxonomy = Taxonomy.from_columns(**columns)
-            result = score_fold(taxonomy, task.queries, task.options, task.explained)
+            files.save(
+                task.number, score_fold(taxonomy, task.queries, task.options, task.explained)
+            )
         except TaxoExpanError as error:
             # Not every error can be sent to another process as it is.
             raise ModelError(f"fold {task.number}: {error}") from None
-    return result, [str(warning.message) for warning in caught]
+    return [str(warning.message) for warning in caught]
 
 
 @contextmanager

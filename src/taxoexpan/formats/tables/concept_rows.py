@@ -45,6 +45,7 @@ class _ConceptTable:
     """A table that was read, and how its cells name parents and paths."""
 
     parsed: ParsedTaxonomy
+    rows: list[Row]
     parents: ParentCells
     levels: LevelStyle | None
 
@@ -106,14 +107,15 @@ def supported_changes(file: TextFile) -> frozenset[str]:
     return frozenset(moves | ({"synonyms"} if Table.open(file).has("synonyms") else set()))
 
 
-def index_properties(file: TextFile, _: Taxonomy) -> PropertyIndex:
-    """Return which concepts have a text in each column that is not part of the taxonomy."""
-    table, index = Table.open(file), PropertyIndex()
-    known = {table.columns.indices[name] for name in _KNOWN if table.has(name)}
-    others = {i: name for i, name in enumerate(table.header) if name and i not in known}
-    for _line, row in table.rows() if others else ():
-        filled = (name for i, name in others.items() if row.cells[i].strip())
-        index.add(_id_and_label(table, row)[0], filled)
+def index_properties(file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+    """Which columns have a value in the row of each concept, without those that relate concepts."""
+    table, index = Table.open(file), PropertyIndex(set(taxonomy))
+    relating = ("parents", "parent_label", "path", "deprecated", *table.columns.levels)
+    ignored = {table.columns.indices.get(name) for name in relating}
+    names = {i: name for i, name in enumerate(table.header) if name and i not in ignored}
+    # Every row is one concept, in the same order.
+    for row, id in zip(file.parsed(_read_table).rows, taxonomy.ids, strict=False):
+        index.add(id, [name for i, name in names.items() if row.cells[i].strip()])
     return index
 
 
@@ -137,7 +139,7 @@ def _read_table(file: TextFile) -> _ConceptTable:
     style = _level_style(table, builder.ids, parsed.taxonomy, rows)
     known = (*_KNOWN, *(table.columns.levels if style else ()))
     parsed = replace(parsed, ignored=table.other_columns(*known))
-    return _ConceptTable(parsed, cells, style)
+    return _ConceptTable(parsed, rows, cells, style)
 
 
 def _id_and_label(table: Table, row: Row) -> tuple[str, str]:
