@@ -74,6 +74,12 @@ HAND_WRITTEN = {
     b'rdf:resource="&f;b"/><rdfs:subClassOf><owl:Restriction><owl:onProperty rdf:resource="#p"/>'
     b'<owl:someValuesFrom rdf:resource="&f;c"/></owl:Restriction></rdfs:subClassOf></owl:Class>'
     b"</rdf:RDF>",
+    "iab.tsv": b"Relational ID System\t\t\tTiers\t\t\r\n"
+    b"Unique ID\tParent\tName\tTier 1\tTier 2\t\r\n"
+    b"1\t\tFood\tFood\t\t\r\n2\t1\tFruit\tFood\tFruit\t\r\n3\t3\tTools\tTools\t\t\r\n",
+    "names.tsv": b"Code\tTerm\tParent name\tsynonyms\n1\tfood\t\t\n2\tfruit\tfood\ta|b\n",
+    "levels.csv": b"Our food\n\nid,level 1,level 2,level 3\n"
+    b"1,food,,\n2,,fruit,\n3,,,apple\n4,tools,,\n",
     "shop.txt": b"gid://1 : Food\ngid://1-1 : Food > Fruit\ngid://1-1-1 : Food > Fruit > Apple\n",
 }
 
@@ -88,6 +94,7 @@ def valid_files(format: str) -> list[Files]:
         sets.append({file.name: text.encode("utf-8") for file, text in files.items()})
     suffixes = {
         **{".json": "json", ".rdf": "skos", ".owl": "owl", ".txt": "paths", ".obo": "obo"},
+        **{".tsv": "rows", ".csv": "paths"},
         "": "openfoodfacts",
     }
     sets += [

@@ -224,3 +224,15 @@ def test_level_columns_are_recognized(header: str, count: int) -> None:
 def test_the_library_takes_the_same_choices(tmp_path: Path) -> None:
     path = write_file(tmp_path / "x.csv", "Ref,Wort,Oben\n1,fruit,\n2,apple,1\n")
     assert Taxonomy.read(path, columns={"id": 1, "label": "Wort", "parent": "Oben"}) == FRUIT
+
+
+def test_a_table_without_a_label_column_has_its_labels_in_the_tiers(tmp_path: Path) -> None:
+    text = "\tUnique ID\tParent ID\tCondensed Name\tTier 1\tTier 2\n"
+    text += "\t1\t\tAge\tAge\t\n\t2\t1\tAge | 18-20\tAge\t18-20\n"
+    path, output = write_file(tmp_path / "x.tsv", text), tmp_path / "y.tsv"
+    file = TaxonomyFile.open(path)
+    assert file.taxonomy.labels == ("Age", "18-20")
+    written = file.write(under("1", concept=Concept("3", "21-24")), output)
+    assert output.read_text() == text + "\t3\t1\t\tAge\t21-24\n"
+    assert written.lost == []
+    assert [each.name for each in written.left_blank] == ["Condensed Name"]

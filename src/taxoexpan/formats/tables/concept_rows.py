@@ -36,6 +36,7 @@ _COLUMNS = {
     "definitions": "definition",
     "deprecated": "deprecated",
 }
+_KNOWN = ("parents", "parent_label", *_COLUMNS.values())
 _TRUE = ("true", "yes", "1")
 
 
@@ -44,6 +45,7 @@ class _ConceptTable:
     """A table that was read, and how its cells name parents and paths."""
 
     parsed: ParsedTaxonomy
+    rows: list[Row]
     parents: ParentCells
     levels: LevelStyle | None
 
@@ -95,7 +97,8 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
 def supported_fields(file: TextFile) -> frozenset[str]:
     """The fields with a column in the header."""
     table = Table.open(file)
-    return frozenset(name for name, column in _COLUMNS.items() if table.has(column))
+    fields = {name for name, column in _COLUMNS.items() if table.has(column)}
+    return frozenset(fields | ({"labels"} if file.parsed(_read_table).levels else set()))
 
 
 def supported_changes(file: TextFile) -> frozenset[str]:
@@ -111,7 +114,7 @@ def index_properties(file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
     ignored = {table.columns.indices.get(name) for name in relating}
     names = {i: name for i, name in enumerate(table.header) if name and i not in ignored}
     # Every row is one concept, in the same order.
-    for (_, row), id in zip(table.rows(), taxonomy.ids, strict=False):
+    for row, id in zip(file.parsed(_read_table).rows, taxonomy.ids, strict=False):
         index.add(id, [name for i, name in names.items() if row.cells[i].strip()])
     return index
 
@@ -134,20 +137,20 @@ def _read_table(file: TextFile) -> _ConceptTable:
     except FormatError as error:
         raise _with_id_hint(table, error) from None
     style = _level_style(table, builder.ids, parsed.taxonomy, rows)
-    known = (
-        "parents",
-        "parent_label",
-        *_COLUMNS.values(),
-        *(table.columns.levels if style else ()),
-    )
+    known = (*_KNOWN, *(table.columns.levels if style else ()))
     parsed = replace(parsed, ignored=table.other_columns(*known))
-    return _ConceptTable(parsed, cells, style)
+    return _ConceptTable(parsed, rows, cells, style)
+
+
+def _id_and_label(table: Table, row: Row) -> tuple[str, str]:
+    """The id and the label of a row; without a column for labels, the last level is the label."""
+    levels = [] if table.has("label") else list(filter(None, level_texts(table, row)))
+    label = row["label"] or (levels[-1] if levels else "")
+    return row["id"] or label, label
 
 
 def _add_concept(builder: TaxonomyBuilder, table: Table, line: int, row: Row) -> None:
-    levels = [text for text in level_texts(table, row) if text]
-    label = row["label"] or (levels[-1] if levels and not table.has("label") else "")
-    id = row["id"] or label
+    id, label = _id_and_label(table, row)
     if not id:
         message = "the row has neither an id nor a label; add one, or remove the row"
         raise FormatError(table.file.path, message, line)
@@ -190,7 +193,7 @@ def _replace_cells(
         moves.setdefault(move.child, []).append(move)
     new_names, columns = additions.names, table.columns.indices
     for row, cells in rows_with_cells(table) if moves or new_names else ():
-        id = row["id"] or row["label"]
+        id, _ = _id_and_label(table, row)
         for name in ("parents", "parent_label") if id in moves else ():
             if table.has(name) and row[name]:
                 cell = cells[columns[name]]
