@@ -82,7 +82,7 @@ def test_experiments_run_once_and_are_shown(task: Path, capsys: pytest.CaptureFi
         (["figure", "loss", "-o", "/dev/null"], "/dev/null: not a folder; give the name of one"),
         (["figure", "loss", "-o", "/dev/null/x"], "the folder /dev/null does not exist"),
         (["figure", "loss", "--task", "x.npz", "--vectors", "static"], "give one of them"),
-        (["table", "ablation"], "no runs of these experiments; run them first, with --task"),
+        (["table", "ablation"], "no runs of these experiments; run them first"),
         (["run", "tables", "--task", "x.npz"], "no experiment matches 'tables'"),
         (["run", "main", "--task", "x.npz"], "x.npz: the file does not exist; make it with"),
         (["report", "-o", "page.md"], "no runs; make some with `taxoexpan reproduce run`"),
@@ -164,7 +164,7 @@ def test_a_figure_is_of_the_task_that_is_given(
     assert "cases.png: already exists" in capsys.readouterr().err
     assert main([*drawn, "--force"]) == 2
     messages = capsys.readouterr().err
-    assert "choose one with --vectors: other (static), pantry-static (static)" in messages
+    assert "choose one with --vectors NAME: other (static), pantry-static (static)" in messages
     assert main([*drawn, "--force", "--vectors", "other"]) == 0
 
 

@@ -9,7 +9,7 @@ from taxoexpan.formats.json import json_format
 from taxoexpan.formats.obo import obo_format, stanzas
 from taxoexpan.formats.openfoodfacts import blocks, openfoodfacts_format
 from taxoexpan.formats.property_index import BlankProperty, PropertyIndex, blank_properties
-from taxoexpan.formats.rdf import owl, predicates, skos
+from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.tables import concept_rows
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Taxonomy
@@ -22,8 +22,8 @@ Indexer = Callable[[TextFile, Taxonomy], PropertyIndex]
 INDEXERS: Mapping[str, Indexer] = {
     json_format.NAME: json_format.index_properties,
     obo_format.NAME: stanzas.index_properties,
-    skos.NAME: predicates.index_properties,
-    owl.NAME: predicates.index_properties,
+    skos.NAME: skos.index_properties,
+    owl.NAME: owl.index_properties,
     openfoodfacts_format.NAME: blocks.index_properties,
     concept_rows.NAME: concept_rows.index_properties,
 }

@@ -82,6 +82,6 @@ def test_a_clean_file_has_no_findings(tmp_path: Path) -> None:
 def test_a_format_can_be_given_by_name(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", "child,parent\na,b\n")
     (finding,) = check_file(path, "rows")
-    assert "the header must have id or label, and parents" in finding.message
+    assert "the table needs a column id or label, and a column parent" in finding.message
     with pytest.raises(ConfigurationError, match="there is no format 'xml'"):
         check_file(path, "xml")

@@ -45,6 +45,8 @@ class GraphIndex:
     resources: set[str] = field(default_factory=set)
     """Every IRI that is a subject or an object."""
     predicate_counts: Counter[str] = field(default_factory=Counter)
+    described_by: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    """The subjects of each predicate and language."""
     prefixes: dict[str, str] = field(default_factory=dict)
     _blank_nodes: dict[str, str] = field(default_factory=dict)
     """Names of blank nodes that are the same each time the file is read."""
@@ -60,6 +62,8 @@ class GraphIndex:
             subject, predicate, value = index._key(quad.subject), quad.predicate.value, quad.object
             index.resources.add(subject)
             index.predicate_counts[predicate] += 1
+            language = value.language or "" if isinstance(value, ox.Literal) else ""
+            index.described_by.setdefault((predicate, language), set()).add(subject)
             texts = index.texts.get(predicate)
             if texts is None:
                 if predicate in cls.LITERAL_FORMS and isinstance(value, ox.Literal):

@@ -9,11 +9,13 @@ from __future__ import annotations
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.output import Copy, Insertions, Target
+from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.rdf import graph_format, serialization, vocabulary
 from taxoexpan.formats.rdf.class_style import ClassStyle, new_file_style
 from taxoexpan.formats.rdf.moved_links import move_links
 from taxoexpan.formats.rdf.owl_additions import class_triples, new_triples, refuse_annotated_moves
 from taxoexpan.formats.rdf.owl_index import OwlIndex
+from taxoexpan.formats.rdf.predicates import index_predicates
 from taxoexpan.formats.rdf.skos_index import SkosIndex
 from taxoexpan.formats.rdf.statements import detect_syntax, target_syntax
 from taxoexpan.formats.text_file import TextFile
@@ -71,6 +73,11 @@ def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insert
     triples = style.sorted(new_triples(index, style, expanded, additions))
     insertions += serialization.insert_triples(source, index.prefixes, triples)
     return {source.path: insertions}
+
+
+def index_properties(source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+    """Return which predicates the concepts of a file have."""
+    return index_predicates(source.parsed(OwlIndex.read), taxonomy)
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:

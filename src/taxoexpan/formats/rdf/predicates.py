@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.rdf import vocabulary
-from taxoexpan.formats.rdf.graph_index import short_name
-from taxoexpan.formats.rdf.statements import Statements
-from taxoexpan.formats.text_file import TextFile
+from taxoexpan.formats.rdf.graph_index import GraphIndex, short_name
 from taxoexpan.taxonomy import Taxonomy
 
 _RELATIONS = frozenset(
@@ -22,15 +20,13 @@ _RELATIONS = frozenset(
 """Predicates that state relations; a leaf lacks some of them."""
 
 
-def index_properties(source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-    """Return which predicates the concepts of a file have, by short name."""
-    index, statements = PropertyIndex(set(taxonomy)), Statements(source)
-    for quad in statements:
-        subject = str(getattr(quad.subject, "value", ""))
-        if subject in taxonomy and quad.predicate.value not in _RELATIONS:
-            language = getattr(quad.object, "language", None)
-            tag = f"@{language}" if language else ""
-            index.add(subject, [quad.predicate.value + tag])
-    prefixes = {**statements.prefixes, **vocabulary.USUAL_PREFIXES}
+def index_predicates(index: GraphIndex, taxonomy: Taxonomy) -> PropertyIndex:
+    """Return which predicates the concepts of a file have, by short name and language."""
+    prefixes = {**index.prefixes, **vocabulary.USUAL_PREFIXES}
     namespaces = {iri: name for name, iri in prefixes.items() if iri}
-    return index.named({iri: short_name(iri, namespaces) for iri in index.having})
+    properties = PropertyIndex(set(taxonomy))
+    for (predicate, language), subjects in index.described_by.items():
+        if predicate not in _RELATIONS:
+            name = short_name(predicate, namespaces) + (f"@{language}" if language else "")
+            properties.having[name] = subjects & properties.concepts
+    return properties

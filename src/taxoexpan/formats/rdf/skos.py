@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.output import Copy, Insertions, Target
+from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.rdf import graph_format, serialization, vocabulary
 from taxoexpan.formats.rdf.graph_index import is_blank_node
 from taxoexpan.formats.rdf.moved_links import move_links
+from taxoexpan.formats.rdf.predicates import index_predicates
 from taxoexpan.formats.rdf.skos_additions import concept_triples, new_triples
 from taxoexpan.formats.rdf.skos_index import SkosIndex
 from taxoexpan.formats.rdf.statements import SYNTAXES, detect_syntax, target_syntax
@@ -59,6 +61,11 @@ def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insert
     ]
     insertions += serialization.insert_triples(source, index.prefixes, triples)
     return {source.path: insertions}
+
+
+def index_properties(source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+    """Return which predicates the concepts of a file have."""
+    return index_predicates(source.parsed(SkosIndex.read), taxonomy)
 
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
