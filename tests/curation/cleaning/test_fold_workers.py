@@ -1,16 +1,16 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import select
-import signal
-import sys
+import time
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
+from threading import Thread
 
 import pytest
 import torch
 from builders import star
+from ctrl_c import press_ctrl_c
 from messy_pantry import QUICK, messy_pantry
 
 from taxoexpan.curation.cleaning import clean
@@ -42,20 +42,27 @@ def test_a_worker_sends_messages_that_are_written_at_once(tmp_path: Path) -> Non
     assert len(ForkingPickler.dumps(messages)) < select.PIPE_BUF // 2
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="uses SIGKILL")
+def kill_a_worker() -> None:
+    """Wait until the two workers of a pool have been started, and kill one of them."""
+    while len(workers := multiprocessing.active_children()) < 2:
+        time.sleep(0.01)
+    workers[0].kill()
+
+
 def test_a_killed_worker_is_an_error_and_finished_folds_stay_saved(tmp_path: Path) -> None:
     work = tmp_path / "folds"
-    killed = []
 
-    def kill_worker(message: str) -> None:
+    def interrupt(message: str) -> None:
         if message.startswith("1 of 4"):
-            worker = multiprocessing.active_children()[0]
-            assert worker.pid is not None
-            os.kill(worker.pid, signal.SIGKILL)
-            killed.append(worker.pid)
+            press_ctrl_c()
 
+    with pytest.raises(KeyboardInterrupt):
+        clean(messy_pantry(), QUICK, folds=4, work=work, report=interrupt)
+    (saved,) = work.iterdir()
+    killer = Thread(target=kill_a_worker, daemon=True)
+    killer.start()
     with pytest.raises(ModelError, match=r"a worker process ended .*; use fewer jobs"):
-        clean(messy_pantry(), QUICK, folds=4, jobs=2, work=work, report=kill_worker)
-    assert killed
-    assert 1 <= len(list(work.iterdir())) < 4
+        clean(messy_pantry(), QUICK, folds=4, jobs=2, work=work)
+    killer.join()
+    assert list(work.iterdir()) == [saved]
     assert not multiprocessing.active_children()
