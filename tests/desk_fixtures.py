@@ -1,14 +1,18 @@
+"""Fixtures for the tests of the desk: a PostgreSQL server, and a store in both databases."""
+
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from desk_cases import NEW, first_proposals
 from postgresql_server import PostgresqlServer, find_programs, running_server
 
-from taxoexpan.desk.store.decision_store import DecisionStore
+if TYPE_CHECKING:
+    from taxoexpan.desk.store.decision_store import DecisionStore
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +42,8 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def store(store_url: str) -> Iterator[DecisionStore]:
     """A store with three new concepts and the proposals of a model."""
+    from taxoexpan.desk.store.decision_store import DecisionStore
+
     with DecisionStore.open(store_url) as store:
         store.add_concepts(NEW)
         store.set_proposals("model 1", first_proposals())
