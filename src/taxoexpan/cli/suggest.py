@@ -23,6 +23,7 @@ from taxoexpan.cli.arguments import (
 from taxoexpan.cli.messages import (
     as_json,
     note,
+    print_confidence_limits,
     print_filtered,
     print_merges,
     print_no_parent,
@@ -105,8 +106,8 @@ def run(options: argparse.Namespace) -> int:
     if options.report:
         page = _page(options, model, suggestions, evidence or [], concepts)
         write_report(options.report, page, options.force)
-    if suggestions and not options.together and model.calibrators.calibration is None:
-        note("the model has no confidence, only scores; they do not say how often it is right")
+    if suggestions and not options.together:
+        print_confidence_limits(model)
     print_merges(merges(suggestions))
     print_no_parent(suggestions)
     if options.output:
