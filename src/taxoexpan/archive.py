@@ -25,6 +25,7 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.calibrators import Calibrators
+from taxoexpan.placement.missing_confidence import MissingConfidence
 from taxoexpan.placement.pair_features import AnchorTexts, Signal
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.placement.rejections import NO_REJECTIONS, Rejections
@@ -334,6 +335,13 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _missing_confidence(archive: Archive) -> str:
+    """Say that there is no confidence and, if it is known, why."""
+    missing = MissingConfidence.find(archive.taxonomy, archive.config)
+    reason = f": {missing.sentence()}" if missing else ""
+    return f"There is no confidence{reason}."
+
+
 def _card(archive: Archive) -> str:
     """Write the model card."""
     record, calibration = archive.training, archive.calibrators.calibration
@@ -346,10 +354,10 @@ def _card(archive: Archive) -> str:
         else "The taxonomy is too small to hold out leaves, so the model was not validated."
     )
     confidence = (
-        f"Confidence: expected calibration error {calibration.reliability.error:.3f}, on leaves "
-        "that it was not fitted to."
+        f"Confidence: expected calibration error {calibration.reliability.error:.3f}, on "
+        f"{len(calibration.reliability.right):,} leaves that it was not fitted to."
         if calibration
-        else "There were too few leaves to learn a confidence."
+        else _missing_confidence(archive)
     )
     tuned = ", fine-tuned on the taxonomy" if archive.tower is not None else ""
     if record.interrupted:

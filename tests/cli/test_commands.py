@@ -19,6 +19,11 @@ from taxoexpan.cli.main import main
 from taxoexpan.placement.suggestions import COLUMNS, read_suggestions
 
 QUICK = ["--preset", "fast", "--epochs", "8", "--quiet", "--device", "cpu"]
+TOO_FEW = (
+    "no confidence can be learned from 16 held-out leaves; it takes 30, so train with --set "
+    "validation_fraction=0.38"
+)
+"""Of the pantry's 80 leaves."""
 
 
 @pytest.fixture
@@ -101,7 +106,7 @@ def test_suggest_says_once_that_a_model_has_no_confidence(
     rows = json.loads(output.out)["suggestions"]
     assert rows
     assert {row["confidence"] for row in rows} == {None}
-    assert output.err.count("the model has no confidence, only scores") == 1
+    assert output.err.count(f"note: {TOO_FEW}; scores do not say how often") == 1
 
 
 def test_train_suggest_apply_place_new_concepts(
@@ -283,10 +288,45 @@ def test_ids_come_from_a_range(tmp_path: Path, capsys: pytest.CaptureFixture[str
     decisions.write_text("query,query_id,parent_id\nYak milk,,N1\nGoat milk,,N1\n")
     command = ["apply", str(taxonomy), str(decisions), "-o", str(out), "--id-range"]
     assert main([*command, "700-700"]) == 2
-    assert "no number from 700 to 700 is free" in capsys.readouterr().err
+    needed = "2 new concepts need ids, but only 1 of the numbers from 700 to 700 is free"
+    assert needed in capsys.readouterr().err
     assert not out.exists()
     assert main([*command, "700-799"]) == 0
     assert {"N700", "N701"} <= set(Taxonomy.read(out))
+
+
+def test_suggest_refuses_a_range_before_the_encoder_is_loaded(
+    model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = tmp_path / "new.txt"
+    new.write_text("nut milk\nwhite tea\nyak cheese\n", encoding="utf-8")
+    command = ["suggest", str(model_directory), str(new), "--features", "vectors:missing.txt"]
+    ids = ["--id-template", "N{number}", "--id-range", "7-8"]
+    assert main([*command, *ids]) == 2
+    needed = "3 new concepts need ids, but only 2 of the numbers from 7 to 8 are free"
+    assert capsys.readouterr().err == f"taxoexpan: {needed}; give a larger range of ids\n"
+    assert main(command) == 2
+    assert "missing.txt" in capsys.readouterr().err
+
+
+def test_a_range_below_every_parent_may_be_smaller_than_the_list(tmp_path: Path) -> None:
+    old, new, out = (tmp_path / name for name in ("old.csv", "new.txt", "out.csv"))
+    rows = [f"{sort}-{n},{sort} {n},{sort}" for sort in ("tea", "milk") for n in range(5)]
+    old.write_text("\n".join(["id,label,parents", "tea,tea,", "milk,milk,", *rows, ""]))
+    new.write_text("tea 9\nmilk 9\n", encoding="utf-8")
+    command = ["expand", str(old), str(new), "-o", str(out), *QUICK, "--all"]
+    assert main([*command, "--id-template", "{parent}-{number}", "--id-range", "7-7"]) == 0
+    added = {*Taxonomy.read(out)} - {*Taxonomy.read(old)}
+    assert len(added) == 2
+    assert all(id.endswith("-7") for id in added)
+
+
+def test_an_empty_template_is_refused(
+    pantry: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["expand", str(pantry), str(new), "-o", str(tmp_path / "out.csv")]
+    assert main([*command, *QUICK, "--id-template", ""]) == 2
+    assert "the id template '': it needs {number}, {slug} or {uuid}" in capsys.readouterr().err
 
 
 def test_nothing_is_overwritten_without_force(
@@ -369,6 +409,8 @@ def test_an_error_is_one_line_that_names_the_place(
         (["--top-k", "many"], "'many' is not a whole number above zero"),
         (["--epochs", "-1"], "'-1' is not a whole number above zero"),
         (["--seed", "-1"], "'-1' is not a whole number from 0"),
+        (["--id-start", "-5"], "'-5' is not a whole number of zero or more"),
+        (["--id-range", "5--3"], "'-3' is not a whole number of zero or more"),
         (["--min-score", "nan"], "'nan' is not a number from 0 to 1"),
         (["--min-score", "2"], "'2' is not a number from 0 to 1"),
     ],
@@ -575,7 +617,7 @@ def test_the_model_is_kept_where_no_confidence_is_known(
     more = ["--preset", "fast", "--epochs", "1", "--device", "cpu", "--accept-at-precision", "1"]
     assert main([*given, *more]) == 2
     messages = capsys.readouterr().err
-    assert "too few leaves to learn a confidence" in messages
+    assert messages == f"taxoexpan: {TOO_FEW}\n"
     assert "training on" not in messages
     suggestions = tmp_path / "s.csv"
     more += ["--set", "validation_fraction=0.9", "--suggestions", str(suggestions)]

@@ -60,7 +60,8 @@ def test_a_checkpoint_of_another_training_is_refused(
 def test_a_damaged_checkpoint_is_refused(pantry: Path, tmp_path: Path, content: bytes) -> None:
     checkpoint = tmp_path / "checkpoint"
     checkpoint.write_bytes(content)
-    with pytest.raises(ModelError, match="not a readable checkpoint"):
+    message = f"^{checkpoint}: not a readable checkpoint, or a damaged one; remove the file$"
+    with pytest.raises(ModelError, match=message):
         TaxoExpan("fast", device="cpu", **QUICK).fit(Taxonomy.read(pantry), checkpoint=checkpoint)
 
 
@@ -117,8 +118,10 @@ def test_an_unusable_checkpoint_of_the_fine_tuning_is_refused_before_the_network
         )
     assert not checkpoint.exists()
     untuned = TaxoExpan("best", device="cpu", tower_epochs=0, **settings)
-    untuned.fit(Taxonomy.read(pantry), checkpoint=checkpoint)  # does not need the file
-    assert checkpoint.exists()
+    with pytest.raises(ModelError, match=r"checkpoint\.tower: .* fine-tunes no encoder; use"):
+        untuned.fit(Taxonomy.read(pantry), checkpoint=checkpoint)
+    assert not checkpoint.exists()
+    assert left.exists()
 
 
 def test_a_log_has_one_line_per_epoch(pantry: Path, tmp_path: Path) -> None:

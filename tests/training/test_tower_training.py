@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -114,6 +116,25 @@ def test_fine_tuning_lowers_the_loss_and_the_ranks_of_held_out_concepts(
     assert after == history.validation[history.best - 1]
     assert after.reciprocal_rank == max(m.reciprocal_rank for m in history.validation)
     assert not tower.training
+
+
+def test_an_epoch_is_reported_after_it_was_saved(
+    make_tower: MakeTower, held: Holdout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever stops the training after the line of an epoch can resume after this epoch."""
+    checkpoint = Checkpoint(tmp_path / "tower", "this one")
+    saved: dict[str, int] = {}
+
+    class Terminal(io.StringIO):
+        def write(self, text: str) -> int:
+            if text.startswith("fine-tuning epoch"):
+                exists = checkpoint.path.exists()
+                saved[text.split()[2]] = checkpoint.load().values["epoch"] if exists else 0
+            return len(text)
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    train_tower(make_tower(), held.taxonomy, settings(2), 0, None, True, checkpoint)
+    assert saved == {"1": 1, "2": 2}
 
 
 def test_the_same_seed_gives_the_same_weights(make_tower: MakeTower, held: Holdout) -> None:

@@ -234,7 +234,7 @@ def add_together(parser: argparse.ArgumentParser) -> None:
 def natural(text: str) -> int:
     """Parse a whole number, zero or more."""
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of zero or more")
     return int(text)
 
 
@@ -340,7 +340,7 @@ def id_policy(options: argparse.Namespace) -> IdPolicy:
     if options.id_start is not None and options.id_range is not None:
         message = "--id-start and --id-range both say where the numbers begin"
         raise ConfigurationError(f"{message}; give one of them")
-    template = IdTemplate(options.id_template) if options.id_template else None
+    template = IdTemplate(options.id_template) if options.id_template is not None else None
     first, last = options.id_range or (options.id_start, None)
     return IdPolicy(template, first, last)
 

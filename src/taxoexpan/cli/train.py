@@ -151,7 +151,7 @@ def _checkpoint(options: argparse.Namespace) -> Path:
     elif existing and not options.resume:
         if not options.force:
             message = "holds an interrupted training"
-            fix = "--resume continues it, --force starts again"
+            fix = "--resume continues it, --force deletes it and starts again"
             raise FormatError(existing[0], f"{message}; {fix}")
         for each in existing:
             each.unlink()

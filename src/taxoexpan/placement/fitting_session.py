@@ -114,6 +114,8 @@ def _checkpoint(
     digest, fingerprint = taxonomy_digest(prepared.taxonomy), embedder.encoder.fingerprint()
     checkpoint = Checkpoint(path, identity_of(digest, settings, seed, held_out, fingerprint))
     checkpoint.check()
-    if transformer_to_tune(embedder) is not None:
+    if transformer_to_tune(embedder) is None:
+        checkpoint.of_tower().refuse_unused()
+    else:
         checkpoint.of_tower().check()
     return checkpoint

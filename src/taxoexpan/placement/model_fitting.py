@@ -268,6 +268,6 @@ def refuse_too_small(taxonomy: Taxonomy) -> None:
     if len(taxonomy.relations) < 2 or len(taxonomy) < 3:
         raise ModelError(
             f"too little to learn from: {len(taxonomy)} concept(s) and {len(taxonomy.relations)} "
-            "relation(s); a model needs at least 3 concepts and 2 relations, and some hundreds of "
-            "them for good results"
+            "relation(s); a model needs at least 3 concepts and 2 relations, and 200 or more for "
+            "good results"
         )

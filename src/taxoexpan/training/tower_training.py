@@ -112,10 +112,11 @@ def train_tower(
                     _report(f"fine-tuning the encoder: {pluralize(run.remaining, 'epoch')} to go")
                 while run.epoch < config.tower_epochs:
                     run.train_epoch(bar)
-                    if progress:
-                        _report(run.last_epoch())
+                    # First: who reads the line may stop the training, and expects to resume there.
                     if checkpoint is not None:
                         checkpoint.save(run.state())
+                    if progress:
+                        _report(run.last_epoch())
         except KeyboardInterrupt:
             run.history.interrupted = True
     tower.load_state_dict(run.best_weights)
