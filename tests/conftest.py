@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from builders import pantry_csv
+from desk_fixtures import postgresql, store, store_url  # noqa: F401
 from hypothesis import settings
 from tiny_transformer import save_pantry_transformer
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
+from taxoexpan.taxonomy.names import normalize_name
+
+MAX_KEY_LENGTH = 200
+"""The number of characters of a key; PostgreSQL's indexes hold at most 2,700 bytes."""
 
 
 class Action(StrEnum):
@@ -97,6 +102,8 @@ class LoggedDecision:
     undoes: tuple[int, ...] = ()
     undone: bool = False
     """Whether a later decision has taken it back."""
+    passed_over: tuple[Placement, ...] = ()
+    """The proposals that were shown above the accepted one, and so were wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +124,17 @@ class QueuedConcept:
     comment: str = ""
     curator: str | None = None
     """Who decided last."""
+
+
+def concept_key(label: str) -> str:
+    """Return the key of a concept with this label; a long one is shortened, with a digest."""
+    key = storable(normalize_name(label) or label)
+    if len(key) <= MAX_KEY_LENGTH:
+        return key
+    digest = hashlib.sha256(key.encode()).hexdigest()[:16]
+    return f"{key[: MAX_KEY_LENGTH - len(digest) - 1]} {digest}"
+
+
+def storable(text: str) -> str:
+    """Replace the characters that databases refuse: NUL and halves of surrogate pairs."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
