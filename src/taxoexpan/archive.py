@@ -320,7 +320,8 @@ def _card(archive: Archive) -> str:
         if calibration
         else _missing_confidence(archive)
     )
-    tuned = ", fine-tuned on the taxonomy" if archive.tower is not None else ""
+    is_tuned = archive.tower is not None and record.tower_epochs != 0
+    tuned = ", fine-tuned on the taxonomy" if is_tuned else ""
     if record.interrupted:
         tuned += ", stopped before the end of the training"
     return f"""# A taxoexpan model
