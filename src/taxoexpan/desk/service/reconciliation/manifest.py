@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-from taxoexpan.desk.service.reconciliation.candidates import CONCEPT_TYPE, PARENT_TYPE
+from taxoexpan.desk.service.reconciliation.reconciliation_candidates import (
+    CONCEPT_TYPE,
+    PARENT_TYPE,
+)
 from taxoexpan.desk.service.service_state import ServiceState
 from taxoexpan.desk.web.access import TOKEN_PARAMETER, Access
 

@@ -9,18 +9,18 @@ from starlette.responses import HTMLResponse
 
 from taxoexpan.desk.service.api_schemas import ProblemDetails
 from taxoexpan.desk.service.concept_routes import find_concept
-from taxoexpan.desk.service.reconciliation.candidates import (
-    CONCEPT_TYPE,
-    TYPES,
-    describe_path,
-    reconcile,
-)
 from taxoexpan.desk.service.reconciliation.concept_preview import (
     PREVIEW_POLICY,
     flyout_html,
     preview_page,
 )
 from taxoexpan.desk.service.reconciliation.manifest import build_manifest
+from taxoexpan.desk.service.reconciliation.reconciliation_candidates import (
+    CONCEPT_TYPE,
+    TYPES,
+    describe_path,
+    reconcile,
+)
 from taxoexpan.desk.service.reconciliation.reconciliation_queries import (
     DEFINITION,
     SYNONYM,
