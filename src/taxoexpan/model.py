@@ -16,7 +16,8 @@ from taxoexpan.archive import Archive, load_archive, save_archive
 from taxoexpan.config import load_preset
 from taxoexpan.device import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.explain import Evidence, explain, with_reasons
+from taxoexpan.explain import Evidence, with_reasons
+from taxoexpan.explain import explain as explain_ranking
 from taxoexpan.features.embedding import warn_of_unknown, warn_of_wordless
 from taxoexpan.features.encoder_choice import with_chosen_encoder
 from taxoexpan.features.encoder_registry import make_encoder
@@ -212,8 +213,25 @@ class TaxoExpan:
         suggestions, queries, ranking = self._suggest(new, top_k, min_ranked=2)
         if not suggestions:
             return [], []
-        evidence = explain(self._ranker, queries, ranking)
+        evidence = explain_ranking(self._ranker, queries, ranking)
         return with_reasons(suggestions, evidence), evidence
+
+    def suggest_each(
+        self, concepts: Sequence[Concept], top_k: int = 5, explain: bool = False
+    ) -> list[list[Suggestion]]:
+        """Return one list of suggestions per concept, each as if it were the only concept.
+
+        Unlike `suggest`, this accepts repeated concepts and names that the taxonomy already has.
+        """
+        numbered = [replace(concept, id=str(i)) for i, concept in enumerate(concepts)]
+        ranked, queries, ranking = self._suggest(numbered, top_k, min_ranked=2 if explain else 1)
+        if explain and ranked:
+            ranked = with_reasons(ranked, explain_ranking(self._ranker, queries, ranking))
+        groups: list[list[Suggestion]] = [[] for _ in concepts]
+        for suggestion in ranked:
+            index = int(suggestion.query.id)
+            groups[index].append(replace(suggestion, query=concepts[index]))
+        return groups
 
     def _new_concepts(self, concepts: Iterable[str | Concept]) -> Sequence[Concept]:
         """Return the concepts that the taxonomy does not have, and warn about the others."""

@@ -22,6 +22,7 @@ from taxoexpan.cli import (
     expand,
     info,
     reproduce,
+    serve,
     suggest,
     train,
 )
@@ -42,6 +43,7 @@ COMMANDS = (
     expand,
     convert,
     diff,
+    serve,
     demo,
     reproduce,
     evaluate,
