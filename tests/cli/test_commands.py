@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +17,9 @@ import pytest
 from full_disk import no_file_larger_than
 
 from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.cli import train
 from taxoexpan.cli.main import main
+from taxoexpan.formats.registry import FORMATS
 from taxoexpan.placement.suggestions import COLUMNS, read_suggestions
 
 QUICK = ["--preset", "fast", "--epochs", "8", "--quiet", "--device", "cpu"]
@@ -85,6 +89,19 @@ def test_info_of_a_model_gives_its_validation(
     assert "ranked by             network, similar names, shared words, structure" in lines
 
 
+def test_info_tells_the_mrr_from_the_scaled_one(
+    model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = shutil.copytree(model_directory, tmp_path / "model")
+    config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    figures = {"mr": 3.25, "hit_at_1": 0.25, "reciprocal_rank": 0.375, "mrr": 0.859}
+    config["training"]["validation"].update(figures)
+    (directory / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    assert main(["info", str(directory)]) == 0
+    metrics = "MR 3.2, Hit@1 0.250, MRR 0.375 (scaled 0.859) on 16 held-out leaves"
+    assert f"validation            {metrics}" in capsys.readouterr().out.splitlines()
+
+
 def test_info_of_a_model_describes_the_fine_tuning(
     tuned_model: TaxoExpan, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -96,6 +113,34 @@ def test_info_of_a_model_describes_the_fine_tuning(
     tower.write_bytes(tower.read_bytes()[:-1])
     assert main(["info", str(directory)]) == 2
     assert "tower.safetensors is damaged" in capsys.readouterr().err
+
+
+def test_the_help_names_every_format() -> None:
+    (action,) = (each for each in _train_parser()._actions if each.dest == "format")
+    named = {word.strip(",:") for word in str(action.help).split()}
+    assert {*FORMATS} - named == set()
+
+
+def _train_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser()
+    train.add_arguments(parser)
+    return parser
+
+
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        ("tower_epochs=3", "the encoder 'static' has no sentence transformer to fine-tune"),
+        ("hidden_dim=8", ""),
+    ],
+)
+def test_a_setting_without_effect_is_reported(
+    pantry: Path, tmp_path: Path, change: str, note: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["train", str(pantry), "-o", str(tmp_path / "model"), *QUICK, "--set", change]
+    assert main(command) == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if "no effect" in line]
+    assert lines == ([f"note: tower_epochs has no effect, because {note}"] if note else [])
 
 
 def test_suggest_says_once_that_a_model_has_no_confidence(

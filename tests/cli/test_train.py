@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 
 from taxoexpan.cli.main import main
 from taxoexpan.training.checkpoint import Checkpoint, State, tower_path
+from taxoexpan.training.tower_training import TowerRun
 
 
 @pytest.fixture
@@ -105,6 +106,23 @@ def test_the_message_names_the_epoch_that_is_kept(
         assert main(["train", str(pantry), "-o", str(model), *options, *unvalidated]) == 0
     kept = "fine-tuning stopped by Ctrl-C; the best state so far is kept (epoch 1)"
     assert kept in capsys.readouterr().err
+
+
+def test_a_fine_tuning_without_a_finished_epoch_is_none(
+    pantry: Path,
+    tmp_path: Path,
+    options: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    model, begin = tmp_path / "model", TowerRun.train_epoch
+    monkeypatch.setattr(TowerRun, "train_epoch", lambda *given: press_ctrl_c() or begin(*given))
+    assert main(["train", str(pantry), "-o", str(model), *options]) == 0
+    assert "fine-tuning stopped by Ctrl-C" in capsys.readouterr().err
+    assert main(["info", str(model)]) == 0
+    line = "fine-tuned encoder    no; the fine-tuning was stopped before the end of its first epoch"
+    assert line in capsys.readouterr().out.splitlines()
+    assert "fine-tuned" not in (model / "README.md").read_text(encoding="utf-8")
 
 
 def test_ctrl_c_during_the_network_leaves_the_fine_tuning_to_resume(

@@ -59,8 +59,8 @@ def test_a_range_below_a_parent_that_is_too_small_is_an_error() -> None:
 
 
 def test_a_range_below_a_parent_is_used_from_its_start() -> None:
-    policy = IdPolicy(IdTemplate("{parent}-{number}"), first=5, last=8)
-    assert placed(policy, ("hg", "kiwi"), ("hg", "fig")) == [("hg", "hg-7"), ("hg", "hg-8")]
+    policy = IdPolicy(IdTemplate("{parent}-{number}"), first=0, last=7)
+    assert placed(policy, ("hg", "kiwi"), ("hg", "fig")) == [("hg", "hg-0"), ("hg", "hg-7")]
 
 
 def test_a_range_needs_numbered_ids() -> None:

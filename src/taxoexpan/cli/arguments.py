@@ -48,8 +48,8 @@ def add_read_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         metavar="NAME",
-        help="format of every taxonomy file that is read: skos, owl, obo, json, wordnet, terms, "
-        "paths, edges or rows (default: detected); see the guide to file formats",
+        help="format of every taxonomy file that is read: skos, owl, obo, json, openfoodfacts, "
+        "wordnet, terms, paths, edges or rows (default: detected); see the guide to file formats",
     )
     parser.add_argument(
         "--language",
@@ -363,11 +363,18 @@ class TrainingOptions:
 
 
 def training_options(options: argparse.Namespace) -> TrainingOptions:
-    """Return how to train; wrong settings are refused here, before any work."""
-    from taxoexpan.config import load_preset
+    """Return how to train; wrong settings are refused here, before any work.
+
+    Settings without effect are reported.
+    """
+    from taxoexpan.cli.messages import note
+    from taxoexpan.config import load_preset, settings_without_effect
+    from taxoexpan.features.encoder_choice import with_chosen_encoder
 
     settings = changed_settings(options.changes, options.features, options.epochs)
-    load_preset(options.preset, **settings)
+    config = with_chosen_encoder(load_preset(options.preset, **settings))
+    for name, reason in settings_without_effect(config, settings).items():
+        note(f"note: {name} has no effect, because {reason}")
     return TrainingOptions(options.preset, options.seed, options.device, settings, options.quiet)
 
 

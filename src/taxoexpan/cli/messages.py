@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.errors import TaxoExpanError
+from taxoexpan.errors import NamesOptions
 from taxoexpan.phrasing import join_words, pluralize
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def note(message: str) -> None:
         print(message, file=sys.stderr)
 
 
-def with_flags(error: TaxoExpanError) -> str:
-    """Return the message of an error, with flags in place of the options that Python has.
+def with_flags(error: NamesOptions) -> str:
+    """Return the message of an error or a warning, with flags in place of Python's options.
 
     `force=True` becomes `--force`, `work=FOLDER` becomes `--work FOLDER`, and a setting such as
     `hidden_dim=64` becomes `--set hidden_dim=64`.

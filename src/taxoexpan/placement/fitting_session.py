@@ -69,6 +69,8 @@ def fit_parts(
     If Ctrl-C ends the training of the network, the encoder is not fine-tuned.
     """
     network = MatchingNetwork(embedder.config, embedder.encoder.dimension)
+    if prepared.start is not None:
+        network.load_state_dict(prepared.start.network.state_dict())
     writer = TensorBoardWriter(outputs.tensorboard) if outputs.tensorboard else None
     with closing(TrainingLog(outputs.progress, outputs.log, writer)) as log:
         kept = _checkpoint(outputs.checkpoint, prepared, embedder, seed)

@@ -18,7 +18,17 @@ from taxoexpan.curation.cleaning.fold_files import FoldFiles
 from taxoexpan.curation.cleaning.fold_workers import FoldTask, run_task
 from taxoexpan.curation.cleaning.folds import columns_of, concepts_to_check
 from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED
-from taxoexpan.errors import ModelError
+from taxoexpan.errors import ModelError, OptionWarning
+from taxoexpan.taxonomy import Concept, Taxonomy
+
+
+def test_a_warning_from_a_worker_names_its_options() -> None:
+    german = [Concept(name, name) for name in ("Gemüse", "Möhre", "Rübe", "Kürbis", "Kräuter")]
+    taxonomy = Taxonomy(german, [("Gemüse", concept.id) for concept in german[1:]])
+    with pytest.warns(OptionWarning, match="do not seem to be English") as caught:
+        clean(taxonomy, QUICK, folds=2, jobs=2)
+    options = {each.message.options for each in caught if isinstance(each.message, OptionWarning)}
+    assert options == {("features=transformer:NAME_OR_PATH",)}
 
 
 def test_the_number_of_jobs_does_not_change_the_result() -> None:
