@@ -75,7 +75,8 @@ def fit_parts(
     with closing(TrainingLog(outputs.progress, outputs.log, writer)) as log:
         kept = _checkpoint(outputs.checkpoint, prepared, embedder, seed)
         history = train_network(network, prepared.data, embedder.config, seed, log, kept)
-    tuned = None
+    # An interrupted training that continues an earlier one keeps its encoder.
+    tuned = None if prepared.start is None else (prepared.start.tower, None)
     if not history.interrupted:
         kept = None if kept is None else kept.of_tower()
         tuned = fine_tune(prepared, embedder, seed, outputs.progress, kept)
