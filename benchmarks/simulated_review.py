@@ -10,7 +10,8 @@ concepts are ranked by the old model, by the old model with the accepted concept
 models that continue the training with the decisions (`TaxoExpan.refit`), one per recipe.
 
 In `test`, the new concepts are those that the release NEW adds. In `validation`, they are held out
-of OLD as taxonomies grow: recipes are chosen there.
+of OLD as taxonomies grow: recipes are chosen there. On a machine without the parsers, OLD and NEW
+may be files of columns (`NAME.columns.json`), as `taxonomy_columns` returns them.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from taxoexpan.placement.judged_taxonomy import apply_feedback
 from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.taxonomy.stored_columns import taxonomy_from_columns
 from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe
 from taxoexpan.training.holdout import Holdout, hold_out_growth
 from taxoexpan.training.metrics import compute_metrics
@@ -179,28 +181,34 @@ def review(
     others = queue.select(range(len(first), len(queue))).growth
     feedback, taxonomy = answer(first), model.taxonomy
     expanded = apply_feedback(taxonomy, feedback).taxonomy
-    remaining = placed_in(expanded, others)
-    results: dict[str, Any] = {
+    results = {
+        "old": measure(model, others),
+        "anchors": measure(model, placed_in(expanded, others)),
+    }
+    for name, result in results.items():
+        print_row(name, result)
+    for name, recipe in recipes.items():
+        refitted, began = copy.copy(model), time.monotonic()
+        refitted.refit(taxonomy, feedback, recipe=recipe)
+        results[name] = _timed(refitted, others, began)
+        print_row(name, results[name])
+    if anew:
+        began = time.monotonic()
+        results["trained anew"] = _timed(copy.copy(model).fit(expanded), others, began)
+        print_row("trained anew", results["trained anew"])
+    return {
         "answers": len(first),
         "answers_hit_at_1": float(np.mean([first.true_rank(i) == 1 for i in range(len(first))])),
         "rejected": len(feedback.rejected),
         "remaining": len(others.concepts),
-        "old": measure(model, others),
-        "anchors": measure(model, remaining),
+        "models": results,
     }
-    for name, recipe in recipes.items():
-        began, refitted = time.monotonic(), copy.copy(model)
-        refitted.refit(taxonomy, feedback, recipe=recipe)
-        seconds = round(time.monotonic() - began, 1)
-        own = placed_in(refitted.taxonomy, others)
-        results[name] = measure(refitted, own) | {"seconds": seconds}
-    if anew:
-        began = time.monotonic()
-        trained = copy.copy(model).fit(expanded)
-        seconds = round(time.monotonic() - began, 1)
-        results["trained anew"] = measure(trained, placed_in(trained.taxonomy, others))
-        results["trained anew"]["seconds"] = seconds
-    return results
+
+
+def _timed(model: TaxoExpan, growth: Holdout, began: float) -> dict[str, Any]:
+    """Measure a model whose training began at a time and has just ended."""
+    seconds = round(time.monotonic() - began, 1)
+    return measure(model, placed_in(model.taxonomy, growth)) | {"seconds": seconds}
 
 
 def parse_recipe(text: str) -> tuple[str, Recipe]:
@@ -216,19 +224,14 @@ def parse_recipe(text: str) -> tuple[str, Recipe]:
     return name, replace(DEFAULT_RECIPE, **given)
 
 
-def print_review(order: str, results: dict[str, Any]) -> None:
-    """Print a table with one row per model."""
-    print(
-        f"\n{order}: {results['answers']} answers ({results['answers_hit_at_1']:.3f} right first)"
-    )
-    for name, each in results.items():
-        if isinstance(each, dict) and "hit_at_1" in each:
-            error = each["calibration_error"]
-            text = f"  {name:24} Hit@1 {each['hit_at_1']:.3f}  Hit@3 {each['hit_at_3']:.3f}"
-            text += f"  MRR {each['reciprocal_rank']:.3f}"
-            text += "" if error is None else f"  calibration error {error:.3f}"
-            text += f"  {each['seconds']:.0f} s" if "seconds" in each else ""
-            print(text, flush=True)
+def print_row(name: str, result: dict[str, Any]) -> None:
+    """Print the figures of one model."""
+    error = result["calibration_error"]
+    text = f"  {name:24} Hit@1 {result['hit_at_1']:.3f}  Hit@3 {result['hit_at_3']:.3f}"
+    text += f"  MRR {result['reciprocal_rank']:.3f}"
+    text += "" if error is None else f"  calibration error {error:.3f}"
+    text += f"  {result['seconds']:.0f} s" if "seconds" in result else ""
+    print(text, flush=True)
 
 
 def main() -> None:
@@ -268,11 +271,9 @@ def main() -> None:
         run |= {"new": len(queue), "actions": count_actions(queue), "orders": {}}
         print(f"\nseed {seed}: trained in {seconds} s, {len(queue)} new concepts, {run['actions']}")
         for order in options.orders:
-            results = review(
-                model, ordered(queue, order, seed), options.answers, recipes, options.anew
-            )
-            run["orders"][order] = results
-            print_review(order, results)
+            print(f"\n{order}, {options.answers} answers", flush=True)
+            first = ordered(queue, order, seed)
+            run["orders"][order] = review(model, first, options.answers, recipes, options.anew)
         runs.append(run)
         if options.json:
             content = {"recipes": {n: asdict(r) for n, r in recipes.items()}, "runs": runs}
@@ -281,10 +282,18 @@ def main() -> None:
 
 def _growth(options: argparse.Namespace, seed: int) -> Holdout:
     """Return the new concepts: those of the new release, or held-out ones."""
-    old = Taxonomy.read(options.releases[0])
+    releases = [_read(path) for path in options.releases]
+    old = releases[0]
     if options.task == "test":
-        return growth_between(old, Taxonomy.read(options.releases[1])).queries
+        return growth_between(*releases).queries
     return hold_out_growth(old.active, 0.5, options.held_out, 100 + seed)
+
+
+def _read(path: Path) -> Taxonomy:
+    """Read a taxonomy file, or a file of columns."""
+    if path.name.endswith(".columns.json"):
+        return taxonomy_from_columns(json.loads(path.read_text(encoding="utf-8")))
+    return Taxonomy.read(path)
 
 
 if __name__ == "__main__":
