@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from taxoexpan.device import release_memory
 from taxoexpan.errors import ModelError
 from taxoexpan.features.embedding import names_of, refuse_unknown
 from taxoexpan.features.encoder_registry import transformer_of
@@ -42,17 +44,29 @@ VALIDATION_BLOCK = 256
 
 @dataclass(frozen=True)
 class PreparedTaxonomy:
-    """A taxonomy with its vectors [2, N, D], and the part of it that the network learns from.
+    """A taxonomy with its vectors, and the part of it that the network learns from.
 
-    With `held_out_as_growth`, the validation queries were held out in the way in which taxonomies
-    grow, so that a leaf bonus can be learned from them.
+    Args:
+        taxonomy: the taxonomy, N concepts.
+        stored: the vectors of all concepts. Those that the network learns from come first, so that
+            `data` has no copy of them.
+        rows: the row of each concept in `stored` [N].
+        holdout: the held-out concepts and the remaining taxonomy.
+        data: the data of the training.
+        held_out_as_growth: whether the validation queries were held out in the way in which
+            taxonomies grow, so that a leaf bonus can be learned from them.
     """
 
     taxonomy: Taxonomy
-    vectors: Tensor
+    stored: ConceptVectors
+    rows: Tensor
     holdout: Holdout
     data: TrainingData
     held_out_as_growth: bool
+
+    def vectors(self) -> ConceptVectors:
+        """Return a copy of the vectors of all concepts in the order of the taxonomy."""
+        return self.stored.select(self.rows)
 
 
 def prepare_taxonomy(
@@ -72,16 +86,24 @@ def prepare_taxonomy(
         hold_out = HOLDOUTS[c.validation]
         holdout = hold_out(active, c.validation_fraction, c.max_validation_leaves, seed)
     encoder.learn(names_of([*taxonomy.concepts, *holdout.concepts, *expected]))
-    vectors = embedder.tensor(taxonomy.concepts)
-    refuse_unknown(vectors.cpu().numpy(), c.features)
-    rows = torch.tensor([taxonomy.index(id) for id in holdout.taxonomy], device=vectors.device)
-    known = ConceptVectors.of(vectors.index_select(1, rows))
+    both = embedder.tensor(taxonomy.concepts)
+    refuse_unknown(both.cpu().numpy(), c.features)
+    order = _remaining_first(taxonomy, holdout.taxonomy).to(both.device)
+    stored = ConceptVectors.of(both).select(order)
     lexicon, mentions = embedder.lexicon(holdout.taxonomy), None
     if lexicon is not None:
         mentions = lexicon.mentions(holdout.taxonomy.concepts, exclude_self=True)
-    anchors = Anchors(holdout.taxonomy, known, c.max_siblings)
+    anchors = Anchors(holdout.taxonomy, stored.first(len(holdout.taxonomy)), c.max_siblings)
     data = TrainingData(anchors, embedder.labeled_queries(holdout, lexicon), mentions)
-    return PreparedTaxonomy(taxonomy, vectors, holdout, data, as_growth)
+    del both
+    release_memory()
+    return PreparedTaxonomy(taxonomy, stored, order.argsort(), holdout, data, as_growth)
+
+
+def _remaining_first(taxonomy: Taxonomy, remaining: Taxonomy) -> Tensor:
+    """Return the indices of the remaining concepts, in their order, and then of all others: [N]."""
+    kept = np.array([taxonomy.index(id) for id in remaining], dtype=np.int64)
+    return torch.from_numpy(np.concatenate([kept, np.setdiff1d(np.arange(len(taxonomy)), kept)]))
 
 
 def transformer_to_tune(embedder: Embedder) -> TransformerEncoder | None:
@@ -105,6 +127,8 @@ def fine_tune(
     if transformer is None:
         return None
     tower, holdout = TextTower(transformer.copy_model()).to(embedder.device), prepared.holdout
+    embedder.encoder.unload()  # the fine-tuning needs the most memory
+    gc.collect()  # models have reference cycles
     texts = [query_text(concept) for concept in holdout.concepts]
 
     def validate(tower: TextTower, anchors: Tensor) -> Metrics:
@@ -124,6 +148,8 @@ def fine_tune(
         progress,
         checkpoint,
     )
+    gc.collect()  # so have optimizers
+    release_memory()
     return tower, history
 
 
@@ -134,9 +160,7 @@ def learn_calibrators(
 
     Also return the metrics of the held-out concepts by the fusion, if there is one.
     """
-    taxonomy, vectors = prepared.taxonomy, prepared.vectors.cpu().numpy()
-    detector = DuplicateDetector.learn(taxonomy, vectors, embedder.array, seed)
-    duplicates = None if detector is None else tuple(detector.weights.tolist())
+    duplicates = _learn_duplicates(prepared, embedder, seed)
     queries = prepared.data.validation
     if embedder.config.learn_fusion:
         fused, metrics = _learn_fused_calibrators(prepared, network, embedder, seed)
@@ -149,6 +173,15 @@ def learn_calibrators(
     calibration = calibrate(score_held_out(ranker.with_leaf_bonus(bonus), queries), seed)
     abstention = learn_abstention(ranker, queries)
     return Calibrators(calibration, abstention, duplicates, leaf_bonus=bonus), None
+
+
+def _learn_duplicates(
+    prepared: PreparedTaxonomy, embedder: Embedder, seed: int
+) -> tuple[float, ...] | None:
+    """Return the weights of the detection of duplicates; None if there are too few synonyms."""
+    vectors = prepared.vectors().stacked().cpu().numpy()
+    detector = DuplicateDetector.learn(prepared.taxonomy, vectors, embedder.array, seed)
+    return None if detector is None else tuple(detector.weights.tolist())
 
 
 def _learn_fused_calibrators(
@@ -169,8 +202,10 @@ def _learn_fused_calibrators(
         described = [query_text(concept) for concept in queries.concepts]
         queries = replace(queries, tower=embedder.tower.encode(described))
     examples = collect_examples(ranker, queries, seed)
+    release_memory()
     fusion, *by_fold = learn_fusion(examples, prior, embedder.device)
     held_out = score_held_out_by_fold(ranker, queries, by_fold, fold_of(len(queries)))
+    release_memory()
     abstention = learn_abstention(ranker.with_fusion(fusion), queries)
     learned = Calibrators(calibrate(held_out, seed), abstention, fusion=fusion)
     return learned, compute_metrics(held_out.ranks)

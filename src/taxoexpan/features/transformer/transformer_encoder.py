@@ -73,8 +73,9 @@ class TransformerEncoder(Encoder):
         self.dimension = self._declared or len(_vectors(self._model, [_PROBE])[0])
 
     def copy_model(self) -> SentenceTransformer:
-        """Return a copy of the model, whose weights may be changed."""
-        return copy.deepcopy(self._model)
+        """Return a copy of the model, whose weights may be changed; the tokenizer is shared."""
+        tokenizer = self._model.tokenizer
+        return copy.deepcopy(self._model, {id(tokenizer): tokenizer})
 
     def show_progress(self, shown: bool) -> None:
         """Show or hide a progress bar when there are many texts."""
@@ -84,6 +85,10 @@ class TransformerEncoder(Encoder):
         """Load the model if there is any text to encode."""
         if any(text.strip() for text in texts):
             _ = self._model
+
+    def unload(self) -> None:
+        """Free the model."""
+        self.__dict__.pop("_model", None)
 
     def fingerprint(self) -> str:
         """A digest of the files of the model, independent of its folder."""
