@@ -49,7 +49,7 @@ clean:
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python pyproject.toml constraints.txt
-	$(PIP) --editable '.[transformers]'
+	$(PIP) --editable '.[transformers,web]'
 	@touch $@
 
 .venv/installed-dev: .venv/bin/python pyproject.toml constraints.txt

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import SMALL
 
-from taxoexpan import TaxoExpan
+from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.config import (
     PRESETS,
     SETTINGS,
@@ -18,6 +19,7 @@ from taxoexpan.config import (
     load_preset,
     parse_setting,
     read_preset,
+    settings_without_effect,
 )
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.network.losses import LOSSES
@@ -202,3 +204,41 @@ def test_every_setting_has_a_description() -> None:
         allowed = allowed_values(Config, name)
         if allowed.startswith("one of "):
             assert all(choice in description for choice in allowed[7:].split(", "))
+
+
+@pytest.mark.parametrize(
+    ("others", "setting", "reason"),
+    [
+        ({}, {"tower_epochs": 3}, "the encoder 'static' has no sentence transformer to fine-tune"),
+        ({"tower_epochs": 1}, {"tower_batch_size": 5}, "the encoder 'static' has no sentence tr"),
+        ({"learn_fusion": False}, {"tower_epochs": 3}, "learn_fusion is false"),
+        ({}, {"oov": "zero"}, "the encoder 'static' reads no vector file"),
+        ({"propagation": "gat"}, {"position_dim": 5}, "propagation has no positions"),
+        ({"propagation": "gcn"}, {"position_norm": 9.0}, "propagation has no positions"),
+        ({"negative_sampling": "all"}, {"num_negatives": 3}, "negative_sampling is all"),
+    ],
+)
+def test_a_setting_without_effect_is_found_and_changes_nothing(
+    pantry: Path, others: dict[str, object], setting: dict[str, object], reason: str
+) -> None:
+    (name,) = setting
+    base = {**SMALL, "epochs": 1, **others}
+    config = load_preset("fast", **{**base, **setting})
+    found = settings_without_effect(config, [*base, name])
+    assert found.keys() == {*others, name} & found.keys()
+    assert found[name].startswith(reason)
+    scores = []
+    for settings in (base, {**base, **setting}):
+        model = TaxoExpan("fast", device="cpu", **settings).fit(Taxonomy.read(pantry))
+        scores.append([each.score for each in model.suggest(["cashew milk"])])
+    assert scores[0] == scores[1]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_settings_with_an_effect_are_not_reported(preset: str) -> None:
+    config = load_preset(preset, features="static+transformer:x+vectors:y", learn_fusion=True)
+    tuned = config.model_copy(update={"tower_epochs": 2})
+    assert settings_without_effect(tuned, SETTINGS) == {}
+    untuned = config.model_copy(update={"tower_epochs": 0, "features": "static+vectors:y"})
+    found = settings_without_effect(untuned, ["tower_epochs", "tower_learning_rate"])
+    assert found.keys() == {"tower_learning_rate"}

@@ -59,7 +59,8 @@ def test_expand_file_leaves_concepts_below_the_threshold_undecided(
 def test_a_confidence_threshold_is_refused_before_training_without_a_confidence(
     pantry: Path, new: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(ConfigurationError, match="too few leaves to learn a confidence"):
+    advice = "from 16 held-out leaves; it takes 30, so train with validation_fraction=0.38$"
+    with pytest.raises(ConfigurationError, match=f"no confidence can be learned {advice}"):
         expand_file(pantry, new, tmp_path / "out.csv", min_confidence=0.3, **QUICK)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["new.csv"]
 

@@ -216,6 +216,32 @@ class Config(BaseModel):
 SETTINGS: tuple[str, ...] = tuple(name for name in Config.model_fields if name != "quirks")
 """The settings that a user can change."""
 
+
+def settings_without_effect(config: Config, names: Iterable[str]) -> dict[str, str]:
+    """Return those of some settings that others make meaningless, each with the reason.
+
+    The encoder must have been chosen: `features` is not `auto`.
+    """
+    reasons: dict[str, str] = {}
+    encoders = [part.strip().partition(":")[0] for part in config.features.split("+")]
+    if config.propagation in ("gcn", "gat"):
+        reasons |= dict.fromkeys(("position_dim", "position_norm"), "propagation has no positions")
+    if config.negative_sampling == "all":
+        reasons["num_negatives"] = "negative_sampling is all"
+    if "vectors" not in encoders:
+        reasons["oov"] = f"the encoder {config.features!r} reads no vector file"
+    tower = dict.fromkeys(("tower_batch_size", "tower_learning_rate"), "tower_epochs is 0")
+    reasons |= {} if config.tower_epochs else tower
+    if "transformer" not in encoders:
+        tuned = f"the encoder {config.features!r} has no sentence transformer to fine-tune"
+        reasons |= dict.fromkeys(("tower_epochs", *tower), tuned)
+    if not config.learn_fusion:
+        reasons |= dict.fromkeys(("tower_epochs", *tower), "learn_fusion is false")
+    if not config.tower_epochs:
+        reasons.pop("tower_epochs", None)  # nothing is fine-tuned, as requested
+    return {name: reasons[name] for name in names if name in reasons}
+
+
 _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
 
-class TaxoExpanError(Exception):
-    """An error that the user can fix; the base class of all errors of this package.
+class NamesOptions:
+    """A message that names options and settings as Python spells them.
 
-    A message names options as Python spells them. `options` lists these names, so that the command
-    line can show its own.
+    `options` and `settings` list these names, so that the command line can show its own.
     """
 
     options: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
 
-    def naming(self, *options: str) -> Self:
-        """Return the error with the options that its message names, such as `force=True`."""
-        self.options = options
+    def naming(self, *options: str, settings: Sequence[str] = ()) -> Self:
+        """Return the message with the options that it names, such as `force=True`.
+
+        `settings` are those that it names, such as `hidden_dim=64`.
+        """
+        self.options, self.settings = options, tuple(settings)
         return self
+
+
+class TaxoExpanError(NamesOptions, Exception):
+    """An error that the user can fix; the base class of all errors of this package."""
+
+
+class OptionWarning(NamesOptions, UserWarning):
+    """A warning that names options."""
 
 
 class TaxonomyError(TaxoExpanError):

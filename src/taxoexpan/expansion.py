@@ -37,14 +37,13 @@ from taxoexpan.placement.acceptance import (
     accept_suggestions,
 )
 from taxoexpan.placement.calibrators import Calibrators
-from taxoexpan.placement.confidence import MIN_HELD_OUT
 from taxoexpan.placement.decisions import decide, leave_undecided
+from taxoexpan.placement.missing_confidence import MissingConfidence
 from taxoexpan.placement.suggestions import Suggestion, suggestions_csv
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names
 from taxoexpan.taxonomy.names import normalize_name
-from taxoexpan.training.holdout import held_out_count
 
 NUM_RANKED = 5
 """Parents that are ranked per concept, if no more are accepted."""
@@ -318,7 +317,8 @@ def _refuse_outputs(request: ExpansionRequest) -> None:
 def confidence_threshold(calibrators: Calibrators, precision: float, kept: str = "") -> float:
     """Return the confidence at which the held-out concepts reach a precision, or refuse."""
     if calibrators.calibration is None:
-        raise _too_few_leaves()
+        message = "the model has no confidence"
+        raise ConfigurationError(f"{message}; use min_score instead").naming("min_score")
     threshold = calibrators.calibration.reliability.threshold(precision)
     if threshold is None:
         message = (
@@ -330,22 +330,13 @@ def confidence_threshold(calibrators: Calibrators, precision: float, kept: str =
 
 
 def refuse_without_confidence(model: TaxoExpan, taxonomy: Taxonomy) -> None:
-    """Refuse, before training, a taxonomy that is too small to learn a confidence from."""
-    config = model.config
-    fraction, limit = config.validation_fraction, config.max_validation_leaves
-    if held_out_count(leaf_count(taxonomy), fraction, limit) < MIN_HELD_OUT:
-        raise _too_few_leaves()
-
-
-def leaf_count(taxonomy: Taxonomy) -> int:
-    """Count the leaves that can be held out: they have a parent, and are not deprecated."""
-    active = taxonomy.active
-    return int(((active.children_of.degrees == 0) & (active.parents_of.degrees > 0)).sum())
-
-
-def _too_few_leaves() -> ConfigurationError:
-    message = "the taxonomy has too few leaves to learn a confidence"
-    return ConfigurationError(f"{message}; use min_score instead").naming("min_score")
+    """Refuse, before training, a taxonomy of which too few leaves are held out."""
+    missing = MissingConfidence.find(taxonomy, model.config)
+    if missing is None:
+        return
+    if missing.settings:
+        raise ConfigurationError(missing.sentence()).naming(settings=missing.settings)
+    raise ConfigurationError(f"{missing.sentence()}; use min_score instead").naming("min_score")
 
 
 def expand_file(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,10 +17,17 @@ import pytest
 from full_disk import no_file_larger_than
 
 from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.cli import train
 from taxoexpan.cli.main import main
+from taxoexpan.formats.registry import FORMATS
 from taxoexpan.placement.suggestions import COLUMNS, read_suggestions
 
 QUICK = ["--preset", "fast", "--epochs", "8", "--quiet", "--device", "cpu"]
+TOO_FEW = (
+    "no confidence can be learned from 16 held-out leaves; it takes 30, so train with --set "
+    "validation_fraction=0.38"
+)
+"""Of the pantry's 80 leaves."""
 
 
 @pytest.fixture
@@ -80,6 +89,19 @@ def test_info_of_a_model_gives_its_validation(
     assert "ranked by             network, similar names, shared words, structure" in lines
 
 
+def test_info_tells_the_mrr_from_the_scaled_one(
+    model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    directory = shutil.copytree(model_directory, tmp_path / "model")
+    config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+    figures = {"mr": 3.25, "hit_at_1": 0.25, "reciprocal_rank": 0.375, "mrr": 0.859}
+    config["training"]["validation"].update(figures)
+    (directory / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    assert main(["info", str(directory)]) == 0
+    metrics = "MR 3.2, Hit@1 0.250, MRR 0.375 (scaled 0.859) on 16 held-out leaves"
+    assert f"validation            {metrics}" in capsys.readouterr().out.splitlines()
+
+
 def test_info_of_a_model_describes_the_fine_tuning(
     tuned_model: TaxoExpan, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,6 +115,34 @@ def test_info_of_a_model_describes_the_fine_tuning(
     assert "tower.safetensors is damaged" in capsys.readouterr().err
 
 
+def test_the_help_names_every_format() -> None:
+    (action,) = (each for each in _train_parser()._actions if each.dest == "format")
+    named = {word.strip(",:") for word in str(action.help).split()}
+    assert {*FORMATS} - named == set()
+
+
+def _train_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser()
+    train.add_arguments(parser)
+    return parser
+
+
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        ("tower_epochs=3", "the encoder 'static' has no sentence transformer to fine-tune"),
+        ("hidden_dim=8", ""),
+    ],
+)
+def test_a_setting_without_effect_is_reported(
+    pantry: Path, tmp_path: Path, change: str, note: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["train", str(pantry), "-o", str(tmp_path / "model"), *QUICK, "--set", change]
+    assert main(command) == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if "no effect" in line]
+    assert lines == ([f"note: tower_epochs has no effect, because {note}"] if note else [])
+
+
 def test_suggest_says_once_that_a_model_has_no_confidence(
     model_directory: Path, new: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -101,7 +151,7 @@ def test_suggest_says_once_that_a_model_has_no_confidence(
     rows = json.loads(output.out)["suggestions"]
     assert rows
     assert {row["confidence"] for row in rows} == {None}
-    assert output.err.count("the model has no confidence, only scores") == 1
+    assert output.err.count(f"note: {TOO_FEW}; scores do not say how often") == 1
 
 
 def test_train_suggest_apply_place_new_concepts(
@@ -283,10 +333,45 @@ def test_ids_come_from_a_range(tmp_path: Path, capsys: pytest.CaptureFixture[str
     decisions.write_text("query,query_id,parent_id\nYak milk,,N1\nGoat milk,,N1\n")
     command = ["apply", str(taxonomy), str(decisions), "-o", str(out), "--id-range"]
     assert main([*command, "700-700"]) == 2
-    assert "no number from 700 to 700 is free" in capsys.readouterr().err
+    needed = "2 new concepts need ids, but only 1 of the numbers from 700 to 700 is free"
+    assert needed in capsys.readouterr().err
     assert not out.exists()
     assert main([*command, "700-799"]) == 0
     assert {"N700", "N701"} <= set(Taxonomy.read(out))
+
+
+def test_suggest_refuses_a_range_before_the_encoder_is_loaded(
+    model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new = tmp_path / "new.txt"
+    new.write_text("nut milk\nwhite tea\nyak cheese\n", encoding="utf-8")
+    command = ["suggest", str(model_directory), str(new), "--features", "vectors:missing.txt"]
+    ids = ["--id-template", "N{number}", "--id-range", "7-8"]
+    assert main([*command, *ids]) == 2
+    needed = "3 new concepts need ids, but only 2 of the numbers from 7 to 8 are free"
+    assert capsys.readouterr().err == f"taxoexpan: {needed}; give a larger range of ids\n"
+    assert main(command) == 2
+    assert "missing.txt" in capsys.readouterr().err
+
+
+def test_a_range_below_every_parent_may_be_smaller_than_the_list(tmp_path: Path) -> None:
+    old, new, out = (tmp_path / name for name in ("old.csv", "new.txt", "out.csv"))
+    rows = [f"{sort}-{n},{sort} {n},{sort}" for sort in ("tea", "milk") for n in range(5)]
+    old.write_text("\n".join(["id,label,parents", "tea,tea,", "milk,milk,", *rows, ""]))
+    new.write_text("tea 9\nmilk 9\n", encoding="utf-8")
+    command = ["expand", str(old), str(new), "-o", str(out), *QUICK, "--all"]
+    assert main([*command, "--id-template", "{parent}-{number}", "--id-range", "7-7"]) == 0
+    added = {*Taxonomy.read(out)} - {*Taxonomy.read(old)}
+    assert len(added) == 2
+    assert all(id.endswith("-7") for id in added)
+
+
+def test_an_empty_template_is_refused(
+    pantry: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["expand", str(pantry), str(new), "-o", str(tmp_path / "out.csv")]
+    assert main([*command, *QUICK, "--id-template", ""]) == 2
+    assert "the id template '': it needs {number}, {slug} or {uuid}" in capsys.readouterr().err
 
 
 def test_nothing_is_overwritten_without_force(
@@ -369,6 +454,8 @@ def test_an_error_is_one_line_that_names_the_place(
         (["--top-k", "many"], "'many' is not a whole number above zero"),
         (["--epochs", "-1"], "'-1' is not a whole number above zero"),
         (["--seed", "-1"], "'-1' is not a whole number from 0"),
+        (["--id-start", "-5"], "'-5' is not a whole number of zero or more"),
+        (["--id-range", "5--3"], "'-3' is not a whole number of zero or more"),
         (["--min-score", "nan"], "'nan' is not a number from 0 to 1"),
         (["--min-score", "2"], "'2' is not a number from 0 to 1"),
     ],
@@ -436,37 +523,21 @@ def test_help_names_the_settings_and_where_they_are_explained() -> None:
     assert "auto, cpu, cuda, cuda:N or mps" in text
 
 
-def train_and_interrupt(model: Path, after: str) -> tuple[int, str]:
-    """Press Ctrl-C once a line with this text has been printed; the status and all messages."""
-    food = resources.files("taxoexpan") / "data" / "food.csv"
-    command = [sys.executable, "-m", "taxoexpan.cli.main", "train", str(food), "-o", str(model)]
-    options = ["--device", "cpu", "--preset", "fast"]
+def test_ctrl_c_before_the_first_epoch_writes_nothing(tmp_path: Path) -> None:
+    food = str(resources.files("taxoexpan") / "data" / "food.csv")
+    command = ["train", food, "-o", str(tmp_path / "model"), "--device", "cpu", "--preset", "fast"]
     with subprocess.Popen(
-        [*command, *options], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        [sys.executable, "-m", "taxoexpan.cli.main", *command], stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
         messages = ""
         for line in process.stderr:
             messages += line
-            if after in line:
+            if "training on" in line:
                 process.send_signal(signal.SIGINT)
                 break
         messages += process.stderr.read()
-        return process.wait(60), messages
-
-
-def test_ctrl_c_saves_the_best_weights_and_says_so(tmp_path: Path) -> None:
-    model = tmp_path / "model"
-    status, messages = train_and_interrupt(model, after="epoch   1")
-    assert status == 0, messages
-    assert "stopped by Ctrl-C; the best weights so far are kept" in messages
-    config = json.loads((model / "config.json").read_text(encoding="utf-8"))
-    assert config["training"]["interrupted"] is True
-
-
-def test_ctrl_c_before_the_first_epoch_writes_nothing(tmp_path: Path) -> None:
-    status, messages = train_and_interrupt(tmp_path / "model", after="training on")
-    assert status == 130, messages
+        assert process.wait(60) == 130, messages
     assert "taxoexpan: stopped" in messages
     assert list(tmp_path.iterdir()) == []
 
@@ -591,7 +662,7 @@ def test_the_model_is_kept_where_no_confidence_is_known(
     more = ["--preset", "fast", "--epochs", "1", "--device", "cpu", "--accept-at-precision", "1"]
     assert main([*given, *more]) == 2
     messages = capsys.readouterr().err
-    assert "too few leaves to learn a confidence" in messages
+    assert messages == f"taxoexpan: {TOO_FEW}\n"
     assert "training on" not in messages
     suggestions = tmp_path / "s.csv"
     more += ["--set", "validation_fraction=0.9", "--suggestions", str(suggestions)]

@@ -171,11 +171,54 @@ def test_without_a_confidence_all_placements_are_written_and_a_message_says_so(
     command = ["expand", str(pantry), str(new), "-o", str(out), "--epochs", "2", *QUICK]
     assert main(command) == 0
     messages = capsys.readouterr().err
-    text = "no confidence could be learned from 80 leaves, so all placements are written"
-    assert f"{text}; review them, or hold out more leaves" in messages
+    reason = "no confidence can be learned from 16 held-out leaves; it takes 30"
+    assert messages.count(f"note: {reason}, so train with --set validation_fraction=0.38;") == 1
+    text = "without a confidence, all concepts that have a suitable parent are written; review them"
+    assert messages.count(f"{text}\n") == 1
     assert added(out, pantry) == {"cashew milk", "white tea"}
     assert {row["decision"] for row in first_rows(tmp_path).values()} == {"accepted"}
     assert {row["confidence"] for row in rows_of(tmp_path / "out.suggestions.csv")} == {""}
+
+
+def test_the_advised_fraction_gives_a_confidence_which_is_coarse(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    new, out, model = tmp_path / "new.txt", tmp_path / "out.csv", tmp_path / "model"
+    new.write_text("cashew milk\nwhite tea\n")
+    command = ["expand", str(pantry), str(new), "-o", str(out), "--epochs", "2", *QUICK]
+    advised = ["--set", "validation_fraction=0.38", "--model", str(model)]
+    assert main([*command, *advised]) == 0
+    messages = capsys.readouterr().err
+    coarse = "note: the confidence is coarse, because it was learned from only 30 held-out leaves"
+    assert messages.count(coarse) == 1
+    assert "no confidence can be learned" not in messages
+    assert "" not in {row["confidence"] for row in rows_of(tmp_path / "out.suggestions.csv")}
+    assert main(["suggest", str(model), str(new)]) == 0
+    assert capsys.readouterr().err.count(coarse) == 1
+
+
+@pytest.mark.parametrize("option", ["--min-confidence", "--accept-at-precision"])
+@pytest.mark.parametrize(
+    ("leaves", "advice"),
+    [
+        (129, "from 25 held-out leaves; it takes 30, so train with --set validation_fraction=0.24"),
+        (60, "from 12 held-out leaves; it takes 30, so train with --set validation_fraction=0.5"),
+        (
+            59,
+            "from 11 held-out leaves; it takes 30, too many for a taxonomy with 59 leaves; use "
+            "--min-score instead",
+        ),
+    ],
+)
+def test_a_threshold_without_a_confidence_is_refused_with_the_same_advice(
+    tmp_path: Path, option: str, leaves: int, advice: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = tmp_path / "old.csv", tmp_path / "new.txt"
+    old.write_text("child,parent\n" + "".join(f"thing {n},things\n" for n in range(leaves)))
+    new.write_text("thing x\n")
+    command = ["expand", str(old), str(new), "-o", str(tmp_path / "out.csv"), option, "0.6"]
+    assert main([*command, *QUICK]) == 2
+    assert capsys.readouterr().err == f"taxoexpan: no confidence can be learned {advice}\n"
 
 
 def test_concepts_that_are_placed_together_are_all_written_and_a_message_says_so(

@@ -21,6 +21,12 @@ def test_options_are_shown_as_flags(message: str, options: tuple[str, ...], show
     assert with_flags(ConfigurationError(message).naming(*options)) == shown
 
 
+def test_settings_are_shown_with_their_flag() -> None:
+    error = ConfigurationError("set hidden_dim=8, or use force=True")
+    shown = with_flags(error.naming("force=True", settings=["hidden_dim=8"]))
+    assert shown == "set --set hidden_dim=8, or use --force"
+
+
 def test_only_the_last_occurrence_of_an_option_is_a_flag() -> None:
     error = FormatError(Path("features/features"), "moved; give features").naming("features")
     assert with_flags(error) == "features/features: moved; give --features"

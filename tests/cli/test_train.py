@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 
 from taxoexpan.cli.main import main
 from taxoexpan.training.checkpoint import Checkpoint, State, tower_path
+from taxoexpan.training.tower_training import TowerRun
 
 
 @pytest.fixture
@@ -107,6 +108,23 @@ def test_the_message_names_the_epoch_that_is_kept(
     assert kept in capsys.readouterr().err
 
 
+def test_a_fine_tuning_without_a_finished_epoch_is_none(
+    pantry: Path,
+    tmp_path: Path,
+    options: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    model, begin = tmp_path / "model", TowerRun.train_epoch
+    monkeypatch.setattr(TowerRun, "train_epoch", lambda *given: press_ctrl_c() or begin(*given))
+    assert main(["train", str(pantry), "-o", str(model), *options]) == 0
+    assert "fine-tuning stopped by Ctrl-C" in capsys.readouterr().err
+    assert main(["info", str(model)]) == 0
+    line = "fine-tuned encoder    no; the fine-tuning was stopped before the end of its first epoch"
+    assert line in capsys.readouterr().out.splitlines()
+    assert "fine-tuned" not in (model / "README.md").read_text(encoding="utf-8")
+
+
 def test_ctrl_c_during_the_network_leaves_the_fine_tuning_to_resume(
     pantry: Path, tmp_path: Path, options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,7 +151,9 @@ def test_a_checkpoint_of_the_fine_tuning_is_not_discarded_without_force(
     left.write_bytes(b"of some training")
     command = ["train", str(pantry), "-o", str(model), *options]
     assert main(command) == 2
-    fix = "holds an interrupted training; --resume continues it, --force starts again"
+    fix = (
+        "holds an interrupted training; --resume continues it, --force deletes it and starts again"
+    )
     assert f"{left}: {fix}" in capsys.readouterr().err
     assert left.read_bytes() == b"of some training"
     assert main([*command, "--resume"]) == 2
@@ -142,3 +162,23 @@ def test_a_checkpoint_of_the_fine_tuning_is_not_discarded_without_force(
     assert not checkpoint.exists()  # refused before the network was trained
     assert main([*command, "--force"]) == 0
     assert not left.exists()
+
+
+@pytest.mark.parametrize("content", ["a checkpoint", "something else"])
+def test_a_checkpoint_that_the_training_does_not_use_is_refused_and_kept(
+    pantry: Path, tmp_path: Path, content: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a fine-tuning, nothing would read the file before the end, which removes it."""
+    model, left = tmp_path / "model", tmp_path / "model.checkpoint.tower"
+    if content == "a checkpoint":
+        Checkpoint(left, "another training").save(State({"weight": torch.zeros(2)}, {"epoch": 1}))
+    else:
+        left.write_text(content, encoding="utf-8")
+    before = left.read_bytes()
+    settings = (part for name in SMALL for part in ("--set", f"{name}={SMALL[name]}"))
+    command = ["train", str(pantry), "-o", str(model), "--preset", "fast", *settings]
+    assert main([*command, "--device", "cpu", "--quiet", "--resume"]) == 2
+    message = f"{left}: the checkpoint belongs to another training, because this one fine-tunes no"
+    assert message in capsys.readouterr().err
+    assert left.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [left.name]

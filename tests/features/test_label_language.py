@@ -37,7 +37,7 @@ ENGLISH = {
 @pytest.mark.parametrize("language", OTHERS)
 def test_labels_in_another_language_get_a_warning(language: str) -> None:
     for features in ("static", BEST, "transformer:/models/all-MiniLM-L6-v2"):
-        with pytest.warns(UserWarning, match="set features=transformer:NAME_OR_PATH"):
+        with pytest.warns(UserWarning, match="features=transformer:NAME_OR_PATH"):
             warn_of_language(features, OTHERS[language].split(", "))
 
 
@@ -74,7 +74,8 @@ def vegetables(tmp_path: Path) -> Path:
 
 def test_training_warns_before_it_begins(vegetables: Path) -> None:
     model = TaxoExpan("fast", device="cpu", **SMALL | {"epochs": 1})
-    with pytest.warns(UserWarning, match="the encoder 'static' knows only English"):
+    message = "the encoder 'static' knows only English; .*: features=transformer:NAME_OR_PATH$"
+    with pytest.warns(UserWarning, match=message):
         model.fit(Taxonomy.read(vegetables))
 
 
@@ -86,7 +87,9 @@ def test_a_command_warns_once(
     changes = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
     command = ["clean", str(vegetables), "-o", str(tmp_path / "found.csv"), "--folds", "3"]
     assert main([*command, "--preset", "fast", "--quiet", *changes]) == 0
-    assert capsys.readouterr().err.count("do not seem to be English") == 1
+    messages = capsys.readouterr().err
+    assert messages.count("do not seem to be English") == 1
+    assert "sentence transformer: --features transformer:NAME_OR_PATH\n" in messages
     new = tmp_path / "new.csv"
     new.write_text(vegetables.read_text(encoding="utf-8") + "Lauch,Gemüse\n", encoding="utf-8")
     command = ["evaluate", str(vegetables), str(new), "--features", "static", "--quiet"]

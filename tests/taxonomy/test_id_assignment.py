@@ -36,9 +36,31 @@ def test_numbers_come_from_a_range() -> None:
     assert made(NUMBERED, IdPolicy(first=19, last=40), "kiwi") == ["F:0021"]
 
 
-def test_a_range_that_is_too_small_is_an_error() -> None:
-    with pytest.raises(TaxonomyError, match="no number from 19 to 21 is free"):
-        made(NUMBERED, IdPolicy(first=19, last=21), "kiwi", "fig")
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (IdPolicy(first=19, last=21), "but only 1 of the numbers from 19 to 21 is free; give a l"),
+        (IdPolicy(first=19, last=22), "but only 2 of the numbers from 19 to 22 are free; give a"),
+        (IdPolicy(first=3, last=9), "but none of the numbers from 3 to 9 are free; give a larger"),
+        (IdPolicy(IdTemplate("F:{number:04}"), last=22), "only 2 of the numbers up to 22 are free"),
+    ],
+)
+def test_a_range_that_is_too_small_is_an_error(policy: IdPolicy, message: str) -> None:
+    with pytest.raises(TaxonomyError, match=f"^3 new concepts need ids, .*{message}"):
+        made(NUMBERED, policy, "kiwi", "fig", "date")
+
+
+def test_a_range_below_a_parent_that_is_too_small_is_an_error() -> None:
+    policy = IdPolicy(IdTemplate("{parent}-{number}"), first=7, last=7)
+    assert placed(policy, ("hg", "kiwi"), ("hg-2", "fig")) == [("hg", "hg-7"), ("hg-2", "hg-2-7")]
+    message = "^none of the numbers from 7 to 7 is free below 'hg' for 'fig'; give a larger range"
+    with pytest.raises(TaxonomyError, match=message):
+        placed(policy, ("hg", "kiwi"), ("hg", "fig"))
+
+
+def test_a_range_below_a_parent_is_used_from_its_start() -> None:
+    policy = IdPolicy(IdTemplate("{parent}-{number}"), first=0, last=7)
+    assert placed(policy, ("hg", "kiwi"), ("hg", "fig")) == [("hg", "hg-0"), ("hg", "hg-7")]
 
 
 def test_a_range_needs_numbered_ids() -> None:

@@ -1,13 +1,9 @@
 from __future__ import annotations
 
-from itertools import islice
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taxoexpan.errors import TaxonomyError
-from taxoexpan.taxonomy.id_numbers import next_number, numbers_from
+from taxoexpan.taxonomy.id_numbers import next_number
 
 
 def test_the_next_number_follows_the_last() -> None:
@@ -38,10 +34,3 @@ def test_two_numbers_say_nothing_about_outliers() -> None:
 @given(st.lists(st.integers(0, 10**9), min_size=1))
 def test_the_next_number_follows_an_existing_one(numbers: list[int]) -> None:
     assert next_number(numbers) - 1 in numbers
-
-
-def test_a_range_that_is_used_up_is_an_error() -> None:
-    numbers = numbers_from(5, 6, "'kiwi'")
-    assert list(islice(numbers, 2)) == [5, 6]
-    with pytest.raises(TaxonomyError, match="no number from 5 to 6 is free for 'kiwi'"):
-        next(numbers)

@@ -66,6 +66,11 @@ def test_words_are_spelled_as_in_the_other_ids(known: str, new: str) -> None:
     assert made(wines, "Green apple pie") == [new]
 
 
+def test_a_further_sense_of_a_name_gets_the_next_number() -> None:
+    senses = Taxonomy([Concept("red_wine#n#1", "Red wine"), Concept("whey#n#1", "Whey")])
+    assert made(senses, "🍏", "🍐", "red-wine") == ["concept#n#1", "concept#n#2", "red_wine#n#2"]
+
+
 def test_a_few_ids_of_another_kind_do_not_hide_the_style() -> None:
     go = [Concept(f"GO:000000{n}", f"c{n}") for n in range(1, 6)]
     mixed = Taxonomy([Concept("CHEBI:99", "acid"), *go, Concept("part_of", "part of")])

@@ -60,7 +60,8 @@ def test_a_checkpoint_of_another_training_is_refused(
 def test_a_damaged_checkpoint_is_refused(pantry: Path, tmp_path: Path, content: bytes) -> None:
     checkpoint = tmp_path / "checkpoint"
     checkpoint.write_bytes(content)
-    with pytest.raises(ModelError, match="not a readable checkpoint"):
+    message = f"^{checkpoint}: not a readable checkpoint, or a damaged one; remove the file$"
+    with pytest.raises(ModelError, match=message):
         TaxoExpan("fast", device="cpu", **QUICK).fit(Taxonomy.read(pantry), checkpoint=checkpoint)
 
 
@@ -117,8 +118,10 @@ def test_an_unusable_checkpoint_of_the_fine_tuning_is_refused_before_the_network
         )
     assert not checkpoint.exists()
     untuned = TaxoExpan("best", device="cpu", tower_epochs=0, **settings)
-    untuned.fit(Taxonomy.read(pantry), checkpoint=checkpoint)  # does not need the file
-    assert checkpoint.exists()
+    with pytest.raises(ModelError, match=r"checkpoint\.tower: .* fine-tunes no encoder; use"):
+        untuned.fit(Taxonomy.read(pantry), checkpoint=checkpoint)
+    assert not checkpoint.exists()
+    assert left.exists()
 
 
 def test_a_log_has_one_line_per_epoch(pantry: Path, tmp_path: Path) -> None:
@@ -165,24 +168,34 @@ def test_a_run_killed_during_an_epoch_and_resumed_ends_with_the_same_weights(
     assert same(TaxoExpan.load(alone, "cpu"), TaxoExpan.load(killed, "cpu"))
 
 
-def test_a_training_stopped_by_ctrl_c_is_resumed_without_force(
+def test_ctrl_c_saves_the_best_weights_and_the_training_is_resumed_without_force(
     pantry: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C saves the best model so far; its checkpoint is the permission to replace it."""
+    """The checkpoint is the permission to replace the best model so far, which Ctrl-C saves."""
     monkeypatch.chdir(tmp_path)
-    command = ["train", str(pantry), "-o", "m", "--preset", "fast", "--epochs", "12"]
-    command += ["--device", "cpu", "--quiet", "--log", "log.jsonl"]
-    program = [sys.executable, "-m", "taxoexpan.cli.main", *command]
-    process = subprocess.Popen(program, stderr=subprocess.PIPE, text=True)
-    log, checkpoint = tmp_path / "log.jsonl", tmp_path / "m.checkpoint"
-    while not (log.exists() and log.read_text().count("\n") >= 2):
-        assert process.poll() is None
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, messages = process.communicate()
-    assert process.returncode == 0
+    command = ["train", str(pantry), "-o", "m", "--preset", "fast", "--device", "cpu"]
+    command += ["--set", "patience=2000"]
+    program = [sys.executable, "-m", "taxoexpan.cli.main", *command, "--epochs", "2000"]
+    with subprocess.Popen(program, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        messages = ""
+        for line in process.stderr:
+            messages += line
+            if "epoch  " in line:
+                process.send_signal(signal.SIGINT)
+                break
+        messages += process.stderr.read()
+        assert process.wait(60) == 0, messages
+    assert "stopped by Ctrl-C; the best weights so far are kept" in messages
     assert "--resume continues the training" in messages
-    assert checkpoint.exists()
-    assert (tmp_path / "m").is_dir()
-    assert main([*command, "--resume"]) == 0
-    assert not checkpoint.exists()
+    assert (tmp_path / "m.checkpoint").exists()
+    assert interrupted(tmp_path / "m") is True
+    epochs = messages.count("epoch  ") + 2
+    assert main([*command, "--epochs", str(epochs), "--quiet", "--resume"]) == 0
+    assert not (tmp_path / "m.checkpoint").exists()
+    assert interrupted(tmp_path / "m") is False
+
+
+def interrupted(model: Path) -> bool:
+    config = json.loads((model / "config.json").read_text(encoding="utf-8"))
+    return bool(config["training"]["interrupted"])

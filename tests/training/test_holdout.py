@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training.holdout import (
     Holdout,
+    fraction_for,
     held_out_count,
     hold_out,
     hold_out_growth,
@@ -35,6 +36,19 @@ def test_held_out_leaves_are_removed_with_their_relations() -> None:
 )
 def test_small_taxonomies_hold_out_more_than_a_tenth_by_default(leaves: int, count: int) -> None:
     assert held_out_count(leaves, "auto", max_leaves=99) == count
+
+
+@given(st.integers(0, 3000), st.integers(1, 100))
+def test_the_fraction_for_a_number_of_leaves_is_the_least_that_is_enough(
+    leaves: int, count: int
+) -> None:
+    fraction = fraction_for(leaves, count)
+    if fraction is None:
+        assert held_out_count(leaves, 0.5, leaves) < count
+    else:
+        assert fraction <= 0.5
+        assert held_out_count(leaves, fraction, leaves) >= count
+        assert held_out_count(leaves, fraction - 0.01, leaves) < count
 
 
 @pytest.mark.parametrize("hold_out_some", [hold_out_leaves, hold_out_growth])

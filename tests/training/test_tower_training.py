@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -15,8 +17,10 @@ from taxoexpan.errors import ModelError
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 from taxoexpan.network.text_tower import TextTower, Tokens, query_text
 from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.training import tower_training
 from taxoexpan.training.checkpoint import Checkpoint
+from taxoexpan.training.continuation import News, Recipe
 from taxoexpan.training.holdout import Holdout, hold_out
 from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
 from taxoexpan.training.tower_training import (
@@ -114,6 +118,25 @@ def test_fine_tuning_lowers_the_loss_and_the_ranks_of_held_out_concepts(
     assert after == history.validation[history.best - 1]
     assert after.reciprocal_rank == max(m.reciprocal_rank for m in history.validation)
     assert not tower.training
+
+
+def test_an_epoch_is_reported_after_it_was_saved(
+    make_tower: MakeTower, held: Holdout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever stops the training after the line of an epoch can resume after this epoch."""
+    checkpoint = Checkpoint(tmp_path / "tower", "this one")
+    saved: dict[str, int] = {}
+
+    class Terminal(io.StringIO):
+        def write(self, text: str) -> int:
+            if text.startswith("fine-tuning epoch"):
+                exists = checkpoint.path.exists()
+                saved[text.split()[2]] = checkpoint.load().values["epoch"] if exists else 0
+            return len(text)
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    train_tower(make_tower(), held.taxonomy, settings(2), 0, None, True, checkpoint)
+    assert saved == {"1": 1, "2": 2}
 
 
 def test_the_same_seed_gives_the_same_weights(make_tower: MakeTower, held: Holdout) -> None:
@@ -409,3 +432,19 @@ def test_a_gpu_learns_too_and_resumes(make_tower: MakeTower, held: Holdout, tmp_
     assert tower.device.type == "cuda"
     assert len(history.losses) == 6
     assert history.losses[-1] < history.losses[0]
+
+
+def test_rejected_anchors_are_in_every_batch_with_their_query(
+    make_tower: MakeTower, held: Holdout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder, taxonomy = Recorder(monkeypatch), held.taxonomy
+    wrong = (np.arange(len(taxonomy)) + 29) % len(taxonomy)
+    rejected = Adjacency.from_pairs(np.arange(len(taxonomy)), wrong, len(taxonomy))
+    is_new = np.array([label.startswith("rye") for label in taxonomy.labels])
+    news = News(is_new, rejected, Recipe(repeats=2, replay=1.0))
+    train_tower(make_tower(), taxonomy, settings(2), 0, news=news)
+    queries = np.concatenate([batch.queries for batch in recorder.batches])
+    assert is_new[queries].sum() == 2 * 2 * is_new.sum()
+    assert len(queries) == 2 * is_new[queries].sum()
+    for batch in recorder.batches:
+        assert set(wrong[batch.queries].tolist()) <= set(batch.anchors.tolist())

@@ -48,8 +48,8 @@ def add_read_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         metavar="NAME",
-        help="format of every taxonomy file that is read: skos, owl, obo, json, wordnet, terms, "
-        "paths, edges or rows (default: detected); see the guide to file formats",
+        help="format of every taxonomy file that is read: skos, owl, obo, json, openfoodfacts, "
+        "wordnet, terms, paths, edges or rows (default: detected); see the guide to file formats",
     )
     parser.add_argument(
         "--language",
@@ -234,7 +234,7 @@ def add_together(parser: argparse.ArgumentParser) -> None:
 def natural(text: str) -> int:
     """Parse a whole number, zero or more."""
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of zero or more")
     return int(text)
 
 
@@ -340,7 +340,7 @@ def id_policy(options: argparse.Namespace) -> IdPolicy:
     if options.id_start is not None and options.id_range is not None:
         message = "--id-start and --id-range both say where the numbers begin"
         raise ConfigurationError(f"{message}; give one of them")
-    template = IdTemplate(options.id_template) if options.id_template else None
+    template = IdTemplate(options.id_template) if options.id_template is not None else None
     first, last = options.id_range or (options.id_start, None)
     return IdPolicy(template, first, last)
 
@@ -363,11 +363,18 @@ class TrainingOptions:
 
 
 def training_options(options: argparse.Namespace) -> TrainingOptions:
-    """Return how to train; wrong settings are refused here, before any work."""
-    from taxoexpan.config import load_preset
+    """Return how to train; wrong settings are refused here, before any work.
+
+    Settings without effect are reported.
+    """
+    from taxoexpan.cli.messages import note
+    from taxoexpan.config import load_preset, settings_without_effect
+    from taxoexpan.features.encoder_choice import with_chosen_encoder
 
     settings = changed_settings(options.changes, options.features, options.epochs)
-    load_preset(options.preset, **settings)
+    config = with_chosen_encoder(load_preset(options.preset, **settings))
+    for name, reason in settings_without_effect(config, settings).items():
+        note(f"note: {name} has no effect, because {reason}")
     return TrainingOptions(options.preset, options.seed, options.device, settings, options.quiet)
 
 

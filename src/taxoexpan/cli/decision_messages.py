@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 def print_rule(expansion: Expansion, placed: PlacedConcepts) -> None:
     """Print the threshold that was learned, or why there is none."""
-    from taxoexpan.expansion import leaf_count
     from taxoexpan.placement.decisions import have_confidence
 
     request, precision = expansion.request, expansion.request.accept_at_precision
@@ -32,10 +31,9 @@ def print_rule(expansion: Expansion, placed: PlacedConcepts) -> None:
             "are written; review them"
         )
     elif not request.acceptance.has_threshold and not have_confidence(placed.suggestions):
-        leaves = pluralize(leaf_count(expansion.taxonomy), "leaf", "leaves")
         note(
-            f"no confidence could be learned from {leaves}, so all placements are written; review "
-            "them, or hold out more leaves to learn from (--set validation_fraction=0.3)"
+            "without a confidence, all concepts that have a suitable parent are written; review "
+            "them"
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.messages import note, print_confidence
+from taxoexpan.cli.messages import note, print_confidence, print_confidence_limits
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
@@ -38,8 +38,14 @@ def fit_model(
         tensorboard=tensorboard,
         expected=expected,
     )
+    print_training(model, quiet)
+
+
+def print_training(model: TaxoExpan, quiet: bool) -> None:
+    """Print the confidence that a model has learned, and how its training ended."""
     if not quiet:
         print_confidence(model.calibrators)
+    print_confidence_limits(model)
     metrics = model.training.validation
     count = 0 if metrics is None else metrics.queries
     if count < FEW_QUERIES:

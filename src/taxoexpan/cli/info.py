@@ -68,7 +68,8 @@ def _print_model(model: Mapping[str, object]) -> None:
     validation, signals = model["validation"], model["signals"]
     if isinstance(validation, Mapping):
         figures = f"MR {validation['mr']:.1f}, Hit@1 {validation['hit_at_1']:.3f}, "
-        figures += f"MRR {validation['mrr']:.3f} on {validation['queries']} held-out leaves"
+        figures += f"MRR {validation['reciprocal_rank']:.3f} (scaled {validation['mrr']:.3f}) on "
+        figures += f"{validation['queries']:,} held-out leaves"
         print(f"{'validation':<22}{figures}")
     print(f"{'fine-tuned encoder':<22}{_describe_fine_tuning(model)}")
     if isinstance(signals, Sequence):
@@ -81,5 +82,7 @@ def _describe_fine_tuning(model: Mapping[str, object]) -> str:
         return "no"
     if not isinstance(epochs, int):
         return "yes"  # a model that was saved before the epochs were recorded
+    if not epochs:
+        return "no; the fine-tuning was stopped before the end of its first epoch"
     kept = f"the best was epoch {best}" if best else "none was better than the encoder as it came"
     return f"yes, {pluralize(epochs, 'epoch')}; {kept}"

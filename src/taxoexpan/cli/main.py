@@ -22,13 +22,14 @@ from taxoexpan.cli import (
     expand,
     info,
     reproduce,
+    serve,
     suggest,
     train,
 )
 from taxoexpan.cli.arguments import Version
 from taxoexpan.cli.messages import note, with_flags
 from taxoexpan.cli.standard_output import standard_output
-from taxoexpan.errors import TaxoExpanError, is_out_of_memory
+from taxoexpan.errors import NamesOptions, TaxoExpanError, is_out_of_memory
 
 COMMANDS = (
     check,
@@ -42,6 +43,7 @@ COMMANDS = (
     expand,
     convert,
     diff,
+    serve,
     demo,
     reproduce,
     evaluate,
@@ -84,9 +86,10 @@ class _OnceShown:
 
     def __call__(self, message: Warning | str, *_: object, **__: object) -> None:
         """Print a warning, unless the same text was printed before."""
-        if str(message) not in self._shown:
-            self._shown.add(str(message))
-            note(f"note: {message}")
+        text = with_flags(message) if isinstance(message, NamesOptions) else str(message)
+        if text not in self._shown:
+            self._shown.add(text)
+            note(f"note: {text}")
 
 
 def _stop(number: int, _: object) -> None:

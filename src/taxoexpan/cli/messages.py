@@ -10,12 +10,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.errors import TaxoExpanError
+from taxoexpan.errors import NamesOptions
 from taxoexpan.phrasing import join_words, pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.expansion import AppliedSuggestions
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
+    from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.acceptance import Acceptance
     from taxoexpan.placement.calibrators import Calibrators
     from taxoexpan.placement.suggestions import Suggestion
@@ -35,15 +36,18 @@ def note(message: str) -> None:
         print(message, file=sys.stderr)
 
 
-def with_flags(error: TaxoExpanError) -> str:
-    """Return the message of an error, with flags in place of the options that Python has.
+def with_flags(error: NamesOptions) -> str:
+    """Return the message of an error or a warning, with flags in place of Python's options.
 
-    `force=True` becomes `--force`, and `work=FOLDER` becomes `--work FOLDER`.
+    `force=True` becomes `--force`, `work=FOLDER` becomes `--work FOLDER`, and a setting such as
+    `hidden_dim=64` becomes `--set hidden_dim=64`.
     """
-    message = str(error)
+    message, flags = str(error), {setting: f"--set {setting}" for setting in error.settings}
     for option in error.options:
         name, _, value = option.partition("=")
         flag = f"--{name.replace('_', '-')}" + (f" {value}" if value not in ("", "True") else "")
+        flags[option] = flag
+    for option, flag in flags.items():
         # The fix is at the end; the same word may be part of a path before it.
         *_, last = re.finditer(rf"(?<![\w-]){re.escape(option)}(?!\w)", message)
         message = message[: last.start()] + flag + message[last.end() :]
@@ -123,10 +127,7 @@ def _plural_notes(taxonomy: Taxonomy, concepts: Sequence[Concept]) -> list[str]:
 
 def print_confidence(calibrators: Calibrators) -> None:
     """Print the calibration error and the confidence thresholds that a model has learned."""
-    from taxoexpan.placement.confidence import MIN_HELD_OUT
-
     if calibrators.calibration is None:
-        note(f"confidence: not available; it needs {MIN_HELD_OUT} held-out leaves to learn from")
         return
     reliability = calibrators.calibration.reliability
     note(f"confidence: expected calibration error {reliability.error:.3f} (cross-validated)")
@@ -143,6 +144,23 @@ def print_confidence(calibrators: Calibrators) -> None:
         note(
             f"confidence: no threshold reaches {PRECISIONS[-1]:.0%} precision on the held-out "
             "concepts"
+        )
+
+
+def print_confidence_limits(model: TaxoExpan) -> None:
+    """Print that a model has no confidence, with the remedy, or that its confidence is coarse."""
+    from taxoexpan.placement.confidence import FEW_HELD_OUT
+    from taxoexpan.placement.missing_confidence import MissingConfidence
+
+    calibration = model.calibrators.calibration
+    if calibration is None:
+        missing = MissingConfidence.find(model.taxonomy, model.config)
+        reason = missing.sentence("--set ") if missing else "the model has no confidence"
+        note(f"note: {reason}; scores do not say how often suggestions are right")
+    elif (count := len(calibration.reliability.right)) < FEW_HELD_OUT:
+        note(
+            f"note: the confidence is coarse, because it was learned from only {count} held-out "
+            "leaves; review accepted suggestions, too"
         )
 
 

@@ -23,6 +23,7 @@ from taxoexpan.cli.arguments import (
 from taxoexpan.cli.messages import (
     as_json,
     note,
+    print_confidence_limits,
     print_filtered,
     print_merges,
     print_no_parent,
@@ -78,9 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the ranked parents."""
     from taxoexpan.files import preflight, refuse_inside, write_whole
-    from taxoexpan.formats.concept_list import read_concepts
     from taxoexpan.placement.selection import merges
-    from taxoexpan.taxonomy.known_names import filter_known_names
 
     if options.together and options.evidence:
         message = "--together has no evidence per concept"
@@ -90,11 +89,10 @@ def run(options: argparse.Namespace) -> int:
     preflight(outputs, list(inputs), options.force)
     for path in outputs:
         refuse_inside(path, options.model)
-    new = read_concepts(options.new)
+    concepts = _new_concepts(options)
     from taxoexpan.model import TaxoExpan
 
     model = TaxoExpan.load(options.model, options.device, options.features)
-    concepts = filter_known_names(model.taxonomy, new, id_policy(options))
     print_filtered(model.taxonomy, concepts)
     if options.glossary:
         concepts = _with_definitions(options.glossary, concepts, model.taxonomy)
@@ -105,8 +103,8 @@ def run(options: argparse.Namespace) -> int:
     if options.report:
         page = _page(options, model, suggestions, evidence or [], concepts)
         write_report(options.report, page, options.force)
-    if suggestions and not options.together and model.calibrators.calibration is None:
-        note("the model has no confidence, only scores; they do not say how often it is right")
+    if suggestions and not options.together:
+        print_confidence_limits(model)
     print_merges(merges(suggestions))
     print_no_parent(suggestions)
     if options.output:
@@ -115,6 +113,17 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(text, end="")
     return 0
+
+
+def _new_concepts(options: argparse.Namespace) -> FilteredConcepts:
+    """Return the new concepts with their ids, which are made before the encoder is loaded."""
+    from taxoexpan.formats.concept_list import read_concepts
+
+    new, ids = read_concepts(options.new), id_policy(options)
+    from taxoexpan.archive import load_summary
+    from taxoexpan.taxonomy.known_names import filter_known_names
+
+    return filter_known_names(load_summary(options.model).taxonomy, new, ids)
 
 
 def _with_definitions(

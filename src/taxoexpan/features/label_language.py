@@ -7,6 +7,8 @@ import unicodedata
 import warnings
 from collections.abc import Sequence
 
+from taxoexpan.errors import OptionWarning
+
 MAX_FOREIGN_FRACTION = 0.1
 """Labels with a larger fraction of foreign ones are not English.
 
@@ -37,12 +39,12 @@ def warn_of_language(features: str, labels: Sequence[str]) -> None:
         return
     foreign = sum(map(_is_foreign, labels))
     if foreign > MAX_FOREIGN_FRACTION * len(labels):
-        warnings.warn(
+        option = "features=transformer:NAME_OR_PATH"
+        warning = OptionWarning(
             f"the labels do not seem to be English, but the encoder {features!r} knows only "
-            "English; use a multilingual sentence transformer: set "
-            "features=transformer:NAME_OR_PATH",
-            stacklevel=3,
+            f"English; use a multilingual sentence transformer: {option}"
         )
+        warnings.warn(warning.naming(option), stacklevel=3)
 
 
 def _is_english(encoder: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
@@ -97,6 +97,8 @@ class TaxonomyFile:
         `changes` may contain "moves" and "synonyms"; then it also simulates one move of an
         existing concept, and adding all new names as synonyms. Writes nothing.
         """
+        # In truth the concepts have several parents, and each may have its own range of numbers.
+        ids = replace(ids, last=None)
         new = list({concept.label: concept for concept in concepts}.values())
         parents = self.taxonomy.ids[:max_parents]
         relations = [(parent, concept.id) for concept in new for parent in parents]

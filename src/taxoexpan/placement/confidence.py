@@ -19,7 +19,8 @@ from taxoexpan.taxonomy.arrays import Floats
 BIN_COUNT = 10
 MIN_HELD_OUT = 30
 """With fewer held-out leaves, no confidence is learned."""
-
+FEW_HELD_OUT = 100
+"""With fewer held-out leaves, the confidence is coarse."""
 MIN_ACCEPTED = 10
 """The least number of held-out leaves above a threshold; three right ones of three prove little."""
 

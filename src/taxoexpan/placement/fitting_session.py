@@ -69,6 +69,8 @@ def fit_parts(
     If Ctrl-C ends the training of the network, the encoder is not fine-tuned.
     """
     network = MatchingNetwork(embedder.config, embedder.encoder.dimension)
+    if prepared.start is not None:
+        network.load_state_dict(prepared.start.network.state_dict())
     writer = TensorBoardWriter(outputs.tensorboard) if outputs.tensorboard else None
     with closing(TrainingLog(outputs.progress, outputs.log, writer)) as log:
         kept = _checkpoint(outputs.checkpoint, prepared, embedder, seed)
@@ -113,6 +115,8 @@ def _checkpoint(
     digest, fingerprint = taxonomy_digest(prepared.taxonomy), embedder.encoder.fingerprint()
     checkpoint = Checkpoint(path, identity_of(digest, settings, seed, held_out, fingerprint))
     checkpoint.check()
-    if transformer_to_tune(embedder) is not None:
+    if transformer_to_tune(embedder) is None:
+        checkpoint.of_tower().refuse_unused()
+    else:
         checkpoint.of_tower().check()
     return checkpoint

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import percent
-from taxoexpan.placement import abstention, confidence, duplicates
+from taxoexpan.placement import abstention, duplicates
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.confidence import CoveragePoint, Reliability
+from taxoexpan.placement.missing_confidence import MissingConfidence
 from taxoexpan.report.html import (
     ChartSection,
     Column,
@@ -67,14 +69,13 @@ def threshold_table(reliability: Reliability) -> Table:
     return Table("Confidence thresholds", columns, rows, introduction)
 
 
-def missing_calibrators(calibrators: Calibrators, leaves: int) -> list[str]:
-    """Say which calibrators could not be learned, and why."""
-    texts = []
+def missing_calibrators(model: TaxoExpan) -> list[str]:
+    """Say which calibrators of a model could not be learned, and why."""
+    texts, calibrators = [], model.calibrators
     if calibrators.calibration is None:
-        texts.append(
-            f"Confidence: it needs {confidence.MIN_HELD_OUT} leaves that are held out from the "
-            f"training, and there were {leaves}. Suggestions have a score, but no confidence."
-        )
+        missing = MissingConfidence.find(model.taxonomy, model.config)
+        reason = f"{missing.sentence()}. " if missing else ""
+        texts.append(f"Confidence: {reason}Suggestions have a score, but no confidence.")
     if calibrators.abstention is None:
         texts.append(
             "Whether a new concept has a suitable parent at all: this needs "

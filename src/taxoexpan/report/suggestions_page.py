@@ -137,8 +137,8 @@ def _instructions(calibrators: Calibrators) -> list[str]:
     if calibrators.calibration is None:
         text += (
             "The score is the probability that the model gives to this parent among all concepts. "
-            "It ranks the suggestions, but it does not say how often they are right: the taxonomy "
-            "has too few leaves to learn that."
+            "It ranks the suggestions, but it does not say how often they are right: too few "
+            "leaves were held out to learn that."
         )
     else:
         leaves = len(calibrators.calibration.reliability.right)

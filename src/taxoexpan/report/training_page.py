@@ -43,7 +43,7 @@ def training_page(model: TaxoExpan, title: str, created: datetime) -> Page:
     sections += reliability_charts(calibrators)
     if calibrators.calibration is not None:
         sections.append(threshold_table(calibrators.calibration.reliability))
-    missing = missing_calibrators(calibrators, 0 if validation is None else validation.queries)
+    missing = missing_calibrators(model)
     if missing:
         sections.append(TextSection("What could not be learned", missing))
     subtitle = f"Trained on {record.concepts:,} concepts and {record.relations:,} relations"

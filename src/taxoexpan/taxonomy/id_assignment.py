@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from taxoexpan.errors import ConfigurationError
+from taxoexpan.errors import ConfigurationError, TaxonomyError
 from taxoexpan.taxonomy.additions import Additions
 from taxoexpan.taxonomy.branch_numbers import BranchNumbers
 from taxoexpan.taxonomy.concept import Concept
 from taxoexpan.taxonomy.hierarchical_ids import HierarchicalCodes
-from taxoexpan.taxonomy.id_numbers import next_number, numbers_from
+from taxoexpan.taxonomy.id_numbers import next_number
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy, IdTemplate
 from taxoexpan.taxonomy.ids import are_paths, id_style, numbered, numbering, slug
 from taxoexpan.taxonomy.taxonomy import Taxonomy
@@ -27,17 +27,26 @@ def with_ids(
     If ids depend on the parent, as in hierarchical codes, the new ones are provisional.
     """
     taken = {*taxonomy, *taxonomy.reserved, *(concept.id for concept in concepts)}
-    candidates: Callable[[str], Iterator[str]] | None = None
-    named = []
-    for concept in concepts:
-        if not concept.id and candidates is None:
-            candidates = _candidates(taxonomy, policy)
-        if not concept.id and candidates:
-            id = next(id for id in candidates(concept.label) if id not in taken)
-            concept = replace(concept, id=id)
-        taken.add(concept.id)
-        named.append(concept)
-    return named
+    unnamed = [concept for concept in concepts if not concept.id]
+    if not unnamed:
+        return list(concepts)
+    candidates, ids = _candidates(taxonomy, policy), list[str]()
+    for concept in unnamed:
+        id = next((id for id in candidates(concept.label) if id not in taken), None)
+        if id is None:
+            raise _range_used_up(policy, len(ids), len(unnamed))
+        taken.add(id)
+        ids.append(id)
+    made = iter(ids)
+    return [c if c.id else replace(c, id=next(made)) for c in concepts]
+
+
+def _range_used_up(policy: IdPolicy, found: int, needed: int) -> TaxonomyError:
+    needs = f"{needed} new concepts need ids" if needed > 1 else "a new concept needs an id"
+    free = f"only {found}" if found else "none"
+    verb = "is" if found == 1 else "are"
+    message = f"{needs}, but {free} of the numbers {policy.span} {verb} free"
+    return TaxonomyError(f"{message}; give a larger range of ids")
 
 
 def _candidates(taxonomy: Taxonomy, policy: IdPolicy) -> Callable[[str], Iterator[str]]:
@@ -107,17 +116,19 @@ def _child_by_template(
     taken: set[str],
 ) -> str:
     """Return an unused id by a template with a parent, numbered after those of the siblings."""
-    pattern = template.pattern(parent)
-    matches = [match for match in map(pattern.fullmatch, siblings) if match]
-    used = [int(m["number"]) for m in matches] if template.has("number") else []
-    first = next_number(used, policy.first if policy.first is not None else 1)
     name = slug(concept.label)
-    numbers = numbers_from(max(first, policy.first or 0), policy.last, repr(concept.label))
-    if template.has("number"):
-        filled = (template.fill(name, parent, number) for number in numbers)
-    else:
+    if not template.has("number"):
         filled = (template.fill(spelled, parent, 0) for spelled in numbered(name))
-    return next(id for id in filled if id not in taken)
+        return next(id for id in filled if id not in taken)
+    matches = [match for match in map(template.pattern(parent).fullmatch, siblings) if match]
+    numbers = policy.numbers_from(next_number(int(match["number"]) for match in matches))
+    filled = (template.fill(name, parent, number) for number in numbers)
+    id = next((id for id in filled if id not in taken), None)
+    if id is None:
+        message = f"none of the numbers {policy.span} is free below {parent!r}"
+        fix = "give a larger range of ids"
+        raise TaxonomyError(f"{message} for {concept.label!r}; {fix}")
+    return id
 
 
 def _renamed(additions: Additions, new: dict[str, str]) -> Additions:
@@ -142,10 +153,7 @@ def _template_ids(
         return lambda label: (template.fill(name, "", 0) for name in numbered(slug(label)))
     pattern = template.pattern("")
     matches = [match for match in map(pattern.fullmatch, taxonomy.ids) if match]
-    first = policy.first
-    if first is None:
-        first = next_number(int(match["number"]) for match in matches)
-    numbers = numbers_from(first, policy.last, "a new concept")
+    numbers = policy.numbers_from(next_number(int(match["number"]) for match in matches))
     return lambda label: (template.fill(slug(label), "", number) for number in numbers)
 
 
@@ -156,5 +164,5 @@ def _numbers_in_range(taxonomy: Taxonomy, policy: IdPolicy) -> Callable[[str], I
         message = "the ids of this taxonomy have no common numbering, so a range has no meaning"
         raise ConfigurationError(f"{message}; also give a template of ids, as in ABC:{{number:07}}")
     stem, width, _ = style
-    numbers = numbers_from(policy.first or 0, policy.last, "a new concept")
+    numbers = policy.numbers_from(0)
     return lambda _: (f"{stem}{number:0{width}d}" for number in numbers)

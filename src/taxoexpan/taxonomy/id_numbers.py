@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import count
-
-from taxoexpan.errors import TaxonomyError
+from collections.abc import Iterable
 
 MAX_OUTLIERS = 0.1
 """The fraction of the ids that may be outliers, at most."""
@@ -26,12 +23,3 @@ def next_number(numbers: Iterable[int], default: int = 1) -> int:
         if ordered[first] - last > max(span, 10):
             return last + 1
     return ordered[-1] + 1
-
-
-def numbers_from(first: int, last: int | None, purpose: str) -> Iterator[int]:
-    """Yield the numbers of a range in order; raise an error when they run out."""
-    for number in count(first):
-        if last is not None and number > last:
-            message = f"no number from {first} to {last} is free for {purpose}"
-            raise TaxonomyError(f"{message}; give a larger range of ids")
-        yield number

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from string import Formatter
 from typing import Literal
 from uuid import NAMESPACE_URL, uuid5
@@ -97,6 +99,16 @@ class IdPolicy:
         if has_range and self.template and not self.template.has("number"):
             message = f"the id template {self.template.text!r} has no {{number}}"
             raise ConfigurationError(f"{message}, so a range of numbers has no meaning")
+
+    def numbers_from(self, default: int) -> Iterator[int]:
+        """Return the numbers in order, from the first of the range, or from a default."""
+        first = default if self.first is None else self.first
+        return count(first) if self.last is None else iter(range(first, self.last + 1))
+
+    @property
+    def span(self) -> str:
+        """The range in words."""
+        return f"up to {self.last}" if self.first is None else f"from {self.first} to {self.last}"
 
     @property
     def kind(self) -> Literal["template", "range", "style"]:

@@ -75,8 +75,9 @@ def _spelled_ids(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
         if id == prefix + spell(label)
     )
     # The first spelling wins a tie: a single word does not show the hyphens.
-    spell = SPELLINGS[max(SPELLINGS, key=lambda name: fits[name])]
-    return lambda label: numbered(prefix + spell(label))
+    style = max(SPELLINGS, key=lambda name: fits[name])
+    spell, following = SPELLINGS[style], _next_senses if style == SENSE_STYLE else numbered
+    return lambda label: following(prefix + spell(label))
 
 
 def make_distinct(names: Sequence[str]) -> list[str]:
@@ -116,6 +117,8 @@ def _camel(label: str) -> str:
     return first.lower() + "".join(map(_capital, rest))
 
 
+SENSE_STYLE = "red_wine#n#1"
+"""The spelling of WordNet's senses; the number at the end is that of the sense."""
 SPELLINGS: dict[str, Callable[[str], str]] = {
     "red-wine": slug,
     "red_wine": lambda label: slug(label).replace("-", "_"),
@@ -123,7 +126,7 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
     "redWine": _camel,
     "Red-wine": lambda label: "-".join(_words(label)),
     "Red_wine": lambda label: "_".join(_words(label)),
-    "red_wine#n#1": lambda label: f"{slug(label).replace('-', '_')}#n#1",
+    SENSE_STYLE: lambda label: f"{slug(label).replace('-', '_')}#n#1",
 }
 """Spellings of a label in an id, each with an example for "red wine"."""
 
@@ -131,6 +134,11 @@ SPELLINGS: dict[str, Callable[[str], str]] = {
 def _in_slug(character: str) -> bool:
     """Whether it is a letter, a digit, or a combining mark (Hindi vowels are such marks)."""
     return character.isalnum() or unicodedata.category(character).startswith("M")
+
+
+def _next_senses(text: str) -> Iterator[str]:
+    """Yield the first sense of a name, then the second and so on."""
+    return (f"{text.removesuffix('1')}{number}" for number in count(1))
 
 
 def numbered(text: str) -> Iterator[str]:

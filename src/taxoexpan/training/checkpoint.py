@@ -50,6 +50,14 @@ class Checkpoint:
         if self.path.exists():
             self._read(with_tensors=False)
 
+    def refuse_unused(self) -> None:
+        """Refuse an existing file, because this training would neither use it nor replace it."""
+        if self.path.exists():
+            raise ModelError(
+                f"{self.path}: the checkpoint belongs to another training, because this one "
+                "fine-tunes no encoder; use the same settings again, or remove the file"
+            )
+
     def of_tower(self) -> Checkpoint:
         """Return the checkpoint of the fine-tuning of the encoder in the same training."""
         return Checkpoint(tower_path(self.path), identity_of("tower", self.identity))
@@ -60,8 +68,8 @@ class Checkpoint:
                 values = json.loads((file.metadata() or {})[_METADATA_KEY])
                 names = list(file.keys()) if with_tensors else []
                 tensors = {name: file.get_tensor(name) for name in names}
-        except (OSError, SafetensorError, KeyError, ValueError) as error:
-            message = f"{self.path}: not a readable checkpoint ({error}); remove the file"
+        except (OSError, SafetensorError, KeyError, ValueError):
+            message = f"{self.path}: not a readable checkpoint, or a damaged one; remove the file"
             raise ModelError(message) from None
         if not isinstance(values, dict) or values.pop("identity", None) != self.identity:
             raise ModelError(

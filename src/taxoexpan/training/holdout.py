@@ -18,6 +18,8 @@ USEFUL_COUNT = 30
 """The number of leaves that `auto` holds out of small ones: the least that gives a confidence."""
 MAX_FRACTION = 0.2
 """The largest fraction that `auto` holds out for that: the network must learn from the others."""
+MAX_ADVISED_FRACTION = 0.5
+"""The largest fraction that `fraction_for` returns: half of the leaves are left to learn from."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,21 @@ def held_out_count(leaves: int, fraction: float | Literal["auto"], max_leaves: i
     return min(int(leaves * fraction), max_leaves)
 
 
+def fraction_for(leaves: int, count: int) -> float | None:
+    """Return the fraction, in hundredths, that holds out at least `count` of some leaves.
+
+    The result is None if half of the leaves are not enough.
+    """
+    hundredths = range(1, round(100 * MAX_ADVISED_FRACTION) + 1)
+    fractions = (number / 100 for number in hundredths)
+    return next((f for f in fractions if held_out_count(leaves, f, leaves) >= count), None)
+
+
+def leaf_count(taxonomy: Taxonomy) -> int:
+    """Count the leaves that can be held out: those that have a parent."""
+    return int(_is_leaf(taxonomy).sum())
+
+
 def hold_out_leaves(
     taxonomy: Taxonomy, fraction: float | Literal["auto"], max_leaves: int, seed: int
 ) -> Holdout:
@@ -83,7 +100,7 @@ def hold_out_growth(
     rng = np.random.default_rng(seed)
     children_of = taxonomy.children_of
     is_leaf = _is_leaf(taxonomy)
-    count = held_out_count(int(is_leaf.sum()), fraction, max_leaves)
+    count = held_out_count(leaf_count(taxonomy), fraction, max_leaves)
     parents, children = taxonomy.relation_indices
     leaf_counts = np.bincount(parents[is_leaf[children]], minlength=len(taxonomy))
     families = np.flatnonzero((leaf_counts > 0) & (leaf_counts == children_of.degrees))

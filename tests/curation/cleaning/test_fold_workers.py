@@ -1,16 +1,16 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import select
-import signal
-import sys
+import time
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
+from threading import Thread
 
 import pytest
 import torch
 from builders import star
+from ctrl_c import press_ctrl_c
 from messy_pantry import QUICK, messy_pantry
 
 from taxoexpan.curation.cleaning import clean
@@ -18,7 +18,17 @@ from taxoexpan.curation.cleaning.fold_files import FoldFiles
 from taxoexpan.curation.cleaning.fold_workers import FoldTask, run_task
 from taxoexpan.curation.cleaning.folds import columns_of, concepts_to_check
 from taxoexpan.curation.cleaning.self_cleaning import EXPLAINED
-from taxoexpan.errors import ModelError
+from taxoexpan.errors import ModelError, OptionWarning
+from taxoexpan.taxonomy import Concept, Taxonomy
+
+
+def test_a_warning_from_a_worker_names_its_options() -> None:
+    german = [Concept(name, name) for name in ("Gemüse", "Möhre", "Rübe", "Kürbis", "Kräuter")]
+    taxonomy = Taxonomy(german, [("Gemüse", concept.id) for concept in german[1:]])
+    with pytest.warns(OptionWarning, match="do not seem to be English") as caught:
+        clean(taxonomy, QUICK, folds=2, jobs=2)
+    options = {each.message.options for each in caught if isinstance(each.message, OptionWarning)}
+    assert options == {("features=transformer:NAME_OR_PATH",)}
 
 
 def test_the_number_of_jobs_does_not_change_the_result() -> None:
@@ -42,20 +52,27 @@ def test_a_worker_sends_messages_that_are_written_at_once(tmp_path: Path) -> Non
     assert len(ForkingPickler.dumps(messages)) < select.PIPE_BUF // 2
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="uses SIGKILL")
+def kill_a_worker() -> None:
+    """Wait until the two workers of a pool have been started, and kill one of them."""
+    while len(workers := multiprocessing.active_children()) < 2:
+        time.sleep(0.01)
+    workers[0].kill()
+
+
 def test_a_killed_worker_is_an_error_and_finished_folds_stay_saved(tmp_path: Path) -> None:
     work = tmp_path / "folds"
-    killed = []
 
-    def kill_worker(message: str) -> None:
+    def interrupt(message: str) -> None:
         if message.startswith("1 of 4"):
-            worker = multiprocessing.active_children()[0]
-            assert worker.pid is not None
-            os.kill(worker.pid, signal.SIGKILL)
-            killed.append(worker.pid)
+            press_ctrl_c()
 
+    with pytest.raises(KeyboardInterrupt):
+        clean(messy_pantry(), QUICK, folds=4, work=work, report=interrupt)
+    (saved,) = work.iterdir()
+    killer = Thread(target=kill_a_worker, daemon=True)
+    killer.start()
     with pytest.raises(ModelError, match=r"a worker process ended .*; use fewer jobs"):
-        clean(messy_pantry(), QUICK, folds=4, jobs=2, work=work, report=kill_worker)
-    assert killed
-    assert 1 <= len(list(work.iterdir())) < 4
+        clean(messy_pantry(), QUICK, folds=4, jobs=2, work=work)
+    killer.join()
+    assert list(work.iterdir()) == [saved]
     assert not multiprocessing.active_children()

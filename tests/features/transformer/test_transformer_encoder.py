@@ -536,7 +536,6 @@ def test_a_copy_that_others_change_leaves_the_encoder_as_it_was(made: Path) -> N
     encoder = TransformerEncoder(str(made), "cpu")
     expected = encoder.encode(NAMES)
     model = encoder.copy_model()
-    assert model.tokenizer is encoder.copy_model().tokenizer  # the largest part of a small model
     with torch.no_grad():
         for weight in model.parameters():
             weight.add_(1.0)

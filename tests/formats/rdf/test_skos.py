@@ -601,3 +601,33 @@ def unrepeated(taxonomy: Taxonomy) -> Taxonomy:
         ],
         taxonomy.relations,
     )
+
+
+def test_new_concepts_get_the_types_and_origins_that_most_siblings_have(tmp_path: Path) -> None:
+    body = """
+ex:drink a skos:Concept , ex:Category ; skos:prefLabel "drink" .
+ex:fruit a skos:Concept , ex:Category ; skos:prefLabel "fruit" ; skos:broader ex:drink .
+ex:tea a skos:Concept , ex:Descriptor ; skos:prefLabel "tea" ; skos:broader ex:drink ;
+    <http://www.w3.org/2000/01/rdf-schema#isDefinedBy> ex:list .
+ex:mate a skos:Concept , ex:Descriptor ; skos:prefLabel "mate" ; skos:broader ex:tea ;
+    <http://www.w3.org/2000/01/rdf-schema#isDefinedBy> ex:list .
+"""
+    path = turtle(tmp_path, body)
+    kiwi, chai = Concept(KIWI, "kiwi"), Concept("http://food.org/chai", "chai")
+    relations = (("http://food.org/drink", KIWI), ("http://food.org/tea", chai.id))
+    new = added_triples(path, Additions((kiwi, chai), relations))
+    descriptor = rdflib.URIRef("http://food.org/Descriptor")
+    # The siblings of kiwi have different types, so it gets none of them.
+    assert set(new.subjects(rdflib.RDF.type, descriptor)) == {rdflib.URIRef(chai.id)}
+    assert set(new.subjects(rdflib.RDFS.isDefinedBy)) == {rdflib.URIRef(chai.id)}
+
+
+def test_a_first_child_gets_the_types_that_most_concepts_have(tmp_path: Path) -> None:
+    body = """
+ex:fruit a skos:Concept , ex:Term ; skos:prefLabel "fruit" .
+ex:apple a skos:Concept , ex:Term ; skos:prefLabel "apple" ; skos:broader ex:fruit .
+"""
+    path = turtle(tmp_path, body)
+    new = added_triples(path, Additions((Concept(KIWI, "kiwi"),), ((APPLE, KIWI),)))
+    types = set(new.objects(rdflib.URIRef(KIWI), rdflib.RDF.type))
+    assert types == {rdflib.SKOS.Concept, rdflib.URIRef("http://food.org/Term")}

@@ -22,7 +22,7 @@ from taxoexpan.curation.cleaning.fold_files import FoldFiles
 from taxoexpan.curation.cleaning.fold_results import FoldResult
 from taxoexpan.curation.cleaning.fold_scoring import ModelOptions, score_fold
 from taxoexpan.curation.cleaning.folds import columns_of
-from taxoexpan.errors import ModelError, TaxoExpanError
+from taxoexpan.errors import ModelError, OptionWarning, TaxoExpanError
 from taxoexpan.features.corpus.parallel import exit_with_parent
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
@@ -94,7 +94,9 @@ def _prepare_worker() -> None:
     Thread(target=exit_with_parent, daemon=True).start()
 
 
-def run_task(columns: dict[str, Any], task: FoldTask, files: FoldFiles) -> list[str]:
+def run_task(
+    columns: dict[str, Any], task: FoldTask, files: FoldFiles
+) -> list[str | OptionWarning]:
     """Score one fold in a worker, save the result, and return the warnings.
 
     The result is too long for the pipe between the processes: if a worker is killed in the middle
@@ -110,7 +112,9 @@ def run_task(columns: dict[str, Any], task: FoldTask, files: FoldFiles) -> list[
         except TaxoExpanError as error:
             # Not every error can be sent to another process as it is.
             raise ModelError(f"fold {task.number}: {error}") from None
-    return [str(warning.message) for warning in caught]
+    messages = [warning.message for warning in caught]
+    # Not every warning can be sent to another process as it is.
+    return [each if isinstance(each, OptionWarning) else str(each) for each in messages]
 
 
 @contextmanager

@@ -73,9 +73,8 @@ class TransformerEncoder(Encoder):
         self.dimension = self._declared or len(_vectors(self._model, [_PROBE])[0])
 
     def copy_model(self) -> SentenceTransformer:
-        """Return a copy of the model, whose weights may be changed; the tokenizer is shared."""
-        tokenizer = self._model.tokenizer
-        return copy.deepcopy(self._model, {id(tokenizer): tokenizer})
+        """Return a copy of the model, whose weights may be changed."""
+        return copy.deepcopy(self._model)
 
     def show_progress(self, shown: bool) -> None:
         """Show or hide a progress bar when there are many texts."""

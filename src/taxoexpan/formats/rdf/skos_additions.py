@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 
 import pyoxigraph as ox
 
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.graph_format import change_note
-from taxoexpan.formats.rdf.skos_index import SkosIndex
+from taxoexpan.formats.rdf.graph_index import is_blank_node
+from taxoexpan.formats.rdf.skos_index import SHARED_LINKS, SkosIndex
 from taxoexpan.formats.rdf.vocabulary import flag, link, text
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+_MOST = 0.8
+"""A new concept gets the links that this share of its siblings have."""
 
 
 def new_triples(
@@ -22,10 +27,11 @@ def new_triples(
 ) -> Iterator[ox.Triple]:
     """Yield the triples of the additions, except pairs that `narrower` already links."""
     new = {concept.id for concept in additions.concepts}
-    schemes = _schemes(index, expanded, additions)
+    schemes, shared_links = _schemes(index, expanded, additions), _SharedLinks(index, expanded)
     for concept in additions.concepts:
         id, parents = concept.id, expanded.parents(concept.id)
         yield from concept_triples(id, concept, language, schemes[id])
+        yield from (link(id, *shared) for shared in shared_links.of(id))
         for parent in parents:
             yield link(id, vocabulary.BROADER, parent)
         if index.uses(vocabulary.NARROWER):
@@ -60,6 +66,33 @@ def concept_triples(
     if concept.deprecated:
         triples.append(flag(id, vocabulary.DEPRECATED))
     return triples
+
+
+class _SharedLinks:
+    """The links that most siblings of a new concept have, or else most concepts of the file."""
+
+    def __init__(self, index: SkosIndex, expanded: Taxonomy) -> None:
+        self.index, self.expanded = index, expanded
+        self.of_parents: dict[tuple[str, ...], list[tuple[str, str]]] = {
+            (): self._usual(index.described)
+        }
+
+    def of(self, id: str) -> list[tuple[str, str]]:
+        """Return the properties and values of a new concept."""
+        parents = tuple(self.expanded.parents(id))
+        if parents not in self.of_parents:
+            children = {child for each in parents for child in self.expanded.children(each)}
+            siblings = children & self.index.described
+            self.of_parents[parents] = self._usual(siblings) if siblings else self.of_parents[()]
+        return self.of_parents[parents]
+
+    def _usual(self, group: Set[str]) -> list[tuple[str, str]]:
+        usual = []
+        for property in SHARED_LINKS:
+            values = self.index.shared_links[property]
+            counts = Counter(value for id in group for value in dict.fromkeys(values.get(id, ())))
+            usual += [(property, value) for value, n in counts.items() if n >= _MOST * len(group)]
+        return sorted(pair for pair in usual if not is_blank_node(pair[1]))
 
 
 def _schemes(index: SkosIndex, expanded: Taxonomy, additions: Additions) -> dict[str, list[str]]:

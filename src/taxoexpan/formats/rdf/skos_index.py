@@ -19,6 +19,8 @@ _SYNONYMS = (
     SKOS_XL + "hiddenLabel",
 )
 _DEFINITIONS = (vocabulary.DEFINITION, vocabulary.SCOPE_NOTE)
+SHARED_LINKS = (vocabulary.TYPE, vocabulary.IS_DEFINED_BY)
+"""Properties whose values a new concept has in common with its siblings."""
 
 
 @dataclass
@@ -35,6 +37,10 @@ class SkosIndex(GraphIndex):
 
     schemes: dict[str, None] = field(default_factory=dict)
     schemes_of: dict[str, dict[str, None]] = field(default_factory=dict)
+    shared_links: dict[str, dict[str, list[str]]] = field(
+        default_factory=lambda: {property: {} for property in SHARED_LINKS}
+    )
+    """The values of the shared properties, by property and subject; not the type Concept."""
 
     def labels(self, id: str) -> list[Text]:
         """Return the preferred labels of a concept."""
@@ -68,7 +74,9 @@ class SkosIndex(GraphIndex):
         }
 
     def _add_link(self, subject: str, predicate: str, object: str) -> None:
-        """Add a statement about types, relations or schemes; others are ignored."""
+        """Add a statement about types, relations, schemes or origins; others are ignored."""
+        if predicate in self.shared_links and object != vocabulary.CONCEPT:
+            self.shared_links[predicate].setdefault(subject, []).append(object)
         if predicate == vocabulary.TYPE:
             if object == vocabulary.CONCEPT:
                 self.concepts[subject] = None

@@ -1,0 +1,1 @@
+"""The decision store: an append-only log of decisions in SQLite or PostgreSQL."""

@@ -1,0 +1,136 @@
+"""Python values as columns of text that mean the same in SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Text
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator
+
+from taxoexpan.desk.store.proposal import Pair, Proposal
+from taxoexpan.desk.store.records import Placement, storable
+from taxoexpan.placement.suggestions import Place, SuggestionKind
+
+
+class CleanText(TypeDecorator[str]):
+    """Text without the characters that databases refuse."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """Replace the characters that databases refuse."""
+        return None if value is None else storable(value)
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """A time in UTC, in the notation of ISO 8601."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> str | None:  # noqa: ARG002
+        """Write a time."""
+        return None if value is None else value.astimezone(UTC).isoformat(timespec="microseconds")
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
+        """Read a time."""
+        return None if value is None else datetime.fromisoformat(value)
+
+
+class TextTuple(TypeDecorator[tuple[str, ...]]):
+    """Several texts, as a list in JSON."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Sequence[str] | None, dialect: Dialect) -> str:  # noqa: ARG002
+        """Write the texts."""
+        return json.dumps(list(value or ()))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> tuple[str, ...]:  # noqa: ARG002
+        """Read the texts."""
+        return tuple(json.loads(value or "[]"))
+
+
+class Placements(TypeDecorator[tuple[Placement, ...]]):
+    """Placements, as a list of objects in JSON."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Sequence[Placement] | None, dialect: Dialect) -> str:  # noqa: ARG002
+        """Write the placements."""
+        return json.dumps([_as_object(each) for each in value or ()])
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> tuple[Placement, ...]:  # noqa: ARG002
+        """Read the placements."""
+        return tuple(_placement(each) for each in json.loads(value or "[]"))
+
+
+class Pairs(TypeDecorator[frozenset[Pair]]):
+    """Rejected proposals, as a sorted list of pairs in JSON."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: frozenset[Pair] | None, dialect: Dialect) -> str:  # noqa: ARG002
+        """Write the pairs."""
+        return json.dumps(sorted(value or ()))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> frozenset[Pair]:  # noqa: ARG002
+        """Read the pairs."""
+        return frozenset((parent, merge) for parent, merge in json.loads(value or "[]"))
+
+
+class Proposals(TypeDecorator[tuple[Proposal, ...]]):
+    """Proposals, as a list of objects in JSON."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Sequence[Proposal] | None, dialect: Dialect) -> str:  # noqa: ARG002
+        """Write the proposals."""
+        return json.dumps(
+            [
+                {**_as_object(each.placement), "place": each.place.value, "why": each.why}
+                for each in value or ()
+            ]
+        )
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> tuple[Proposal, ...]:  # noqa: ARG002
+        """Read the proposals."""
+        return tuple(
+            Proposal(
+                place=Place(each.pop("place")), why=each.pop("why"), placement=_placement(each)
+            )
+            for each in json.loads(value or "[]")
+        )
+
+
+def _as_object(placement: Placement) -> dict[str, object]:
+    return {
+        "parent_id": placement.parent_id,
+        "parent_label": placement.parent_label,
+        "path": placement.path,
+        "kind": placement.kind.value,
+        "moves": placement.moves,
+        "rank": placement.rank,
+        "confidence": placement.confidence,
+        "score": placement.score,
+    }
+
+
+def _placement(fields: dict[str, Any]) -> Placement:
+    path, moves = tuple(fields["path"]), tuple(fields["moves"])
+    kind = SuggestionKind(fields["kind"])
+    return Placement(**{**fields, "path": path, "moves": moves, "kind": kind})
+
+
+def _proposal(fields: dict[str, Any]) -> Proposal:
+    place, why = Place(fields.pop("place")), fields.pop("why")
+    return Proposal(_placement(fields), place, why)

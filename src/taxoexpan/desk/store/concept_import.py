@@ -1,0 +1,124 @@
+"""Adding new concepts and the proposals of a model to the store."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+
+from taxoexpan.desk.store.decision_log import chunks
+from taxoexpan.desk.store.proposal import Proposal
+from taxoexpan.desk.store.queue_derivation import derive_queue, empty_row
+from taxoexpan.desk.store.records import Status, concept_key
+from taxoexpan.desk.store.store_errors import StoreError
+from taxoexpan.desk.store.tables import concepts, proposals, queue
+from taxoexpan.placement.suggestions import Suggestion
+from taxoexpan.taxonomy import Concept
+from taxoexpan.taxonomy.names import normalize_name
+
+
+def add_new(connection: Connection, added: Sequence[Concept]) -> None:
+    """Add concepts at the end; known ones get the id, names and definition of the new list."""
+    rows = {key: _row(key, concept) for key, concept in _with_keys(added)}
+    known = set(connection.scalars(select(concepts.c.key)))
+    changed = [{**row, "of": key} for key, row in rows.items() if key in known]
+    for part in chunks(changed):
+        connection.execute(update(concepts).where(concepts.c.key == bindparam("of")), part)
+    start = (connection.scalar(select(func.max(concepts.c.number))) or 0) + 1
+    added_rows = (row for key, row in rows.items() if key not in known)
+    new = [{**row, "number": number} for number, row in enumerate(added_rows, start)]
+    for part in chunks(new):
+        connection.execute(insert(concepts), part)
+        connection.execute(insert(queue), [empty_row(row["number"]) for row in part])
+
+
+def _with_keys(added: Sequence[Concept]) -> list[tuple[str, Concept]]:
+    """Return each concept with its key; of several with one name, later ones have their id in it.
+
+    A concept that is listed twice is listed once.
+    """
+    ids: dict[str, list[str]] = {}
+    keyed = []
+    for concept in added:
+        key = concept_key(concept.label)
+        same = ids.setdefault(key, [])
+        if concept.id not in same:
+            keyed.append((_key_with_id(concept.label, concept.id) if same else key, concept))
+            same.append(concept.id)
+    return keyed
+
+
+def _key_with_id(label: str, id: str) -> str:
+    """Return the key of a concept whose name another one has, too."""
+    return concept_key(f"{concept_key(label)} {id}")
+
+
+def _row(key: str, concept: Concept) -> dict[str, Any]:
+    return {
+        "key": key,
+        "id": concept.id,
+        "label": concept.label,
+        "synonyms": concept.synonyms,
+        "definition": concept.definition,
+        "searched": "\n".join(fold(name) for name in (concept.label, *concept.synonyms)),
+    }
+
+
+def fold(name: str) -> str:
+    """Return a name for searching: without case, accents and hyphens."""
+    decomposed = unicodedata.normalize("NFKD", normalize_name(name))
+    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+
+
+def replace_proposals(
+    connection: Connection, model: str, suggestions: Sequence[Suggestion]
+) -> None:
+    """Replace the proposals for the concepts that these are about, and derive their state."""
+    numbers, proposed = _by_key(connection, suggestions)
+    for keys in chunks(list(proposed)):
+        old = proposals.c.concept.in_([numbers[key] for key in keys])
+        connection.execute(delete(proposals).where(old))
+        rows = [
+            {
+                "concept": numbers[key],
+                "model": model,
+                "suggestions": sorted(proposed[key], key=lambda each: each.placement.rank),
+            }
+            for key in keys
+        ]
+        connection.execute(insert(proposals), rows)
+        derive_queue(connection, keys)
+
+
+def _by_key(
+    connection: Connection, suggestions: Sequence[Suggestion]
+) -> tuple[dict[str, int], dict[str, list[Proposal]]]:
+    """Return the numbers of the concepts, and the proposals for each of them, by their keys."""
+    queries = {(suggestion.query.label, suggestion.query.id) for suggestion in suggestions}
+    keys = {query: (_key_with_id(*query), concept_key(query[0])) for query in queries}
+    numbers: dict[str, int] = {}
+    for part in chunks([key for both in keys.values() for key in both]):
+        found = select(concepts.c.key, concepts.c.number).where(concepts.c.key.in_(part))
+        rows = connection.execute(found)
+        numbers |= {row.key: row.number for row in rows}
+    proposed: dict[str, list[Proposal]] = {}
+    for suggestion in suggestions:
+        label = suggestion.query.label
+        key = next((key for key in keys[label, suggestion.query.id] if key in numbers), None)
+        if key is None:
+            raise StoreError(f"{label!r} is not in the queue; add the concept first")
+        proposed.setdefault(key, []).append(Proposal.of(suggestion))
+    return numbers, proposed
+
+
+def lacking_proposals(
+    connection: Connection, model: str, listed: Sequence[Concept]
+) -> list[Concept]:
+    """Return the listed concepts that are not accepted and have no proposals of this model."""
+    joined = queue.join(concepts).outerjoin(proposals, proposals.c.concept == concepts.c.number)
+    unasked = (queue.c.status != Status.ACCEPTED, proposals.c.model.is_distinct_from(model))
+    statement = select(concepts.c.key).select_from(joined).where(*unasked)
+    keys = set(connection.scalars(statement))
+    return [concept for key, concept in _with_keys(listed) if key in keys]

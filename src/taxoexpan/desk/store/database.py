@@ -1,0 +1,156 @@
+"""Opening a database: SQLite by its path, PostgreSQL by its URL."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+
+from taxoexpan.desk.store.store_errors import StoreError
+
+BUSY_SECONDS = 30
+"""How long a writer waits for another one."""
+CONNECT_SECONDS = 10
+_LOCK = 0x7461786F
+"""The number of the advisory lock by which writers to one PostgreSQL database take turns."""
+_SCHEME = re.compile(r"(?P<scheme>[A-Za-z][\w+.-]*)://")
+
+
+@dataclass(frozen=True)
+class Database:
+    """An open database, and its name in messages, which never contains the password."""
+
+    engine: Engine
+    name: str
+    secret: str | None = None
+    _writing: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def connect(cls, url: str, must_exist: bool = False) -> Database:
+        """Open a database; without `must_exist`, a missing SQLite file is created."""
+        scheme = _SCHEME.match(url)
+        if scheme is None:
+            return _open_sqlite(Path(url), must_exist)
+        if scheme["scheme"] in ("postgresql", "postgres"):
+            return _open_postgresql(url)
+        message = f"decisions cannot be stored at {scheme['scheme']}://…"
+        raise StoreError(f"{message}; give a file, or postgresql://USER:PASSWORD@HOST/DATABASE")
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is SQLite, not PostgreSQL."""
+        return self.engine.dialect.name == "sqlite"
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Open a transaction that sees one state of the database."""
+        with self._translated_errors(), self.engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Open a transaction of the only writer; it is on disk when the block has ended."""
+        with self._translated_errors(), self._writing, self.engine.connect() as connection:
+            connection = connection.execution_options(writes=True)
+            with connection.begin():
+                if not self.is_sqlite:
+                    connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
+                yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    @contextmanager
+    def _translated_errors(self) -> Iterator[None]:
+        """Turn errors of the database into ours."""
+        try:
+            yield
+        except DBAPIError as error:
+            raise StoreError(f"{self.name}: {self._explained(error)}") from None
+
+    def _explained(self, error: DBAPIError) -> str:
+        reason = " ".join(str(error.orig).split())
+        if self.secret:
+            reason = reason.replace(self.secret, "***")
+        for found, explanation in _EXPLANATIONS.items():
+            if found in reason:
+                return explanation
+        if not self.is_sqlite and error.connection_invalidated is False and "connect" in reason:
+            return f"PostgreSQL cannot be reached ({reason}); is it running, and the URL right?"
+        return f"the database refused: {reason}"
+
+
+_EXPLANATIONS = {
+    "file is not a database": "is not a decision store; give another name",
+    "malformed": "is damaged; restore it from a backup, or export what can be read with "
+    "sqlite3 FILE .recover",
+    "database or disk is full": "the disk is full; free some space, and decide again",
+    "readonly database": "is read-only; make it and its folder writable",
+    "unable to open database file": "cannot be opened; make it and its folder writable",
+    "database is locked": f"another program has used it for {BUSY_SECONDS} seconds; close it",
+}
+
+
+def _open_sqlite(path: Path, must_exist: bool) -> Database:
+    if path.is_dir():
+        raise StoreError(f"{path}: is a folder; give the name of a file in it")
+    if must_exist and not path.exists():
+        raise StoreError(f"{path}: does not exist; taxoexpan review creates a store")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise StoreError(f"{path}: the folder {folder} does not exist; create it first")
+    if not os.access(folder, os.W_OK):
+        raise StoreError(f"{path}: the folder {folder} is not writable; choose another")
+    url = URL.create("sqlite", database=str(path.absolute()))
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
+    event.listen(engine, "connect", _configure_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return Database(engine, str(path))
+
+
+def _configure_sqlite(connection: object, _: object) -> None:
+    """Write every commit through to the disk, and let readers read while one writes."""
+    connection.isolation_level = None  # type: ignore[attr-defined]
+    cursor = connection.cursor()  # type: ignore[attr-defined]
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Begin a transaction; that of a writer locks out other writers from its start."""
+    writes = connection.get_execution_options().get("writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _open_postgresql(url: str) -> Database:
+    try:
+        parsed = make_url(url).set(drivername="postgresql+psycopg")
+        engine = create_engine(
+            parsed,
+            pool_pre_ping=True,
+            pool_size=10,
+            connect_args={"connect_timeout": CONNECT_SECONDS},
+        )
+    except (ArgumentError, ValueError):
+        # The library's message would repeat parts of the URL, perhaps of the password.
+        message = "the URL of the database is malformed"
+        fix = "it must be postgresql://USER:PASSWORD@HOST:PORT/DATABASE, with %-codes for @ : / %"
+        raise StoreError(f"{message}; {fix}") from None
+    except (NoSuchModuleError, ModuleNotFoundError):
+        raise StoreError("PostgreSQL needs psycopg; pip install 'taxoexpan[postgresql]'") from None
+    place = parsed.host or str(parsed.query.get("host", "localhost"))
+    port = f":{parsed.port}" if parsed.port else ""
+    secret = parsed.password or parsed.query.get("password")
+    return Database(
+        engine, f"postgresql://{place}{port}/{parsed.database or ''}", str(secret or "") or None
+    )

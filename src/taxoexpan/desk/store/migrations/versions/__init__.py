@@ -1,0 +1,1 @@
+"""The versions of the tables, oldest first by `down_revision`."""

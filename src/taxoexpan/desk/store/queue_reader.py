@@ -1,0 +1,96 @@
+"""Reading the queue: one concept, one page, and the number of concepts per status."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
+
+from taxoexpan.desk.store.concept_import import fold
+from taxoexpan.desk.store.proposal import pair
+from taxoexpan.desk.store.queue_derivation import path_text
+from taxoexpan.desk.store.queue_query import QueueOrder, QueuePage, QueueQuery
+from taxoexpan.desk.store.records import QueuedConcept, Status, short_key
+from taxoexpan.desk.store.tables import concepts, proposals, queue
+from taxoexpan.taxonomy import Concept
+
+
+def read_concept(connection: Connection, key: str) -> QueuedConcept | None:
+    """Return one concept, or None if it is not in the queue."""
+    row = connection.execute(_select_concepts().where(concepts.c.key == key)).first()
+    return None if row is None else _queued_concept(row)
+
+
+def read_page(connection: Connection, query: QueueQuery) -> QueuePage:
+    """Return one page of the queue, and the number of all concepts that match."""
+    matching = select(queue.c.concept).where(*_conditions(query))
+    page = matching.order_by(*_order(query.order)).offset(query.offset)
+    if query.limit is not None:
+        page = page.limit(query.limit)
+    shown = page.subquery()
+    statement = _select_concepts().join(shown, shown.c.concept == queue.c.concept)
+    rows = connection.execute(statement.order_by(*_order(query.order))).all()
+    total = query.offset + len(rows)
+    if not rows or len(rows) == query.limit:  # other pages may have more
+        total = connection.scalar(select(func.count()).select_from(matching.subquery())) or 0
+    return QueuePage(tuple(_queued_concept(row) for row in rows), total)
+
+
+def count_statuses(connection: Connection) -> dict[Status, int]:
+    """Count the concepts of every status."""
+    numbers = [func.count().filter(queue.c.status == status.value) for status in Status]
+    row = connection.execute(select(*numbers)).one()
+    return dict(zip(Status, row, strict=True))
+
+
+def _select_concepts() -> Select[Any]:
+    joined = queue.join(concepts).outerjoin(proposals, proposals.c.concept == queue.c.concept)
+    columns = [column for column in concepts.c if column.name != "searched"]
+    return select(queue, *columns, proposals.c.suggestions).select_from(joined)
+
+
+def _conditions(query: QueueQuery) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if query.statuses:
+        conditions.append(queue.c.status.in_([status.value for status in query.statuses]))
+    if query.min_confidence is not None:
+        conditions.append(queue.c.confidence >= max(query.min_confidence, 0.0))
+    if query.max_confidence is not None:
+        conditions += [queue.c.confidence < query.max_confidence, queue.c.confidence >= 0]
+    if query.branch:
+        branch = path_text(query.branch)
+        conditions.append(func.substr(queue.c.branch, 1, len(branch)) == branch)
+    if query.parent_id is not None:
+        conditions.append(queue.c.parent_key == short_key(query.parent_id))
+    words = fold(query.text).split()
+    if words:
+        # As a list of concepts, so that the names are searched once and in their own table.
+        named = [concepts.c.searched.contains(word, autoescape=True) for word in words]
+        conditions.append(queue.c.concept.in_(select(concepts.c.number).where(*named)))
+    return conditions
+
+
+def _order(order: QueueOrder) -> Sequence[ColumnElement[Any]]:
+    confidence, number = queue.c.confidence.desc(), queue.c.concept.asc()
+    columns = {
+        QueueOrder.CONFIDENCE: [confidence, number],
+        QueueOrder.PARENT: [queue.c.parent_order.asc(), confidence, number],
+        QueueOrder.LISTED: [number],
+    }[order]
+    return [queue.c.turn.asc(), *columns]
+
+
+def _queued_concept(row: Row[Any]) -> QueuedConcept:
+    concept = Concept(row.id, row.label, row.synonyms, row.definition)
+    shown = [each for each in row.suggestions if pair(each.placement) not in row.rejected]
+    return QueuedConcept(
+        key=row.key,
+        concept=concept,
+        status=Status(row.status),
+        version=row.version,
+        proposals=tuple(each.suggestion(concept) for each in shown),
+        placements=row.placements,
+        comment=row.comment,
+        curator=row.curator,
+    )

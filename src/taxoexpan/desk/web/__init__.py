@@ -1,0 +1,1 @@
+"""What the review pages and the service share: access, limits, security headers."""

@@ -1,0 +1,168 @@
+"""Access to a server: from this machine only, or with a token.
+
+Without a token, the server listens on a loopback address only, and a request must name it by a
+loopback name. So a web page cannot reach it under a name of its own (DNS rebinding). With a
+token, any name may be used, because a page without the token gets no answer.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from dataclasses import dataclass
+from hashlib import sha256
+from http import HTTPStatus
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from taxoexpan.desk.web.problem import Problem
+from taxoexpan.errors import ConfigurationError
+
+MIN_TOKEN_LENGTH = 16
+TOKEN_PARAMETER = "token"
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may send requests: programs on this machine, or anybody with the token."""
+
+    host: str = "127.0.0.1"
+    token: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.token is None:
+            if not is_loopback(self.host):
+                raise ConfigurationError(
+                    f"other machines can connect to the host {self.host!r}, so a token is needed: "
+                    "a long random text (openssl rand -hex 16 prints one); give token=TEXT"
+                ).naming("token=TEXT")
+        elif len(self.token) < MIN_TOKEN_LENGTH or not _is_plain(self.token):
+            raise ConfigurationError(
+                f"the token must have at least {MIN_TOKEN_LENGTH} letters and digits, without "
+                "spaces; openssl rand -hex 16 prints one"
+            )
+
+    def accepts(self, candidate: str) -> bool:
+        """Whether a text is the token; the time does not tell how much of it is right."""
+        return self.token is not None and hmac.compare_digest(
+            self.token.encode(), candidate.encode()
+        )
+
+    def session(self) -> str:
+        """Return the value of the cookie that stands for the token in a browser."""
+        return hmac.new((self.token or "").encode(), b"taxoexpan session", sha256).hexdigest()
+
+    def accepts_session(self, candidate: str) -> bool:
+        """Whether a cookie was made from the token."""
+        return self.token is not None and hmac.compare_digest(
+            self.session().encode(), candidate.encode()
+        )
+
+
+class AccessControl:
+    """Refuses requests without the token, or, if there is none, under a foreign host name.
+
+    The token comes in the header `Authorization: Bearer …` or in the parameter `token`. A browser
+    that opens a page with the parameter gets a cookie instead, and the page without the parameter.
+    GET requests for the `public` paths without parameters need no token.
+    """
+
+    def __init__(self, app: ASGIApp, access: Access, public: frozenset[str] = frozenset()) -> None:
+        self.app, self.access, self.public = app, access, public
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer it with 401, 421 or a redirect."""
+        app = self.app if scope["type"] != "http" else self._checked(scope)
+        await app(scope, receive, send)
+
+    def _checked(self, scope: Scope) -> ASGIApp:
+        """Return what answers a request."""
+        headers = Headers(scope=scope)
+        if self.access.token is None:
+            return (
+                self.app if _is_local_name(headers.get("host", "")) else FOREIGN_HOST.answer(scope)
+            )
+        if self._is_public(scope):
+            return self.app
+        scheme, _, bearer = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and self.access.accepts(bearer.strip()):
+            return self.app
+        cookies = cookie_parser(headers.get("cookie", ""))
+        if self.access.accepts_session(cookies.get(session_cookie(scope), "")):
+            return self.app
+        parameters = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        given = [value for name, value in parameters if name == TOKEN_PARAMETER]
+        if not given or not self.access.accepts(given[-1]):
+            return NO_TOKEN.answer(scope)
+        if scope["method"] == "GET" and _is_page(headers):
+            return self._start_session(scope, parameters)
+        return self.app
+
+    def _is_public(self, scope: Scope) -> bool:
+        reads = scope["method"] in ("GET", "HEAD") and not scope["query_string"]
+        return reads and scope["path"] in self.public
+
+    def _start_session(self, scope: Scope, parameters: list[tuple[str, str]]) -> ASGIApp:
+        """Redirect to the page without the token, which the cookie replaces."""
+        rest = urlencode([pair for pair in parameters if pair[0] != TOKEN_PARAMETER])
+        path = "/" + scope["raw_path"].decode("latin-1").lstrip("/")  # never //another.host
+        response = RedirectResponse(f"{path}?{rest}" if rest else path, HTTPStatus.SEE_OTHER)
+        response.set_cookie(
+            session_cookie(scope),
+            self.access.session(),
+            httponly=True,
+            samesite="lax",
+            secure=scope["scheme"] == "https",
+        )
+        return response
+
+
+FOREIGN_HOST = Problem(
+    HTTPStatus.MISDIRECTED_REQUEST,
+    "the Host header is no name of this machine; use the URL that the server printed, or start "
+    "the server with a token",
+)
+NO_TOKEN = Problem(
+    HTTPStatus.UNAUTHORIZED,
+    "the token is missing or wrong; open the URL that the server printed, or send the header "
+    "'Authorization: Bearer TOKEN'",
+    headers={"WWW-Authenticate": "Bearer"},
+)
+
+
+def session_cookie(scope: Scope) -> str:
+    """Return the name of the cookie: browsers share cookies between the ports of a host."""
+    _, port = scope.get("server") or ("", 0)
+    return f"taxoexpan_session_{port or 0}"
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can connect to an address."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_page(headers: Headers) -> bool:
+    """Whether a browser opens a page; in a frame of another page, it would drop the cookie."""
+    is_document = headers.get("sec-fetch-dest", "document") == "document"
+    return is_document and "text/html" in headers.get("accept", "")
+
+
+def _is_local_name(host_header: str) -> bool:
+    """Whether a Host header names a loopback address, with any port."""
+    name, _, port = host_header.rpartition(":")
+    if not name or not port.isdigit():
+        name = host_header
+    return is_loopback(name[1:-1] if name.startswith("[") and name.endswith("]") else name)
+
+
+def _is_plain(token: str) -> bool:
+    return token.isascii() and token.isprintable() and " " not in token

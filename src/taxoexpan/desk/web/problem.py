@@ -1,0 +1,78 @@
+"""Error answers of both servers: JSON problem objects (RFC 9457) for programs, text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from http import HTTPStatus
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import Scope
+
+PROBLEM_TYPE = "application/problem+json"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """What is wrong with one field of a request, and how to fix it."""
+
+    field: str
+    """The path of the field, such as `concepts[3].label`."""
+    problem: str
+    fix: str
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a request is refused: the status, what is wrong and how to fix it, and the fields."""
+
+    status: HTTPStatus
+    detail: str
+    errors: Sequence[FieldProblem] = ()
+    headers: Mapping[str, str] | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the members of the problem object."""
+        members: dict[str, Any] = {
+            "type": "about:blank",
+            "title": self.status.phrase,
+            "status": self.status.value,
+            "detail": self.detail,
+        }
+        if self.errors:
+            members["errors"] = [asdict(error) for error in self.errors]
+        return members
+
+    def as_json(self) -> Response:
+        """Return the answer for a program."""
+        return JSONResponse(
+            self.as_dict(), self.status.value, dict(self.headers or {}), media_type=PROBLEM_TYPE
+        )
+
+    def answer(self, scope: Scope) -> Response:
+        """Return text if a browser shows the answer as a page, and a problem object otherwise."""
+        if "text/html" not in Headers(scope=scope).get("accept", ""):
+            return self.as_json()
+        return PlainTextResponse(f"{self.detail}\n", self.status.value, dict(self.headers or {}))
+
+
+class ProblemError(Exception):
+    """A refused request; `add_problem_handler` turns it into an answer."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.detail)
+        self.problem = problem
+
+
+def add_problem_handler(app: Starlette) -> None:
+    """Let an app answer with the problems that its routes raise."""
+
+    async def answer(request: Request, error: Exception) -> Response:
+        assert isinstance(error, ProblemError)
+        return error.problem.answer(request.scope)
+
+    app.add_exception_handler(ProblemError, answer)

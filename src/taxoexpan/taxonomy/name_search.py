@@ -1,0 +1,136 @@
+"""Searching concepts by their names, as a person types them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.taxonomy.taxonomy import Taxonomy
+
+TOKENS = re.compile(r"\w+|[^\w\s]")
+LAST = "\U0010ffff"
+"""A character that sorts after all others: it ends the range of a prefix."""
+
+
+@dataclass(frozen=True)
+class NameIndex:
+    """The names of all concepts of a taxonomy that are not deprecated, ready to be searched.
+
+    Case and accents are ignored. Names are numbered in the order in which they are found: labels
+    before synonyms, and short names before long ones. So sorted numbers are sorted results.
+    """
+
+    concepts: Indices
+    """The index of the concept of each name."""
+    names: Sequence[str]
+    """The distinct folded names, sorted."""
+    name_postings: Postings
+    words: Sequence[str]
+    """The distinct words of all names, sorted."""
+    word_postings: Postings
+
+    @classmethod
+    def of(cls, taxonomy: Taxonomy) -> NameIndex:
+        """Index the labels, the synonyms, and the names in other languages."""
+        named = sorted((rank, len(name), i, name) for rank, i, name in _all_names(taxonomy))
+        folded = [name for *_, name in named]
+        names, name_postings = _invert([name] for name in folded)
+        words, word_postings = _invert(split_words(name) for name in folded)
+        concepts = np.array([i for _, _, i, _ in named], dtype=np.int64)
+        return cls(concepts, names, name_postings, words, word_postings)
+
+    def search(self, text: str, limit: int) -> list[int]:
+        """Return the indices of the concepts that a text may mean, best first.
+
+        First come the concepts with this name, then those with a name that begins with it, then
+        those with a name that has all its words, or words that begin with them, in any order.
+        """
+        folded = fold_name(text)
+        if not folded or limit < 1:
+            return []
+        found: dict[int, None] = {}
+        for numbers in self._stages(folded):
+            for concept in self.concepts[numbers].tolist():
+                found.setdefault(concept)
+                if len(found) == limit:
+                    return list(found)
+        return list(found)
+
+    def _stages(self, folded: str) -> Iterator[Indices]:
+        """Yield the numbers of the matching names, from the strictest rule to the weakest."""
+        first = bisect_left(self.names, folded)
+        last = first + (first < len(self.names) and self.names[first] == folded)
+        yield np.sort(self.name_postings.between(first, last))
+        last = bisect_left(self.names, folded + LAST, first)
+        yield np.sort(self.name_postings.between(first, last))
+        words = split_words(folded)
+        if words:
+            yield np.flatnonzero(np.logical_and.reduce([self._has(word) for word in words]))
+
+    def _has(self, prefix: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Return for each name whether one of its words begins with a prefix."""
+        first = bisect_left(self.words, prefix)
+        last = bisect_left(self.words, prefix + LAST, first)
+        has = np.zeros(len(self.concepts), dtype=np.bool_)
+        has[self.word_postings.between(first, last)] = True
+        return has
+
+
+@dataclass(frozen=True)
+class Postings:
+    """The numbers of the names that have a term; those of consecutive terms lie side by side."""
+
+    offsets: Indices
+    numbers: Indices
+
+    def between(self, first: int, last: int) -> Indices:
+        """Return the numbers of the names that have one of the terms first, …, last - 1."""
+        return self.numbers[self.offsets[first] : self.offsets[last]]
+
+
+def fold_name(name: str) -> str:
+    """Return a name without case, accents and repeated spaces."""
+    if name.isascii():
+        return normalize_name(name)
+    letters = unicodedata.normalize("NFKD", name)
+    plain = "".join([letter for letter in letters if not unicodedata.combining(letter)])
+    return normalize_name(plain)
+
+
+def split_words(folded: str) -> list[str]:
+    """Return the words of a folded name; symbols such as + and emoji are words, commas are not."""
+    return [
+        token
+        for token in TOKENS.findall(folded)
+        if len(token) > 1 or token.isalnum() or unicodedata.category(token)[0] == "S"
+    ]
+
+
+def _all_names(taxonomy: Taxonomy) -> Iterator[tuple[int, int, str]]:
+    """Yield each folded name with the rank of its kind and the index of its concept."""
+    kinds = (dict(enumerate((label,) for label in taxonomy.labels)), taxonomy.synonyms)
+    for rank, names_of in enumerate((*kinds, taxonomy.foreign_names)):
+        for index, names in names_of.items():
+            if index not in taxonomy.deprecated:
+                for name in dict.fromkeys(map(fold_name, names)):
+                    if name:
+                        yield rank, index, name
+
+
+def _invert(terms_of: Iterable[Sequence[str]]) -> tuple[list[str], Postings]:
+    """Return the distinct terms of all names, sorted, and the numbers of the names with each."""
+    numbers_of: dict[str, list[int]] = {}
+    for number, terms in enumerate(terms_of):
+        for term in terms:
+            numbers_of.setdefault(term, []).append(number)
+    terms = sorted(numbers_of)
+    sizes = [0, *(len(numbers_of[term]) for term in terms)]
+    numbers = [number for term in terms for number in numbers_of[term]]
+    return terms, Postings(np.cumsum(sizes), np.array(numbers, dtype=np.int64))

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import pytest
+from fastapi import Depends, FastAPI, Form, Request
+from fastapi.responses import HTMLResponse
+from starlette.testclient import TestClient
+
+from taxoexpan.desk.web.access import Access
+from taxoexpan.desk.web.csrf import require_csrf_token
+from taxoexpan.desk.web.problem import add_problem_handler
+from taxoexpan.desk.web.protection import protect_pages, protect_service
+
+TOKEN = "0123456789abcdef"
+PAGE = {"Accept": "text/html"}
+LOCAL = "http://127.0.0.1:8000"
+
+
+def app_with_a_form() -> FastAPI:
+    app = FastAPI(dependencies=[Depends(require_csrf_token)])
+    add_problem_handler(app)
+
+    @app.get("/", response_class=HTMLResponse)
+    def page(request: Request) -> str:
+        return str(request.state.csrf_token)
+
+    @app.post("/rename")
+    def rename(name: str = Form()) -> str:
+        return name
+
+    @app.get("/items")
+    def items(word: str = "") -> str:
+        return word
+
+    return app
+
+
+def browser(access: Access | None = None, url: str = LOCAL, max_body: int = 1000) -> TestClient:
+    protected = protect_pages(app_with_a_form(), access or Access(), max_body)
+    return TestClient(protected, url, follow_redirects=False)
+
+
+@pytest.mark.parametrize("path", ["/", "/missing"])
+def test_every_answer_has_the_security_headers(path: str) -> None:
+    for client in (browser(), browser(url="http://evil.example")):
+        headers = client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "same-origin"
+        assert headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:8000", "http://localhost", "http://[::1]:9", "http://LocalHost:80"]
+)
+def test_names_of_this_machine_are_accepted(url: str) -> None:
+    assert browser(url=url).get("/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8000", "10.0.0.1", ""],
+)
+def test_a_foreign_host_name_is_refused(host: str) -> None:
+    answer = browser().get("/", headers={"Host": host})
+    assert answer.status_code == 421
+    assert "use the URL that the server printed" in answer.json()["detail"]
+
+
+def test_a_post_needs_the_token_of_the_page() -> None:
+    client = browser()
+    token = client.get("/").text
+    assert client.post("/rename", data={"name": "x"}).status_code == 403
+    assert client.post("/rename", data={"name": "x", "csrf_token": "y" * 43}).status_code == 403
+    assert client.post("/rename", data={"name": "x", "csrf_token": token}).json() == "x"
+    assert client.post("/rename", data={"name": "x"}, headers={"X-CSRF-Token": token}).json() == "x"
+    assert client.get("/").text == token  # the cookie stays
+
+
+def test_the_token_without_the_cookie_is_refused() -> None:
+    token = browser().get("/").text
+    answer = browser().post("/rename", data={"name": "x", "csrf_token": token})
+    assert answer.status_code == 403
+    assert "open the page again" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "http://127.0.0.1:9999"},
+        {"Origin": "null"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_a_post_from_another_origin_is_refused_even_with_the_token(headers: dict[str, str]) -> None:
+    client = browser()
+    form = {"name": "x", "csrf_token": client.get("/").text}
+    assert client.post("/rename", data=form, headers=headers).status_code == 403
+    same = {"Origin": LOCAL, "Sec-Fetch-Site": "same-origin"}
+    assert client.post("/rename", data=form, headers=same).status_code == 200
+
+
+def test_a_large_body_is_refused_with_or_without_its_length() -> None:
+    client = browser(max_body=100)
+    client.get("/")
+    for content in (b"x" * 101, iter([b"x" * 60, b"x" * 60])):
+        answer = client.post("/rename", content=content)
+        assert answer.status_code == 413
+        assert "more than 100 bytes; send it in several parts" in answer.json()["detail"]
+
+
+def test_with_a_token_nothing_is_answered_without_it() -> None:
+    client = browser(Access("0.0.0.0", TOKEN), "http://desk.example")
+    for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}):
+        answer = client.get("/items?token=wrong", headers=headers)
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert TOKEN not in answer.text
+    for cookie in ("taxoexpan_session_80=", f"taxoexpan_session_80={TOKEN}"):
+        assert client.get("/items", headers={"Cookie": cookie}).status_code == 401
+
+
+def test_a_program_sends_the_token_as_header_or_parameter() -> None:
+    client = browser(Access("0.0.0.0", TOKEN), "http://desk.example")
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    assert client.get("/items?word=a", headers=bearer).json() == "a"
+    assert client.get(f"/items?word=a&token={TOKEN}").json() == "a"
+
+
+def test_a_browser_gets_a_cookie_in_place_of_the_token() -> None:
+    client = browser(Access("0.0.0.0", TOKEN), "http://desk.example")
+    answer = client.get(f"/items?word=a+b&token={TOKEN}", headers=PAGE)
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/items?word=a+b"
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert TOKEN not in cookie
+    assert client.get(answer.headers["location"], headers=PAGE).json() == "a b"
+
+
+def test_the_redirect_stays_on_this_server() -> None:
+    client = browser(Access("0.0.0.0", TOKEN), "http://desk.example")
+    answer = client.get(f"http://desk.example//evil.example/?token={TOKEN}", headers=PAGE)
+    assert answer.headers["location"] == "/evil.example/"
+
+
+def test_public_paths_need_no_token_unless_they_have_parameters() -> None:
+    app = protect_service(app_with_a_form(), Access("0.0.0.0", TOKEN), public=["/items"])
+    client = TestClient(app, "http://desk.example")
+    assert client.get("/items").status_code == 200
+    assert client.get("/items?word=a").status_code == 401
+    assert client.post("/items").status_code == 401

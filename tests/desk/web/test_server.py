@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+
+import httpx
+import pytest
+
+from taxoexpan.desk.web.access import Access
+from taxoexpan.desk.web.server import listen, run_server, server_url
+from taxoexpan.errors import ConfigurationError
+
+PROGRAM = """
+import asyncio
+from fastapi import FastAPI
+from taxoexpan.desk.web.access import Access
+from taxoexpan.desk.web.protection import protect_service
+from taxoexpan.desk.web.server import run_server
+
+app = FastAPI()
+
+@app.get("/slow")
+async def slow():
+    print("begun", flush=True)
+    await asyncio.sleep(1)
+    return "finished"
+
+run_server(protect_service(app, Access()), Access(), 0, lambda url: print(url, flush=True))
+print("stopped", flush=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_server_finishes_requests_that_have_begun(number: signal.Signals) -> None:
+    command = [sys.executable, "-c", PROGRAM]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        answers: list[httpx.Response] = []
+        client = threading.Thread(
+            target=lambda: answers.append(httpx.get(f"{url}slow", timeout=30))
+        )
+        client.start()
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(number)
+        client.join()
+        assert answers[0].json() == "finished"
+        assert process.stdout.read() == "stopped\n"
+        assert process.wait() == 0
+        with pytest.raises(httpx.TransportError):
+            httpx.get(f"{url}slow")
+
+
+def test_a_busy_port_is_refused() -> None:
+    with listen("127.0.0.1", 0) as busy:
+        port = busy.getsockname()[1]
+        with pytest.raises(
+            ConfigurationError, match=rf"port {port}: .*; choose another port, or 0"
+        ):
+            run_server(_never, Access(), port, print)
+
+
+@pytest.mark.parametrize("port", [70000, -1])
+def test_an_impossible_port_is_refused(port: int) -> None:
+    with pytest.raises(ConfigurationError, match="choose another port"):
+        listen("127.0.0.1", port)
+
+
+def test_an_unknown_host_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="is no address of this machine"):
+        listen("no.such.host.invalid", 0)
+
+
+@pytest.mark.parametrize(
+    ("access", "url"),
+    [
+        (Access(), "http://127.0.0.1:8000/"),
+        (Access("::1"), "http://[::1]:8000/"),
+        (
+            Access("10.0.0.1", "a&b=c+d/e?f#ghijk"),
+            "http://10.0.0.1:8000/?token=a%26b%3Dc%2Bd%2Fe%3Ff%23ghijk",
+        ),
+        (Access("0.0.0.0", "x" * 16), f"http://{socket.gethostname()}:8000/?token={'x' * 16}"),
+    ],
+)
+def test_the_url_has_the_token(access: Access, url: str) -> None:
+    assert server_url(access, 8000) == url
+
+
+async def _never(*_: object) -> None:
+    raise AssertionError

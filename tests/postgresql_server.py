@@ -1,0 +1,86 @@
+"""A PostgreSQL server for one run of the tests, in a temporary folder, reached by a socket."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+_USERS = ("postgres", "nobody")
+
+
+@dataclass
+class PostgresqlServer:
+    """A running server; every test gets a database of its own."""
+
+    url: str
+    """The URL with the name of the database left out."""
+    query: str = ""
+
+    def __post_init__(self) -> None:
+        self._numbers = count(1)
+
+    def new_database(self) -> str:
+        """Create an empty database and return its URL."""
+        import psycopg
+
+        name = f"desk_{os.getpid()}_{next(self._numbers)}"
+        with psycopg.connect(f"{self.url}postgres{self.query}", autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE template0")  # type: ignore[call-overload]
+        return f"{self.url}{name}{self.query}"
+
+
+def find_programs() -> Path | None:
+    """Return the folder with initdb and pg_ctl, or None."""
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    on_path = shutil.which("initdb")
+    if on_path:
+        folders.append(Path(on_path).resolve().parent)
+    return next((each for each in folders if (each / "pg_ctl").exists()), None)
+
+
+@contextmanager
+def running_server(programs: Path) -> Iterator[PostgresqlServer]:
+    """Start a server as an unprivileged user, and stop it at the end."""
+    # A socket's path has at most 107 characters, which pytest's folders may exceed.
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))
+    try:
+        prefix = _unprivileged(folder)
+        data = folder / "data"
+        initdb = [programs / "initdb", "-D", data, "-U", "desk", "-A", "trust", "-E", "UTF8"]
+        _run(prefix, [*initdb, "--locale=C.UTF-8", "--no-sync"])
+        options = f"-k {folder} -c listen_addresses='' -c max_connections=100"
+        control = [programs / "pg_ctl", "-D", data, "-w"]
+        _run(prefix, [*control, "-l", folder / "log", "-o", options, "start"])
+        try:
+            yield PostgresqlServer("postgresql://desk@/", f"?host={folder}")
+        finally:
+            _run(prefix, [*control, "-m", "immediate", "stop"])
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _unprivileged(folder: Path) -> list[str]:
+    """Return how to run a command as another user than root, who owns the folder."""
+    if os.geteuid() != 0:
+        return []
+    import pwd
+
+    names = {user.pw_name for user in pwd.getpwall()}
+    user = next(name for name in _USERS if name in names)
+    shutil.chown(folder, user)
+    group = str(pwd.getpwnam(user).pw_gid)
+    return ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups", "--"]
+
+
+def _run(prefix: Sequence[str], command: Sequence[str | Path]) -> None:
+    full = [*prefix, *map(str, command)]
+    done = subprocess.run(full, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    if done.returncode:
+        raise RuntimeError(done.stderr.decode(errors="replace"))
