@@ -69,6 +69,8 @@ def fit_parts(
     If Ctrl-C ends the training of the network, the encoder is not fine-tuned.
     """
     network = MatchingNetwork(embedder.config, embedder.encoder.dimension)
+    if prepared.start is not None:
+        network.load_state_dict(prepared.start.network.state_dict())
     writer = TensorBoardWriter(outputs.tensorboard) if outputs.tensorboard else None
     with closing(TrainingLog(outputs.progress, outputs.log, writer)) as log:
         kept = _checkpoint(outputs.checkpoint, prepared, embedder, seed)
@@ -77,7 +79,9 @@ def fit_parts(
     if not history.interrupted:
         kept = None if kept is None else kept.of_tower()
         tuned = fine_tune(prepared, embedder, seed, outputs.progress, kept)
-    tower, tower_history = tuned or (None, None)
+    # An interrupted training that continues an earlier one keeps the encoder of that one.
+    earlier = None if prepared.start is None else prepared.start.tower
+    tower, tower_history = tuned or (earlier, None)
     embedder = replace(embedder, tower=tower)
     calibrators, metrics = learn_calibrators(prepared, network, embedder, seed)
     if outputs.progress and metrics is not None:

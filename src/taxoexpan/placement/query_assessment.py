@@ -11,6 +11,7 @@ from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.duplicates import DuplicateDetector
 from taxoexpan.placement.proposals import QueryAssessment
 from taxoexpan.placement.ranking import Ranker, Ranking
+from taxoexpan.placement.rejections import NO_REJECTIONS, Rejections
 from taxoexpan.taxonomy import Taxonomy
 
 
@@ -21,15 +22,17 @@ def rank_and_assess(
     calibrators: Calibrators,
     queries: Queries,
     top_k: int,
+    rejections: Rejections = NO_REJECTIONS,
 ) -> tuple[Ranking, QueryAssessment]:
     """Rank the anchors of queries, and assess the result.
 
     `vectors` [2, N, D] are those of all concepts of the taxonomy. All queries have a suitable
-    parent if the opposite was not learned.
+    parent if the opposite was not learned. Rejected parents are not ranked.
     """
     calibration, abstention = calibrators.calibration, calibrators.abstention
     temperature = calibration.temperature if calibration else 1.0
-    ranking = ranker.rank(queries, top_k, temperature)
+    excluded = rejections.anchors_of(taxonomy, queries.concepts) if rejections else None
+    ranking = ranker.rank(queries, top_k, temperature, excluded)
     has_parent = np.ones(len(queries), dtype=bool)
     if abstention is not None:
         has_parent = abstention.has_parent(abstention_features(ranker, queries))

@@ -1,8 +1,8 @@
 """Fine-tuning a text tower on the relations of a taxonomy (contrastive, InfoNCE).
 
 A batch has some relations, the distinct parents in it, and as many hard negatives: anchors among
-the nearest of the batch's queries. Every query is compared with all these anchors, except its other
-parents, itself and its descendants.
+the nearest of the batch's queries. Anchors that were rejected as their parents are added. Every
+query is compared with all these anchors, except its other parents, itself and its descendants.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from taxoexpan.training.checkpoint import (
     restore_optimizer,
     with_prefix,
 )
+from taxoexpan.training.continuation import News
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.training_log import describe_metrics
 
@@ -89,8 +90,11 @@ def train_tower(
     validate: Validate | None = None,
     progress: bool = False,
     checkpoint: Checkpoint | None = None,
+    news: News | None = None,
 ) -> TowerHistory:
     """Fine-tune a tower, and leave the weights of the best epoch in it.
+
+    With `news`, the tower has been fine-tuned before, and learns what is new since.
 
     Ctrl-C ends the training with the best state so far, which may be the encoder as it came. If the
     file of the checkpoint exists, the training continues from it. On a CPU, the result is the same
@@ -99,7 +103,7 @@ def train_tower(
     gpus = [tower.device] if tower.device.type == "cuda" else []
     with torch.random.fork_rng(devices=gpus):
         torch.manual_seed(seed)
-        run = TowerRun(tower, taxonomy, config, seed, validate)
+        run = TowerRun(tower, taxonomy, config, seed, validate, news)
         if checkpoint is not None and checkpoint.path.exists():
             run.restore(checkpoint.load())
         try:
@@ -146,8 +150,10 @@ class TowerRun:
         config: Config,
         seed: int,
         validate: Validate | None,
+        news: News | None = None,
     ) -> None:
         self.tower, self.taxonomy, self.config, self.validate = tower, taxonomy, config, validate
+        self.news = news
         self.rng = np.random.default_rng(seed)
         self.parents, self.children = taxonomy.relation_indices
         self.query_tokens = tower.tokenize([query_text(c) for c in taxonomy.concepts])
@@ -155,7 +161,10 @@ class TowerRun:
         self.parameters = [p for p in tower.parameters() if p.requires_grad]
         fused = tower.device.type in ("cpu", "cuda")
         self.optimizer = torch.optim.AdamW(self.parameters, config.tower_learning_rate, fused=fused)
-        self.batches = math.ceil(len(self.children) / config.tower_batch_size)
+        drawn = len(self.children)
+        if news is not None:
+            drawn = news.count(self.parents, self.children)
+        self.batches = math.ceil(drawn / config.tower_batch_size)
         self.epoch, self.parts = 0, 1
         self.history, self.highest = TowerHistory(), -1.0
         self.best_weights = copy.deepcopy(tower.state_dict())
@@ -229,11 +238,17 @@ class TowerRun:
 
     def _draw_batches(self, hard: Indices) -> Iterator[TowerBatch]:
         """Yield all relations in random order, with the hard negatives of their queries."""
-        order, size = self.rng.permutation(len(self.children)), self.config.tower_batch_size
+        news, size = self.news, self.config.tower_batch_size
+        if news is None:
+            order = self.rng.permutation(len(self.children))
+        else:
+            order = news.draw(self.parents, self.children, self.rng)
         for start in range(0, len(order), size):
             rows = order[start : start + size]
             queries, parents = self.children[rows], self.parents[rows]
             drawn = hard[queries, self.rng.integers(0, hard.shape[1], len(queries))]
+            if news is not None:
+                drawn = np.concatenate([drawn, news.rejected.of_many(queries)[1]])
             anchors = np.unique(np.concatenate([parents, drawn]))
             positives = np.searchsorted(anchors, parents)
             blocked = torch.zeros(len(queries), len(anchors), dtype=torch.bool)
