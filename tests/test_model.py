@@ -542,7 +542,7 @@ def test_accepted_concepts_are_known_and_become_parents(model: TaxoExpan) -> Non
     refitted = copy(model)
     feedback = Feedback([JudgedPlacement(Concept("", "fermented"), "food")])
     judged = refitted.refit(model.taxonomy, feedback, recipe=Recipe(epochs=1))
-    assert judged.placed == ("fermented",)
+    assert judged.placed == ("new:fermented",)
     with pytest.warns(UserWarning, match="'Fermented' is already in the taxonomy"):
         assert refitted.suggest(["Fermented"]) == []
     parents = {s.parent.label for s in refitted.suggest(["fermented fermented"], top_k=90)}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 
 
@@ -71,3 +71,94 @@ def test_a_model_of_another_taxonomy_is_refused(
     assert status != 0
     assert "the model was trained on another taxonomy" in message
     assert not (tmp_path / "new").exists()
+
+
+@pytest.fixture
+def reviews(model: TaxoExpan, tmp_path: Path) -> Path:
+    """A store in which one proposal was accepted, one corrected, and one rejected."""
+    pytest.importorskip("sqlalchemy")
+    from taxoexpan.desk.store.decision_store import DecisionStore
+    from taxoexpan.desk.store.records import Action, NewDecision, Placement, Reason
+
+    path, new = tmp_path / "reviews.db", ["cashew milk", "white tea", "tomato soup"]
+    right, corrected = Placement("milk", "milk", rank=1), Placement("sauce", "sauce")
+    wrong = Reason.WRONG_PARENTS
+    with DecisionStore.open(str(path)) as store:
+        store.add_concepts([Concept("", label) for label in new])
+        store.set_proposals("model", model.suggest(new, top_k=2))
+        accepts = [("cashew milk", right), ("white tea", corrected)]
+        decisions = [NewDecision(key, Action.ACCEPT, 0, (each,)) for key, each in accepts]
+        decisions.append(NewDecision("tomato soup", Action.REJECT, 0, (), wrong))
+        store.append(decisions, "ada")
+    return path
+
+
+def test_a_model_learns_from_a_store(
+    reviews: Path,
+    pantry: Path,
+    model_directory: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    start = ["--decisions", str(reviews), "--from", str(model_directory)]
+    outputs = [tmp_path / "one", tmp_path / "two"]
+    for output in outputs:
+        status, message = continue_training(capsys, pantry, *start, "-o", str(output), "--quiet")
+        assert status == 0
+        assert "learned from 2 accepted concepts, 0 merges and 4 rejected placements" in message
+    old, new, same = (TaxoExpan.load(path, "cpu") for path in (model_directory, *outputs))
+    for label, parent in (("cashew milk", "milk"), ("white tea", "sauce")):
+        (id,) = (id for id in new.taxonomy if new.taxonomy.concept(id).label == label)
+        assert new.taxonomy.parents(id) == (parent,)
+    rejected = {s.parent.id for s in old.suggest(["tomato soup"], top_k=2)}
+    suggested = new.suggest(["tomato soup"], top_k=50)
+    assert not rejected & {s.parent.id for s in suggested}
+    assert suggested == same.suggest(["tomato soup"], top_k=50)
+
+
+def test_decisions_that_the_taxonomy_cannot_take_are_counted(
+    reviews: Path,
+    pantry: Path,
+    model_directory: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """By now, the file has cashew milk, and sauces have been removed."""
+    lines = [
+        line for line in pantry.read_text(encoding="utf-8").splitlines() if "sauce" not in line
+    ]
+    changed = tmp_path / "changed.csv"
+    changed.write_text("\n".join([*lines, "cashew milk,milk"]), encoding="utf-8")
+    start = ["--decisions", str(reviews), "--from", str(model_directory)]
+    status, message = continue_training(capsys, changed, *start, "-o", str(tmp_path / "new"))
+    assert status == 0
+    assert "note: 1 accepted concept is in the taxonomy by now" in message
+    assert "note: 1 decision is left out: the parent is not in the taxonomy" in message
+
+
+def test_decisions_need_a_model(
+    reviews: Path, pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--decisions", str(reviews), "-o", str(tmp_path / "new")]
+    status, message = continue_training(capsys, pantry, *options)
+    assert status == 2
+    assert "give the model with --from" in message
+
+
+def test_a_store_without_decisions_is_refused(
+    pantry: Path, model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("sqlalchemy")
+    from taxoexpan.desk.store.decision_store import DecisionStore
+
+    path, start = tmp_path / "reviews.db", ["--from", str(model_directory)]
+    options = [*start, "--decisions", str(path), "-o", str(tmp_path / "new")]
+    status, message = continue_training(capsys, pantry, *options)
+    assert status != 0
+    assert "reviews.db" in message
+    assert not path.exists()
+    with DecisionStore.open(str(path)) as store:
+        store.add_concepts([Concept("", "cashew milk")])
+    status, message = continue_training(capsys, pantry, *options)
+    assert status == 2
+    assert "has no accepted or rejected placements to learn from" in message

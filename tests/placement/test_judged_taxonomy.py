@@ -83,7 +83,7 @@ def test_an_id_that_is_taken_is_replaced(foods: Taxonomy) -> None:
     taken = [JudgedPlacement(Concept("tea", "oat milk"), "milk")]
     same = [JudgedPlacement(Concept("n1", label), "tea") for label in ("red tea", "blue tea")]
     judged = apply_feedback(foods, Feedback([*taken, *same]))
-    assert len(set(judged.placed)) == 3
+    assert judged.placed == ("new:oat-milk", "n1", "new:blue-tea")
     assert foods.labels == judged.taxonomy.labels[: len(foods)]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from builders import KINDS
+from ctrl_c import press_ctrl_c
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.errors import ModelError
@@ -18,6 +19,7 @@ from taxoexpan.placement.refitting import StartingPoint, prepare_refit
 from taxoexpan.placement.signal_fusion import FusionExamples
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.continuation import Recipe
+from taxoexpan.training.training_log import TrainingLog
 
 NEW = [f"{sort} {kind}" for kind in KINDS for sort in ("cashew", "white", "tomato")]
 RECIPE = Recipe(epochs=2, tower_epochs=1)
@@ -182,3 +184,14 @@ def test_the_network_and_the_tower_learn_from_decisions(
     assert len((tmp_path / "log").read_text(encoding="utf-8").splitlines()) == 4
     assert {*NEW} <= {*one.taxonomy.labels}
     assert {s.parent.label for s in one.suggest(["white oat milk"], top_k=40)} & {*NEW}
+
+
+def test_ctrl_c_keeps_the_earlier_tower(
+    tuned_model: TaxoExpan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TrainingLog, "write", lambda *_: press_ctrl_c())
+    stopped = copy.copy(tuned_model)
+    stopped.refit(tuned_model.taxonomy, review(), recipe=RECIPE)
+    assert stopped.training.interrupted
+    assert stopped._tower is tuned_model._tower
+    assert stopped.suggest(["white oat milk"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,19 +30,44 @@ def add_continuation(parser: argparse.ArgumentParser) -> None:
         dest="start",
         metavar="MODEL",
         help="continue the training of this model, with its settings and vectors, in a fraction of "
-        "the time; for a taxonomy that has grown",
+        "the time; for a taxonomy that has grown, or with --decisions",
+    )
+    parser.add_argument(
+        "--decisions",
+        metavar="STORE",
+        help="learn from the decisions of a review (a file such as reviews.db, or postgresql://…): "
+        "accepted placements are added to the taxonomy for the training, and rejected ones are "
+        "not proposed again; needs --from",
     )
 
 
 def refuse_conflicts(options: argparse.Namespace) -> None:
     """Refuse options that do not fit together."""
     if options.start is None:
+        if options.decisions is not None:
+            message = "--decisions continues the training of a model"
+            raise ConfigurationError(f"{message}; give the model with --from")
         return
     for name in FIXED:
         if getattr(options, name):
             flag = "--set" if name == "changes" else f"--{name}"
             message = f"with --from, the settings and the vectors are those of the model, so {flag}"
             raise ConfigurationError(f"{message} has no effect; omit it, or train without --from")
+
+
+def read_feedback(store: str) -> Feedback:
+    """Read the decisions of a store; one without decisions is an error."""
+    if find_spec("sqlalchemy") is None:
+        message = "reading decisions needs SQLAlchemy, which is not installed"
+        raise ConfigurationError(f"{message}; pip install 'taxoexpan[web]'")
+    from taxoexpan.desk.store.decision_store import DecisionStore
+
+    with DecisionStore.open(store, must_exist=True) as opened:
+        feedback, name = opened.feedback(), opened.name
+    if not feedback:
+        message = f"{name} has no accepted or rejected placements to learn from"
+        raise ConfigurationError(f"{message}; review some concepts first, or omit --decisions")
+    return feedback
 
 
 def refit_model(

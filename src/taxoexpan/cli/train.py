@@ -17,7 +17,7 @@ from taxoexpan.cli.arguments import (
     training_options,
 )
 from taxoexpan.cli.fitting import fit_model
-from taxoexpan.cli.learning import add_continuation, refit_model, refuse_conflicts
+from taxoexpan.cli.learning import add_continuation, read_feedback, refit_model, refuse_conflicts
 from taxoexpan.cli.messages import note, print_json, write_report
 from taxoexpan.errors import FormatError
 
@@ -98,9 +98,10 @@ def _trained(options: argparse.Namespace) -> TaxoExpan:
 
 
 def _continued(options: argparse.Namespace) -> TaxoExpan:
-    """Continue the training of a model."""
+    """Continue the training of a model; the decisions are read before anything expensive."""
+    feedback = read_feedback(options.decisions) if options.decisions else None
     taxonomy = read_defined_taxonomy(options.taxonomy, options)
-    return refit_model(options, taxonomy, None)
+    return refit_model(options, taxonomy, feedback)
 
 
 def _refuse_outputs(options: argparse.Namespace, replace_model: bool) -> None:

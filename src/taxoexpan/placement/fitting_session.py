@@ -79,7 +79,9 @@ def fit_parts(
     if not history.interrupted:
         kept = None if kept is None else kept.of_tower()
         tuned = fine_tune(prepared, embedder, seed, outputs.progress, kept)
-    tower, tower_history = tuned or (None, None)
+    # An interrupted training that continues an earlier one keeps the encoder of that one.
+    earlier = None if prepared.start is None else prepared.start.tower
+    tower, tower_history = tuned or (earlier, None)
     embedder = replace(embedder, tower=tower)
     calibrators, metrics = learn_calibrators(prepared, network, embedder, seed)
     if outputs.progress and metrics is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from taxoexpan.errors import ModelError
 from taxoexpan.phrasing import pluralize
@@ -12,7 +13,8 @@ from taxoexpan.placement.feedback import Feedback, JudgedPlacement
 from taxoexpan.placement.rejections import NO_REJECTIONS, Rejections
 from taxoexpan.placement.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
-from taxoexpan.taxonomy.id_assignment import resolve_ids, with_ids
+from taxoexpan.taxonomy.id_assignment import PROVISIONAL
+from taxoexpan.taxonomy.ids import numbered, slug
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
 
@@ -71,7 +73,6 @@ def apply_feedback(taxonomy: Taxonomy, feedback: Feedback) -> JudgedTaxonomy:
             f"no parent of the {count} is in this taxonomy; the decisions are about another one"
         )
     additions = validate_additions(taxonomy, _additions(reachable, merged)).additions
-    additions, _ = resolve_ids(taxonomy, additions)
     return JudgedTaxonomy(
         taxonomy.expanded(additions) if additions.concepts or additions.synonyms else taxonomy,
         tuple(concept.id for concept in additions.concepts),
@@ -100,17 +101,20 @@ def _split_present(
 def _with_new_ids(
     taxonomy: Taxonomy, placements: Sequence[JudgedPlacement]
 ) -> list[JudgedPlacement]:
-    """Give each new concept an unused id, and find parents that are new concepts themselves."""
-    concepts: dict[str, Concept] = {}
-    taken: set[str] = set()
+    """Give each new concept an unused id, and find parents that are new concepts themselves.
+
+    An id is provisional unless the concept came with one: the taxonomy's file may give the next
+    number to another concept, and a parent must not be mistaken for it.
+    """
+    named: dict[str, Concept] = {}
+    taken = {"", *taxonomy, *taxonomy.reserved}
     for placement in placements:
         concept, name = placement.concept, normalize_name(placement.concept.label)
-        if name not in concepts:
-            is_free = concept.id not in taxonomy and concept.id not in taxonomy.reserved
-            free = is_free and concept.id not in taken
-            concepts[name] = concept if free else replace(concept, id="")
-            taken.add(concepts[name].id)
-    named = dict(zip(concepts, with_ids(taxonomy, list(concepts.values())), strict=True))
+        if name not in named:
+            candidates = chain([concept.id], numbered(PROVISIONAL + slug(concept.label)))
+            id = next(id for id in candidates if id not in taken)
+            named[name] = replace(concept, id=id)
+            taken.add(id)
 
     def parent_of(placement: JudgedPlacement) -> str:
         new = named.get(normalize_name(placement.parent_label))
