@@ -19,6 +19,7 @@ from desk_cases import (
 )
 
 from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.proposal import placement_of
 from taxoexpan.desk.store.queue_query import QueueOrder, QueueQuery
 from taxoexpan.desk.store.records import (
     Action,
@@ -352,3 +353,18 @@ def test_a_store_is_the_same_after_it_was_reopened(store_url: str) -> None:
         history, page = store.history(), store.queue()
     with DecisionStore.open(store_url, must_exist=True) as store:
         assert (store.history(), store.queue()) == (history, page)
+
+
+def test_first_proposals_are_those_of_the_queue(store: DecisionStore) -> None:
+    first = store.queue().concepts[0]
+    drop = placement_of(first.proposals[0])
+    store.append([NewDecision(first.key, Action.REJECT_PROPOSAL, 0, (drop,))], "Ada")
+    for query in (QueueQuery(), QueueQuery(order=QueueOrder.PARENT, min_confidence=0.5)):
+        expected = [
+            (each.key, each.concept.label, each.version, placement_of(each.proposals[0]))
+            for each in store.queue(query).concepts
+            if each.proposals
+        ]
+        found = store.first_proposals(query)
+        assert [(each.key, each.label, each.version, each.placement) for each in found] == expected
+        assert expected
