@@ -7,6 +7,7 @@ import pytest
 from builders import pantry_csv
 from desk_fixtures import postgresql, store, store_url  # noqa: F401
 from hypothesis import settings
+from service_fixtures import odd_model, service_client  # noqa: F401
 from tiny_transformer import save_pantry_transformer
 
 from taxoexpan import TaxoExpan, Taxonomy

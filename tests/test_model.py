@@ -1,7 +1,12 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 import threading
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,15 +14,17 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from builders import pantry_csv
+from builders import KINDS, SORTS, pantry_csv
 from conftest import SMALL
 from messy_pantry import large_pantry
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
+from taxoexpan.placement.feedback import Feedback, JudgedPlacement
 from taxoexpan.placement.selection import select_additions
 from taxoexpan.placement.suggestions import Place
+from taxoexpan.training.continuation import Recipe
 from taxoexpan.training.holdout import Holdout, hold_out, hold_out_leaves
 from taxoexpan.training.metrics import compute_metrics
 from taxoexpan.training.training_record import TrainingRecord
@@ -79,6 +86,44 @@ def test_the_same_seed_gives_the_same_model_bit_for_bit(pantry: Path) -> None:
     assert not torch.equal(weights_of(one)["match.weight"], weights_of(other)["match.weight"])
     first, second = (m.suggest(["cashew milk"], top_k=90) for m in (one, same))
     assert first == second
+
+
+def test_the_order_of_sets_does_not_change_a_model(tiny_transformer: Path, tmp_path: Path) -> None:
+    words = ["oat", "green", "goat", "rye", "red", "chili", "blue"]
+    lines = ["child,parent", "food,", *(f"{kind},food" for kind in KINDS)]
+    for number, kind in enumerate(KINDS * 8):
+        first = number * 3 % 7
+        label = " ".join([*(words + words)[first : first + 3 + number % 4], SORTS[number % 10]])
+        lines.append(f"{label} {kind},{kind}")
+    taxonomy = tmp_path / "long labels.csv"
+    taxonomy.write_text("\n".join(dict.fromkeys(lines)) + "\n", encoding="utf-8")
+    program = """
+import sys
+from pathlib import Path
+from taxoexpan import TaxoExpan, Taxonomy
+
+source, transformer, target = map(Path, sys.argv[1:])
+settings = {"epochs": 1, "tower_epochs": 1, "hidden_dim": 8, "embedding_dim": 16}
+features = f"static+transformer:{transformer}"
+model = TaxoExpan("best", device="cpu", features=features, **settings).fit(Taxonomy.read(source))
+model.save(target)
+print([*model.calibrators.fusion.weights])
+print(model.suggest(["red goat rye lentil blue soup", "black chili oat green tea"], 30))
+"""
+    results = []
+    for seed in "12":
+        target = tmp_path / seed
+        run = subprocess.run(
+            [sys.executable, "-c", program, taxonomy, tiny_transformer, target],
+            env={**os.environ, "PYTHONHASHSEED": seed, "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        tensors = {path.name: path.read_bytes() for path in sorted(target.glob("*.safetensors"))}
+        results.append((run.stdout, tensors))
+    assert len(results[0][1]) >= 3
+    assert results[0] == results[1]
 
 
 def test_training_leaves_the_callers_rng_alone(pantry: Path) -> None:
@@ -443,3 +488,77 @@ def test_without_fine_tuning_there_is_no_tower(pantry: Path, tiny_transformer: P
     assert model.tower_history is None
     assert model._tower is None
     assert model.calibrators.fusion is not None
+
+
+def test_each_concept_is_placed_as_if_it_were_the_only_one(model: TaxoExpan) -> None:
+    concepts = [Concept("", "cashew milk"), Concept("own", "oat milk"), Concept("", "cashew milk")]
+    first, known, again = model.suggest_each(concepts, top_k=3, explain=True)
+    alone = model.suggest(["cashew milk"], 3, explain=True)
+    assert [(s.parent, s.rank, s.kind, s.why) for s in first] == [
+        (s.parent, s.rank, s.kind, s.why) for s in alone
+    ]
+    assert [s.score for s in first] == pytest.approx([s.score for s in alone])
+    assert [s.parent for s in again] == [s.parent for s in first]
+    assert {s.query for s in known} == {concepts[1]}
+    assert model.suggest_each([]) == []
+
+
+def rejected(label: str, parent: str) -> JudgedPlacement:
+    return JudgedPlacement(Concept("", label), parent)
+
+
+def test_what_was_rejected_is_not_suggested_again(model: TaxoExpan, tmp_path: Path) -> None:
+    refitted, best = copy(model), model.suggest(["tomato soup"], top_k=2)
+    feedback = Feedback(rejected=[rejected("Tomato  soup", s.parent.id) for s in best])
+    recipe = Recipe(epochs=1)
+    refitted.refit(model.taxonomy, feedback, recipe=recipe)
+    refitted.save(tmp_path / "model")
+    loaded = TaxoExpan.load(tmp_path / "model", "cpu")
+    for each in (refitted, loaded):
+        suggested, evidence = each.suggest_with_evidence(["tomato soup", "barley bread"], top_k=90)
+        parents = {s.parent.id for s in suggested if s.query.label == "tomato soup"}
+        assert not parents & {s.parent.id for s in best}
+        assert len(parents) == len(model.taxonomy) - 2
+        ranks = [s.rank for s in suggested if s.query.label == "tomato soup"]
+        assert ranks == list(range(1, len(ranks) + 1))
+        assert len(evidence[0].suggestions) == len(parents)
+    # They stay rejected when the training continues once more.
+    loaded.refit(model.taxonomy, Feedback(rejected=[rejected("red lentil", "soup")]), recipe=recipe)
+    (again,) = loaded.suggest(["tomato soup"], top_k=1)
+    assert again.parent.id not in {s.parent.id for s in best}
+    loaded.fit(model.taxonomy)  # but a new training starts without decisions
+    assert not loaded._fitted().rejections
+
+
+def test_if_all_parents_are_rejected_nothing_is_suggested(model: TaxoExpan) -> None:
+    refitted = copy(model)
+    all_parents = [rejected("tomato soup", id) for id in model.taxonomy]
+    refitted.refit(model.taxonomy, Feedback(rejected=all_parents), recipe=Recipe(epochs=1))
+    suggested = refitted.suggest(["tomato soup", "barley bread"])
+    assert {s.query.label for s in suggested} == {"barley bread"}
+
+
+def test_accepted_concepts_are_known_and_become_parents(model: TaxoExpan) -> None:
+    refitted = copy(model)
+    feedback = Feedback([JudgedPlacement(Concept("", "fermented"), "food")])
+    judged = refitted.refit(model.taxonomy, feedback, recipe=Recipe(epochs=1))
+    assert judged.placed == ("new:fermented",)
+    with pytest.warns(UserWarning, match="'Fermented' is already in the taxonomy"):
+        assert refitted.suggest(["Fermented"]) == []
+    parents = {s.parent.label for s in refitted.suggest(["fermented fermented"], top_k=90)}
+    assert "fermented" in parents
+
+
+def test_a_model_of_an_older_version_cannot_be_continued(
+    model_directory: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "model"
+    shutil.copytree(model_directory, path)
+    (path / "continuation.json").unlink()
+    manifest = json.loads((path / "config.json").read_text(encoding="utf-8"))
+    del manifest["sha256"]["continuation.json"]
+    (path / "config.json").write_text(json.dumps(manifest), encoding="utf-8")
+    old = TaxoExpan.load(path, "cpu")
+    assert old.suggest(["tomato soup"])
+    with pytest.raises(ModelError, match="an older version has written this model"):
+        old.refit(old.taxonomy)

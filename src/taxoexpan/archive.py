@@ -28,12 +28,13 @@ from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.missing_confidence import MissingConfidence
 from taxoexpan.placement.pair_features import AnchorTexts, Signal
 from taxoexpan.placement.ranking import Anchors, Ranker
+from taxoexpan.placement.rejections import NO_REJECTIONS, Rejections
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.stored_columns import taxonomy_columns, taxonomy_from_columns
 from taxoexpan.training.training_record import TrainingRecord
 
 KIND, VERSION = "taxoexpan-model", 8
-CONFIG, WEIGHTS, TOWER, ANCHORS, TAXONOMY, FEATURES, CALIBRATION = (
+CONFIG, WEIGHTS, TOWER, ANCHORS, TAXONOMY, FEATURES, CALIBRATION, CONTINUATION = (
     "config.json",
     "weights.safetensors",
     "tower.safetensors",
@@ -41,11 +42,24 @@ CONFIG, WEIGHTS, TOWER, ANCHORS, TAXONOMY, FEATURES, CALIBRATION = (
     "taxonomy/taxonomy.json",
     "features",
     "calibration.json",
+    "continuation.json",
 )
-OWN = (CONFIG, WEIGHTS, TOWER, ANCHORS, "taxonomy", FEATURES, CALIBRATION, "README.md")
+OWN = (
+    CONFIG,
+    WEIGHTS,
+    TOWER,
+    ANCHORS,
+    "taxonomy",
+    FEATURES,
+    CALIBRATION,
+    CONTINUATION,
+    "README.md",
+)
 """The contents of a model directory; a directory with other files is never replaced."""
 CHECKED = (WEIGHTS, ANCHORS, TAXONOMY, CALIBRATION)
-"""The files with a checksum."""
+"""The files with a checksum that every model has."""
+OPTIONAL = (TOWER, CONTINUATION)
+"""The files with a checksum that a model may lack; older versions wrote no continuation."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +67,8 @@ class Archive:
     """All parts of a trained model; `vectors` [2, N, D1] and `keys` [N, k] are the concepts'.
 
     `tower` is the fine-tuned encoder, and `texts` are what the fusion compares; both are None in a
-    model without them.
+    model without them. `held_out` are the ids of the held-out concepts, or None in a model that an
+    older version has written, and `rejections` what must not be proposed again.
     """
 
     config: Config
@@ -68,6 +83,8 @@ class Archive:
     calibrators: Calibrators
     tower: TextTower | None = None
     texts: AnchorTexts | None = None
+    held_out: tuple[str, ...] | None = None
+    rejections: Rejections = NO_REJECTIONS
 
     def ranker(self, device: torch.device) -> Ranker:
         """Return the ranker of all concepts of the taxonomy."""
@@ -90,6 +107,9 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
         if archive.tower is not None:
             _save_tensors(archive.tower.state_dict(), directory / TOWER)
             checked.append(TOWER)
+        if archive.held_out is not None:
+            _write_json(directory / CONTINUATION, _continuation(archive))
+            checked.append(CONTINUATION)
         archive.encoder.save(directory / FEATURES)
         _write_json(directory / CALIBRATION, archive.calibrators.as_dict())
         (directory / "README.md").write_text(_card(archive), encoding="utf-8")
@@ -131,6 +151,7 @@ def load_archive(path: Path, features: str | None = None, device: str = "auto") 
             raise ModelError(f"{TOWER} is not listed in {CONFIG}, but the anchors need it")
         words = LabelWords.from_taxonomy(taxonomy) if learned.fusion else None
         texts = None if words is None else AnchorTexts(words, *vectors)
+        held_out, rejections = _read_continuation(path, manifest)
         return Archive(
             config,
             manifest["preset"],
@@ -144,7 +165,23 @@ def load_archive(path: Path, features: str | None = None, device: str = "auto") 
             learned,
             tower,
             texts,
+            held_out,
+            rejections,
         )
+
+
+def _continuation(archive: Archive) -> dict[str, Any]:
+    """Return what a training that continues from this model must know."""
+    return {"held_out": archive.held_out, "rejections": archive.rejections.as_dict()}
+
+
+def _read_continuation(
+    path: Path, manifest: dict[str, Any]
+) -> tuple[tuple[str, ...] | None, Rejections]:
+    if CONTINUATION not in manifest["sha256"]:
+        return None, NO_REJECTIONS
+    content = json.loads((path / CONTINUATION).read_text(encoding="utf-8"))
+    return tuple(content["held_out"]), Rejections.from_dict(content["rejections"])
 
 
 def _anchor_tensors(archive: Archive) -> dict[str, Tensor]:
@@ -274,7 +311,9 @@ def _read_manifest(path: Path) -> dict[str, Any]:
             f"{path}: the model has format version {config.get('version')}, but this taxoexpan "
             f"reads version {VERSION}; train again, or use the taxoexpan that wrote it"
         )
-    if not isinstance(config.get("sha256"), dict) or {*config["sha256"]} - {TOWER} != {*CHECKED}:
+    if not isinstance(config.get("sha256"), dict) or {*config["sha256"]} - {*OPTIONAL} != {
+        *CHECKED
+    }:
         raise ModelError(f"{path}: {CONFIG} is damaged; train again, or restore the directory")
     return config
 

@@ -16,7 +16,8 @@ from taxoexpan.archive import Archive, load_archive, save_archive
 from taxoexpan.config import load_preset
 from taxoexpan.device import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
-from taxoexpan.explain import Evidence, explain, with_reasons
+from taxoexpan.explain import Evidence, with_reasons
+from taxoexpan.explain import explain as explain_ranking
 from taxoexpan.features.embedding import warn_of_unknown, warn_of_wordless
 from taxoexpan.features.encoder_choice import with_chosen_encoder
 from taxoexpan.features.encoder_registry import make_encoder
@@ -31,19 +32,23 @@ from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.confidence import Reliability
 from taxoexpan.placement.decisions import decide
 from taxoexpan.placement.embedder import Embedder
+from taxoexpan.placement.feedback import Feedback
 from taxoexpan.placement.fitting_session import FittedParts, FittingOutputs, fit_parts
 from taxoexpan.placement.held_out_ranking import measure_reliability, remaining_ranker
 from taxoexpan.placement.joint.joint_suggestions import suggest_jointly
 from taxoexpan.placement.joint.prior_learning import learn_new_parent_priors
+from taxoexpan.placement.judged_taxonomy import JudgedTaxonomy, apply_feedback
 from taxoexpan.placement.model_fitting import PreparedTaxonomy, prepare_taxonomy, refuse_too_small
 from taxoexpan.placement.proposals import propose
 from taxoexpan.placement.query_assessment import rank_and_assess
 from taxoexpan.placement.ranking import Ranker, Ranking
+from taxoexpan.placement.refitting import StartingPoint, prepare_refit, refuse_other_taxonomy
 from taxoexpan.placement.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.concept_inputs import as_concept, as_concepts
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
+from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe
 from taxoexpan.training.history import History
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
@@ -124,6 +129,44 @@ class TaxoExpan:
         self._reset(self._new_archive(prepared, parts, time.monotonic() - began))
         return self
 
+    def refit(
+        self,
+        taxonomy: Taxonomy,
+        feedback: Feedback | None = None,
+        progress: bool = False,
+        log: str | Path | None = None,
+        tensorboard: str | Path | None = None,
+        recipe: Recipe = DEFAULT_RECIPE,
+    ) -> JudgedTaxonomy:
+        """Continue the training on a taxonomy that has grown, and learn from decisions.
+
+        The taxonomy is first expanded with the accepted concepts. Rejected parents become hard
+        negatives, and are not suggested again. The settings and the vectors stay as they are. This
+        takes a fraction of the time of `fit`. Return what became of the decisions; the model is
+        not changed if the training fails.
+        """
+        archive = self._fitted()
+        if archive.held_out is None:
+            message = "an older version has written this model, without a list of held-out concepts"
+            raise ModelError(f"{message}; train it again before you continue its training")
+        refuse_other_taxonomy(archive.taxonomy, taxonomy)
+        began = time.monotonic()
+        judged = apply_feedback(taxonomy, feedback or Feedback())
+        start = StartingPoint(
+            archive.taxonomy, archive.network, self.calibrators, self._ranker, archive.held_out
+        )
+        prepared = prepare_refit(judged, start, self._embedder, recipe, self.seed)
+        paths = (None if path is None else Path(path) for path in (log, None, tensorboard))
+        outputs = FittingOutputs(progress, *paths)
+        embedder = replace(self._embedder, config=recipe.changed(self.config))
+        parts = fit_parts(prepared, embedder, self.seed, outputs)
+        self.history, self.tower_history = parts.history, parts.tower_history
+        self._tower = parts.tower
+        new = self._new_archive(prepared, parts, time.monotonic() - began)
+        rejections = archive.rejections.joined(judged.rejections)
+        self._reset(replace(new, rejections=rejections))
+        return judged
+
     def _new_archive(
         self, prepared: PreparedTaxonomy, parts: FittedParts, seconds: float
     ) -> Archive:
@@ -137,12 +180,13 @@ class TaxoExpan:
             taxonomy=taxonomy,
             encoder=self.encoder,
             network=parts.network,
-            vectors=prepared.vectors,
+            vectors=prepared.vectors().stacked(),
             keys=parts.keys,
             training=record,
             calibrators=parts.calibrators,
             tower=parts.tower,
             texts=parts.texts,
+            held_out=tuple(concept.id for concept in prepared.holdout.concepts),
         )
 
     def suggest(
@@ -169,8 +213,25 @@ class TaxoExpan:
         suggestions, queries, ranking = self._suggest(new, top_k, min_ranked=2)
         if not suggestions:
             return [], []
-        evidence = explain(self._ranker, queries, ranking)
+        evidence = explain_ranking(self._ranker, queries, ranking)
         return with_reasons(suggestions, evidence), evidence
+
+    def suggest_each(
+        self, concepts: Sequence[Concept], top_k: int = 5, explain: bool = False
+    ) -> list[list[Suggestion]]:
+        """Return one list of suggestions per concept, each as if it were the only concept.
+
+        Unlike `suggest`, this accepts repeated concepts and names that the taxonomy already has.
+        """
+        numbered = [replace(concept, id=str(i)) for i, concept in enumerate(concepts)]
+        ranked, queries, ranking = self._suggest(numbered, top_k, min_ranked=2 if explain else 1)
+        if explain and ranked:
+            ranked = with_reasons(ranked, explain_ranking(self._ranker, queries, ranking))
+        groups: list[list[Suggestion]] = [[] for _ in concepts]
+        for suggestion in ranked:
+            index = int(suggestion.query.id)
+            groups[index].append(replace(suggestion, query=concepts[index]))
+        return groups
 
     def _new_concepts(self, concepts: Iterable[str | Concept]) -> Sequence[Concept]:
         """Return the concepts that the taxonomy does not have, and warn about the others."""
@@ -191,11 +252,13 @@ class TaxoExpan:
             return [], queries, Ranking.empty()
         warn_of_unknown(queries.vectors.cpu().numpy(), concepts)
         warn_of_wordless(concepts)
-        vectors, ranked = self._fitted().vectors, max(top_k, min_ranked)
+        archive, ranked = self._fitted(), max(top_k, min_ranked)
+        vectors, rejections = archive.vectors, archive.rejections
         ranking, assessment = rank_and_assess(
-            self.taxonomy, vectors, self._ranker, self.calibrators, queries, ranked
+            self.taxonomy, vectors, self._ranker, self.calibrators, queries, ranked, rejections
         )
-        return propose(self.taxonomy, concepts, ranking, assessment, top_k), queries, ranking
+        proposed = propose(self.taxonomy, concepts, ranking, assessment, top_k)
+        return rejections.filtered(proposed) if rejections else proposed, queries, ranking
 
     def suggest_together(self, concepts: Iterable[str | Concept]) -> list[Suggestion]:
         """Suggest one parent for each concept of a batch; a parent may be another new concept.

@@ -76,7 +76,8 @@ def made_examples(count: int) -> FusionExamples:
     rng = np.random.default_rng(3)
     features = rng.normal(size=(count, 9, NUM_FEATURES)).astype(np.float32)
     is_parent = np.arange(9) == rng.integers(0, 9, (count, 1))
-    return FusionExamples(features, is_parent, np.zeros((count, 9), np.float32))
+    log_counts, weights = np.zeros((count, 9), np.float32), np.ones(count, np.float32)
+    return FusionExamples(features, is_parent, log_counts, weights)
 
 
 def test_the_weights_of_a_fold_do_not_depend_on_its_own_examples() -> None:

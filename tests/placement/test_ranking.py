@@ -153,3 +153,20 @@ def test_tempered_scores_are_probabilities_at_that_temperature(model: TaxoExpan)
     plain = model._ranker.rank(queries, 3)
     np.testing.assert_array_equal(plain.tempered, plain.scores)
     np.testing.assert_allclose(plain.scores, ranking.scores, rtol=1e-6)
+
+
+def test_excluded_anchors_are_not_ranked_and_have_no_probability() -> None:
+    ranker = ranker_with_keys(torch.tensor([[4.0], [3.0], [2.0], [1.0]]))
+    queries, none = Queries(torch.ones(2, 2, 1)), np.zeros(0, np.int64)
+    ranking = ranker.rank(queries, 2, 2.0, [np.array([0, 2]), none])
+    assert ranking.anchors.tolist() == [[1, 3], [0, 1]]
+    for scores, heat in ((ranking.scores, 1), (ranking.tempered, 2)):
+        odds = np.exp(2 / heat)
+        np.testing.assert_allclose(scores[0], [odds / (odds + 1), 1 / (odds + 1)], rtol=1e-5)
+
+
+def test_excluded_anchors_belong_to_their_own_query_in_every_block() -> None:
+    ranker = ranker_with_keys(torch.arange(9.0)[:, None])
+    excluded = [np.array([8 - i % 3]) for i in range(700)]
+    ranking = ranker.rank(Queries(torch.ones(2, 700, 1)), 1, excluded=excluded)
+    assert ranking.anchors[:, 0].tolist() == [7 if i % 3 == 0 else 8 for i in range(700)]

@@ -54,3 +54,14 @@ def test_plain_numbers_are_no_hierarchical_codes() -> None:
 def test_a_used_code_is_skipped() -> None:
     codes = HierarchicalCodes("-", 1)
     assert codes.child_of("a", ["a-1"], {"a", "a-1", "a-2"}) == "a-3"
+
+
+def test_the_separator_may_depend_on_the_level() -> None:
+    groups = [("A", f"A{n}") for n in range(1, 5)]
+    tree = coded(*groups, *[(f"A{g}", f"A{g}.{n}") for g in range(1, 4) for n in (1, 2)])
+    codes = HierarchicalCodes.of(tree)
+    assert codes is not None
+    assert codes.child_of("A", tree.children("A"), set(tree)) == "A5"
+    assert codes.child_of("A2", tree.children("A2"), set(tree)) == "A2.3"
+    assert codes.child_of("A2.2", (), set(tree)) == "A2.2.1"
+    assert codes.child_of("A", [f"A{n}" for n in range(1, 10)], set(tree)) == "A10"

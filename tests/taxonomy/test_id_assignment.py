@@ -117,6 +117,26 @@ def test_moves_follow_the_new_ids() -> None:
     assert list(resolved.moves) == [Move("hg-1", "hg", "hg-7")]
 
 
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [(IdPolicy(), "F:0021"), (IdPolicy(IdTemplate("G{number}")), "G1")],
+)
+def test_provisional_ids_of_another_policy_are_replaced(policy: IdPolicy, expected: str) -> None:
+    by_parent = IdPolicy(IdTemplate("{parent}-{number}"))
+    kiwi, fig = with_ids(NUMBERED, [Concept("", "kiwi"), Concept("F:0500", "fig")], by_parent)
+    assert kiwi.id == "new:kiwi"
+    additions = Additions([kiwi, fig], [("F:0001", kiwi.id), (kiwi.id, fig.id)])
+    resolved, new = resolve_ids(NUMBERED, additions, policy)
+    assert new == {"new:kiwi": expected}
+    assert list(resolved.relations) == [("F:0001", expected), (expected, "F:0500")]
+
+
+def test_a_file_may_use_the_prefix_of_provisional_ids() -> None:
+    taxonomy = Taxonomy([Concept(f"new:{number}", str(number)) for number in range(3)])
+    additions = Additions([Concept("new:3", "three")], [("new:0", "new:3")])
+    assert resolve_ids(taxonomy, additions) == (additions, {})
+
+
 def test_a_template_may_use_the_parent() -> None:
     policy = IdPolicy(IdTemplate("{parent}.{number:02}"), first=50)
     assert placed(policy, ("hg", "kiwi"), ("hg", "fig"), ("hg-2", "date")) == [

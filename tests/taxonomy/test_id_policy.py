@@ -30,6 +30,7 @@ def test_the_uuid_of_a_label_is_always_the_same() -> None:
     [
         ("{name}", "is not a field"),
         ("{number:x}", "is no width"),
+        ("{number:5}", "is no width"),
         ("{number!r:07}", "conversion"),
         ("{slug:07}", "is no width"),
         ("FOOD", "so that the ids differ"),

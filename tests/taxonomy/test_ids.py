@@ -58,11 +58,17 @@ def test_a_uri_that_ends_in_its_label_has_a_prefix() -> None:
         ("http://food.org/RedWine", "http://food.org/GreenApplePie"),
         ("http://food.org#redWine", "http://food.org#greenApplePie"),
         ("http://food.org/Red_wine", "http://food.org/Green_apple_pie"),
+        ("RED_WINE", "GREEN_APPLE_PIE"),
         ("red_wine#n#1", "green_apple_pie#n#1"),
     ],
 )
 def test_words_are_spelled_as_in_the_other_ids(known: str, new: str) -> None:
-    wines = Taxonomy([Concept(known, "Red wine"), Concept(known.replace("ine", "hey"), "Red whey")])
+    wines = Taxonomy(
+        [
+            Concept(known, "Red wine"),
+            Concept(known.replace("ine", "hey").replace("INE", "HEY"), "Red whey"),
+        ]
+    )
     assert made(wines, "Green apple pie") == [new]
 
 

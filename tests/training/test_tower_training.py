@@ -17,8 +17,10 @@ from taxoexpan.errors import ModelError
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 from taxoexpan.network.text_tower import TextTower, Tokens, query_text
 from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.training import tower_training
 from taxoexpan.training.checkpoint import Checkpoint
+from taxoexpan.training.continuation import News, Recipe
 from taxoexpan.training.holdout import Holdout, hold_out
 from taxoexpan.training.metrics import Metrics, compute_metrics, rank_true_parents
 from taxoexpan.training.tower_training import (
@@ -430,3 +432,19 @@ def test_a_gpu_learns_too_and_resumes(make_tower: MakeTower, held: Holdout, tmp_
     assert tower.device.type == "cuda"
     assert len(history.losses) == 6
     assert history.losses[-1] < history.losses[0]
+
+
+def test_rejected_anchors_are_in_every_batch_with_their_query(
+    make_tower: MakeTower, held: Holdout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder, taxonomy = Recorder(monkeypatch), held.taxonomy
+    wrong = (np.arange(len(taxonomy)) + 29) % len(taxonomy)
+    rejected = Adjacency.from_pairs(np.arange(len(taxonomy)), wrong, len(taxonomy))
+    is_new = np.array([label.startswith("rye") for label in taxonomy.labels])
+    news = News(is_new, rejected, Recipe(repeats=2, replay=1.0))
+    train_tower(make_tower(), taxonomy, settings(2), 0, news=news)
+    queries = np.concatenate([batch.queries for batch in recorder.batches])
+    assert is_new[queries].sum() == 2 * 2 * is_new.sum()
+    assert len(queries) == 2 * is_new[queries].sum()
+    for batch in recorder.batches:
+        assert set(wrong[batch.queries].tolist()) <= set(batch.anchors.tolist())

@@ -38,6 +38,11 @@ def fit_model(
         tensorboard=tensorboard,
         expected=expected,
     )
+    print_training(model, quiet)
+
+
+def print_training(model: TaxoExpan, quiet: bool) -> None:
+    """Print the confidence that a model has learned, and how its training ended."""
     if not quiet:
         print_confidence(model.calibrators)
     print_confidence_limits(model)

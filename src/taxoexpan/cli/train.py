@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import (
     add_glossary,
@@ -16,8 +17,12 @@ from taxoexpan.cli.arguments import (
     training_options,
 )
 from taxoexpan.cli.fitting import fit_model
+from taxoexpan.cli.learning import add_continuation, read_feedback, refit_model, refuse_conflicts
 from taxoexpan.cli.messages import note, print_json, write_report
 from taxoexpan.errors import FormatError
+
+if TYPE_CHECKING:
+    from taxoexpan.model import TaxoExpan
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_taxonomy(parser)
     add_output(parser, "the model directory to write", required=True)
     add_training(parser)
+    parser.set_defaults(preset=None, seed=None)  # those of the model with --from
+    add_continuation(parser)
     add_glossary(parser)
     parser.add_argument(
         "--expect",
@@ -53,18 +60,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Train and save."""
-    from taxoexpan.formats.concept_list import read_concepts
-
+    refuse_conflicts(options)
     resumed = options.resume and bool(_existing_checkpoints(options))
     _refuse_outputs(options, options.force or resumed)
-    expected = read_concepts(options.expect) if options.expect else []
-    training = training_options(options)
-    model = training.new_model()
-    checkpoint = _checkpoint(options)
-    taxonomy = read_defined_taxonomy(options.taxonomy, options)
-    fit_model(
-        model, taxonomy, options.quiet, options.log, checkpoint, options.tensorboard, expected
-    )
+    model = _continued(options) if options.start else _trained(options)
     model.save(options.output, options.force or resumed)
     note(f"model written to {options.output}")
     left = _existing_checkpoints(options)
@@ -81,6 +80,28 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json(model.training.as_dict())
     return 0
+
+
+def _trained(options: argparse.Namespace) -> TaxoExpan:
+    """Train a new model."""
+    from taxoexpan.formats.concept_list import read_concepts
+
+    options.preset, options.seed = options.preset or "best", options.seed or 0
+    expected = read_concepts(options.expect) if options.expect else []
+    model = training_options(options).new_model()
+    checkpoint = _checkpoint(options)
+    taxonomy = read_defined_taxonomy(options.taxonomy, options)
+    fit_model(
+        model, taxonomy, options.quiet, options.log, checkpoint, options.tensorboard, expected
+    )
+    return model
+
+
+def _continued(options: argparse.Namespace) -> TaxoExpan:
+    """Continue the training of a model; the decisions are read before anything expensive."""
+    feedback = read_feedback(options.decisions) if options.decisions else None
+    taxonomy = read_defined_taxonomy(options.taxonomy, options)
+    return refit_model(options, taxonomy, feedback)
 
 
 def _refuse_outputs(options: argparse.Namespace, replace_model: bool) -> None:
@@ -101,6 +122,7 @@ def _refuse_outputs(options: argparse.Namespace, replace_model: bool) -> None:
         others = (
             options.expect,
             options.glossary,
+            options.start,
             options.log,
             options.tensorboard,
             *_checkpoint_paths(options),

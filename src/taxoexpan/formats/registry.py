@@ -124,6 +124,10 @@ def _candidates(file: TextFile) -> list[Format]:
 
 def _unrecognized(file: TextFile) -> FormatError:
     """An error that lists the columns of a table, or else all formats."""
+    if "\r" in file.text and "\n" not in file.text:
+        message = "the lines end with CR, as on old Macintosh computers; save the file with LF"
+        fix = f"for example: tr '\\r' '\\n' < {file.path.name} > new{file.path.suffix}"
+        raise FormatError(file.path, f"{message} ({fix})")
     table = open_if_table(file) if is_table(file) or file.options.columns else None
     if table is not None and (len(table.header) > 1 or file.options.columns):
         return column_error(table, "the columns do not say how the concepts are related")

@@ -140,6 +140,7 @@ class TaxonomyFile:
         anything is written.
         """
         contents, reread = self._contents(additions, output, verify=True)
+        left_blank = self._left_blank(contents, reread) if additions.concepts else []
         if self.path.is_dir():
             _write_directory(self.path, contents, output, force)
             files: tuple[Path, ...] = (output,)
@@ -150,14 +151,15 @@ class TaxonomyFile:
         if not additions.concepts:
             return WrittenFiles(files, [], [])
         lost += self.format.NOT_INSERTED
-        return WrittenFiles(files, lost, self._left_blank(contents, reread))
+        return WrittenFiles(files, lost, left_blank)
 
     def _left_blank(self, contents: Mapping[Path, bytes], reread: Taxonomy) -> list[BlankProperty]:
-        """Return the properties that the new concepts in the written file lack."""
+        """Return the properties that the new concepts lack in the file that will be written."""
         if self.path.is_dir():
             return []
-        path, content = next(iter(contents.items()))
-        written = TextFile.from_bytes(path, content, self.file.options)
+        # Whatever the name of the output is, it has the format of this file.
+        content = next(iter(contents.values()))
+        written = TextFile.from_bytes(self.path, content, self.file.options)
         return find_left_blank(self.format, (self.file, self.taxonomy), (written, reread))
 
     def _contents(

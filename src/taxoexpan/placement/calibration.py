@@ -94,6 +94,19 @@ def score_held_out_by_fold(
     )
 
 
+def join_scores(one: HeldOutScores, other: HeldOutScores) -> HeldOutScores:
+    """Return the scores of two lists of queries; both are cut to the same number of anchors."""
+    width = min(one.scores.shape[1], other.scores.shape[1])
+    counts = len(one.scores), len(other.scores)
+    return HeldOutScores(
+        np.concatenate([one.scores[:, :width], other.scores[:, :width]]),
+        np.concatenate([one.right[:, :width], other.right[:, :width]]),
+        np.concatenate([one.totals, other.totals]),
+        np.average([one.likelihood, other.likelihood], axis=0, weights=counts),
+        ranks=[*one.ranks, *other.ranks],
+    )
+
+
 def _log_totals(scores: Tensor) -> Tensor:
     """Return the logarithm of the softmax's denominator at every temperature: [N, Q] → [T, Q]."""
     return torch.stack([(scores / heat).logsumexp(0) for heat in TEMPERATURES])

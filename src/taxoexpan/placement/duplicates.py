@@ -48,7 +48,7 @@ class DuplicateDetector:
 
     def __init__(self, taxonomy: Taxonomy, vectors: Vectors, weights: Sequence[float]) -> None:
         self.vectors, self.weights = vectors, np.array(weights)
-        self._names = [distinct_names(concept) for concept in taxonomy.concepts]
+        self._taxonomy = taxonomy
 
     @classmethod
     def learn(
@@ -94,7 +94,7 @@ class DuplicateDetector:
 
     def _nearest(self, vectors: Vectors, exclude: Indices | None = None) -> Indices:
         """Return the concepts nearest to each new one, except its `exclude`: [Q, D] → [Q, K]."""
-        count = min(NUM_CANDIDATES, len(self._names))
+        count = min(NUM_CANDIDATES, len(self._taxonomy))
         nearest = [np.zeros((0, count), dtype=np.int64)]
         for start in range(0, len(vectors), BLOCK_SIZE):
             cosines = vectors[start : start + BLOCK_SIZE] @ self.vectors[0].T
@@ -108,7 +108,10 @@ class DuplicateDetector:
         """Return the features of each new concept and each of its nearest: [Q, K, 3]."""
         count = nearest.shape[1]
         repeated = [concept for concept in concepts for _ in range(count)]
-        names = [self._names[index] for index in nearest.ravel().tolist()]
+        known = {
+            i: distinct_names(self._taxonomy.concept_at(i)) for i in np.unique(nearest).tolist()
+        }
+        names = [known[index] for index in nearest.ravel().tolist()]
         own = np.repeat(vectors, count, axis=1)
         features = pair_features(repeated, own, names, self.vectors[:, nearest.ravel()])
         return features.reshape(*nearest.shape, 3)

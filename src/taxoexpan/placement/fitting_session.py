@@ -10,7 +10,7 @@ from pathlib import Path
 from torch import Tensor
 from tqdm import tqdm
 
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.device import release_memory
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.calibrators import Calibrators
@@ -69,6 +69,8 @@ def fit_parts(
     If Ctrl-C ends the training of the network, the encoder is not fine-tuned.
     """
     network = MatchingNetwork(embedder.config, embedder.encoder.dimension)
+    if prepared.start is not None:
+        network.load_state_dict(prepared.start.network.state_dict())
     writer = TensorBoardWriter(outputs.tensorboard) if outputs.tensorboard else None
     with closing(TrainingLog(outputs.progress, outputs.log, writer)) as log:
         kept = _checkpoint(outputs.checkpoint, prepared, embedder, seed)
@@ -77,11 +79,14 @@ def fit_parts(
     if not history.interrupted:
         kept = None if kept is None else kept.of_tower()
         tuned = fine_tune(prepared, embedder, seed, outputs.progress, kept)
-    tower, tower_history = tuned or (None, None)
+    # An interrupted training that continues an earlier one keeps the encoder of that one.
+    earlier = None if prepared.start is None else prepared.start.tower
+    tower, tower_history = tuned or (earlier, None)
     embedder = replace(embedder, tower=tower)
     calibrators, metrics = learn_calibrators(prepared, network, embedder, seed)
     if outputs.progress and metrics is not None:
         tqdm.write(f"all signals together: {describe_metrics(metrics)}", file=sys.stderr)
+    release_memory()
     keys, texts = _encode_anchors(prepared, network, embedder, calibrators)
     return FittedParts(network, history, tower, tower_history, calibrators, metrics, keys, texts)
 
@@ -93,7 +98,7 @@ def _encode_anchors(
     calibrators: Calibrators,
 ) -> tuple[Tensor, AnchorTexts | None]:
     """Return the keys of all concepts as anchors, and their texts if the fusion needs them."""
-    taxonomy, vectors = prepared.taxonomy, ConceptVectors.of(prepared.vectors)
+    taxonomy, vectors = prepared.taxonomy, prepared.vectors()
     keys = Anchors(taxonomy, vectors, embedder.config.max_siblings).encode(network)
     return keys, AnchorTexts.of(taxonomy, embedder.tower) if calibrators.fusion else None
 

@@ -28,21 +28,36 @@ LEADERS = [list(FEATURES).index(name) for name in ("network", "tower_anchor", "n
 MAX_PAIRS = 1_500_000
 """Pairs whose features are held in memory at a time."""
 FOLDS = 5
+NONE = np.zeros(0, dtype=np.int64)
 
 
-def collect_examples(ranker: Ranker, queries: LabeledQueries, seed: int) -> FusionExamples:
-    """Return the candidates of held-out queries: the best by each signal, the true ones, others."""
+def collect_examples(
+    ranker: Ranker,
+    queries: LabeledQueries,
+    seed: int,
+    rejected: Sequence[Indices] | None = None,
+) -> FusionExamples:
+    """Return the candidates of held-out queries: the best by each signal, the true ones, others.
+
+    The `rejected` parents of each query are candidates too.
+    """
     rng, parts = np.random.default_rng(seed), []
     size = max(1, MAX_PAIRS // len(ranker.keys))
     for start in range(0, len(queries), size):
         some = queries[start : start + size]
-        features = torch.cat([block for _, block in ranker.feature_blocks(some)], dim=1)
-        parts.append(_examples_of(features, some.parents, rng))
+        features = ranker.keys.new_empty(len(FEATURES), len(ranker.keys), len(some))
+        for rows, block in ranker.feature_blocks(some):
+            features[:, rows] = block
+        wrong = rejected[start : start + size] if rejected else [NONE] * len(some)
+        parts.append(_examples_of(features, some.parents, wrong, rng))
     return FusionExamples.concatenate(parts)
 
 
 def _examples_of(
-    features: Tensor, parents: Sequence[Indices], rng: np.random.Generator
+    features: Tensor,
+    parents: Sequence[Indices],
+    rejected: Sequence[Indices],
+    rng: np.random.Generator,
 ) -> FusionExamples:
     """Return the examples of a few queries, given the features of all pairs [F, N, B]."""
     anchors = features.shape[1]
@@ -51,7 +66,7 @@ def _examples_of(
     rows: list[Indices] = []
     counts: list[Indices] = []
     for column, own in enumerate(parents):
-        chosen = np.unique(np.concatenate([own, best_rows[column]]))
+        chosen = np.unique(np.concatenate([own, best_rows[column], rejected[column]]))
         is_other = np.ones(anchors, dtype=bool)
         is_other[chosen] = False
         remaining = np.flatnonzero(is_other)
@@ -72,6 +87,7 @@ def _examples_of(
         picked.permute(2, 1, 0).cpu().numpy(),
         is_parent & np.isfinite(log_counts),
         log_counts.astype(np.float32),
+        np.ones(len(index), dtype=np.float32),
     )
 
 

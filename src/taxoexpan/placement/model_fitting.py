@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -11,23 +12,37 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from taxoexpan.device import release_memory
 from taxoexpan.errors import ModelError
 from taxoexpan.features.embedding import names_of, refuse_unknown
 from taxoexpan.features.encoder_registry import transformer_of
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.network.text_tower import TextTower, query_text
 from taxoexpan.placement.abstention import learn_abstention
-from taxoexpan.placement.calibration import calibrate, score_held_out, score_held_out_by_fold
+from taxoexpan.placement.calibration import (
+    calibrate,
+    join_scores,
+    score_held_out,
+    score_held_out_by_fold,
+)
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.duplicates import DuplicateDetector
 from taxoexpan.placement.embedder import Embedder
-from taxoexpan.placement.fusion_learning import collect_examples, fold_of, learn_fusion, prior_for
+from taxoexpan.placement.fusion_learning import (
+    collect_examples,
+    fold_of,
+    learn_fusion,
+    prior_for,
+)
 from taxoexpan.placement.leaf_bonus import learn_leaf_bonus
 from taxoexpan.placement.network_training import TrainingData
 from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.ranking import Anchors, Ranker
+from taxoexpan.placement.signal_fusion import FusionExamples, SignalFusion
 from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.holdout import HOLDOUTS, Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true_parents
@@ -41,18 +56,57 @@ VALIDATION_BLOCK = 256
 
 
 @dataclass(frozen=True)
-class PreparedTaxonomy:
-    """A taxonomy with its vectors [2, N, D], and the part of it that the network learns from.
+class AddedQueries:
+    """Concepts that were added to the taxonomy after a model was trained, as queries to that model.
 
-    With `held_out_as_growth`, the validation queries were held out in the way in which taxonomies
-    grow, so that a leaf bonus can be learned from them.
+    It has not seen them, so they tell how it ranks real additions. `rejected` are the anchors that
+    were rejected as parents of each query, and `weight` how much a query counts, compared with a
+    held-out one.
+    """
+
+    ranker: Ranker
+    queries: LabeledQueries
+    rejected: Sequence[Indices]
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class EarlierModel:
+    """The model from which a training continues, and how it ranks the concepts added since."""
+
+    network: MatchingNetwork
+    tower: TextTower | None
+    calibrators: Calibrators
+    added: AddedQueries | None = None
+
+
+@dataclass(frozen=True)
+class PreparedTaxonomy:
+    """A taxonomy with its vectors, and the part of it that the network learns from.
+
+    Args:
+        taxonomy: the taxonomy, N concepts.
+        stored: the vectors of all concepts. Those that the network learns from come first, so that
+            `data` has no copy of them.
+        rows: the row of each concept in `stored` [N].
+        holdout: the held-out concepts and the remaining taxonomy.
+        data: the data of the training.
+        held_out_as_growth: whether the validation queries were held out in the way in which
+            taxonomies grow, so that a leaf bonus can be learned from them.
+        start: the model from which the training continues, if it continues that of an earlier one.
     """
 
     taxonomy: Taxonomy
-    vectors: Tensor
+    stored: ConceptVectors
+    rows: Tensor
     holdout: Holdout
     data: TrainingData
     held_out_as_growth: bool
+    start: EarlierModel | None = None
+
+    def vectors(self) -> ConceptVectors:
+        """Return a copy of the vectors of all concepts in the order of the taxonomy."""
+        return self.stored.select(self.rows)
 
 
 def prepare_taxonomy(
@@ -72,16 +126,31 @@ def prepare_taxonomy(
         hold_out = HOLDOUTS[c.validation]
         holdout = hold_out(active, c.validation_fraction, c.max_validation_leaves, seed)
     encoder.learn(names_of([*taxonomy.concepts, *holdout.concepts, *expected]))
-    vectors = embedder.tensor(taxonomy.concepts)
-    refuse_unknown(vectors.cpu().numpy(), c.features)
-    rows = torch.tensor([taxonomy.index(id) for id in holdout.taxonomy], device=vectors.device)
-    known = ConceptVectors.of(vectors.index_select(1, rows))
+    return embed_holdout(taxonomy, embedder, holdout, as_growth)
+
+
+def embed_holdout(
+    taxonomy: Taxonomy, embedder: Embedder, holdout: Holdout, as_growth: bool
+) -> PreparedTaxonomy:
+    """Embed all concepts of a taxonomy, and those that are held out of it."""
+    c, both = embedder.config, embedder.tensor(taxonomy.concepts)
+    refuse_unknown(both.cpu().numpy(), c.features)
+    order = _remaining_first(taxonomy, holdout.taxonomy).to(both.device)
+    stored = ConceptVectors.of(both).select(order)
     lexicon, mentions = embedder.lexicon(holdout.taxonomy), None
     if lexicon is not None:
         mentions = lexicon.mentions(holdout.taxonomy.concepts, exclude_self=True)
-    anchors = Anchors(holdout.taxonomy, known, c.max_siblings)
+    anchors = Anchors(holdout.taxonomy, stored.first(len(holdout.taxonomy)), c.max_siblings)
     data = TrainingData(anchors, embedder.labeled_queries(holdout, lexicon), mentions)
-    return PreparedTaxonomy(taxonomy, vectors, holdout, data, as_growth)
+    del both
+    release_memory()
+    return PreparedTaxonomy(taxonomy, stored, order.argsort(), holdout, data, as_growth)
+
+
+def _remaining_first(taxonomy: Taxonomy, remaining: Taxonomy) -> Tensor:
+    """Return the indices of the remaining concepts, in their order, and then of all others: [N]."""
+    kept = np.array([taxonomy.index(id) for id in remaining], dtype=np.int64)
+    return torch.from_numpy(np.concatenate([kept, np.setdiff1d(np.arange(len(taxonomy)), kept)]))
 
 
 def transformer_to_tune(embedder: Embedder) -> TransformerEncoder | None:
@@ -101,11 +170,16 @@ def fine_tune(
 
     The best epoch is the one that ranks the held-out concepts best.
     """
-    transformer = transformer_to_tune(embedder)
+    transformer, start = transformer_to_tune(embedder), prepared.start
+    if start is not None:
+        transformer = None if start.tower is None else transformer_of(embedder.encoder)
     if transformer is None:
         return None
-    tower, holdout = TextTower(transformer.copy_model()).to(embedder.device), prepared.holdout
-    texts = [query_text(concept) for concept in holdout.concepts]
+    tower, holdout = _initial_tower(transformer, start), prepared.holdout
+    tower.to(embedder.device)
+    embedder.encoder.unload()  # the fine-tuning needs the most memory
+    gc.collect()  # models have reference cycles
+    texts, news = [query_text(concept) for concept in holdout.concepts], prepared.data.news
 
     def validate(tower: TextTower, anchors: Tensor) -> Metrics:
         ranks: list[NDArray[np.floating]] = []
@@ -120,11 +194,22 @@ def fine_tune(
         holdout.taxonomy,
         embedder.config,
         seed,
-        validate if texts else None,
+        validate if texts and (news is None or news.recipe.keep_best) else None,
         progress,
         checkpoint,
+        news,
     )
+    gc.collect()  # so have optimizers
+    release_memory()
     return tower, history
+
+
+def _initial_tower(transformer: TransformerEncoder, start: EarlierModel | None) -> TextTower:
+    """Return a copy of the encoder's sentence transformer, with the weights of an earlier tower."""
+    tower = TextTower(transformer.copy_model())
+    if start is not None and start.tower is not None:
+        tower.load_state_dict(start.tower.state_dict())
+    return tower
 
 
 def learn_calibrators(
@@ -134,15 +219,13 @@ def learn_calibrators(
 
     Also return the metrics of the held-out concepts by the fusion, if there is one.
     """
-    taxonomy, vectors = prepared.taxonomy, prepared.vectors.cpu().numpy()
-    detector = DuplicateDetector.learn(taxonomy, vectors, embedder.array, seed)
-    duplicates = None if detector is None else tuple(detector.weights.tolist())
+    duplicates = _learn_duplicates(prepared, embedder, seed)
     queries = prepared.data.validation
     if embedder.config.learn_fusion:
         fused, metrics = _learn_fused_calibrators(prepared, network, embedder, seed)
         return replace(fused, duplicates=duplicates), metrics
     if not len(queries):
-        return Calibrators(duplicates=duplicates), None
+        return replace(_without_held_out(prepared, None), duplicates=duplicates), None
     ranker = Ranker(network, prepared.data.anchors)
     # Leaves that were held out one by one hardly ever have a leaf anchor as their parent.
     bonus = learn_leaf_bonus(ranker, queries) if prepared.held_out_as_growth else 0.0
@@ -151,29 +234,68 @@ def learn_calibrators(
     return Calibrators(calibration, abstention, duplicates, leaf_bonus=bonus), None
 
 
+def _learn_duplicates(
+    prepared: PreparedTaxonomy, embedder: Embedder, seed: int
+) -> tuple[float, ...] | None:
+    """Return the weights of the detection of duplicates; None if there are too few synonyms."""
+    vectors = prepared.vectors().stacked().cpu().numpy()
+    detector = DuplicateDetector.learn(prepared.taxonomy, vectors, embedder.array, seed)
+    return None if detector is None else tuple(detector.weights.tolist())
+
+
 def _learn_fused_calibrators(
     prepared: PreparedTaxonomy, network: MatchingNetwork, embedder: Embedder, seed: int
 ) -> tuple[Calibrators, Metrics | None]:
     """Learn the fusion, and then the confidence and the abstention by the fused scores.
 
-    The scores behind the confidence and the metrics are by weights fitted to other concepts.
+    The scores behind the confidence and the metrics are by weights fitted to other concepts. In a
+    continued training, the concepts that were added since also count.
     """
     remaining, data = prepared.holdout.taxonomy, prepared.data
     texts = AnchorTexts.of(remaining, embedder.tower)
     anchors = Anchors(remaining, data.anchors.vectors, data.anchors.siblings, texts=texts)
     ranker, queries = Ranker(network, anchors), data.validation
-    prior = prior_for(ranker)
+    added = None if prepared.start is None else prepared.start.added
     if not len(queries):
-        return Calibrators(fusion=prior), None
+        return _without_held_out(prepared, prior_for(ranker)), None
     if embedder.tower is not None:
         described = [query_text(concept) for concept in queries.concepts]
         queries = replace(queries, tower=embedder.tower.encode(described))
     examples = collect_examples(ranker, queries, seed)
-    fusion, *by_fold = learn_fusion(examples, prior, embedder.device)
-    held_out = score_held_out_by_fold(ranker, queries, by_fold, fold_of(len(queries)))
+    release_memory()
+    fusion, *by_fold = _learn_weights(examples, added, prior_for(ranker), embedder.device, seed)
+    folds = fold_of(len(queries) + (0 if added is None else len(added.queries)))
+    held_out = score_held_out_by_fold(ranker, queries, by_fold, folds[: len(queries)])
+    metrics = compute_metrics(held_out.ranks)
+    if added is not None:
+        theirs = folds[len(queries) :]
+        scores = score_held_out_by_fold(added.ranker, added.queries, by_fold, theirs)
+        held_out = join_scores(held_out, scores)
+    release_memory()
     abstention = learn_abstention(ranker.with_fusion(fusion), queries)
-    learned = Calibrators(calibrate(held_out, seed), abstention, fusion=fusion)
-    return learned, compute_metrics(held_out.ranks)
+    return Calibrators(calibrate(held_out, seed), abstention, fusion=fusion), metrics
+
+
+def _learn_weights(
+    examples: FusionExamples,
+    added: AddedQueries | None,
+    prior: SignalFusion,
+    device: torch.device,
+    seed: int,
+) -> list[SignalFusion]:
+    """Learn the weights of the fusion from held-out concepts, and from added ones."""
+    if added is None:
+        return learn_fusion(examples, prior, device)
+    theirs = collect_examples(added.ranker, added.queries, seed, added.rejected)
+    both = FusionExamples.concatenate([examples, theirs.weighted(added.weight)])
+    return learn_fusion(both, prior, device)
+
+
+def _without_held_out(prepared: PreparedTaxonomy, prior: SignalFusion | None) -> Calibrators:
+    """Return what the earlier model has learned, or only the prior of the fusion."""
+    if prepared.start is None:
+        return Calibrators(fusion=prior)
+    return replace(prepared.start.calibrators, joint_priors=None)
 
 
 def refuse_too_small(taxonomy: Taxonomy) -> None:

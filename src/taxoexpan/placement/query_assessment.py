@@ -6,12 +6,14 @@ import numpy as np
 from torch import Tensor
 
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.abstention import abstention_features
+from taxoexpan.placement.abstention import abstention_features, block_features
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.duplicates import DuplicateDetector
 from taxoexpan.placement.proposals import QueryAssessment
 from taxoexpan.placement.ranking import Ranker, Ranking
+from taxoexpan.placement.rejections import NO_REJECTIONS, Rejections
 from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.arrays import Floats
 
 
 def rank_and_assess(
@@ -21,18 +23,29 @@ def rank_and_assess(
     calibrators: Calibrators,
     queries: Queries,
     top_k: int,
+    rejections: Rejections = NO_REJECTIONS,
 ) -> tuple[Ranking, QueryAssessment]:
     """Rank the anchors of queries, and assess the result.
 
     `vectors` [2, N, D] are those of all concepts of the taxonomy. All queries have a suitable
-    parent if the opposite was not learned.
+    parent if the opposite was not learned. Rejected parents are not ranked.
     """
     calibration, abstention = calibrators.calibration, calibrators.abstention
     temperature = calibration.temperature if calibration else 1.0
-    ranking = ranker.rank(queries, top_k, temperature)
+    excluded = rejections.anchors_of(taxonomy, queries.concepts) if rejections else None
+    features: list[Floats] = []
+
+    def note_features(some: Queries, scores: Tensor) -> None:
+        features.append(block_features(ranker, some, scores))
+
+    # The scores of the ranking are those of the features, unless a leaf bonus is added.
+    shared = abstention is not None and (ranker.fusion is not None or not ranker.leaf_bonus)
+    on_scores = note_features if shared else None
+    ranking = ranker.rank(queries, top_k, temperature, excluded, on_scores)
     has_parent = np.ones(len(queries), dtype=bool)
     if abstention is not None:
-        has_parent = abstention.has_parent(abstention_features(ranker, queries))
+        known = np.concatenate(features) if features else abstention_features(ranker, queries)
+        has_parent = abstention.has_parent(known)
     duplicates = None
     if calibrators.duplicates is not None:
         detector = DuplicateDetector(taxonomy, vectors.cpu().numpy(), calibrators.duplicates)

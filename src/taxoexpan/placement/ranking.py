@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -230,17 +230,38 @@ class Ranker:
             yield rows, family, cosine_features(Cosines(names, concepts), by_head, family)
             first = rows.stop
 
-    def rank(self, queries: Queries, top_k: int, temperature: float = 1.0) -> Ranking:
-        """Return the best anchors; a score is the anchor's softmax probability over all anchors."""
-        top_k = min(top_k, len(self.keys) - len(self.deprecated_rows))
+    def rank(
+        self,
+        queries: Queries,
+        top_k: int,
+        temperature: float = 1.0,
+        excluded: Sequence[Indices] | None = None,
+        on_scores: Callable[[Queries, Tensor], None] | None = None,
+    ) -> Ranking:
+        """Return the best anchors; a score is the anchor's softmax probability over all anchors.
+
+        `excluded` are the anchors that cannot be the parent of each query. `on_scores` gets each
+        block of queries with its scores of all anchors, before the exclusion.
+        """
+        fewest = (
+            len(self.keys) - len(self.deprecated_rows) - max(map(len, excluded or ()), default=0)
+        )
+        top_k = min(top_k, max(fewest, 1))
         log_match = self.log_match
         anchors, scores, tempered = [], [], []
-        for _, some in queries.blocks(len(self.keys)):
-            block = self.scores(some)
+        for start, some in queries.blocks(len(self.keys)):
+            block, no_parents = self.scores(some), None
+            if on_scores is not None:
+                on_scores(some, block)
+            if excluded:
+                no_parents = _pairs(excluded[start : start + len(some)], block.device)
+                block[no_parents] = -torch.inf
             best, rows = best_of(block, top_k)
             anchors.append(rows.T)
             best, log_f = log_match(best), log_match(block)
             log_f = log_f.index_fill(0, self.deprecated_rows, -torch.inf).sub_(best[0])
+            if no_parents is not None:
+                log_f[no_parents] = -torch.inf
             best = best - best[0]
             if temperature != 1:
                 heated = (best / temperature).exp() / (log_f / temperature).exp_().sum(0)
@@ -260,6 +281,13 @@ class Ranker:
         for _, some in queries.blocks(len(self.keys)):
             ranks += rank_true_parents(self.scores(some), some.parents, ties)
         return ranks
+
+
+def _pairs(anchors: Sequence[Indices], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Return the row and the column of each anchor of each query."""
+    columns = np.repeat(np.arange(len(anchors)), [len(own) for own in anchors])
+    rows = np.concatenate(anchors)
+    return torch.from_numpy(rows).to(device), torch.from_numpy(columns).to(device)
 
 
 def _concepts_of(family: Egonets) -> Tensor:

@@ -8,7 +8,7 @@ few, the weights stay near a prior.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -86,18 +86,26 @@ class FusionExamples:
         is_parent: whether the candidate is a true parent [Q, C].
         log_counts: the logarithm of how many anchors a candidate stands for [Q, C]: 0, more for one
             that was drawn at random, and minus infinity for padding.
+        weights: how much each query counts [Q].
     """
 
     features: NDArray[np.float32]
     is_parent: NDArray[np.bool_]
     log_counts: NDArray[np.float32]
+    weights: NDArray[np.float32]
 
     def __len__(self) -> int:
         return len(self.features)
 
     def __getitem__(self, rows: NDArray[np.bool_]) -> FusionExamples:
         """Return the selected queries."""
-        return FusionExamples(self.features[rows], self.is_parent[rows], self.log_counts[rows])
+        return FusionExamples(
+            self.features[rows], self.is_parent[rows], self.log_counts[rows], self.weights[rows]
+        )
+
+    def weighted(self, weight: float) -> FusionExamples:
+        """Return the same queries, each with this weight."""
+        return replace(self, weights=np.full(len(self), weight, dtype=np.float32))
 
     @classmethod
     def concatenate(cls, parts: Sequence[FusionExamples]) -> FusionExamples:
@@ -112,6 +120,7 @@ class FusionExamples:
             np.concatenate([padded(part.features, 0) for part in parts]),
             np.concatenate([padded(part.is_parent, False) for part in parts]),
             np.concatenate([padded(part.log_counts, -np.inf) for part in parts]),
+            np.concatenate([part.weights for part in parts]),
         )
 
 
@@ -136,24 +145,28 @@ def fit_fusion(
     )
     is_parent = torch.from_numpy(examples.is_parent).to(device)
     log_counts = torch.from_numpy(examples.log_counts).to(device)
+    weights = torch.from_numpy(examples.weights).to(device)
+    total = float(examples.weights.sum())
+    # The effective number of queries: a few with large weights say no more than a few.
+    count = total**2 / float(np.square(examples.weights).sum())
     # What all candidates have in common makes no difference, so the mean is removed.
     standardized, offset = (features - mean) / scale, features @ center + log_counts
 
     def closure() -> Tensor:
         optimizer.zero_grad()
-        loss = _loss(standardized @ change + offset, is_parent)
-        loss = loss + PRIOR_STRENGTH / len(examples) * change.square().sum()
+        losses = _losses(standardized @ change + offset, is_parent)
+        loss = (weights * losses).sum() / total
+        loss = loss + PRIOR_STRENGTH / count * change.square().sum()
         loss.backward()
         return loss
 
     optimizer.step(closure)
-    weights = center + change.detach() / scale
-    return SignalFusion(tuple(weights.tolist()))
+    return SignalFusion(tuple((center + change.detach() / scale).tolist()))
 
 
-def _loss(scores: Tensor, is_parent: Tensor) -> Tensor:
-    """Return the mean negative log-likelihood of the true parents: [Q, C] → []."""
+def _losses(scores: Tensor, is_parent: Tensor) -> Tensor:
+    """Return the mean negative log-likelihood of each query's true parents: [Q, C] → [Q]."""
     others = scores.masked_fill(is_parent, -torch.inf).logsumexp(1, keepdim=True)
     log_likelihood = scores - torch.logaddexp(scores, others)
     parents = is_parent.sum(1).clamp(min=1)
-    return -(log_likelihood.masked_fill(~is_parent, 0).sum(1) / parents).mean()
+    return -(log_likelihood.masked_fill(~is_parent, 0).sum(1) / parents)

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.tables.formula_cells import protect_cells, unprotected
 from taxoexpan.formats.tables.table_file import csv_text, guess_delimiter, read_cells
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.phrasing import join_words
@@ -121,9 +122,13 @@ class Suggestion:
         }
 
 
-def suggestions_csv(suggestions: Iterable[Suggestion]) -> str:
-    """Return the suggestions as a CSV table."""
-    return csv_text(COLUMNS, (suggestion.as_dict() for suggestion in suggestions))
+def suggestions_csv(suggestions: Iterable[Suggestion], keep_formulas: bool = True) -> str:
+    """Return the suggestions as a CSV table.
+
+    Without `keep_formulas`, texts that a spreadsheet would compute get a leading apostrophe.
+    """
+    rows = (protect_cells(suggestion.as_dict(), keep_formulas) for suggestion in suggestions)
+    return csv_text(COLUMNS, rows)
 
 
 def read_suggestions(path: Path, movable: Taxonomy | None = None) -> list[Suggestion]:
@@ -150,7 +155,7 @@ def read_rows(
         if len(row) != len(header):
             message = f"{len(row)} cells, but the header has {len(header)}; quote cells with commas"
             raise FormatError(path, message, line)
-        cell = {name: row[column].strip() for name, column in columns.items()}
+        cell = {name: unprotected(row[column].strip()) for name, column in columns.items()}
         if not any(cell.get(name) for name in parent_columns):
             blank = [name for name in parent_columns if name in columns]
             problem = "is blank; fill it" if len(blank) == 1 else "are blank; fill one"

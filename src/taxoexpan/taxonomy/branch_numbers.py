@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from taxoexpan.taxonomy.curies import OBO_BASE, is_long
 from taxoexpan.taxonomy.id_numbers import next_number
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
@@ -15,15 +16,24 @@ MIN_FRACTION = 0.8
 MAX_STEMS = 50
 MAX_COMMON = 0.9
 """If one stem is more frequent than this, it is that of all new ids."""
+MIN_OWN = 0.05
+MIN_OWN_IDS = 5
+"""A stem with a smaller fraction of the ids, or with fewer ids, is that of imported concepts."""
+MAX_REPEATED = 0.01
+"""The fraction of numbers that may occur with several stems, if the stems share one numbering."""
 _NUMBERED = re.compile(r"(?P<stem>.*?[^0-9])(?P<number>\d+)")
 
 
 @dataclass
 class BranchNumbers:
-    """The next number of all ids, and its width; the stem is that of the parent."""
+    """The stems of the branches, each with its next number and the width of its numbers.
 
-    following: int
-    width: int
+    The most frequent stem comes first. If `shared`, a number is used with one stem only.
+    """
+
+    following: dict[str, int]
+    widths: Mapping[str, int]
+    shared: bool
 
     @classmethod
     def of(cls, taxonomy: Taxonomy) -> BranchNumbers | None:
@@ -43,15 +53,43 @@ class BranchNumbers:
         same = sum(bool(p and c and p["stem"] == c["stem"]) for p, c in pairs)
         if not pairs or same < MIN_FRACTION * len(pairs):
             return None
-        following = next_number(int(match["number"]) for match in found)
-        last = max((m["number"] for m in found if int(m["number"]) < following), key=int)
-        return cls(following, len(last))
+        needed = max(MIN_OWN_IDS, MIN_OWN * len(found))
+        own = {stem: list[str]() for stem, count in stems.most_common() if count >= needed}
+        for match in found:
+            if match["stem"] in own:
+                own[match["stem"]].append(match["number"])
+        return cls._numbered(own)
+
+    @classmethod
+    def _numbered(cls, own: Mapping[str, Sequence[str]]) -> BranchNumbers | None:
+        """Return the next numbers; stems of other ontologies, which number for themselves, fail."""
+        every = [number for numbers in own.values() for number in numbers]
+        shared = len({int(n) for n in every}) >= (1 - MAX_REPEATED) * len(every)
+        # The prefix of an OBO id is the name of an ontology.
+        foreign = all(stem.startswith(OBO_BASE) for stem in own)
+        names = any(is_long(stem) or ":" in stem for stem in own)
+        if len(own) < 2 or foreign or (names and not shared):
+            return None
+        following, widths = dict[str, int](), dict[str, int]()
+        for stem, numbers in own.items():
+            following[stem], widths[stem] = _next_and_width(every if shared else numbers)
+        return cls(following, widths, shared)
 
     def child_of(self, parent: str, siblings: Collection[str], taken: Collection[str]) -> str:
         """Return an unused id with the stem of the parent, or else of a sibling."""
-        stems = (match["stem"] for id in (parent, *siblings) if (match := _NUMBERED.fullmatch(id)))
-        stem = next(stems, f"{parent}_")
-        while (id := f"{stem}{self.following:0{self.width}d}") in taken:
-            self.following += 1
-        self.following += 1
+        known = (_NUMBERED.fullmatch(id) for id in (parent, *siblings))
+        stems = [f"{parent}_", *(match["stem"] for match in known if match)]
+        stem = next((stem for stem in stems if stem in self.following), next(iter(self.following)))
+        number, width = self.following[stem], self.widths[stem]
+        while (id := f"{stem}{number:0{width}d}") in taken:
+            number += 1
+        for each in self.following if self.shared else (stem,):
+            self.following[each] = number + 1
         return id
+
+
+def _next_and_width(numbers: Sequence[str]) -> tuple[int, int]:
+    """Return the number after these, and the width of the last one."""
+    following = next_number(map(int, numbers))
+    last = max((n for n in numbers if int(n) < following), key=int)
+    return following, len(last)

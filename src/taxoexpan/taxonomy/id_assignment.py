@@ -12,7 +12,9 @@ from taxoexpan.taxonomy.concept import Concept
 from taxoexpan.taxonomy.hierarchical_ids import HierarchicalCodes
 from taxoexpan.taxonomy.id_numbers import next_number
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy, IdTemplate
+from taxoexpan.taxonomy.id_templates import fitting_policy
 from taxoexpan.taxonomy.ids import are_paths, id_style, numbered, numbering, slug
+from taxoexpan.taxonomy.padded_codes import PaddedCodes
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 PROVISIONAL = "new:"
@@ -30,6 +32,7 @@ def with_ids(
     unnamed = [concept for concept in concepts if not concept.id]
     if not unnamed:
         return list(concepts)
+    policy = fitting_policy(taxonomy, policy)
     candidates, ids = _candidates(taxonomy, policy), list[str]()
     for concept in unnamed:
         id = next((id for id in candidates(concept.label) if id not in taken), None)
@@ -60,7 +63,7 @@ def _candidates(taxonomy: Taxonomy, policy: IdPolicy) -> Callable[[str], Iterato
     return id_style(taxonomy)
 
 
-ParentStyle = IdTemplate | HierarchicalCodes | BranchNumbers
+ParentStyle = IdTemplate | HierarchicalCodes | PaddedCodes | BranchNumbers
 """How ids are made from the id of the parent."""
 
 
@@ -70,7 +73,8 @@ def _parent_style(taxonomy: Taxonomy, policy: IdPolicy) -> ParentStyle | None:
         return policy.template if policy.template.has("parent") else None
     if policy.kind == "range" or are_paths(taxonomy):
         return None
-    return HierarchicalCodes.of(taxonomy) or BranchNumbers.of(taxonomy)
+    codes = HierarchicalCodes.of(taxonomy) or PaddedCodes.of(taxonomy)
+    return codes or BranchNumbers.of(taxonomy)
 
 
 def resolve_ids(
@@ -81,9 +85,12 @@ def resolve_ids(
     The first parent counts. A new parent gets its id before its children.
     """
     waiting = [c for c in additions.concepts if c.id.startswith(PROVISIONAL)]
-    style = _parent_style(taxonomy, policy) if waiting else None
-    if style is None:
+    if not waiting:
         return additions, {}
+    policy = fitting_policy(taxonomy, policy)
+    style = _parent_style(taxonomy, policy)
+    if style is None:
+        return _with_independent_ids(taxonomy, additions, policy)
     parent_of = {child: parent for parent, child in reversed(additions.relations)}
     taken = {*taxonomy, *taxonomy.reserved, *(concept.id for concept in additions.concepts)}
     siblings: dict[str, list[str]] = {}
@@ -104,6 +111,19 @@ def resolve_ids(
             taken.add(id)
             new[concept.id] = id
             del unplaced[concept.id]
+    return _renamed(additions, new), new
+
+
+def _with_independent_ids(
+    taxonomy: Taxonomy, additions: Additions, policy: IdPolicy
+) -> tuple[Additions, dict[str, str]]:
+    """Replace provisional ids that another policy gave, although ids do not need the parent."""
+    if any(id.startswith(PROVISIONAL) for id in taxonomy):
+        return additions, {}  # in this file, they are ordinary ids
+    waiting = [c for c in additions.concepts if c.id.startswith(PROVISIONAL)]
+    others = [c for c in additions.concepts if not c.id.startswith(PROVISIONAL)]
+    named = with_ids(taxonomy, [*others, *(replace(c, id="") for c in waiting)], policy)
+    new = {old.id: concept.id for old, concept in zip(waiting, named[len(others) :], strict=True)}
     return _renamed(additions, new), new
 
 

@@ -13,7 +13,7 @@ from uuid import NAMESPACE_URL, uuid5
 from taxoexpan.errors import ConfigurationError
 
 FIELDS = ("number", "slug", "uuid", "parent")
-_WIDTH = re.compile(r"0?\d{1,2}")
+_WIDTH = re.compile(r"0\d{1,2}")
 
 
 @dataclass(frozen=True)

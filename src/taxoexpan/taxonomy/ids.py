@@ -58,10 +58,7 @@ def _spelled_ids(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
 
     If most ids are UUIDs, a new id is one too; the same label always gets the same UUID.
     """
-    prefixes = [id[: max(map(id.rfind, "/#:")) + 1] for id in taxonomy.ids]
-    prefix, uses = Counter(prefixes).most_common(1)[0]
-    if uses * 2 <= len(prefixes):
-        prefix = ""
+    prefix = common_prefix(taxonomy.ids)
     random = [match for match in map(_UUID.fullmatch, taxonomy.ids) if match]
     if len(random) * 2 > len(taxonomy):
         stem = Counter(match["stem"] for match in random).most_common(1)[0][0]
@@ -78,6 +75,13 @@ def _spelled_ids(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
     style = max(SPELLINGS, key=lambda name: fits[name])
     spell, following = SPELLINGS[style], _next_senses if style == SENSE_STYLE else numbered
     return lambda label: following(prefix + spell(label))
+
+
+def common_prefix(ids: Sequence[str]) -> str:
+    """Return the prefix of most ids, which ends in `/`, `#` or `:`, or a blank text."""
+    prefixes = [id[: max(map(id.rfind, "/#:")) + 1] for id in ids]
+    prefix, uses = Counter(prefixes).most_common(1)[0]
+    return prefix if uses * 2 > len(prefixes) else ""
 
 
 def make_distinct(names: Sequence[str]) -> list[str]:
@@ -122,6 +126,7 @@ SENSE_STYLE = "red_wine#n#1"
 SPELLINGS: dict[str, Callable[[str], str]] = {
     "red-wine": slug,
     "red_wine": lambda label: slug(label).replace("-", "_"),
+    "RED_WINE": lambda label: slug(label).replace("-", "_").upper(),
     "RedWine": lambda label: "".join(map(_capital, _words(label))),
     "redWine": _camel,
     "Red-wine": lambda label: "-".join(_words(label)),

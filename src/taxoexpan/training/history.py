@@ -29,5 +29,5 @@ class History:
 
     @property
     def best_epoch(self) -> Epoch:
-        """The epoch whose weights were kept."""
-        return self.epochs[self.best - 1]
+        """The epoch whose weights were kept; number 0 if nothing was trained."""
+        return self.epochs[self.best - 1] if self.epochs else Epoch(0, 0.0, 0.0, None)

@@ -15,6 +15,7 @@ from taxoexpan.network.egonets import Egonets, build_egonets, draw_siblings
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.blocked_pairs import blocked_among, blocked_draws, find_rows
+from taxoexpan.training.continuation import News
 
 CPU = torch.device("cpu")
 
@@ -34,6 +35,8 @@ class TrainingSampler:
         mentions: the concepts that each concept mentions, if `use_mentions` is set. The concepts
             that a batch's queries mention become negatives too; otherwise the network would hardly
             ever see a wrong mention.
+        news: what is new since an earlier training, if this one continues it. The anchors that were
+            rejected as parents of a batch's queries become negatives too.
     """
 
     def __init__(
@@ -42,8 +45,9 @@ class TrainingSampler:
         config: Config,
         seed: int,
         mentions: Mentions | None = None,
+        news: News | None = None,
     ) -> None:
-        self.taxonomy, self.config = taxonomy, config
+        self.taxonomy, self.config, self.news = taxonomy, config, news
         self.mentions = mentions if config.uses_mentions else None
         self.rng = np.random.default_rng(seed)
         # In the order of `children_of`, so that relation k is row k of its targets.
@@ -58,11 +62,14 @@ class TrainingSampler:
     @property
     def batch_count(self) -> int:
         """The number of batches per epoch."""
-        return -(-len(self.relations) // self.config.batch_size)
+        count = len(self.relations)
+        if self.news is not None:
+            count = self.news.count(self.parents[self.relations], self.children[self.relations])
+        return -(-count // self.config.batch_size)
 
     def epoch(self, device: torch.device = CPU) -> Iterator[TrainingBatch]:
         """Yield batches of all instances, in random order."""
-        order = self.rng.permutation(self.relations)
+        order = self._draw_relations()
         drawn = None
         if self.config.negative_sampling == "all":
             drawn = self._draw_egonets(np.arange(len(self.taxonomy)), device)
@@ -73,10 +80,22 @@ class TrainingSampler:
             else:
                 yield self._shared_batch(relations, drawn, device)
 
+    def _draw_relations(self) -> Indices:
+        """Return the relations of an epoch in random order."""
+        if self.news is None:
+            return self.rng.permutation(self.relations)
+        pairs = self.parents[self.relations], self.children[self.relations]
+        return self.relations[self.news.draw(*pairs, self.rng)]
+
     def _batch_per_query(self, relations: Indices, device: torch.device) -> TrainingBatch:
         """Build a batch whose queries have negatives of their own."""
         queries, parents = self.children[relations], self.parents[relations]
         draws = self._draw_candidates((self.config.num_negatives, len(relations)))
+        if self.news is not None:
+            columns, wrong = self.news.rejected.of_many(queries)
+            rows = np.arange(len(columns)) - np.searchsorted(columns, columns)
+            fits = rows < len(draws)
+            draws[rows[fits], columns[fits]] = wrong[fits]
         drawn = self._draw_egonets(np.unique(np.concatenate([parents, draws.ravel()])), device)
         blocked = blocked_draws(self.taxonomy, queries, draws)
         negatives = np.searchsorted(drawn.anchors, draws)
@@ -92,6 +111,8 @@ class TrainingSampler:
             draws = self._draw_candidates((self.config.num_negatives,))
             if self.mentions is not None:
                 draws = np.concatenate([draws, self.mentions.of_many(queries)[1]])
+            if self.news is not None:
+                draws = np.concatenate([draws, self.news.rejected.of_many(queries)[1]])
             drawn = self._draw_egonets(np.unique(np.concatenate([parents, draws])), device)
         tried = self._tried(drawn.anchors, draws)
         blocked = blocked_among(self.taxonomy, queries, tried)

@@ -1,8 +1,8 @@
 """Fine-tuning a text tower on the relations of a taxonomy (contrastive, InfoNCE).
 
 A batch has some relations, the distinct parents in it, and as many hard negatives: anchors among
-the nearest of the batch's queries. Every query is compared with all these anchors, except its other
-parents, itself and its descendants.
+the nearest of the batch's queries. Anchors that were rejected as their parents are added. Every
+query is compared with all these anchors, except its other parents, itself and its descendants.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from torch.nn import functional as F
 from tqdm import tqdm
 
 from taxoexpan.config import Config
-from taxoexpan.device import fast_matmul
+from taxoexpan.device import fast_matmul, release_memory
 from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.text_tower import TextTower, Tokens, anchor_texts, query_text
 from taxoexpan.phrasing import pluralize
@@ -37,6 +37,7 @@ from taxoexpan.training.checkpoint import (
     restore_optimizer,
     with_prefix,
 )
+from taxoexpan.training.continuation import News
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.training_log import describe_metrics
 
@@ -48,7 +49,7 @@ WARM_UP = 0.1
 """The fraction of the steps in which the learning rate rises; then it falls to zero."""
 MAX_NORM = 1.0
 """Longer gradients are shortened to this length."""
-BLOCK_SIZE = 2048
+BLOCK_SIZE = 512
 """Queries whose nearest anchors are found at a time."""
 
 Validate = Callable[[TextTower, Tensor], Metrics]
@@ -89,8 +90,11 @@ def train_tower(
     validate: Validate | None = None,
     progress: bool = False,
     checkpoint: Checkpoint | None = None,
+    news: News | None = None,
 ) -> TowerHistory:
     """Fine-tune a tower, and leave the weights of the best epoch in it.
+
+    With `news`, the tower has been fine-tuned before, and learns what is new since.
 
     Ctrl-C ends the training with the best state so far, which may be the encoder as it came. If the
     file of the checkpoint exists, the training continues from it. On a CPU, the result is the same
@@ -99,7 +103,7 @@ def train_tower(
     gpus = [tower.device] if tower.device.type == "cuda" else []
     with torch.random.fork_rng(devices=gpus):
         torch.manual_seed(seed)
-        run = TowerRun(tower, taxonomy, config, seed, validate)
+        run = TowerRun(tower, taxonomy, config, seed, validate, news)
         if checkpoint is not None and checkpoint.path.exists():
             run.restore(checkpoint.load())
         try:
@@ -115,7 +119,8 @@ def train_tower(
                         _report(run.last_epoch())
         except KeyboardInterrupt:
             run.history.interrupted = True
-    tower.load_state_dict(run.best_weights)
+    if run.best_weights:
+        tower.load_state_dict(run.best_weights)
     tower.eval()
     return run.history
 
@@ -146,8 +151,10 @@ class TowerRun:
         config: Config,
         seed: int,
         validate: Validate | None,
+        news: News | None = None,
     ) -> None:
         self.tower, self.taxonomy, self.config, self.validate = tower, taxonomy, config, validate
+        self.news = news
         self.rng = np.random.default_rng(seed)
         self.parents, self.children = taxonomy.relation_indices
         self.query_tokens = tower.tokenize([query_text(c) for c in taxonomy.concepts])
@@ -155,10 +162,13 @@ class TowerRun:
         self.parameters = [p for p in tower.parameters() if p.requires_grad]
         fused = tower.device.type in ("cpu", "cuda")
         self.optimizer = torch.optim.AdamW(self.parameters, config.tower_learning_rate, fused=fused)
-        self.batches = math.ceil(len(self.children) / config.tower_batch_size)
+        drawn = len(self.children)
+        if news is not None:
+            drawn = news.count(self.parents, self.children)
+        self.batches = math.ceil(drawn / config.tower_batch_size)
         self.epoch, self.parts = 0, 1
         self.history, self.highest = TowerHistory(), -1.0
-        self.best_weights = copy.deepcopy(tower.state_dict())
+        self.best_weights: dict[str, Tensor] = {}
         self.anchor_vectors: Tensor | None = None
 
     @property
@@ -188,6 +198,8 @@ class TowerRun:
         if self.anchor_vectors is None:
             self._look_at_anchors()
         hard = self._hard_negatives()
+        self.anchor_vectors = None  # outdated after one step
+        release_memory()
         total = torch.zeros((), device=self.tower.device)
         with fast_matmul(self.tower.device):
             for number, batch in enumerate(self._draw_batches(hard)):
@@ -200,6 +212,8 @@ class TowerRun:
             raise ModelError(f"the loss of the fine-tuning became {loss}; {fix}")
         self.epoch += 1
         self.history.losses.append(loss)
+        self.optimizer.zero_grad(set_to_none=True)
+        release_memory()
         self._look_at_anchors()
 
     def _look_at_anchors(self) -> None:
@@ -212,8 +226,17 @@ class TowerRun:
             if metrics.reciprocal_rank <= self.highest:
                 return
             self.highest = metrics.reciprocal_rank
-        self.best_weights = copy.deepcopy(self.tower.state_dict())
+        self._keep_weights()
         self.history.best = self.epoch
+
+    @torch.no_grad()
+    def _keep_weights(self) -> None:
+        """Remember the present weights, in the memory of those that were kept before."""
+        weights = self.tower.state_dict()
+        if not self.best_weights:
+            self.best_weights = copy.deepcopy(weights)
+        for name, tensor in weights.items():
+            self.best_weights[name].copy_(tensor)
 
     @torch.no_grad()
     def _hard_negatives(self) -> Indices:
@@ -229,11 +252,17 @@ class TowerRun:
 
     def _draw_batches(self, hard: Indices) -> Iterator[TowerBatch]:
         """Yield all relations in random order, with the hard negatives of their queries."""
-        order, size = self.rng.permutation(len(self.children)), self.config.tower_batch_size
+        news, size = self.news, self.config.tower_batch_size
+        if news is None:
+            order = self.rng.permutation(len(self.children))
+        else:
+            order = news.draw(self.parents, self.children, self.rng)
         for start in range(0, len(order), size):
             rows = order[start : start + size]
             queries, parents = self.children[rows], self.parents[rows]
             drawn = hard[queries, self.rng.integers(0, hard.shape[1], len(queries))]
+            if news is not None:
+                drawn = np.concatenate([drawn, news.rejected.of_many(queries)[1]])
             anchors = np.unique(np.concatenate([parents, drawn]))
             positives = np.searchsorted(anchors, parents)
             blocked = torch.zeros(len(queries), len(anchors), dtype=torch.bool)

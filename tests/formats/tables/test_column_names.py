@@ -117,6 +117,64 @@ def test_title_lines_are_skipped_and_kept(tmp_path: Path) -> None:
     assert TaxonomyFile.open(path).parsed.ignored == {"title line": 2}
 
 
+MUSEUM = "Museum thesaurus;\nGenerated 2020;\nWort;Oben\nObjects;\nVessels;Objects\n"
+"""A table with title lines that are as long as the header, as Excel writes them."""
+
+
+@pytest.mark.parametrize(
+    "columns", ["label=1,parent=2", "label=Wort,parent=Oben", "label=1,parent=Oben"]
+)
+def test_columns_are_chosen_below_title_lines(tmp_path: Path, columns: str) -> None:
+    taxonomy = read(write_file(tmp_path / "x.csv", MUSEUM), columns)
+    assert taxonomy.ids == ("Objects", "Vessels")
+    assert list(taxonomy.relations) == [("Objects", "Vessels")]
+
+
+def test_columns_are_chosen_by_number_below_a_title_with_several_cells(tmp_path: Path) -> None:
+    text = IAB.replace("Unique ID", "Nummer").replace("Parent", "Oben")
+    assert len(read(write_file(tmp_path / "iab.tsv", text), "id=1,parent=2,label=3")) == 5
+
+
+def test_a_chosen_column_may_have_no_header(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", ",Wort,Oben\n1,fruit,\n2,apple,1\n")
+    assert read(path, "id=1,label=2,parent=3") == FRUIT
+
+
+def test_an_error_lists_the_columns_below_the_title_lines(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", MUSEUM)
+    assert refusal(path).startswith(f"{path}, line 3: the columns do not say")
+    assert "   1  Wort\n   2  Oben\n" in refusal(path)
+
+
+@pytest.mark.parametrize("name", ["x.dat", "x"])
+def test_title_lines_are_skipped_whatever_the_name_of_the_file(tmp_path: Path, name: str) -> None:
+    text = "Our fruit\n\nID\tTerm\tBroader\n1\tfruit\t\n2\tapple\t1\n"
+    path = write_file(tmp_path / name, text)
+    assert read(path) == FRUIT
+    assert TaxonomyFile.open(path, "rows").taxonomy == FRUIT
+
+
+def test_the_output_of_a_table_with_a_title_may_have_any_name(tmp_path: Path) -> None:
+    text = "Our fruit\nID\tTerm\tBroader\tStatus\n1\tfruit\t\tok\n2\tapple\t1\tok\n"
+    path, output = write_file(tmp_path / "x.tsv", text), tmp_path / "out.dat"
+    written = TaxonomyFile.open(path).write(under("1"), output)
+    assert output.read_text() == text + "kiwi\tkiwi\t1\t\n"
+    assert [blank.name for blank in written.left_blank] == ["Status"]
+
+
+def test_cells_may_be_separated_by_bars(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "id|label|parent\n1|fruit|\n2|apple|1\n")
+    assert read(path) == FRUIT
+    output = tmp_path / "y.csv"
+    TaxonomyFile.open(path).write(under("1", "2"), output)
+    assert output.read_text().endswith('kiwi|kiwi|"1|2"\n')
+
+
+def test_line_ends_of_old_computers_are_named(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "id,label,parent\r1,fruit,\r")
+    assert "the lines end with CR" in refusal(path)
+
+
 def test_a_row_below_a_full_header_is_not_a_header(tmp_path: Path) -> None:
     path = write_file(tmp_path / "x.csv", "Wort,Oben\nlabel,parent\nparent,x\n")
     assert "the columns do not say how the concepts are related" in refusal(path)

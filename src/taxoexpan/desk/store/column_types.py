@@ -11,8 +11,9 @@ from sqlalchemy import Text
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
+from taxoexpan.desk.store.proposal import Pair, Proposal
 from taxoexpan.desk.store.records import Placement, storable
-from taxoexpan.placement.suggestions import SuggestionKind
+from taxoexpan.placement.suggestions import Place, SuggestionKind
 
 
 class CleanText(TypeDecorator[str]):
@@ -71,6 +72,46 @@ class Placements(TypeDecorator[tuple[Placement, ...]]):
         return tuple(_placement(each) for each in json.loads(value or "[]"))
 
 
+class Pairs(TypeDecorator[frozenset[Pair]]):
+    """Rejected proposals, as a sorted list of pairs in JSON."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: frozenset[Pair] | None, dialect: Dialect) -> str:  # noqa: ARG002
+        """Write the pairs."""
+        return json.dumps(sorted(value or ()))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> frozenset[Pair]:  # noqa: ARG002
+        """Read the pairs."""
+        return frozenset((parent, merge) for parent, merge in json.loads(value or "[]"))
+
+
+class Proposals(TypeDecorator[tuple[Proposal, ...]]):
+    """Proposals, as a list of objects in JSON."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Sequence[Proposal] | None, dialect: Dialect) -> str:  # noqa: ARG002
+        """Write the proposals."""
+        return json.dumps(
+            [
+                {**_as_object(each.placement), "place": each.place.value, "why": each.why}
+                for each in value or ()
+            ]
+        )
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> tuple[Proposal, ...]:  # noqa: ARG002
+        """Read the proposals."""
+        return tuple(
+            Proposal(
+                place=Place(each.pop("place")), why=each.pop("why"), placement=_placement(each)
+            )
+            for each in json.loads(value or "[]")
+        )
+
+
 def _as_object(placement: Placement) -> dict[str, object]:
     return {
         "parent_id": placement.parent_id,
@@ -88,3 +129,8 @@ def _placement(fields: dict[str, Any]) -> Placement:
     path, moves = tuple(fields["path"]), tuple(fields["moves"])
     kind = SuggestionKind(fields["kind"])
     return Placement(**{**fields, "path": path, "moves": moves, "kind": kind})
+
+
+def _proposal(fields: dict[str, Any]) -> Proposal:
+    place, why = Place(fields.pop("place")), fields.pop("why")
+    return Proposal(_placement(fields), place, why)

@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
-from taxoexpan.desk.store.concept_state import derive_state
-from taxoexpan.desk.store.decision_log import chunks, decisions_about
+from taxoexpan.desk.store.decision_log import chunks
+from taxoexpan.desk.store.proposal import Proposal
 from taxoexpan.desk.store.queue_derivation import derive_queue, empty_row
-from taxoexpan.desk.store.records import concept_key
+from taxoexpan.desk.store.records import Status, concept_key
 from taxoexpan.desk.store.store_errors import StoreError
 from taxoexpan.desk.store.tables import concepts, proposals, queue
 from taxoexpan.placement.suggestions import Suggestion
@@ -26,13 +26,12 @@ def add_new(connection: Connection, added: Sequence[Concept]) -> None:
     changed = [{**row, "of": key} for key, row in rows.items() if key in known]
     for part in chunks(changed):
         connection.execute(update(concepts).where(concepts.c.key == bindparam("of")), part)
-    start = (connection.scalar(select(func.max(concepts.c.position))) or 0) + 1
-    new = [row for key, row in rows.items() if key not in known]
-    for offset, row in enumerate(new):
-        row["position"] = start + offset
+    start = (connection.scalar(select(func.max(concepts.c.number))) or 0) + 1
+    added_rows = (row for key, row in rows.items() if key not in known)
+    new = [{**row, "number": number} for number, row in enumerate(added_rows, start)]
     for part in chunks(new):
         connection.execute(insert(concepts), part)
-        connection.execute(insert(queue), [empty_row(r["key"], r["position"]) for r in part])
+        connection.execute(insert(queue), [empty_row(row["number"]) for row in part])
 
 
 def _with_keys(added: Sequence[Concept]) -> list[tuple[str, Concept]]:
@@ -46,9 +45,14 @@ def _with_keys(added: Sequence[Concept]) -> list[tuple[str, Concept]]:
         key = concept_key(concept.label)
         same = ids.setdefault(key, [])
         if concept.id not in same:
-            keyed.append((concept_key(f"{key} {concept.id}") if same else key, concept))
+            keyed.append((_key_with_id(concept.label, concept.id) if same else key, concept))
             same.append(concept.id)
     return keyed
+
+
+def _key_with_id(label: str, id: str) -> str:
+    """Return the key of a concept whose name another one has, too."""
+    return concept_key(f"{concept_key(label)} {id}")
 
 
 def _row(key: str, concept: Concept) -> dict[str, Any]:
@@ -72,55 +76,49 @@ def replace_proposals(
     connection: Connection, model: str, suggestions: Sequence[Suggestion]
 ) -> None:
     """Replace the proposals for the concepts that these are about, and derive their state."""
-    proposed = _by_key(connection, suggestions)
+    numbers, proposed = _by_key(connection, suggestions)
     for keys in chunks(list(proposed)):
-        connection.execute(delete(proposals).where(proposals.c.concept.in_(keys)))
-        decided = decisions_about(connection, keys)
-        rows = []
-        for key in keys:
-            state = derive_state(decided.get(key, ()))
-            ranked = sorted(proposed[key], key=lambda suggestion: suggestion.rank)
-            rows += [
-                _proposal_row(key, position, model, each, state.is_rejected(each))
-                for position, each in enumerate(ranked)
-            ]
+        old = proposals.c.concept.in_([numbers[key] for key in keys])
+        connection.execute(delete(proposals).where(old))
+        rows = [
+            {
+                "concept": numbers[key],
+                "model": model,
+                "suggestions": sorted(proposed[key], key=lambda each: each.placement.rank),
+            }
+            for key in keys
+        ]
         connection.execute(insert(proposals), rows)
         derive_queue(connection, keys)
 
 
 def _by_key(
     connection: Connection, suggestions: Sequence[Suggestion]
-) -> dict[str, list[Suggestion]]:
-    """Group suggestions by the key of their query, which must have been added before."""
-    rows = connection.execute(select(concepts.c.id, concepts.c.label, concepts.c.key)).all()
-    by_id = {(row.id, row.label): row.key for row in rows}
-    known = {row.key for row in rows}
-    proposed: dict[str, list[Suggestion]] = {}
+) -> tuple[dict[str, int], dict[str, list[Proposal]]]:
+    """Return the numbers of the concepts, and the proposals for each of them, by their keys."""
+    queries = {(suggestion.query.label, suggestion.query.id) for suggestion in suggestions}
+    keys = {query: (_key_with_id(*query), concept_key(query[0])) for query in queries}
+    numbers: dict[str, int] = {}
+    for part in chunks([key for both in keys.values() for key in both]):
+        found = select(concepts.c.key, concepts.c.number).where(concepts.c.key.in_(part))
+        rows = connection.execute(found)
+        numbers |= {row.key: row.number for row in rows}
+    proposed: dict[str, list[Proposal]] = {}
     for suggestion in suggestions:
-        query = suggestion.query
-        key = by_id.get((query.id, query.label)) or concept_key(query.label)
-        if key not in known:
-            raise StoreError(f"{query.label!r} is not in the queue; add the concept first")
-        proposed.setdefault(key, []).append(suggestion)
-    return proposed
+        label = suggestion.query.label
+        key = next((key for key in keys[label, suggestion.query.id] if key in numbers), None)
+        if key is None:
+            raise StoreError(f"{label!r} is not in the queue; add the concept first")
+        proposed.setdefault(key, []).append(Proposal.of(suggestion))
+    return numbers, proposed
 
 
-def _proposal_row(
-    key: str, position: int, model: str, suggestion: Suggestion, rejected: bool
-) -> dict[str, Any]:
-    return {
-        "concept": key,
-        "position": position,
-        "model": model,
-        "rank": suggestion.rank,
-        "parent_id": suggestion.parent.id,
-        "parent_label": suggestion.parent.label,
-        "path": suggestion.path,
-        "score": float(suggestion.score),
-        "confidence": None if suggestion.confidence is None else float(suggestion.confidence),
-        "kind": suggestion.kind.value,
-        "place": suggestion.place.value,
-        "moves": suggestion.moves,
-        "why": suggestion.why,
-        "rejected": rejected,
-    }
+def lacking_proposals(
+    connection: Connection, model: str, listed: Sequence[Concept]
+) -> list[Concept]:
+    """Return the listed concepts that are not accepted and have no proposals of this model."""
+    joined = queue.join(concepts).outerjoin(proposals, proposals.c.concept == concepts.c.number)
+    unasked = (queue.c.status != Status.ACCEPTED, proposals.c.model.is_distinct_from(model))
+    statement = select(concepts.c.key).select_from(joined).where(*unasked)
+    keys = set(connection.scalars(statement))
+    return [concept for key, concept in _with_keys(listed) if key in keys]

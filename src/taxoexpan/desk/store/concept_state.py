@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from taxoexpan.desk.store.proposal import Pair, Proposal, pair
 from taxoexpan.desk.store.records import Action, LoggedDecision, Placement, Reason, Status
-from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
-
-Pair = tuple[str, bool]
-"""A proposal that can be rejected: the parent's id, and whether it proposes a merge with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,23 +23,18 @@ class ConceptState:
     comment: str = ""
     curator: str | None = None
 
-    def is_rejected(self, proposal: Suggestion) -> bool:
-        """Whether a proposal was rejected before, by whatever model it is made."""
-        return (proposal.parent.id, proposal.kind == SuggestionKind.MERGE) in self.rejected
+    def shown(self, proposals: Iterable[Proposal]) -> list[Proposal]:
+        """Return the proposals that were not rejected before, by whatever model they are made."""
+        return [each for each in proposals if pair(each.placement) not in self.rejected]
 
-    def status_with(self, proposals: Sequence[Suggestion]) -> Status:
-        """Return the status, given the proposals that are not rejected.
+    def status_with(self, shown: Sequence[Proposal]) -> Status:
+        """Return the status, given the proposals that are shown.
 
         A concept whose parents were all wrong is to do again when there is another proposal.
         """
-        if self.reason == Reason.WRONG_PARENTS and proposals:
+        if self.reason == Reason.WRONG_PARENTS and shown:
             return Status.TODO
         return self.status
-
-
-def pair(placement: Placement) -> Pair:
-    """Return the proposal that is rejected with a placement."""
-    return placement.parent_id, placement.kind == SuggestionKind.MERGE
 
 
 def derive_state(decisions: Iterable[LoggedDecision]) -> ConceptState:

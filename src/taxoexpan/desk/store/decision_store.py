@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from taxoexpan.desk.store.concept_import import add_new, replace_proposals
+from taxoexpan.desk.store.concept_import import add_new, lacking_proposals, replace_proposals
 from taxoexpan.desk.store.database import Database
 from taxoexpan.desk.store.decision_check import check_curator
+from taxoexpan.desk.store.decision_exports import decided_suggestions, read_feedback
 from taxoexpan.desk.store.decision_log import logged_decision, select_logged
 from taxoexpan.desk.store.decision_undo import undo_decisions
 from taxoexpan.desk.store.decision_writer import append_decisions
@@ -18,6 +19,7 @@ from taxoexpan.desk.store.queue_reader import count_statuses, read_concept, read
 from taxoexpan.desk.store.records import LoggedDecision, NewDecision, QueuedConcept, Status
 from taxoexpan.desk.store.schema_version import migrate
 from taxoexpan.desk.store.tables import decisions
+from taxoexpan.placement.feedback import Feedback
 from taxoexpan.placement.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
 
@@ -82,6 +84,14 @@ class DecisionStore:
         with self._database.writing() as connection:
             replace_proposals(connection, model, suggestions)
 
+    def without_proposals(self, model: str, concepts: Sequence[Concept]) -> list[Concept]:
+        """Return the concepts that this model has to propose parents for.
+
+        Those are the concepts that are not accepted, and have no proposals of this model.
+        """
+        with self._database.reading() as connection:
+            return lacking_proposals(connection, model, concepts)
+
     def append(self, decisions: Sequence[NewDecision], curator: str) -> list[LoggedDecision]:
         """Append decisions, all or none.
 
@@ -135,6 +145,16 @@ class DecisionStore:
             statement = statement.where(decisions.c.concept == concept)
         with self._database.reading() as connection:
             return [logged_decision(row) for row in connection.execute(statement)]
+
+    def export_suggestions(self) -> list[Suggestion]:
+        """Return the accepted placements and the rejected proposals, for `suggestions_csv`."""
+        with self._database.reading() as connection:
+            return decided_suggestions(connection)
+
+    def feedback(self) -> Feedback:
+        """Return the decisions that are not undone, in the form that a model learns from."""
+        with self._database.reading() as connection:
+            return read_feedback(connection)
 
     def rebuild(self) -> None:
         """Derive the state of all concepts again, from the log and the proposals."""

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection, select
 
-from taxoexpan.desk.store.concept_state import pair
 from taxoexpan.desk.store.decision_check import check_decision
 from taxoexpan.desk.store.decision_log import (
     append_to_log,
@@ -17,11 +16,11 @@ from taxoexpan.desk.store.decision_log import (
     last_number,
     repeated,
 )
-from taxoexpan.desk.store.queue_derivation import derive_queue, proposals_of
+from taxoexpan.desk.store.proposal import pair
+from taxoexpan.desk.store.queue_derivation import derive_queue
 from taxoexpan.desk.store.records import Action, LoggedDecision, NewDecision, Placement
 from taxoexpan.desk.store.store_errors import ConflictError, StoreError
 from taxoexpan.desk.store.tables import concepts, proposals, queue
-from taxoexpan.placement.suggestions import Suggestion
 
 
 @dataclass
@@ -31,7 +30,7 @@ class CurrentConcept:
     label: str
     version: int
     model: str | None
-    shown: Sequence[Suggestion]
+    shown: Sequence[Placement]
 
 
 def append_decisions(
@@ -69,17 +68,15 @@ def append_decisions(
 
 def current_concepts(connection: Connection, keys: Sequence[str]) -> dict[str, CurrentConcept]:
     """Return the current state of some concepts, or refuse one that is not in the queue."""
-    shown = proposals_of(connection, keys, shown_only=True)
     found = {}
+    columns = concepts.c.key, concepts.c.label, queue.c.version, queue.c.rejected
+    joined = queue.join(concepts).outerjoin(proposals, proposals.c.concept == queue.c.concept)
+    statement = select(*columns, proposals.c.model, proposals.c.suggestions).select_from(joined)
     for part in chunks(keys):
-        model_of = select(proposals.c.concept, proposals.c.model).distinct()
-        rows = connection.execute(model_of.where(proposals.c.concept.in_(part)))
-        models = {row.concept: row.model for row in rows}
-        statement = select(queue.c.concept, queue.c.version, concepts.c.label).join(concepts)
-        for row in connection.execute(statement.where(queue.c.concept.in_(part))):
-            key = row.concept
-            own = shown.get(key, ())
-            found[key] = CurrentConcept(row.label, row.version, models.get(key), own)
+        for row in connection.execute(statement.where(concepts.c.key.in_(part))):
+            proposed = [each.placement for each in row.suggestions]
+            shown = [each for each in proposed if pair(each) not in row.rejected]
+            found[row.key] = CurrentConcept(row.label, row.version, row.model, shown)
     missing = next((key for key in keys if key not in found), None)
     if missing is not None:
         raise StoreError(f"{missing!r} is not in the queue; add the concept first")
@@ -104,11 +101,11 @@ def _completed(decision: NewDecision, concept: CurrentConcept) -> NewDecision:
     if decision.action != Action.REJECT:
         return decision
     named = {pair(placement) for placement in decision.placements}
-    others = [each for each in map(placement_of, concept.shown) if pair(each) not in named]
+    others = [each for each in concept.shown if pair(each) not in named]
     return replace(decision, placements=(*decision.placements, *others))
 
 
-def _passed_over(decision: NewDecision, shown: Sequence[Suggestion]) -> tuple[Placement, ...]:
+def _passed_over(decision: NewDecision, shown: Sequence[Placement]) -> tuple[Placement, ...]:
     """Return the proposals above the accepted ones; all if the curator searched for a parent."""
     if decision.action != Action.ACCEPT:
         return ()
@@ -116,18 +113,4 @@ def _passed_over(decision: NewDecision, shown: Sequence[Suggestion]) -> tuple[Pl
     ranks = [placement.rank for placement in decision.placements]
     last = max(ranks) if all(ranks) else None
     above = [each for each in shown if last is None or each.rank < last]
-    return tuple(each for each in map(placement_of, above) if pair(each) not in accepted)
-
-
-def placement_of(proposal: Suggestion) -> Placement:
-    """Return the placement that a proposal proposes."""
-    return Placement(
-        parent_id=proposal.parent.id,
-        parent_label=proposal.parent.label,
-        path=proposal.path,
-        kind=proposal.kind,
-        moves=proposal.moves,
-        rank=proposal.rank,
-        confidence=proposal.confidence,
-        score=proposal.score,
-    )
+    return tuple(each for each in above if pair(each) not in accepted)

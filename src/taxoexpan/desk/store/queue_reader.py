@@ -8,46 +8,46 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
 
 from taxoexpan.desk.store.concept_import import fold
-from taxoexpan.desk.store.queue_derivation import path_text, proposals_of
+from taxoexpan.desk.store.proposal import pair
+from taxoexpan.desk.store.queue_derivation import path_text
 from taxoexpan.desk.store.queue_query import QueueOrder, QueuePage, QueueQuery
-from taxoexpan.desk.store.records import QueuedConcept, Status
-from taxoexpan.desk.store.tables import concepts, queue
+from taxoexpan.desk.store.records import QueuedConcept, Status, short_key
+from taxoexpan.desk.store.tables import concepts, proposals, queue
 from taxoexpan.taxonomy import Concept
 
 
 def read_concept(connection: Connection, key: str) -> QueuedConcept | None:
     """Return one concept, or None if it is not in the queue."""
-    rows = connection.execute(_select_concepts().where(queue.c.concept == key)).all()
-    found = _with_proposals(connection, rows)
-    return found[0] if found else None
+    row = connection.execute(_select_concepts().where(concepts.c.key == key)).first()
+    return None if row is None else _queued_concept(row)
 
 
 def read_page(connection: Connection, query: QueueQuery) -> QueuePage:
     """Return one page of the queue, and the number of all concepts that match."""
-    conditions = _conditions(query)
-    joined = queue.join(concepts) if query.text.split() else queue
-    counted = select(func.count()).select_from(joined).where(*conditions)
-    total = connection.scalar(counted) or 0
-    keys = select(queue.c.concept).select_from(joined).where(*conditions)
-    page = keys.order_by(*_order(query.order)).offset(query.offset)
+    matching = select(queue.c.concept).where(*_conditions(query))
+    page = matching.order_by(*_order(query.order)).offset(query.offset)
     if query.limit is not None:
         page = page.limit(query.limit)
     shown = page.subquery()
     statement = _select_concepts().join(shown, shown.c.concept == queue.c.concept)
     rows = connection.execute(statement.order_by(*_order(query.order))).all()
-    return QueuePage(tuple(_with_proposals(connection, rows)), total)
+    total = query.offset + len(rows)
+    if not rows or len(rows) == query.limit:  # other pages may have more
+        total = connection.scalar(select(func.count()).select_from(matching.subquery())) or 0
+    return QueuePage(tuple(_queued_concept(row) for row in rows), total)
 
 
 def count_statuses(connection: Connection) -> dict[Status, int]:
     """Count the concepts of every status."""
-    counted = select(queue.c.status, func.count().label("number")).group_by(queue.c.status)
-    found = {row.status: row.number for row in connection.execute(counted)}
-    return {status: found.get(status.value, 0) for status in Status}
+    numbers = [func.count().filter(queue.c.status == status.value) for status in Status]
+    row = connection.execute(select(*numbers)).one()
+    return dict(zip(Status, row, strict=True))
 
 
 def _select_concepts() -> Select[Any]:
-    names = concepts.c.id, concepts.c.label, concepts.c.synonyms, concepts.c.definition
-    return select(queue, *names).join(concepts, concepts.c.key == queue.c.concept)
+    joined = queue.join(concepts).outerjoin(proposals, proposals.c.concept == queue.c.concept)
+    columns = [column for column in concepts.c if column.name != "searched"]
+    return select(queue, *columns, proposals.c.suggestions).select_from(joined)
 
 
 def _conditions(query: QueueQuery) -> list[ColumnElement[bool]]:
@@ -62,34 +62,35 @@ def _conditions(query: QueueQuery) -> list[ColumnElement[bool]]:
         branch = path_text(query.branch)
         conditions.append(func.substr(queue.c.branch, 1, len(branch)) == branch)
     if query.parent_id is not None:
-        conditions.append(queue.c.parent_id == query.parent_id)
+        conditions.append(queue.c.parent_key == short_key(query.parent_id))
     words = fold(query.text).split()
-    conditions += [concepts.c.searched.contains(word, autoescape=True) for word in words]
+    if words:
+        # As a list of concepts, so that the names are searched once and in their own table.
+        named = [concepts.c.searched.contains(word, autoescape=True) for word in words]
+        conditions.append(queue.c.concept.in_(select(concepts.c.number).where(*named)))
     return conditions
 
 
 def _order(order: QueueOrder) -> Sequence[ColumnElement[Any]]:
-    confidence, position = queue.c.confidence.desc(), queue.c.position.asc()
+    confidence, number = queue.c.confidence.desc(), queue.c.concept.asc()
     columns = {
-        QueueOrder.CONFIDENCE: [confidence, position],
-        QueueOrder.PARENT: [queue.c.parent_order.asc(), confidence, position],
-        QueueOrder.LISTED: [position],
+        QueueOrder.CONFIDENCE: [confidence, number],
+        QueueOrder.PARENT: [queue.c.parent_order.asc(), confidence, number],
+        QueueOrder.LISTED: [number],
     }[order]
     return [queue.c.turn.asc(), *columns]
 
 
-def _with_proposals(connection: Connection, rows: Sequence[Row[Any]]) -> list[QueuedConcept]:
-    proposed = proposals_of(connection, [row.concept for row in rows], shown_only=True)
-    return [
-        QueuedConcept(
-            key=row.concept,
-            concept=Concept(row.id, row.label, row.synonyms, row.definition),
-            status=Status(row.status),
-            version=row.version,
-            proposals=tuple(proposed.get(row.concept, ())),
-            placements=row.placements,
-            comment=row.comment,
-            curator=row.curator,
-        )
-        for row in rows
-    ]
+def _queued_concept(row: Row[Any]) -> QueuedConcept:
+    concept = Concept(row.id, row.label, row.synonyms, row.definition)
+    shown = [each for each in row.suggestions if pair(each.placement) not in row.rejected]
+    return QueuedConcept(
+        key=row.key,
+        concept=concept,
+        status=Status(row.status),
+        version=row.version,
+        proposals=tuple(each.suggestion(concept) for each in shown),
+        placements=row.placements,
+        comment=row.comment,
+        curator=row.curator,
+    )

@@ -127,8 +127,13 @@ class QueuedConcept:
 
 
 def concept_key(label: str) -> str:
-    """Return the key of a concept with this label; a long one is shortened, with a digest."""
-    key = storable(normalize_name(label) or label)
+    """Return the key of a concept with this label."""
+    return short_key(normalize_name(label) or label)
+
+
+def short_key(text: str) -> str:
+    """Return a text that an index can hold: the end of a long one is replaced by a digest."""
+    key = storable(text)
     if len(key) <= MAX_KEY_LENGTH:
         return key
     digest = hashlib.sha256(key.encode()).hexdigest()[:16]

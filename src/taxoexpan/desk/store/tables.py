@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sqlalchemy import (
-    Boolean,
     CheckConstraint,
     Column,
     Float,
@@ -15,7 +14,14 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from taxoexpan.desk.store.column_types import CleanText, Placements, TextTuple, UtcTime
+from taxoexpan.desk.store.column_types import (
+    CleanText,
+    Pairs,
+    Placements,
+    Proposals,
+    TextTuple,
+    UtcTime,
+)
 
 VERSION_TABLE = "taxoexpan_schema"
 """The table in which Alembic keeps the version of the schema."""
@@ -25,15 +31,15 @@ metadata = MetaData()
 concepts = Table(
     "concepts",
     metadata,
-    Column("key", CleanText, primary_key=True),
-    Column("position", Integer, nullable=False, unique=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("key", CleanText, nullable=False, unique=True),
     Column("id", CleanText, nullable=False),
     Column("label", CleanText, nullable=False),
     Column("synonyms", TextTuple, nullable=False),
     Column("definition", CleanText, nullable=False),
     Column("searched", CleanText, nullable=False),
 )
-"""The new concepts in the order in which they were added; `searched` has their folded names."""
+"""The new concepts, numbered as they were added; `searched` has their names without accents."""
 
 decisions = Table(
     "decisions",
@@ -64,46 +70,36 @@ decisions = Table(
 proposals = Table(
     "proposals",
     metadata,
-    Column("concept", ForeignKey("concepts.key"), primary_key=True),
-    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("concept", ForeignKey("concepts.number"), primary_key=True, autoincrement=False),
     Column("model", CleanText, nullable=False),
-    Column("rank", Integer, nullable=False),
-    Column("parent_id", CleanText, nullable=False),
-    Column("parent_label", CleanText, nullable=False),
-    Column("path", TextTuple, nullable=False),
-    Column("score", Float(53), nullable=False),
-    Column("confidence", Float(53)),
-    Column("kind", CleanText, nullable=False),
-    Column("place", CleanText, nullable=False),
-    Column("moves", TextTuple, nullable=False),
-    Column("why", CleanText, nullable=False),
-    Column("rejected", Boolean(create_constraint=False), nullable=False),
+    Column("suggestions", Proposals, nullable=False),
 )
-"""The proposals of the latest model for each concept; `rejected` follows from the log."""
+"""The proposals of the latest model for each concept, best first, with the rejected ones."""
 
 queue = Table(
     "queue",
     metadata,
-    Column("concept", ForeignKey("concepts.key"), primary_key=True),
-    Column("position", Integer, nullable=False),
+    Column("concept", ForeignKey("concepts.number"), primary_key=True, autoincrement=False),
     Column("status", CleanText, nullable=False),
     Column("version", Integer, nullable=False),
     Column("turn", Integer, nullable=False),
     Column("confidence", Float(53), nullable=False),
-    Column("parent_id", CleanText),
+    Column("parent_key", CleanText, index=True),
     Column("branch", CleanText, nullable=False),
     Column("parent_order", CleanText, nullable=False),
+    Column("rejected", Pairs, nullable=False),
     Column("placements", Placements, nullable=False),
     Column("comment", CleanText, nullable=False),
     Column("curator", CleanText),
 )
 """The current state of every concept, derived from the log and the proposals.
 
-`turn` is 0, or the number of the decision that deferred the concept. `confidence` is that of the
-first proposal (-1 without one), `branch` its path, and `parent_order` sorts concepts with the same
-first proposal next to each other.
+`turn` is 0, or the number of the decision that deferred the concept. `confidence`, `parent_key`
+and `branch` are those of the first proposal (-1, null and empty without one), and `parent_order`
+sorts concepts with the same first proposal next to each other. The status is the last column of the
+indexes, so that all orders are read from an index, for any choice of statuses.
 """
 
-Index("queue_by_confidence", queue.c.status, queue.c.turn, queue.c.confidence.desc(), "position")
-Index("queue_by_parent", queue.c.status, queue.c.turn, "parent_order", queue.c.confidence.desc())
-Index("queue_by_position", queue.c.status, queue.c.turn, "position")
+Index("queue_by_confidence", "turn", queue.c.confidence.desc(), "concept", "status")
+Index("queue_by_parent", "turn", "parent_order", queue.c.confidence.desc(), "concept", "status")
+Index("queue_by_number", "turn", "concept", "status")

@@ -98,7 +98,7 @@ class AccessControl:
         given = [value for name, value in parameters if name == TOKEN_PARAMETER]
         if not given or not self.access.accepts(given[-1]):
             return NO_TOKEN.answer(scope)
-        if scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
+        if scope["method"] == "GET" and _is_page(headers):
             return self._start_session(scope, parameters)
         return self.app
 
@@ -148,6 +148,12 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def _is_page(headers: Headers) -> bool:
+    """Whether a browser opens a page; in a frame of another page, it would drop the cookie."""
+    is_document = headers.get("sec-fetch-dest", "document") == "document"
+    return is_document and "text/html" in headers.get("accept", "")
 
 
 def _is_local_name(host_header: str) -> bool:

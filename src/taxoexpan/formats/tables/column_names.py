@@ -118,6 +118,12 @@ def find_column(header: Sequence[str], text: str) -> int | None:
     return int(text) - 1 if is_number else None
 
 
+def are_numbers(header: Sequence[str], chosen: Mapping[str, str]) -> bool:
+    """Whether columns are chosen, and all of them by number, so that no header is known."""
+    texts = [text for text in chosen.values() if text]
+    return bool(texts) and all(text.isdigit() and text not in header for text in texts)
+
+
 def parse_columns(text: str) -> dict[str, str]:
     """The columns in a text like `id="Unique ID",label=Name,parent=3`."""
     chosen, position = dict[str, str](), 0

@@ -12,7 +12,7 @@ from typing import Literal
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.compression import format_suffix
-from taxoexpan.formats.tables.column_names import Columns, find_column
+from taxoexpan.formats.tables.column_names import Columns, are_numbers, find_column
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Taxonomy
 
@@ -31,7 +31,7 @@ MAX_SHOWN = 40
 MAX_LISTED = 30
 """The number of columns that a message lists."""
 
-_DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon"}
+_DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a vertical bar"}
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
@@ -58,7 +58,7 @@ class Table:
     def open(cls, file: TextFile, titles: bool = True) -> Table:
         """Find the header; guess the delimiter from it and from the file name.
 
-        With `titles`, the header of a table may be below other lines, which have fewer cells.
+        With `titles`, the header may be below other lines, which have fewer cells.
         """
         first = next((line for line in file.lines if line.strip()), "")
         guess = guess_delimiter(file, first)
@@ -67,32 +67,48 @@ class Table:
         except csv.Error as error:
             message = f"the first line is not a header ({error}); correct it"
             raise FormatError(file.path, message, 1) from None
-        if not (titles and (is_table(file) or file.options.columns)):
+        if not titles:
             return cls._find_header(file, guess, 1)
         others = _DELIMITERS if file.suffix not in (".tsv", ".tab") and not file.delimiter else ()
-        tables = (
+        tables = [
             cls._find_header(file, delimiter, MAX_TITLE_ROWS)
             for delimiter in dict.fromkeys([guess, *others])
-        )
+        ]
         found = next((table for table in tables if table.is_recognized), None)
-        return found or cls._find_header(file, guess, 1)
+        return found or max(tables, key=lambda table: len(table.header))
 
     @classmethod
     def _find_header(cls, file: TextFile, delimiter: str, max_rows: int) -> Table:
-        """The first row that is a header and has more cells than those above, or the first row."""
-        chosen, most, tables = file.options.columns, 0, list[Table]()
+        """The first row that is a header and has more cells than those above.
+
+        If no row is, or all columns are chosen by number, it is the row that looks like a header.
+        """
+        chosen, most = file.options.columns, 0
+        tables = list(cls._first_rows(file, delimiter, max_rows))
+        likely = _likely_header(tables) if tables else cls(file, delimiter, (), Columns())
+        if are_numbers(likely.header, chosen):
+            return likely
+        for table in tables:
+            if table.is_recognized and (table.filled > most or chosen):
+                return table
+            most = max(most, table.filled)
+        return likely
+
+    @classmethod
+    def _first_rows(cls, file: TextFile, delimiter: str, max_rows: int) -> Iterator[Table]:
+        """Yield a table for each of the first rows, with this row as its header."""
         try:
             for number, (line, row) in enumerate(islice(_records(file, delimiter), max_rows)):
                 header = tuple(cell.strip() for cell in row)
-                table = cls(file, delimiter, header, Columns.of(header, chosen), line, number)
-                tables.append(table)
-                filled = sum(map(bool, header))
-                if table.is_recognized and (filled > most or chosen):
-                    return table
-                most = max(most, filled)
+                columns = Columns.of(header, file.options.columns)
+                yield cls(file, delimiter, header, columns, line, number)
         except csv.Error:
             pass  # reading the rows reports it
-        return tables[0] if tables else cls(file, delimiter, (), Columns())
+
+    @property
+    def filled(self) -> int:
+        """The number of cells of the header that are not blank."""
+        return sum(map(bool, self.header))
 
     @property
     def is_recognized(self) -> bool:
@@ -216,6 +232,12 @@ def labels_as_ids(file: TextFile, expanded: Taxonomy, additions: Additions) -> d
             raise FormatError(file.path, f"{message}; give the new concept another label")
         seen.add(name)
     return names
+
+
+def _likely_header(tables: Sequence[Table]) -> Table:
+    """The first row with two filled cells or more, and more than half as many as any other row."""
+    half = max(table.filled for table in tables) / 2
+    return next((table for table in tables if table.filled > max(1, half)), tables[0])
 
 
 def is_table(file: TextFile) -> bool:

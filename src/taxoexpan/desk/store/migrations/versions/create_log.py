@@ -16,8 +16,8 @@ def upgrade() -> None:
     """Create the tables, and the triggers that protect the log."""
     op.create_table(
         "concepts",
-        sa.Column("key", _TEXT, primary_key=True),
-        sa.Column("position", sa.Integer(), nullable=False, unique=True),
+        sa.Column("number", sa.Integer(), primary_key=True, autoincrement=False),
+        sa.Column("key", _TEXT, nullable=False, unique=True),
         *(
             sa.Column(name, _TEXT, nullable=False)
             for name in ("id", "label", "synonyms", "definition", "searched")
@@ -25,17 +25,15 @@ def upgrade() -> None:
     )
     op.create_table(
         "proposals",
-        sa.Column("concept", _TEXT, sa.ForeignKey("concepts.key"), primary_key=True),
-        sa.Column("position", sa.Integer(), primary_key=True, autoincrement=False),
+        sa.Column(
+            "concept",
+            sa.Integer(),
+            sa.ForeignKey("concepts.number"),
+            primary_key=True,
+            autoincrement=False,
+        ),
         sa.Column("model", _TEXT, nullable=False),
-        sa.Column("rank", sa.Integer(), nullable=False),
-        sa.Column("parent_id", _TEXT, nullable=False),
-        sa.Column("parent_label", _TEXT, nullable=False),
-        sa.Column("path", _TEXT, nullable=False),
-        sa.Column("score", sa.Float(53), nullable=False),
-        sa.Column("confidence", sa.Float(53)),
-        *(sa.Column(name, _TEXT, nullable=False) for name in ("kind", "place", "moves", "why")),
-        sa.Column("rejected", sa.Boolean(create_constraint=False), nullable=False),
+        sa.Column("suggestions", _TEXT, nullable=False),
     )
     _create_log()
     if op.get_bind().dialect.name == "sqlite":
@@ -77,14 +75,16 @@ def _protect_in_sqlite() -> None:
     for event in ("UPDATE", "DELETE"):
         op.execute(f"CREATE TRIGGER refuse_{event} BEFORE {event} ON decisions {refuse}")
     # INSERT OR REPLACE deletes rows without firing the trigger for DELETE.
-    taken = (
-        "number = NEW.number OR undoes = NEW.undoes "
-        "OR (concept = NEW.concept AND (version = NEW.version OR request_id = NEW.request_id))"
+    taken = " OR ".join(
+        f"EXISTS (SELECT 1 FROM decisions WHERE {same})"
+        for same in (
+            "number = NEW.number",
+            "undoes = NEW.undoes",
+            "concept = NEW.concept AND version = NEW.version",
+            "concept = NEW.concept AND request_id = NEW.request_id",
+        )
     )
-    op.execute(
-        "CREATE TRIGGER refuse_replacing BEFORE INSERT ON decisions "
-        f"WHEN EXISTS (SELECT 1 FROM decisions WHERE {taken}) {refuse}"
-    )
+    op.execute(f"CREATE TRIGGER refuse_replacing BEFORE INSERT ON decisions WHEN {taken} {refuse}")
 
 
 def _protect_in_postgresql() -> None:

@@ -15,23 +15,30 @@ def upgrade() -> None:
     """Create the queue and its indexes."""
     op.create_table(
         "queue",
-        sa.Column("concept", _TEXT, sa.ForeignKey("concepts.key"), primary_key=True),
-        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column(
+            "concept",
+            sa.Integer(),
+            sa.ForeignKey("concepts.number"),
+            primary_key=True,
+            autoincrement=False,
+        ),
         sa.Column("status", _TEXT, nullable=False),
         sa.Column("version", sa.Integer(), nullable=False),
         sa.Column("turn", sa.Integer(), nullable=False),
         sa.Column("confidence", sa.Float(53), nullable=False),
-        sa.Column("parent_id", _TEXT),
+        sa.Column("parent_key", _TEXT),
         sa.Column("branch", _TEXT, nullable=False),
         sa.Column("parent_order", _TEXT, nullable=False),
+        sa.Column("rejected", _TEXT, nullable=False),
         sa.Column("placements", _TEXT, nullable=False),
         sa.Column("comment", _TEXT, nullable=False),
         sa.Column("curator", _TEXT),
     )
     confidence = sa.text("confidence DESC")
     for name, columns in (
-        ("queue_by_confidence", [confidence, "position"]),
+        ("queue_by_confidence", [confidence]),
         ("queue_by_parent", ["parent_order", confidence]),
-        ("queue_by_position", ["position"]),
+        ("queue_by_number", []),
     ):
-        op.create_index(name, "queue", ["status", "turn", *columns])
+        op.create_index(name, "queue", ["turn", *columns, "concept", "status"])
+    op.create_index("ix_queue_parent_key", "queue", ["parent_key"])

@@ -1,0 +1,78 @@
+"""Answer requests of other programs with a trained model: a REST API and reconciliation."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from taxoexpan.cli.arguments import add_device, positive
+from taxoexpan.cli.messages import note
+from taxoexpan.cli.server_arguments import access, add_server
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a model directory, from train")
+    add_server(parser, 8000)
+    parser.add_argument(
+        "--max-concepts",
+        type=positive,
+        default=100,
+        metavar="NUMBER",
+        help="largest number of concepts in one request (default: 100)",
+    )
+    parser.add_argument(
+        "--max-waiting",
+        type=positive,
+        default=1000,
+        metavar="NUMBER",
+        help="number of concepts that may wait; further requests get the status 503 and the time "
+        "to try again (default: 1000)",
+    )
+    parser.add_argument(
+        "--max-requests",
+        type=positive,
+        default=256,
+        metavar="NUMBER",
+        help="number of requests that are answered at the same time; further ones get the status "
+        "503 (default: 256)",
+    )
+    parser.add_argument(
+        "--allow-origin",
+        action="append",
+        dest="origins",
+        metavar="URL",
+        help="let web pages of this origin use reconciliation, such as http://127.0.0.1:3333; can "
+        "be repeated (default: all web pages, as the specification demands)",
+    )
+    parser.add_argument(
+        "--features",
+        metavar="ENCODER",
+        help="new location of the encoder's files, if they were moved after training, such as "
+        "vectors:NEW_PATH",
+    )
+    add_device(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Serve until SIGTERM or Ctrl+C; requests that have begun are finished."""
+    granted = access(options)
+    from taxoexpan.desk.service.service_app import service_app
+    from taxoexpan.desk.service.service_limits import ServiceLimits
+    from taxoexpan.desk.service.service_state import ServiceState
+    from taxoexpan.desk.web.cross_origin import ANY_ORIGIN
+    from taxoexpan.desk.web.server import listen, run_server
+    from taxoexpan.model import TaxoExpan
+
+    listen(granted.host, options.port).close()  # a busy port is refused before the model is loaded
+    model = TaxoExpan.load(options.model, options.device, options.features)
+    limits = ServiceLimits(options.max_concepts, options.max_waiting, options.max_requests)
+    state = ServiceState.of(model, options.model.resolve().name, limits)
+
+    def announce(url: str) -> None:
+        note(f"{len(state.taxonomy):,} concepts; press Ctrl+C to stop")
+        print(url, flush=True)
+
+    app = service_app(state, granted, options.origins or (ANY_ORIGIN,))
+    run_server(app, granted, options.port, announce)
+    return 0

@@ -1,0 +1,1 @@
+"""The service: suggestions, concepts and name search for other programs, and reconciliation."""

@@ -1,0 +1,112 @@
+"""The candidates of a reconciliation query: concepts with its name, likely duplicates, parents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from taxoexpan.desk.service.reconciliation.reconciliation_queries import ReconciliationQuery
+from taxoexpan.desk.service.service_state import ServiceState
+from taxoexpan.desk.service.suggester import SuggestionOptions
+from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
+from taxoexpan.taxonomy import Taxonomy
+
+CONCEPT_TYPE = {"id": "concept", "name": "Concept"}
+PARENT_TYPE = {"id": "proposed-parent", "name": "Proposed parent"}
+TYPES = (PARENT_TYPE, CONCEPT_TYPE)
+"""Those of a proposed parent; clients that show one type show the first."""
+PARENT_MARK = " (proposed parent)"
+"""It is in the name, because clients show the name and keep it when a candidate is chosen."""
+NAME_SCORE = 100.0
+
+Candidate = dict[str, Any]
+
+
+async def reconcile(
+    state: ServiceState, queries: Mapping[str, ReconciliationQuery]
+) -> dict[str, dict[str, list[Candidate]]]:
+    """Return the candidates of each query, best first.
+
+    Concepts with the name, or the id, of a query have the score 100. If there is exactly one, it
+    is a match. Other queries get the concepts that they may be synonyms of, and proposed parents.
+    """
+    results = {key: _named(state, query) for key, query in queries.items()}
+    unnamed = [key for key in queries if not results[key] and queries[key].concept().label]
+    options = SuggestionOptions(max((queries[key].max_candidates for key in unnamed), default=1))
+    placed = await state.suggester.suggest([queries[key].concept() for key in unnamed], options)
+    for key, result in zip(unnamed, placed, strict=True):
+        results[key] = _proposed(state.taxonomy, result.suggestions)
+    return {
+        key: {"result": _of_type(results[key], query)[: query.max_candidates]}
+        for key, query in queries.items()
+    }
+
+
+def _named(state: ServiceState, query: ReconciliationQuery) -> list[Candidate]:
+    """Return the concepts with the name of a query, or the one with this id."""
+    taxonomy, text = state.taxonomy, query.concept().label
+    by_id = [taxonomy.index(query.query)] if query.query in taxonomy else []
+    found = by_id or state.suggester.names.find(text)
+    active = [index for index in found if index not in taxonomy.deprecated]
+    return [
+        _candidate(
+            taxonomy,
+            index,
+            NAME_SCORE,
+            match=active == [index],
+            features={"same_name": True, "deprecated": index in taxonomy.deprecated},
+        )
+        for index in (*active, *(index for index in found if index in taxonomy.deprecated))
+    ]
+
+
+def _proposed(taxonomy: Taxonomy, suggestions: Sequence[Suggestion]) -> list[Candidate]:
+    """Return likely duplicates and proposed parents as candidates; none is a match.
+
+    Their order is that of the suggestions. Scores must fall, so none is above the one before.
+    """
+    candidates, highest = [], NAME_SCORE
+    for suggestion in suggestions:
+        is_parent = suggestion.kind != SuggestionKind.MERGE
+        row = suggestion.as_dict()
+        features = {"proposed_parent": is_parent, "score": row["score"]}
+        if row["confidence"] is not None:
+            features["confidence"] = row["confidence"]
+        index = taxonomy.index(suggestion.parent.id)
+        highest = min(highest, round(100 * suggestion.confidence_or_score, 2))
+        candidates.append(_candidate(taxonomy, index, highest, False, features, is_parent))
+    return candidates
+
+
+def _candidate(
+    taxonomy: Taxonomy,
+    index: int,
+    score: float,
+    match: bool,
+    features: Mapping[str, Any],
+    is_parent: bool = False,
+) -> Candidate:
+    return {
+        "id": taxonomy.ids[index],
+        "name": taxonomy.labels[index] + (PARENT_MARK if is_parent else ""),
+        "description": describe_path(taxonomy, index),
+        "type": list(TYPES) if is_parent else [CONCEPT_TYPE],
+        "score": score,
+        "features": [{"id": id, "value": value} for id, value in features.items()],
+        "match": match,
+    }
+
+
+def describe_path(taxonomy: Taxonomy, index: int) -> str:
+    """Return the labels from a root down to a concept, which tell namesakes apart."""
+    return " > ".join(taxonomy.path(taxonomy.ids[index]))
+
+
+def _of_type(candidates: Sequence[Candidate], query: ReconciliationQuery) -> list[Candidate]:
+    """Keep the candidates with a type of the query; types that we do not have are ignored."""
+    wanted = query.types & {each["id"] for each in TYPES}
+    return [
+        candidate
+        for candidate in candidates
+        if not wanted or wanted & {each["id"] for each in candidate["type"]}
+    ]

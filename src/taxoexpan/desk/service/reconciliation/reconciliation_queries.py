@@ -1,0 +1,115 @@
+"""The queries of reconciliation, as clients such as OpenRefine send them."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+
+from taxoexpan.desk.service.request_problems import invalid_request
+from taxoexpan.desk.service.service_limits import (
+    MAX_DEFINITION,
+    MAX_LABEL,
+    MAX_SYNONYMS,
+    MAX_TOP_K,
+)
+from taxoexpan.desk.web.problem import FieldProblem, Problem, ProblemError
+from taxoexpan.taxonomy import Concept
+
+DEFINITION, SYNONYM = "definition", "synonym"
+"""The properties that help to place a query; others are ignored."""
+DEFAULT_LIMIT = 5
+
+
+class EntityValue(BaseModel):
+    """A value that was reconciled before."""
+
+    id: str
+    name: str = ""
+
+
+PropertyValue = str | bool | int | float | EntityValue
+
+
+class QueryProperty(BaseModel):
+    """Another column of the client's table."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pid: str
+    v: PropertyValue | list[PropertyValue]
+
+    def texts(self) -> list[str]:
+        """Return all values as texts."""
+        values = self.v if isinstance(self.v, list) else [self.v]
+        return [value.name if isinstance(value, EntityValue) else str(value) for value in values]
+
+
+class ReconciliationQuery(BaseModel):
+    """One name to match, with conditions."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: Annotated[str, Field(max_length=MAX_LABEL)] = ""
+    type: str | list[str] = []
+    limit: Annotated[float, Field(gt=0)] = DEFAULT_LIMIT
+    properties: list[QueryProperty] = []
+    type_strict: Literal["any", "should", "all"] = "should"
+
+    @model_validator(mode="after")
+    def _has_a_condition(self) -> ReconciliationQuery:
+        if not self.query.strip() and not self.properties:
+            raise ValueError("it has neither a query nor properties; add a query")
+        return self
+
+    @property
+    def types(self) -> frozenset[str]:
+        """The types to which candidates are restricted."""
+        return frozenset([self.type] if isinstance(self.type, str) else self.type)
+
+    @property
+    def max_candidates(self) -> int:
+        """The number of candidates to return."""
+        return max(1, int(min(self.limit, MAX_TOP_K)))
+
+    def concept(self) -> Concept:
+        """Return the query as a new concept, with the properties that describe it."""
+        synonyms = self._texts(SYNONYM)[:MAX_SYNONYMS]
+        definition = " ".join(self._texts(DEFINITION))[:MAX_DEFINITION]
+        label, *others = [name for name in (self.query, *synonyms) if name.strip()] or [""]
+        return Concept(
+            "", label[:MAX_LABEL], tuple(name[:MAX_LABEL] for name in others), definition
+        )
+
+    def _texts(self, property: str) -> list[str]:
+        return [text for each in self.properties if each.pid == property for text in each.texts()]
+
+
+_BATCH = TypeAdapter(dict[str, ReconciliationQuery])
+
+
+def parse_query_batch(text: str, max_queries: int) -> dict[str, ReconciliationQuery]:
+    """Parse the parameter `queries`, or answer with 400, 413 or 422."""
+    try:
+        content: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        raise _refusal(
+            HTTPStatus.BAD_REQUEST, "it is not valid JSON", "send a JSON object"
+        ) from None
+    if isinstance(content, dict) and len(content) > max_queries:
+        problem = f"it has {len(content):,} queries, but at most {max_queries:,} are allowed"
+        fix = "send them in several requests, see batchSize in the manifest"
+        raise _refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, problem, fix)
+    try:
+        return _BATCH.validate_python(content)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)
+        errors = [{**each, "loc": ("form", "queries", *each["loc"])} for each in found]
+        raise ProblemError(invalid_request(errors)) from None
+
+
+def _refusal(status: HTTPStatus, problem: str, fix: str) -> ProblemError:
+    errors = [FieldProblem("queries", problem, fix)]
+    return ProblemError(Problem(status, f"queries: {problem}; {fix}", errors))

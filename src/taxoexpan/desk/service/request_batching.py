@@ -1,0 +1,135 @@
+"""Dynamic batching: requests that wait at the same time are answered by one call of the model."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+Key = TypeVar("Key", bound=Hashable)
+
+MAX_BATCH = 128
+"""Items of one call, unless a single request has more; larger batches are hardly faster."""
+MAX_RETRY_SECONDS = 60
+
+
+class QueueFullError(Exception):
+    """There is no room for a request; `retry_after` estimates in how many seconds there is."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(f"the queue is full; try again in {retry_after} seconds")
+        self.retry_after = retry_after
+
+
+@dataclass
+class _Waiting(Generic[Item, Answer, Key]):
+    """The items of one request, and the future of their answers."""
+
+    items: Sequence[Item]
+    key: Key
+    answers: asyncio.Future[list[Answer]]
+
+
+@dataclass
+class RequestBatcher(Generic[Item, Answer, Key]):
+    """Answers the items of requests in one thread, in the order of the requests.
+
+    Requests with the same key that wait together are answered by one call of `answer`, which must
+    answer each item independently of the others. At most `max_waiting` items wait.
+    """
+
+    answer: Callable[[Sequence[Item], Key], list[Answer]]
+    max_waiting: int
+    on_batch: Callable[[int, float], None] = lambda _, __: None
+    """Called after each call with the number of items and the seconds that it took."""
+    waiting: int = 0
+    """The number of items that wait or are being answered."""
+    _queue: deque[_Waiting[Item, Answer, Key]] = field(default_factory=deque)
+    _executor: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="model")
+    )
+    _worker: asyncio.Task[None] | None = None
+    _seconds_per_item: float = 0.05
+
+    async def submit(self, items: Sequence[Item], key: Key) -> list[Answer]:
+        """Return the answers to the items, or raise `QueueFullError`.
+
+        A queue in which nothing waits takes a request of any size.
+        """
+        if not items:
+            return []
+        if self.waiting and self.waiting + len(items) > self.max_waiting:
+            raise QueueFullError(self._retry_after())
+        future: asyncio.Future[list[Answer]] = asyncio.get_running_loop().create_future()
+        self._queue.append(_Waiting(items, key, future))
+        self.waiting += len(items)
+        if self._worker is None:
+            self._worker = asyncio.create_task(self._work())
+        return await future
+
+    async def close(self) -> None:
+        """Answer all requests that wait, and end the thread."""
+        if self._worker is not None:
+            await self._worker
+        self._executor.shutdown()
+
+    async def _work(self) -> None:
+        """Answer batches until no request waits."""
+        loop = asyncio.get_running_loop()
+        while self._queue:
+            batch = self._take_batch()
+            items = [item for request in batch for item in request.items]
+            began = time.monotonic()
+            try:
+                answers = await loop.run_in_executor(
+                    self._executor, self.answer, items, batch[0].key
+                )
+            except Exception as error:
+                _fail(batch, error)
+            else:
+                _deliver(batch, answers)
+            self.waiting -= len(items)
+            seconds = time.monotonic() - began
+            self._seconds_per_item += 0.2 * (seconds / len(items) - self._seconds_per_item)
+            self.on_batch(len(items), seconds)
+        self._worker = None
+
+    def _take_batch(self) -> list[_Waiting[Item, Answer, Key]]:
+        """Remove the first request, and all later ones with its key that fit, from the queue."""
+        batch = [self._queue.popleft()]
+        room = MAX_BATCH - len(batch[0].items)
+        rest: deque[_Waiting[Item, Answer, Key]] = deque()
+        for request in self._queue:
+            if request.key == batch[0].key and len(request.items) <= room:
+                batch.append(request)
+                room -= len(request.items)
+            else:
+                rest.append(request)
+        self._queue = rest
+        return batch
+
+    def _retry_after(self) -> int:
+        seconds = math.ceil(self.waiting * self._seconds_per_item)
+        return min(max(seconds, 1), MAX_RETRY_SECONDS)
+
+
+def _deliver(batch: Sequence[_Waiting[Item, Answer, Key]], answers: list[Answer]) -> None:
+    start = 0
+    for request in batch:
+        stop = start + len(request.items)
+        if not request.answers.done():  # the client may have gone
+            request.answers.set_result(answers[start:stop])
+        start = stop
+
+
+def _fail(batch: Sequence[_Waiting[Item, Answer, Key]], error: Exception) -> None:
+    for request in batch:
+        if not request.answers.done():
+            request.answers.set_exception(error)

@@ -1,0 +1,91 @@
+"""The metrics of the service, in the format of Prometheus."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+OTHER_ROUTE = "other"
+"""The route of requests that none of ours answers; their paths would be endless."""
+
+
+class ServiceMetrics:
+    """Counts of requests and concepts, and how long they took."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "taxoexpan_requests",
+            "Requests that were answered.",
+            ["method", "route", "status"],
+            registry=self.registry,
+        )
+        self._seconds = Histogram(
+            "taxoexpan_request_seconds",
+            "Time from a request to its answer.",
+            ["route"],
+            registry=self.registry,
+            buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
+        )
+        self._batches = Histogram(
+            "taxoexpan_batch_concepts",
+            "Concepts that were placed by one call of the model.",
+            registry=self.registry,
+            buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256),
+        )
+        self._model_seconds = Counter(
+            "taxoexpan_model_seconds", "Time that the model was busy.", registry=self.registry
+        )
+        self._waiting = Gauge(
+            "taxoexpan_waiting_concepts",
+            "Concepts that wait or are being placed.",
+            registry=self.registry,
+        )
+
+    def watch_queue(self, waiting: Callable[[], int]) -> None:
+        """Report the number of waiting concepts that a function returns."""
+        self._waiting.set_function(waiting)
+
+    def count_batch(self, concepts: int, seconds: float) -> None:
+        """Count one call of the model."""
+        self._batches.observe(concepts)
+        self._model_seconds.inc(seconds)
+
+    def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count one answer."""
+        self._requests.labels(method, route, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def text(self) -> bytes:
+        """Return all metrics as text."""
+        return generate_latest(self.registry)
+
+
+class RequestCounter:
+    """Counts the answers of an app by route and status."""
+
+    def __init__(self, app: ASGIApp, metrics: ServiceMetrics) -> None:
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, and count its answer."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, status = time.monotonic(), 500
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_and_note)
+        finally:
+            route = getattr(scope.get("route"), "path", OTHER_ROUTE)
+            known = scope["method"] if route != OTHER_ROUTE else OTHER_ROUTE
+            self.metrics.count_request(known, route, status, time.monotonic() - began)

@@ -1,0 +1,180 @@
+"""The command export: decisions for apply, as changes, and as a history."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from desk_cases import accept, first_proposals, reject
+from kgcl_grammar import rule_of
+
+from taxoexpan import Taxonomy
+from taxoexpan.cli.main import main
+from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.queue_query import QueueOrder, QueueQuery
+from taxoexpan.desk.store.records import Action, NewDecision, Placement, Status
+from taxoexpan.placement.suggestions import SuggestionKind
+from taxoexpan.taxonomy import Concept
+
+FORMULAS = ("=SUM(A1)", "@cmd", "-5 degrees", "'=quoted", "+plus", "'t plain")
+TAXONOMY = """id,label,parent
+FOOD,food,
+DAIRY,dairy,FOOD
+MILK,milk,DAIRY
+BREAD,bread,FOOD
+TOAST,toast,BREAD
+"""
+
+
+@pytest.fixture
+def taxonomy(tmp_path: Path) -> Path:
+    path = tmp_path / "food.csv"
+    path.write_text(TAXONOMY, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def decisions(tmp_path: Path) -> Path:
+    """A store in which oat milk is accepted, rye bread rejected, and havremjölk merged."""
+    path = tmp_path / "reviews.db"
+    with DecisionStore.open(str(path)) as store:
+        store.add_concepts([each.query for each in first_proposals()[::3]])
+        store.add_concepts([Concept("n9", "Toasted rye"), Concept("n8", "Mjölk")])
+        store.set_proposals("model 1", first_proposals())
+        milk, _, rye, toasted, merged = store.queue(QueueQuery(order=QueueOrder.LISTED)).concepts
+        insert = Placement("BREAD", "bread", kind=SuggestionKind.INSERT, moves=("TOAST",))
+        merge = Placement("MILK", "milk", kind=SuggestionKind.MERGE)
+        store.append([accept(milk), reject(rye)], "Ada")
+        store.append([NewDecision(toasted.key, Action.ACCEPT, 0, (insert,))], "Ada")
+        store.append([NewDecision(merged.key, Action.ACCEPT, 0, (merge,))], "Bob")
+    return path
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_the_decisions_are_applied(decisions: Path, taxonomy: Path, tmp_path: Path) -> None:
+    table, old, out = (tmp_path / name for name in ("decisions.csv", "food.json", "out.json"))
+    assert main(["convert", str(taxonomy), str(old)]) == 0
+    assert main(["export", str(decisions), "-o", str(table)]) == 0
+    allowed = ["--allow-moves", "--allow-merges"]
+    assert main(["apply", str(old), str(table), "-o", str(out), *allowed]) == 0
+    expanded = Taxonomy.read(out)
+    by_label = {concept.label: concept for concept in expanded.concepts}
+    assert set(by_label) == {"food", "dairy", "milk", "bread", "toast", "Oat Milk", "Toasted rye"}
+    assert expanded.parents(by_label["Oat Milk"].id) == ("MILK",)
+    assert expanded.parents("TOAST") == (by_label["Toasted rye"].id,)
+    assert by_label["milk"].synonyms == ("Mjölk",)
+
+
+def test_the_table_has_accepted_and_rejected_rows(
+    decisions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", str(decisions)]) == 0
+    table = rows(capsys.readouterr().out)
+    found = [(row["query"], row["parent_id"], row["decision"], row["rank"]) for row in table]
+    assert found == [
+        ("Oat Milk", "MILK", "accepted", "1"),
+        ("Rye bread", "BREAD", "rejected", "1"),
+        ("Rye bread", "GRAIN", "rejected", "2"),
+        ("Toasted rye", "BREAD", "accepted", "0"),
+        ("Mjölk", "MILK", "accepted", "0"),
+    ]
+
+
+@pytest.mark.parametrize("option", [[], ["--keep-formulas"]])
+def test_labels_like_formulas_survive_export_and_apply(
+    option: list[str], taxonomy: Path, tmp_path: Path
+) -> None:
+    store_path, table, out = tmp_path / "reviews.db", tmp_path / "d.csv", tmp_path / "out.csv"
+    with DecisionStore.open(str(store_path)) as store:
+        store.add_concepts([Concept("", label) for label in FORMULAS])
+        placement = Placement("MILK", "milk")
+        store.append(
+            [
+                NewDecision(each.key, Action.ACCEPT, 0, (placement,))
+                for each in store.queue().concepts
+            ],
+            "=Ada",
+        )
+    assert main(["export", str(store_path), "-o", str(table), *option]) == 0
+    written = [row["query"] for row in rows(table.read_text(encoding="utf-8"))]
+    dangerous = [text for text in written if text.startswith(("=", "@", "-", "+"))]
+    assert len(dangerous) == (4 if option else 0)
+    assert main(["apply", str(taxonomy), str(table), "-o", str(out)]) == 0
+    assert set(FORMULAS) < {concept.label for concept in Taxonomy.read(out).concepts}
+
+
+def test_the_changes_are_written_as_kgcl_and_sssom(
+    decisions: Path, taxonomy: Path, tmp_path: Path
+) -> None:
+    for name in ("changes.kgcl", "changes.sssom.tsv", "changes.md"):
+        arguments = ["export", str(decisions), "-o", str(tmp_path / name)]
+        assert main([*arguments, "--taxonomy", str(taxonomy)]) == 0
+    kgcl = (tmp_path / "changes.kgcl").read_text(encoding="utf-8").splitlines()
+    assert all(rule_of(line) for line in kgcl)
+    assert any(line.startswith("create") and "'Oat Milk'" in line for line in kgcl)
+    assert "create exact synonym 'Mjölk' for MILK" in kgcl
+    assert any("TOAST" in line and "BREAD" in line for line in kgcl)
+    lines = (tmp_path / "changes.sssom.tsv").read_text(encoding="utf-8").splitlines()
+    body = [line for line in lines if not line.startswith("#")]
+    (mapping,) = csv.DictReader(body, delimiter="\t")
+    assert (mapping["subject_label"], mapping["object_label"]) == ("Mjölk", "milk")
+    assert mapping["mapping_justification"] == "semapv:ManualMappingCuration"
+    assert "**Oat Milk**" in (tmp_path / "changes.md").read_text(encoding="utf-8")
+
+
+def test_the_history_says_who_decided_what(
+    decisions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with DecisionStore.open(str(decisions)) as store:
+        store.undo("Ada")
+    assert main(["export", str(decisions), "--history"]) == 0
+    history = rows(capsys.readouterr().out)
+    assert [row["action"] for row in history] == ["undo", "accept", "accept", "reject", "accept"]
+    assert [row["undone"] for row in history] == ["", "", "yes", "", ""]
+    reject_row = history[3]
+    assert reject_row["parent_id"] == "BREAD|GRAIN"
+    assert (reject_row["reason"], reject_row["curator"]) == ("wrong-parents", "Ada")
+    assert reject_row["model"] == "model 1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.db"], "missing.db: does not exist; taxoexpan review creates a store"),
+        (["-o", "x.kgcl"], "give it with --taxonomy"),
+        (["-o", "x.txt", "--taxonomy", "f.csv"], "does not say how to write the changes"),
+        (["--taxonomy", "f.csv"], "needs no --taxonomy"),
+        (["--history", "-o", "x.kgcl"], "--history writes CSV"),
+    ],
+)
+def test_wrong_arguments_are_refused(
+    arguments: list[str],
+    message: str,
+    decisions: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = [] if arguments[0].endswith(".db") else [str(decisions)]
+    assert main(["export", *store, *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "missing.db").exists()
+
+
+def test_concepts_with_the_same_proposed_id_are_told_apart(taxonomy: Path, tmp_path: Path) -> None:
+    store_path, table, out = tmp_path / "reviews.db", tmp_path / "d.csv", tmp_path / "out.csv"
+    with DecisionStore.open(str(store_path)) as store:
+        for label in ("Kefir", "Skyr"):
+            store.add_concepts([Concept("new-1", label)])
+        todo = store.queue(QueueQuery(statuses=(Status.TODO,))).concepts
+        placement = Placement("MILK", "milk")
+        store.append([NewDecision(c.key, Action.ACCEPT, 0, (placement,)) for c in todo], "Ada")
+    assert main(["export", str(store_path), "-o", str(table)]) == 0
+    assert main(["apply", str(taxonomy), str(table), "-o", str(out)]) == 0
+    assert {"Kefir", "Skyr"} < {concept.label for concept in Taxonomy.read(out).concepts}

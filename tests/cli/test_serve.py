@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from taxoexpan.cli.main import main
+from taxoexpan.desk.web.server import listen
+
+
+@contextmanager
+def running(model: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start the command; yield its process and its URL."""
+    command = [sys.executable, "-m", "taxoexpan.cli.main", "serve", str(model), "--port", "0"]
+    with subprocess.Popen(
+        [*command, "--device", "cpu", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def test_sigterm_during_requests_answers_all_that_were_accepted(model_directory: Path) -> None:
+    def ask(number: int) -> httpx.Response | None:
+        concepts = [{"label": f"{sort} milk {number}"} for sort in range(20)]
+        try:
+            return httpx.post(f"{url}v1/suggest", json={"concepts": concepts}, timeout=60)
+        except httpx.TransportError:
+            return None  # the server had already stopped listening
+
+    with running(model_directory, "--max-waiting", "100000") as (process, url):
+        assert httpx.get(f"{url}healthz").json()["status"] == "ok"
+        with ThreadPoolExecutor(16) as pool:
+            answers = [pool.submit(ask, number) for number in range(64)]
+            first = answers[0].result()
+            process.send_signal(signal.SIGTERM)
+            rest = [answer.result() for answer in answers[1:]]
+        answered = [answer for answer in (first, *rest) if answer is not None]
+        assert {answer.status_code for answer in answered} == {200}
+        assert all(len(answer.json()["results"]) == 20 for answer in answered)
+        assert process.wait(30) == 0
+
+
+def test_more_requests_than_fit_are_answered_or_told_to_wait(model_directory: Path) -> None:
+    body = json.dumps({"concepts": [{"label": f"{i} milk"} for i in range(10)]})
+
+    def ask(_: int) -> httpx.Response:
+        headers = {"Content-Type": "application/json"}
+        return httpx.post(f"{url}v1/suggest", content=body, headers=headers, timeout=60)
+
+    options = ("--max-waiting", "20", "--max-requests", "8")
+    with running(model_directory, *options) as (process, url):
+        with ThreadPoolExecutor(24) as pool:
+            answers = list(pool.map(ask, range(96)))
+        assert {answer.status_code for answer in answers} == {200, 503}
+        refused = [answer for answer in answers if answer.status_code == 503]
+        assert all(int(answer.headers["Retry-After"]) >= 1 for answer in refused)
+        assert ask(0).status_code == 200  # afterwards it is as before
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+
+
+def test_wrong_options_are_refused_before_the_model_is_loaded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TAXOEXPAN_TOKEN", raising=False)
+    missing = str(tmp_path / "missing")
+    assert main(["serve", missing, "--host", "0.0.0.0"]) == 2
+    assert "so a token is needed" in capsys.readouterr().err
+    with listen("127.0.0.1", 0) as busy:
+        assert main(["serve", missing, "--port", str(busy.getsockname()[1])]) == 2
+    assert "choose another port, or 0 for any free one" in capsys.readouterr().err
+    assert main(["serve", missing, "--port", "0"]) == 2
+    assert "missing" in capsys.readouterr().err

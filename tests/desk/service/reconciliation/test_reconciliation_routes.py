@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from service_cases import ODD_NAMES, SPACE, TOKEN, client_of
+from starlette.testclient import TestClient
+
+from taxoexpan import TaxoExpan
+from taxoexpan.desk.service.service_limits import ServiceLimits
+from taxoexpan.desk.web.access import Access
+
+
+def ask(client: TestClient, *queries: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """Return the candidates of each query, asked by POST and by GET."""
+    batch = json.dumps({f"q{i}": query for i, query in enumerate(queries)})
+    answer = client.post("/reconcile", data={"queries": batch})
+    assert answer.status_code == 200, answer.text
+    assert client.get("/reconcile", params={"queries": batch}).json() == answer.json()
+    return [answer.json()[f"q{i}"]["result"] for i in range(len(queries))]
+
+
+def test_one_concept_with_the_name_is_a_match(service_client: TestClient) -> None:
+    [[by_label], [by_synonym], [by_id]] = ask(
+        service_client, {"query": "OAT-milk"}, {"query": "Laitage"}, {"query": f"{SPACE}tea"}
+    )
+    assert by_label["id"] == f"{SPACE}milk/oat"
+    assert by_label["name"] == "oat milk"
+    assert by_label["description"] == "food > milk > oat milk"
+    assert by_label["type"] == [{"id": "concept", "name": "Concept"}]
+    assert [by_synonym["id"], by_id["id"]] == [f"{SPACE}milk", f"{SPACE}tea"]
+    for candidate in (by_label, by_synonym, by_id):
+        assert (candidate["score"], candidate["match"]) == (100, True)
+
+
+def test_namesakes_are_no_match(service_client: TestClient) -> None:
+    [candidates] = ask(service_client, {"query": "oat bread"})
+    assert [each["id"] for each in candidates] == [f"{SPACE}bread/oat", f"{SPACE}bread/oat-2"]
+    assert [(each["score"], each["match"]) for each in candidates] == [(100, False)] * 2
+    assert len(ask(service_client, {"query": "oat bread", "limit": 1})[0]) == 1
+
+
+def test_a_deprecated_concept_is_no_match(service_client: TestClient) -> None:
+    [[candidate]] = ask(service_client, {"query": "fish glue"})
+    assert candidate["match"] is False
+    assert {"id": "deprecated", "value": True} in candidate["features"]
+
+
+def test_without_the_name_parents_are_proposed_and_marked(
+    service_client: TestClient, odd_model: TaxoExpan
+) -> None:
+    [candidates] = ask(service_client, {"query": "cashew milk", "limit": 3})
+    suggestions = odd_model.suggest(["cashew milk"], top_k=3)
+    parents = [
+        each for each in candidates if {"id": "proposed_parent", "value": True} in each["features"]
+    ]
+    assert parents
+    for each in parents:
+        assert each["name"].endswith(" (proposed parent)")
+        assert {"id": "proposed-parent", "name": "Proposed parent"} in each["type"]
+    assert {each["id"] for each in candidates} <= {s.parent.id for s in suggestions}
+    assert not any(each["match"] for each in candidates)
+    scores = [each["score"] for each in candidates]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_likely_duplicate_is_a_candidate_without_a_mark(
+    service_client: TestClient, odd_model: TaxoExpan
+) -> None:
+    merge = odd_model.suggest(["the oat milk"])[0]
+    assert merge.kind == "merge"
+    [[best, second, *_]] = ask(service_client, {"query": "the oat milk"})
+    assert best["name"] == "oat milk"
+    assert best["score"] == pytest.approx(100 * merge.score, abs=0.1)
+    assert second["name"] == "milk (proposed parent)"
+    assert second["score"] <= best["score"]
+    assert best["type"] == [{"id": "concept", "name": "Concept"}]
+    assert 50 < best["score"] < 100
+    assert best["match"] is False
+
+
+@pytest.mark.parametrize("types", ["proposed-parent", ["proposed-parent", "unknown"]])
+def test_the_type_restricts_candidates(service_client: TestClient, types: object) -> None:
+    known, new = ask(
+        service_client,
+        {"query": "oat milk", "type": types},
+        {"query": "cashew milk", "type": types},
+    )
+    assert known == []
+    assert new
+    assert all("proposed parent" in each["name"] for each in new)
+
+
+@pytest.mark.parametrize("types", ["concept", "unknown", [], ["unknown"]])
+def test_other_types_restrict_nothing(service_client: TestClient, types: object) -> None:
+    queries = ({"query": "oat milk"}, {"query": "cashew milk"})
+    restricted = [{**query, "type": types} for query in queries]
+    assert ask(service_client, *restricted) == ask(service_client, *queries)
+
+
+def test_properties_describe_the_query(service_client: TestClient) -> None:
+    properties = [
+        {"pid": "definition", "v": "A sort of cheese from goat."},
+        {"pid": "synonym", "v": ["goat cheese spread", {"id": "x", "name": "soft goat cheese"}]},
+        {"pid": "unknown", "v": [1, True, 2.5]},
+    ]
+    [plain, described, only] = ask(
+        service_client,
+        {"query": "zzyzx"},
+        {"query": "zzyzx", "properties": properties},
+        {"properties": [{"pid": "synonym", "v": "oat milk"}]},
+    )
+    assert described != plain
+    assert only[0]["id"] == f"{SPACE}milk/oat"
+
+
+@pytest.mark.parametrize(
+    ("queries", "status", "fix"),
+    [
+        ("{", 400, "queries: it is not valid JSON; send a JSON object"),
+        ("[" * 10_000, 400, "not valid JSON"),
+        ("[]", 422, "queries: Input should be a valid dictionary; send an object"),
+        ('{"q0": {}}', 422, "queries.q0: it has neither a query nor properties; add a query"),
+        ('{"q0": {"query": " "}}', 422, "neither a query nor properties"),
+        ('{"q0": {"query": "a", "limit": 0}}', 422, "queries.q0.limit: "),
+        ('{"q0": {"query": "a", "limit": NaN}}', 422, "queries.q0.limit: "),
+        ('{"q0": {"query": "a", "props": []}}', 422, "queries.q0.props: "),
+        ('{"q0": {"query": "a", "type_strict": "x"}}', 422, "queries.q0.type_strict: "),
+        ('{"q0": {"query": "\\ud800"}}', 422, "queries.q0.query: "),
+        (json.dumps({"q0": {"query": "x" * 1_000_000}}), 422, "send at most 1,000 characters"),
+        (json.dumps({f"q{i}": {"query": "a"} for i in range(101)}), 413, "see batchSize"),
+    ],
+)
+def test_invalid_queries_are_refused(
+    service_client: TestClient, queries: str, status: int, fix: str
+) -> None:
+    answer = service_client.post("/reconcile", data={"queries": queries})
+    assert answer.status_code == status
+    assert fix in answer.json()["detail"]
+
+
+def test_a_post_without_queries_is_refused(service_client: TestClient) -> None:
+    answer = service_client.post("/reconcile", data={"extend": "{}"})
+    assert answer.status_code == 422
+    assert answer.json()["errors"] == [
+        {"field": "queries", "problem": "Field required", "fix": "add it"}
+    ]
+
+
+def test_an_infinite_limit_is_the_largest_one(service_client: TestClient) -> None:
+    [many] = ask(service_client, {"query": "cashew milk", "limit": 1e300})
+    assert 5 < len(many) <= 101
+
+
+def test_entities_are_suggested_by_prefix_and_by_id(service_client: TestClient) -> None:
+    def suggested(**parameters: object) -> list[str]:
+        answer = service_client.get("/reconcile/suggest/entity", params=parameters)  # type: ignore[arg-type]
+        return [each["name"] for each in answer.json()["result"]]
+
+    assert suggested(prefix="oat m") == ["oat milk"]
+    assert suggested(prefix=f"{SPACE}milk/oat") == ["oat milk"]
+    first, second = suggested(prefix="milk"), suggested(prefix="milk", cursor=10)
+    assert (len(first), first[0]) == (10, "milk")
+    assert second
+    assert not set(first) & set(second)
+    assert suggested(prefix="") == []
+
+
+def test_properties_and_types_are_suggested(service_client: TestClient) -> None:
+    def ids(kind: str, prefix: str) -> list[str]:
+        answer = service_client.get(f"/reconcile/suggest/{kind}", params={"prefix": prefix})
+        return [each["id"] for each in answer.json()["result"]]
+
+    assert ids("property", "") == ["definition", "synonym"]
+    assert ids("property", "Syn") == ["synonym"]
+    assert ids("type", "P") == ["proposed-parent"]
+
+
+class Texts(HTMLParser):
+    """Collects the elements and the texts of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[str] = []
+        self.texts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append(tag)
+        assert {name for name, _ in attrs} <= {"charset", "class", "dir"}
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+@pytest.mark.parametrize("number", range(len(ODD_NAMES)))
+def test_previews_show_names_as_text(service_client: TestClient, number: int) -> None:
+    id, name = f"{SPACE}odd?n={number}#x", ODD_NAMES[number]
+    page = service_client.get(f"/reconcile/preview?id={quote(id, safe='')}")
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    flyout = service_client.get("/reconcile/flyout/entity", params={"id": id}).json()
+    assert flyout["id"] == id
+    for html in (page.text, flyout["html"]):
+        shown = Texts(html)
+        assert shown.texts.count(name) >= 2  # the label and the definition
+        assert set(shown.elements) <= {
+            "html",
+            "head",
+            "meta",
+            "title",
+            "style",
+            "body",
+            "div",
+            "h1",
+            "p",
+            "code",
+        }
+
+
+def test_the_preview_may_be_framed_but_has_no_script(service_client: TestClient) -> None:
+    policy = service_client.get("/reconcile/preview", params={"id": f"{SPACE}milk"}).headers[
+        "content-security-policy"
+    ]
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "frame-ancestors" not in policy
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize("path", ["/reconcile/preview", "/reconcile/flyout/entity"])
+def test_an_unknown_id_has_no_preview(service_client: TestClient, path: str) -> None:
+    assert service_client.get(path, params={"id": "nothing"}).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "?queries={}",
+        "/suggest/entity?prefix=a",
+        f"/preview?id={SPACE}milk",
+        "/preview?id=nothing",
+    ],
+)
+def test_every_endpoint_allows_other_origins(service_client: TestClient, path: str) -> None:
+    headers = {"Origin": "https://client.example"}
+    answer = service_client.get(f"/reconcile{path}", headers=headers)
+    assert answer.headers["access-control-allow-origin"] == "*"
+    assert "access-control-allow-credentials" not in answer.headers
+    preflight = {**headers, "Access-Control-Request-Method": "POST"}
+    assert service_client.options("/reconcile", headers=preflight).status_code == 200
+
+
+def test_the_manifest_is_public_and_names_the_token(odd_model: TaxoExpan) -> None:
+    with client_of(odd_model, Access("0.0.0.0", TOKEN)) as client:
+        manifest = client.get("/reconcile").json()
+        assert manifest["authentication"] == {"type": "apiKey", "name": "token", "in": "query"}
+        queries = {"queries": '{"q0": {"query": "oat milk"}}'}
+        assert client.get("/reconcile", params=queries).status_code == 401
+        assert client.post("/reconcile", data=queries).status_code == 401
+        answer = client.post("/reconcile", params={"token": TOKEN}, data=queries)
+        assert answer.json()["q0"]["result"][0]["match"] is True
+        frame = {"Accept": "text/html", "Sec-Fetch-Dest": "iframe"}
+        preview = {"id": f"{SPACE}milk", "token": TOKEN}
+        assert client.get("/reconcile/preview", params=preview, headers=frame).status_code == 200
+
+
+def test_the_manifest_has_the_urls_that_the_client_uses(odd_model: TaxoExpan) -> None:
+    with client_of(odd_model, limits=ServiceLimits(max_concepts=7)) as client:
+        manifest = client.get("/reconcile", headers={"Host": "localhost:1234"}).json()
+    assert manifest["preview"]["url"] == "http://localhost:1234/reconcile/preview?id={{id}}"
+    assert manifest["suggest"]["entity"]["service_url"] == "http://localhost:1234/reconcile"
+    assert manifest["identifierSpace"] == SPACE
+    assert manifest["batchSize"] == 7
