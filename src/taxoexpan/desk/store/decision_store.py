@@ -45,6 +45,7 @@ class DecisionStore:
         try:
             if migrate(database):
                 store.rebuild()
+                database.sync_folder()
         except BaseException:
             database.close()
             raise
