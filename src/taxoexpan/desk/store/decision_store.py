@@ -50,6 +50,7 @@ class DecisionStore:
         try:
             if migrate(database):
                 store.rebuild()
+                database.sync_folder()
         except BaseException:
             database.close()
             raise
