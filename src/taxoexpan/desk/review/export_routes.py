@@ -12,13 +12,13 @@ from starlette.responses import Response
 from taxoexpan.desk.review.expanded_taxonomy import (
     Download,
     accepted_only,
-    changes_text,
     expanded_download,
     review_acceptance,
 )
 from taxoexpan.desk.review.page_context import Pages
 from taxoexpan.desk.review.queue_routes import progress_of
 from taxoexpan.desk.review.review_desk import ReviewDesk
+from taxoexpan.desk.store.change_export import changes_text
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.formats.changes.change_set import ChangeFormat
 from taxoexpan.placement.suggestions import suggestions_csv
@@ -35,7 +35,11 @@ class ExportedFile:
     about: str
 
 
-FILES = (ExportedFile(DECISIONS_CSV, "All decisions, for taxoexpan apply and for spreadsheets."),)
+FILES = (
+    ExportedFile(DECISIONS_CSV, "All decisions, for taxoexpan apply and for spreadsheets."),
+    ExportedFile("decisions.kgcl", "The changes in the Knowledge Graph Change Language."),
+    ExportedFile("decisions.sssom.tsv", "The accepted merges as mappings (SSSOM)."),
+)
 
 
 def show_export(pages: Pages, request: Request, status: int = 200, problem: str = "") -> Response:
@@ -75,7 +79,7 @@ def _download(desk: ReviewDesk, name: str) -> Download | None:
         return Download(name, text.encode(), "text/csv; charset=utf-8")
     if name in CHANGES:
         decided = desk.store.export_suggestions()
-        text = changes_text(desk.taxonomy, desk.file, decided, CHANGES[name])
+        text = changes_text(desk.file or desk.taxonomy, decided, CHANGES[name])[0]
         return Download(name, text.encode(), "text/plain; charset=utf-8")
     return None
 
