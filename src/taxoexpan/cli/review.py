@@ -67,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Fill the queue, and serve the pages until the command is stopped."""
     allowed = access(options)
+    from taxoexpan.desk.review.queue_preparation import refuse_other_file
     from taxoexpan.desk.review.review_app import create_app
     from taxoexpan.desk.store.decision_store import DecisionStore
     from taxoexpan.desk.web.protection import protect_pages
@@ -77,11 +78,13 @@ def run(options: argparse.Namespace) -> int:
     listed = read_concepts(options.new)
     file = open_taxonomy(options.taxonomy, options) if options.taxonomy else None
     model = TaxoExpan.load(options.model, options.device, options.features)
+    if file is not None:
+        refuse_other_file(model.taxonomy, file)
     with DecisionStore.open(options.decisions) as store:
         desk = _prepare(options, store, model, listed, file)
         app = protect_pages(create_app(desk), allowed)
         run_server(app, allowed, options.port, lambda url: _announce(url, options))
-    note(f"stopped; the decisions are in {options.decisions}")
+    note(f"stopped; the decisions are in {store.name}")
     return 0
 
 

@@ -6,9 +6,9 @@ from review_cases import Review, field, open_review, text_of
 from taxoexpan import TaxoExpan
 from taxoexpan.desk.review.bulk_preview import BulkPreview, preview_bulk
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.records import Action, QueuedConcept, Status
-from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
-from taxoexpan.taxonomy import Concept
+from taxoexpan.desk.store.queue_query import FirstProposal
+from taxoexpan.desk.store.records import Action, Placement, Status
+from taxoexpan.placement.suggestions import Place, SuggestionKind
 
 
 def queued(
@@ -17,14 +17,12 @@ def queued(
     kind: SuggestionKind = SuggestionKind.ATTACH,
     place: Place = Place.POSSIBLE,
     score: float = 0.5,
-) -> QueuedConcept:
-    """A concept to do with one proposal."""
-    concept, parent = Concept(label, label), Concept("milk", "milk")
+) -> FirstProposal:
+    """A concept to do with its first proposal."""
     moves = ("oat milk",) if kind == SuggestionKind.INSERT else ()
-    proposal = Suggestion(
-        concept, 1, parent, ("food", "milk"), score, confidence, kind, place, moves
-    )
-    return QueuedConcept(label, concept, Status.TODO, 3, (proposal,))
+    path = ("food", "milk")
+    placement = Placement("milk", "milk", path, kind, moves, 1, confidence, score)
+    return FirstProposal(label, label, 3, placement, place)
 
 
 CONCEPTS = (
@@ -34,12 +32,11 @@ CONCEPTS = (
     queued("d", 0.3),
     queued("e", 0.95, SuggestionKind.MERGE),
     queued("f", 0.92, place=Place.NONE),
-    QueuedConcept("g", Concept("g", "g"), Status.TODO, 0, ()),
 )
 
 
 def preview(threshold: float, with_unsuitable: bool = False) -> BulkPreview:
-    return preview_bulk(CONCEPTS, threshold, with_unsuitable)
+    return preview_bulk(CONCEPTS, threshold, 7, with_unsuitable)
 
 
 def keys(found: BulkPreview) -> list[str]:
@@ -70,7 +67,7 @@ def test_low_or_unknown_confidence_and_unsuitable_parents_must_be_confirmed() ->
     assert not preview(0.5).needs_confirmation
     assert preview(0.2).needs_confirmation
     assert preview(0.9, with_unsuitable=True).needs_confirmation
-    assert preview_bulk([queued("a", None, score=0.9)], 0.5, False).needs_confirmation
+    assert preview_bulk([queued("a", None, score=0.9)], 0.5, 1, False).needs_confirmation
 
 
 def test_nothing_is_moved_in_bulk() -> None:

@@ -230,6 +230,26 @@ def test_the_arrow_keys_walk_through_the_results_and_escape_closes_the_panel(des
     desk.wait(lambda: not desk.all("#panel"))
 
 
+def test_a_decision_from_another_window_is_shown_instead_of_overwritten(desk: Desk) -> None:
+    address = "?status=all&concept=golden+apple"
+    desk.open(address)
+    desk.driver.switch_to.new_window("tab")
+    desk.open(address)
+    desk.press(Keys.ENTER)
+    desk.says("golden apple: accepted below")
+    desk.driver.close()
+    desk.driver.switch_to.window(desk.driver.window_handles[0])
+    desk.press("n")
+    desk.shows("decided about this concept while you were looking at it")
+    assert "concept=golden+apple" in desk.driver.current_url
+    desk.press("n")  # now with the decision of the other in view
+    desk.says("golden apple comes back at the end of the queue.")
+    desk.press("u")
+    desk.says("Undone: golden apple is back.")
+    desk.press("u")
+    desk.wait(lambda: "accepted below" not in desk.find("article").text)
+
+
 def test_branches_of_the_tree_open_on_request(desk: Desk) -> None:
     desk.open("?status=all&concept=golden+apple")
     branch = next(each for each in desk.all(".aside .branch") if "tea" in each.text)

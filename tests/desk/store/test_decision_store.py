@@ -19,6 +19,7 @@ from desk_cases import (
 )
 
 from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.proposal import placement_of
 from taxoexpan.desk.store.queue_query import QueueOrder, QueueQuery
 from taxoexpan.desk.store.records import (
     Action,
@@ -388,3 +389,18 @@ def test_a_model_is_asked_only_for_concepts_that_need_it(store: DecisionStore) -
     spelt = Concept("n4", "Spelt")
     store.add_concepts([spelt])
     assert store.without_proposals("model 1", [*NEW, spelt]) == [spelt]
+
+
+def test_first_proposals_are_those_of_the_queue(store: DecisionStore) -> None:
+    first = store.queue().concepts[0]
+    drop = placement_of(first.proposals[0])
+    store.append([NewDecision(first.key, Action.REJECT_PROPOSAL, 0, (drop,))], "Ada")
+    for query in (QueueQuery(), QueueQuery(order=QueueOrder.PARENT, min_confidence=0.5)):
+        expected = [
+            (each.key, each.concept.label, each.version, placement_of(each.proposals[0]))
+            for each in store.queue(query).concepts
+            if each.proposals
+        ]
+        found = store.first_proposals(query)
+        assert [(each.key, each.label, each.version, each.placement) for each in found] == expected
+        assert expected

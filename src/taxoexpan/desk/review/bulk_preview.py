@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from taxoexpan.desk.store.proposal import placement_of
-from taxoexpan.desk.store.records import Action, NewDecision, Placement, QueuedConcept
-from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
+from taxoexpan.desk.store.queue_query import FirstProposal
+from taxoexpan.desk.store.records import Action, NewDecision, Placement
+from taxoexpan.placement.suggestions import Place, SuggestionKind
 
 LOW_CONFIDENCE = 0.5
 """Below this confidence a proposal is more likely wrong than right."""
@@ -36,7 +36,7 @@ class BulkPreview:
     """
 
     threshold: float
-    accepted: tuple[QueuedConcept, ...]
+    accepted: tuple[FirstProposal, ...]
     total: int
     merges: int
     unsuitable: int
@@ -56,17 +56,17 @@ class BulkPreview:
     @property
     def has_confidence(self) -> bool:
         """Whether the confidence of all of them is known."""
-        return all(_first(each).confidence is not None for each in self.accepted)
+        return all(each.placement.confidence is not None for each in self.accepted)
 
     @property
     def low_count(self) -> int:
         """The number of concepts whose proposal is more likely wrong than right."""
-        return sum(_first(each).confidence_or_score < LOW_CONFIDENCE for each in self.accepted)
+        return sum(each.confidence_or_score < LOW_CONFIDENCE for each in self.accepted)
 
     @property
     def lowest(self) -> float | None:
         """The lowest confidence."""
-        return min((_first(each).confidence_or_score for each in self.accepted), default=None)
+        return min((each.confidence_or_score for each in self.accepted), default=None)
 
     @property
     def needs_confirmation(self) -> bool:
@@ -78,36 +78,36 @@ class BulkPreview:
         )
 
     @property
-    def examples(self) -> list[QueuedConcept]:
+    def examples(self) -> list[FirstProposal]:
         """The least confident of them, the lowest confidence first."""
-        ordered = sorted(self.accepted, key=lambda each: _first(each).confidence_or_score)
+        ordered = sorted(self.accepted, key=lambda each: each.confidence_or_score)
         return ordered[:MAX_EXAMPLES]
 
     @property
     def digest(self) -> str:
         """A digest of what would be accepted; it changes with every concept, version or parent."""
-        rows = [f"{c.key}\0{c.version}\0{_first(c).parent.id}" for c in self.accepted]
+        rows = [f"{c.key}\0{c.version}\0{c.placement.parent_id}" for c in self.accepted]
         return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:32]
 
     def decisions(self, batch: str) -> list[NewDecision]:
         """Return the decisions: every concept below its first proposal; nothing is moved."""
         return [
             NewDecision(
-                each.key, Action.ACCEPT, each.version, (_attached(_first(each)),), batch=batch
+                each.key, Action.ACCEPT, each.version, (_attached(each.placement),), batch=batch
             )
             for each in self.accepted
         ]
 
 
 def preview_bulk(
-    concepts: Sequence[QueuedConcept],
+    concepts: Sequence[FirstProposal],
     threshold: float,
+    total: int,
     with_unsuitable: bool,
     parameters: Iterable[tuple[str, str]] = (),
 ) -> BulkPreview:
-    """Divide the concepts to do into those that would be accepted, and the others."""
-    proposed = [each for each in concepts if each.proposals]
-    parents = [each for each in proposed if _first(each).kind != SuggestionKind.MERGE]
+    """Divide concepts, which are some of a total, into those that would be accepted, and others."""
+    parents = [each for each in concepts if each.placement.kind != SuggestionKind.MERGE]
     suitable = [each for each in parents if with_unsuitable or not _is_unsuitable(each)]
     steps = []
     for step in THRESHOLDS:
@@ -117,30 +117,26 @@ def preview_bulk(
     return BulkPreview(
         threshold=threshold,
         accepted=tuple(_reaching(suitable, threshold)),
-        total=len(concepts),
-        merges=len(_reaching(proposed, threshold)) - len(_reaching(parents, threshold)),
+        total=total,
+        merges=len(_reaching(concepts, threshold)) - len(_reaching(parents, threshold)),
         unsuitable=len(_reaching([c for c in parents if _is_unsuitable(c)], threshold)),
         with_unsuitable=with_unsuitable,
         steps=tuple(steps),
     )
 
 
-def expected_errors(concepts: Iterable[QueuedConcept]) -> float:
+def expected_errors(concepts: Iterable[FirstProposal]) -> float:
     """Return the expected number of wrong first proposals."""
-    return sum(1 - _first(each).confidence_or_score for each in concepts)
+    return sum(1 - each.confidence_or_score for each in concepts)
 
 
-def _reaching(concepts: Sequence[QueuedConcept], threshold: float) -> list[QueuedConcept]:
-    return [each for each in concepts if _first(each).confidence_or_score >= threshold]
+def _reaching(concepts: Sequence[FirstProposal], threshold: float) -> list[FirstProposal]:
+    return [each for each in concepts if each.confidence_or_score >= threshold]
 
 
-def _first(concept: QueuedConcept) -> Suggestion:
-    return concept.proposals[0]
+def _is_unsuitable(concept: FirstProposal) -> bool:
+    return concept.place == Place.NONE
 
 
-def _is_unsuitable(concept: QueuedConcept) -> bool:
-    return _first(concept).place == Place.NONE
-
-
-def _attached(proposal: Suggestion) -> Placement:
-    return replace(placement_of(proposal), kind=SuggestionKind.ATTACH, moves=())
+def _attached(placement: Placement) -> Placement:
+    return replace(placement, kind=SuggestionKind.ATTACH, moves=())

@@ -10,7 +10,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
 
-from taxoexpan.desk.review.bulk_preview import BulkPreview, preview_bulk
+from taxoexpan.desk.review.bulk_preview import LOW_CONFIDENCE, BulkPreview, preview_bulk
 from taxoexpan.desk.review.decision_form import text_of
 from taxoexpan.desk.review.page_context import Pages, see_other
 from taxoexpan.desk.review.queue_filter import QueueFilter
@@ -19,8 +19,6 @@ from taxoexpan.desk.store.store_errors import ConflictError
 
 DEFAULT_THRESHOLD = 0.9
 """The threshold at first, if any concept reaches it."""
-GROUP_THRESHOLD = 0.5
-"""The threshold for the concepts of one parent, which a curator sees next to each other."""
 FIELDS = ("parent", "branch", "q")
 """The parameters that narrow the concepts."""
 
@@ -83,11 +81,13 @@ def _preview(pages: Pages, values: Mapping[str, str]) -> BulkPreview:
     query = replace(filter.to_query(desk.taxonomy, limit=None), statuses=(Status.TODO,))
     if parent := values.get("parent", ""):
         query = replace(query, parent_id=parent)
-    concepts = desk.store.queue(query).concepts
     given = QueueFilter.parse({"low": values.get("min", "")}).low
-    arguments = bool(values.get("unsuitable")), _fields(values)
+    lowest = LOW_CONFIDENCE if given is None else min(given, LOW_CONFIDENCE)
+    concepts = desk.store.first_proposals(replace(query, min_confidence=lowest))
+    total = desk.store.queue(replace(query, limit=1)).total
+    arguments = total, bool(values.get("unsuitable")), _fields(values)
     if given is not None or parent:
-        return preview_bulk(concepts, GROUP_THRESHOLD if given is None else given, *arguments)
+        return preview_bulk(concepts, LOW_CONFIDENCE if given is None else given, *arguments)
     preview = preview_bulk(concepts, DEFAULT_THRESHOLD, *arguments)
     reached = (step.threshold for step in preview.steps if step.count)
     threshold = min(DEFAULT_THRESHOLD, next(reached, DEFAULT_THRESHOLD))

@@ -13,7 +13,8 @@ from taxoexpan.archive import CONFIG
 from taxoexpan.desk.review.evidence_cache import TOP_K
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.records import Action
-from taxoexpan.errors import ConfigurationError
+from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.model import TaxoExpan
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -74,3 +75,11 @@ def refuse_other_taxonomy(store: DecisionStore, taxonomy: Taxonomy) -> None:
         raise ConfigurationError(
             f"{message}: none of their parents is in the model's; {fix}"
         ).naming("decisions=FILE")
+
+
+def refuse_other_file(taxonomy: Taxonomy, file: TaxonomyFile) -> None:
+    """Refuse a taxonomy file that has none of the concepts that the model knows."""
+    if not any(id in file.taxonomy for id in taxonomy):
+        message = "has none of the concepts of the model's taxonomy"
+        fix = "give the file that the model was trained on, or a later version of it"
+        raise FormatError(file.path, f"{message}; {fix}")

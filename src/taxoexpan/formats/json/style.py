@@ -35,7 +35,7 @@ class Style:
         colon = _COLON.match(self.text, key_end)
         self.colon = colon[0] if colon else ": "
         self.comma = ", " if self.colon.endswith(" ") else ","
-        self.padding = {"{}": self._find_padding([sample]), "[]": self._find_padding([words, rows])}
+        self.padding = {"{}": "", "[]": self._find_padding([words, rows])}
 
     def scalar(self, value: str | bool | None) -> str:
         """Return a string, true, false or null; with escapes if the file is pure ASCII."""
@@ -123,8 +123,8 @@ class Style:
             end -= 1
         return end
 
-    def _find_padding(self, containers: Sequence[Object | Array | None]) -> str:
-        """Return the space inside the brackets of the first container on one line."""
+    def _find_padding(self, containers: Sequence[Array | None]) -> str:
+        """Return the space inside the brackets of the first list on one line."""
         found = (part for part in containers if part and not isinstance(part, Lines))
         single = (part for part in found if not self.is_multiline(part))
         return next(map(self._space_after_opening, single), "")
