@@ -55,6 +55,7 @@ def convert(
     """Write the taxonomy of a file in another format, and list what the new format cannot store."""
     new = target_format(target.path, to)
     original = TaxonomyFile.open(path, format, options)
+    original.refuse_unused_options()
     if original.format.NAME == obo_format.NAME and target.base == DEFAULT_BASE:
         target = replace(target, base=OBO_BASE)
     taxonomy = reread = original.taxonomy
