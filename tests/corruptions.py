@@ -42,6 +42,7 @@ NAMES = {
     "owl": ("x.owl", "x.ttl", "x.jsonld", "x.nt"),
     "obo": ("x.obo",),
     "json": ("x.json", "x.jsonl"),
+    "obographs": ("x.json",),
     "wordnet": ("x",),
     "openfoodfacts": ("x.txt",),
     "paths": ("x.txt", "x.csv"),

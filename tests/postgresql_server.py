@@ -6,11 +6,14 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
+
+import pytest
 
 _USERS = ("postgres", "nobody")
 
@@ -22,6 +25,8 @@ class PostgresqlServer:
     url: str
     """The URL with the name of the database left out."""
     query: str = ""
+    crash: Callable[[], None] = lambda: pytest.skip("the server is not ours to crash")
+    """End the server as a loss of power would, and start it again."""
 
     def __post_init__(self) -> None:
         self._numbers = count(1)
@@ -59,7 +64,9 @@ def running_server(programs: Path) -> Iterator[PostgresqlServer]:
         control = [programs / "pg_ctl", "-D", data, "-w"]
         _run(prefix, [*control, "-l", folder / "log", "-o", options, "start"])
         try:
-            yield PostgresqlServer("postgresql://desk@/", f"?host={folder}")
+            restart = [*control, "-l", folder / "log", "-m", "immediate", "restart"]
+            crash = partial(_run, prefix, restart)
+            yield PostgresqlServer("postgresql://desk@/", f"?host={folder}", crash)
         finally:
             _run(prefix, [*control, "-m", "immediate", "stop"])
     finally:

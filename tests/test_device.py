@@ -1,7 +1,10 @@
-"""Tests of the choice of a device."""
+"""Tests of the choice of a device, and of its memory."""
 
 from __future__ import annotations
 
+import platform
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -94,3 +97,29 @@ def test_nothing_needs_float64_which_mps_lacks(pantry: Path, variant: dict[str, 
         model.suggest(["cashew milk"])
     assert torch.float32 in types.seen
     assert torch.float64 not in types.seen
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs the allocator of Linux")
+def test_memory_between_objects_in_use_is_released() -> None:
+    program = """
+import mmap
+from pathlib import Path
+import torch
+from taxoexpan.device import release_memory
+
+def resident_megabytes():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE / 1e6
+
+del [bytearray(30_000_000)][0]  # from now on, blocks of up to 30 MB come from the heap
+blocks = [(torch.ones(250_000), torch.ones(5_000)) for _ in range(200)]
+kept = [small for _, small in blocks]
+del blocks
+before = resident_megabytes()
+release_memory()
+assert all((small == 1).all() for small in kept)
+print(before - resident_megabytes())
+"""
+    # In a process of its own, because earlier tests leave free memory between objects too.
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert float(run.stdout) > 100  # of 200 MB

@@ -180,7 +180,7 @@ class TaxoExpan:
             taxonomy=taxonomy,
             encoder=self.encoder,
             network=parts.network,
-            vectors=prepared.vectors,
+            vectors=prepared.vectors().stacked(),
             keys=parts.keys,
             training=record,
             calibrators=parts.calibrators,

@@ -25,6 +25,76 @@ def test_the_base_and_the_losses_are_named(
     assert "start with" not in messages
 
 
+FRENCH = """# test
+
+en: yogurts, yoghurts
+fr: yaourts, yogourts
+description:en: Milk with bacteria.
+description:fr: Du lait.
+
+< en: yogurts
+xx: Skyr
+"""
+
+
+def test_names_in_other_languages_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    food = write_file(tmp_path / "food.txt", FRENCH)
+    assert main(["convert", str(food), str(tmp_path / "food.ttl")]) == 0
+    messages = capsys.readouterr().err
+    assert "names in other languages (2)" in messages
+    assert "descriptions in other languages (1)" in messages
+    turtle = (tmp_path / "food.ttl").read_text("utf-8")
+    assert 'skos:prefLabel "yogurts"@en' in turtle
+    assert 'skos:altLabel "yoghurts"@en' in turtle
+    assert 'skos:definition "Milk with bacteria."@en' in turtle
+    assert 'skos:prefLabel "Skyr" ' in turtle
+
+
+SKOS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+<http://x.org/1> a skos:Concept ; skos:prefLabel "colour"@en-GB, "Farbe"@de ;
+    skos:definition "What eyes see."@en-GB, "Was Augen sehen."@de, "Another."@en-GB .
+<http://x.org/2> a skos:Concept ; skos:prefLabel "rouge"@fr ; skos:broader <http://x.org/1> .
+<http://x.org/3> a skos:Concept ; skos:prefLabel "grey"@en-GB ; skos:broader <http://x.org/1> .
+"""
+
+
+def test_language_tags_are_kept_in_the_other_vocabulary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    colours = write_file(tmp_path / "x.ttl", SKOS)
+    assert main(["convert", str(colours), str(tmp_path / "x.owl"), "--to", "owl"]) == 0
+    messages = capsys.readouterr().err
+    assert "definitions in other languages (1)" in messages
+    assert "further definitions (1)" in messages
+    assert "labels in other languages (1)" in messages
+    assert "language tags" not in messages
+    classes = (tmp_path / "x.owl").read_text("utf-8")
+    assert 'xml:lang="en-GB">grey<' in classes
+    assert 'xml:lang="fr">rouge<' in classes
+
+
+@pytest.mark.parametrize(
+    ("syntax", "text"),
+    [
+        ("ttl", '"grey"@en-GB'),
+        ("nt", '<http://x.org/3> <http://www.w3.org/2004/02/skos/core#prefLabel> "grey"@en-GB .'),
+        ("rdf", 'xml:lang="en-GB">grey<'),
+        ("jsonld", '"@language": "en-GB"'),
+    ],
+)
+def test_the_rdf_syntax_of_standard_output_can_be_chosen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], syntax: str, text: str
+) -> None:
+    colours = write_file(tmp_path / "x.ttl", SKOS)
+    assert main(["convert", str(colours), "-", "--to", syntax]) == 0
+    assert text in capsys.readouterr().out
+    table = write_file(tmp_path / "x.csv", "id,label,parent\n1,grey,\n")
+    assert main(["convert", str(table), "-", "--to", syntax]) == 0
+    assert "http://example.org/1" in capsys.readouterr().out
+
+
 def test_iris_need_no_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = "id,label,parents\nhttp://food.org/1,food,\n"
     table = write_file(tmp_path / "food.csv", rows)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,7 @@ from conftest import SMALL
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError
-from taxoexpan.features.encoder_registry import make_encoder
+from taxoexpan.features.encoder_registry import ConcatenatedEncoder, make_encoder, transformer_of
 from taxoexpan.features.static import StaticEncoder
 
 
@@ -43,6 +45,21 @@ def test_concatenated_encoders_have_equal_weights(word_vectors: Path) -> None:
     np.testing.assert_allclose(both[0, :256], static[0] / np.sqrt(2), atol=1e-6)
     # The file has no vector for quasar, so only the static vector counts.
     np.testing.assert_allclose(both[1, :256], static[1], atol=1e-6)
+
+
+def test_all_parts_of_an_encoder_are_unloaded(tiny_transformer: Path) -> None:
+    encoder = make_encoder(f"static+transformer:{tiny_transformer}", device="cpu")
+    transformer = transformer_of(encoder)
+    assert isinstance(encoder, ConcatenatedEncoder)
+    assert transformer is not None
+    expected = encoder.encode(["oat milk", "a drink of rye"])
+    model = transformer.copy_model()  # loads it, even if the vectors were cached
+    freed = [weakref.ref(transformer._model), weakref.ref(vars(encoder.parts[0])["_wordllama"])]
+    encoder.unload()
+    gc.collect()
+    assert [each() for each in freed] == [None, None]
+    assert model is not None
+    assert np.array_equal(encoder.encode(["oat milk", "a drink of rye"]), expected)
 
 
 @pytest.mark.parametrize(

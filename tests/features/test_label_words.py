@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -200,3 +203,28 @@ def test_concepts_that_are_not_counted_do_not_change_the_weights(drinks: Taxonom
     np.testing.assert_allclose(extended[:, :4], compare(alone, labels), atol=1e-6)
     counted = compare(LabelWords.from_concepts(more, parents), labels)
     assert not np.allclose(counted[:, :4], compare(alone, labels), atol=1e-3)
+
+
+def test_weights_do_not_depend_on_the_hashes_of_words() -> None:
+    program = """
+from taxoexpan.features.label_words import LabelWords
+from taxoexpan.taxonomy import Concept, Taxonomy
+
+words = "red oat rye rice green black white tea milk bread".split()
+labels = [" ".join(words[i % 4 :: 1 + i % 3]) for i in range(40)] + words
+concepts = [Concept(str(i), label) for i, label in enumerate(labels)]
+found = LabelWords.from_taxonomy(Taxonomy(concepts, [])).of_queries(concepts)
+print(found.weighted.tobytes().hex())
+"""
+    results = set()
+    for seed in "0123":
+        run = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        results.add(run.stdout)
+    assert len(results) == 1
+    assert len(results.pop()) > 1000

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import gc
 import logging
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -52,3 +54,13 @@ def test_the_logging_of_the_application_is_not_changed() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == f"[] {logging.WARNING}"
+
+
+def test_unloaded_word_vectors_are_freed_and_loaded_again() -> None:
+    encoder = StaticEncoder()
+    expected = encoder.encode(["oat milk"])
+    freed = weakref.ref(encoder._wordllama.embedding)
+    encoder.unload()
+    gc.collect()
+    assert freed() is None
+    assert np.array_equal(encoder.encode(["oat milk"]), expected)

@@ -20,6 +20,7 @@ NAMES = {
     "edges": "x.csv.gz",
     "paths": "x.txt.gz",
     "json": "x.json.gz",
+    "obographs": "x.json.gz",
     "obo": "x.obo.gz",
     "skos": "x.ttl.gz",
     "terms": "x.terms.gz",

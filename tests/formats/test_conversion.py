@@ -158,6 +158,15 @@ def test_obo_ids_become_iris_as_in_obo(tmp_path: Path) -> None:
     assert done.ids == {"GO:0000001": "http://own.org/GO_0000001"}
 
 
+def test_obo_ids_survive_a_conversion_to_owl_and_back(tmp_path: Path) -> None:
+    ids = ("FOOD:0000001", "http://food.org/2", "plain")
+    food = Taxonomy([Concept(id, id) for id in ids], [(ids[0], ids[1])])
+    put(food, "obo", tmp_path / "food.obo")
+    convert(tmp_path / "food.obo", Target(tmp_path / "food.owl"))
+    done = convert(tmp_path / "food.owl", Target(tmp_path / "new.obo"))
+    assert list(done.copy)[:2] == list(ids[:2])
+
+
 def test_labels_get_the_given_language(tmp_path: Path) -> None:
     put(FOOD, "json", tmp_path / "food.json")
     convert(tmp_path / "food.json", Target(tmp_path / "food.ttl", language="en"))

@@ -19,6 +19,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats import category_paths, terms
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.obo import obo_format
+from taxoexpan.formats.obographs import obographs_format
 from taxoexpan.formats.openfoodfacts import openfoodfacts_format
 from taxoexpan.formats.openfoodfacts.tag_ids import tag_id
 from taxoexpan.formats.output import Copy, Target
@@ -168,6 +169,7 @@ CASES = [
         Case(json_format, name, EVERYTHING, lambda *_: True, lambda _: True, True, True)
         for name in ("food.json", "food.jsonl")
     ),
+    Case(obographs_format, "food.json", RESOURCES, lambda *_: True, lambda _: True, True, True),
     *(
         Case(skos, f"food.{suffix}", RESOURCES, lambda *_: True, lambda _: True, True, True)
         for suffix in ("ttl", "rdf", "nt", "jsonld")

@@ -49,7 +49,9 @@ def test_a_given_format_overrides_the_detected_one(tmp_path: Path) -> None:
 
 def test_an_unknown_format_name_lists_the_known_ones(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", EDGES)
-    message = "there is no format 'xml'; choose one of terms, wordnet, obo, owl, skos, json, open"
+    message = (
+        "there is no format 'xml'; choose one of terms, wordnet, obo, owl, skos, obographs, json"
+    )
     with pytest.raises(ConfigurationError, match=message):
         TaxonomyFile.open(path, "xml")
 
@@ -222,6 +224,7 @@ RECOGNIZED = {
     "edges": ("x.csv", "x.tsv", "x.txt", "x", "x.xlsx"),
     "paths": ("x.csv", "x.tsv", "x.txt", "x", "x.xlsx"),
     "json": ("x.json", "x.txt", "x"),
+    "obographs": ("x.json", "x.txt", "x"),
     "obo": ("x.obo", "x.txt", "x"),
     "skos": ("x.ttl", "x.nt", "x.rdf", "x.jsonld"),
     "owl": ("x.owl",),

@@ -12,6 +12,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats import path_layouts, text_file
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.obo import obo_format
+from taxoexpan.formats.obographs import obographs_format
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.rdf.skos_index import SkosIndex
 from taxoexpan.formats.registry import FORMATS
@@ -47,6 +48,7 @@ CASES = [
     Case("paths", "food.txt", path_layouts.PathLines, "categories"),
     Case("obo", "food.obo", obo_format, "parse_stanzas"),
     Case("json", "food.json", json_format, "load"),
+    Case("obographs", "food.json", obographs_format, "load"),
     Case("skos", "food.ttl", SkosIndex, "read"),
     Case("skos", "food.rdf", SkosIndex, "read", moves=False),
     Case("wordnet", "wn", wordnet_format, "open_parts", moves=False),

@@ -73,6 +73,23 @@ def test_neither_padding_nor_order_nor_blocks_change_a_vector(
     assert torch.allclose(tower.encode(TEXTS), together, rtol=0, atol=1e-5)
 
 
+def test_texts_have_the_same_vectors_with_and_without_a_graph(
+    tower: TextTower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_tower, "CPU_BLOCK", 2)
+    tower.eval()
+    with_graph = tower(tower.tokenize(TEXTS))
+    assert with_graph.requires_grad
+    assert torch.equal(tower.encode(TEXTS), with_graph)
+
+
+def test_texts_are_tokenized_in_blocks(tower: TextTower, monkeypatch: pytest.MonkeyPatch) -> None:
+    together = tower.tokenize(TEXTS)
+    monkeypatch.setattr(text_tower, "TOKENIZER_BLOCK", 2)
+    assert tower.tokenize(TEXTS) == together
+    assert [len(tokens) for tokens in together] == [4, 11, 3, 9, 3]
+
+
 def test_equal_texts_are_encoded_once(tower: TextTower, encoded: list[int]) -> None:
     vectors = tower.encode(["tea", "oat milk", "tea", "oat milk", "tea"])
     assert sum(encoded) == 2

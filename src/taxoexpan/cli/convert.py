@@ -19,7 +19,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the file to write, or - for standard output (then give --to)",
     )
     parser.add_argument(
-        "--to", metavar="NAME", help="format of OUT (default: by the suffix of OUT)"
+        "--to",
+        metavar="NAME",
+        help="format of OUT (default: by the suffix of OUT), "
+        "or a syntax of RDF: ttl, nt, rdf, jsonld",
     )
     parser.add_argument(
         "--base",

@@ -105,6 +105,10 @@ class CachedEncoder(Encoder):
         if missing:
             self.inner.prepare(missing)
 
+    def unload(self) -> None:
+        """Free the memory of the encoder."""
+        self.inner.unload()
+
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one row per text, identical to the last bit each time."""
         rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}

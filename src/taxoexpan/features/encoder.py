@@ -27,6 +27,9 @@ class Encoder(ABC):
     def prepare(self, texts: Sequence[str]) -> None:
         """Load the data that these texts need, if it is expensive to load it for each call."""
 
+    def unload(self) -> None:
+        """Free the memory of data that can be loaded again, which the next call of encode does."""
+
     @abstractmethod
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one row per text, of zeros if nothing in the text is known: [N] → [N, D]."""

@@ -67,6 +67,11 @@ class ConcatenatedEncoder(Encoder):
         for part in self.parts:
             part.prepare(texts)
 
+    def unload(self) -> None:
+        """Free the memory of all encoders."""
+        for part in self.parts:
+            part.unload()
+
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Return one row per text; if an encoder does not know a text, only the others count."""
         return normalize_rows(np.hstack([part.encode(texts) for part in self.parts]))

@@ -142,8 +142,9 @@ class LabelWords:
         heads = np.full(len(concepts), -2)
         for column, concept in enumerate(concepts):
             words = label_words(concept.label)
-            numbers = [self.vocabulary[word] for word in set(words) if word in self.vocabulary]
-            unknown = len(set(words)) - len(numbers)
+            distinct = dict.fromkeys(words)  # in order: the order of a set changes from run to run
+            numbers = [self.vocabulary[word] for word in distinct if word in self.vocabulary]
+            unknown = len(distinct) - len(numbers)
             total = float(self.idf[numbers].sum()) + unknown * self.unknown_weight
             present[numbers, column] = 1
             weighted[numbers, column] = self.idf[numbers] / max(total, 1e-6)

@@ -44,6 +44,10 @@ class StaticEncoder(Encoder):
         """Load the word vectors."""
         _ = self._wordllama
 
+    def unload(self) -> None:
+        """Free the word vectors."""
+        self.__dict__.pop("_wordllama", None)
+
     def fingerprint(self) -> str:
         """A digest of the file with the word vectors."""
         spec = find_spec("wordllama")

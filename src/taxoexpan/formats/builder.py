@@ -39,6 +39,7 @@ class ParsedTaxonomy:
     `ignored` counts, by kind, the content of the file that a taxonomy does not represent; `tops`
     are the ids of the concepts that the file itself marks as top concepts. `prefixes` are those
     that the file declares, with their namespaces, and `language` is the tag of its new labels.
+    `other_tags` has the tags of all texts with another one, by the id of the concept and the text.
     """
 
     taxonomy: Taxonomy
@@ -47,6 +48,7 @@ class ParsedTaxonomy:
     tops: frozenset[str] = frozenset()
     prefixes: Mapping[str, str] = field(default_factory=dict)
     language: str = ""
+    other_tags: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 @dataclass
@@ -65,6 +67,7 @@ class TaxonomyBuilder:
     tops: set[str] = field(default_factory=set)
     prefixes: dict[str, str] = field(default_factory=dict)
     language: str = ""
+    other_tags: dict[tuple[str, str], str] = field(default_factory=dict)
     parents: list[str] = field(default_factory=list)
     children: list[str] = field(default_factory=list)
     relation_lines: Sequence[int] = field(default_factory=list)
@@ -106,6 +109,7 @@ class TaxonomyBuilder:
             frozenset(self.tops),
             self.prefixes,
             self.language,
+            self.other_tags,
         )
 
     @property

@@ -13,6 +13,7 @@ from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.obo import obo_format
 from taxoexpan.formats.output import DEFAULT_BASE, Copy, Target
 from taxoexpan.formats.rdf import graph_format, owl, skos
+from taxoexpan.formats.rdf.graph_format import LANGUAGE_TAGS
 from taxoexpan.formats.rdf.statements import SYNTAXES
 from taxoexpan.formats.registry import FORMATS, Format, find_format, named_format
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -53,20 +54,27 @@ def convert(
     force: bool = False,
 ) -> Conversion:
     """Write the taxonomy of a file in another format, and list what the new format cannot store."""
-    new = target_format(target.path, to)
+    syntax = f".{to}"
+    if syntax in SYNTAXES and to not in FORMATS:
+        # Only the syntax is named; the vocabulary stays, and a new one is SKOS.
+        target, to = replace(target, syntax=syntax), None
+    new = named_format(skos.NAME) if target.syntax else target_format(target.path, to)
     original = TaxonomyFile.open(path, format, options)
     original.refuse_unused_options()
     if original.format.NAME == obo_format.NAME and target.base == DEFAULT_BASE:
         target = replace(target, base=OBO_BASE)
+    parsed = original.parsed
+    if parsed.language or parsed.other_tags:
+        target = replace(target, language=parsed.language, other_tags=parsed.other_tags)
     taxonomy = reread = original.taxonomy
-    if _is_same_vocabulary(original.format, new, target.path, to):
-        text, losses = graph_format.transcode(original.file, target.path)
+    if _is_same_vocabulary(original.format, new, target, to):
+        text, losses = graph_format.transcode(original.file, target)
         copy = Copy({target.path: text})
     else:
         copy = new.write(taxonomy, target)
         _refuse_stream(copy, target.path, new)
         reread = _read_back(copy, target.path, new)
-        losses = [*_losses(taxonomy, copy, reread), *_ignored_content(original.parsed.ignored)]
+        losses = [*_losses(taxonomy, copy, reread), *_ignored_content(parsed.ignored, new)]
     _write(copy, target.path, new, force)
     files = (target.path,) if new.NAME == wordnet_format.NAME else tuple(copy.files)
     ids = {id: copy.id_of(id) for id in taxonomy if copy.id_of(id) != id}
@@ -89,11 +97,12 @@ def target_format(path: Path, name: str | None = None) -> Format:
     raise ConfigurationError("\n".join([f"{message}; {fix}:", *rows])).naming("to=FORMAT")
 
 
-def _is_same_vocabulary(old: Format, new: Format, path: Path, to: str | None) -> bool:
+def _is_same_vocabulary(old: Format, new: Format, target: Target, to: str | None) -> bool:
     """Return whether only the syntax of an RDF file changes, so that all statements are kept."""
     if old.NAME not in (owl.NAME, skos.NAME):
         return False
-    return old.NAME == new.NAME or (to is None and format_suffix(path) in SYNTAXES)
+    suffix = target.syntax or format_suffix(target.path)
+    return old.NAME == new.NAME or (to is None and suffix in SYNTAXES)
 
 
 def _write(copy: Copy, path: Path, format: Format, force: bool) -> None:
@@ -198,8 +207,10 @@ def _with_new_ids(taxonomy: Taxonomy, copy: Copy) -> Taxonomy:
     )
 
 
-def _ignored_content(ignored: Mapping[str, int]) -> list[str]:
+def _ignored_content(ignored: Mapping[str, int], new: Format) -> list[str]:
     """Describe the content of the old file that a taxonomy does not represent."""
+    if new.NAME in (owl.NAME, skos.NAME):
+        ignored = {kind: count for kind, count in ignored.items() if kind != LANGUAGE_TAGS}
     if not ignored:
         return []
     by_count = sorted(ignored.items(), key=lambda item: -item[1])

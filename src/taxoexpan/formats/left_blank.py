@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from taxoexpan.formats import category_paths
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.obo import obo_format, stanzas
+from taxoexpan.formats.obographs import obographs_format
 from taxoexpan.formats.openfoodfacts import blocks, openfoodfacts_format
 from taxoexpan.formats.property_index import BlankProperty, PropertyIndex, blank_properties
 from taxoexpan.formats.rdf import owl, skos
@@ -23,6 +24,7 @@ Indexer = Callable[[TextFile, Taxonomy], PropertyIndex]
 INDEXERS: Mapping[str, Indexer] = {
     json_format.NAME: json_format.index_properties,
     obo_format.NAME: stanzas.index_properties,
+    obographs_format.NAME: obographs_format.index_properties,
     skos.NAME: skos.index_properties,
     owl.NAME: owl.index_properties,
     openfoodfacts_format.NAME: blocks.index_properties,

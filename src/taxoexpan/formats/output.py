@@ -20,11 +20,21 @@ DEFAULT_BASE = "http://example.org/"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A file to write; for RDF also a base for ids that are not IRIs, and a language tag."""
+    """A file to write; for RDF also a base for ids that are not IRIs, and language tags.
+
+    `syntax` is the suffix of the RDF syntax, if the name of the file does not decide about it.
+    `other_tags` has the language tags of single texts, by the id of the concept and the text.
+    """
 
     path: Path
     base: str = DEFAULT_BASE
     language: str = ""
+    other_tags: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    syntax: str = ""
+
+    def tag(self, id: str, text: str) -> str:
+        """The language tag of a label, a synonym or a definition."""
+        return self.other_tags.get((id, text), self.language)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from taxoexpan.formats import category_paths, terms
 from taxoexpan.formats.builder import ParsedTaxonomy
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.obo import obo_format
+from taxoexpan.formats.obographs import obographs_format
 from taxoexpan.formats.openfoodfacts import openfoodfacts_format
 from taxoexpan.formats.output import Copy, Insertions, Target
 from taxoexpan.formats.rdf import owl, skos
@@ -57,6 +58,7 @@ FORMATS: dict[str, Format] = {
         obo_format,
         owl,
         skos,
+        obographs_format,
         json_format,
         openfoodfacts_format,
         category_paths,

@@ -52,10 +52,18 @@ class ConceptVectors:
         """The size of a vector, D1."""
         return self.names.shape[1]
 
+    def stacked(self) -> Tensor:
+        """Return the vectors of names and head words of every concept, as a copy: [2, N, D1]."""
+        return torch.stack([self.names, self.heads.index_select(0, self.head_of)])
+
     def select(self, concepts: Tensor) -> ConceptVectors:
         """Select the vectors of some concepts by index."""
         names = self.names.index_select(0, concepts)
         return ConceptVectors(names, self.heads, self.head_of.index_select(0, concepts))
+
+    def first(self, count: int) -> ConceptVectors:
+        """Return the vectors of the first concepts, without a copy of them."""
+        return ConceptVectors(self.names[:count], self.heads, self.head_of[:count])
 
     def used_heads(self) -> tuple[Tensor, Tensor]:
         """Return the vectors of head words in use, and the row of each concept among them."""

@@ -6,7 +6,9 @@ label and definition, an anchor also by the label of its parent.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from taxoexpan.network.token_embedding import replace_embeddings
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 if TYPE_CHECKING:
@@ -24,6 +27,8 @@ MAX_TOKENS = 48
 CPU_BLOCK = 32
 """Texts that a CPU encodes at a time: of similar length, so that little is padding."""
 GPU_BLOCK = 1024
+TOKENIZER_BLOCK = 4096
+"""Texts that are tokenized at a time; the tokenizer's own result is many times larger."""
 
 Tokens = Sequence[int]
 """The numbers of a text's tokens."""
@@ -55,6 +60,7 @@ class TextTower(nn.Module):
 
     def __init__(self, transformer: SentenceTransformer) -> None:
         super().__init__()
+        replace_embeddings(transformer)
         self.transformer = transformer
 
     @property
@@ -64,11 +70,12 @@ class TextTower(nn.Module):
 
     def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
         """Split texts into tokens."""
-        if not texts:
-            return []
         longest = min(MAX_TOKENS, self.transformer.max_seq_length or MAX_TOKENS)
-        split = self.transformer.tokenizer(list(texts), truncation=True, max_length=longest)
-        tokens: list[Tokens] = split["input_ids"]
+        tokens: list[Tokens] = []
+        for start in range(0, len(texts), TOKENIZER_BLOCK):
+            block = list(texts[start : start + TOKENIZER_BLOCK])
+            split = self.transformer.tokenizer(block, truncation=True, max_length=longest)
+            tokens += [array("i", each) for each in split["input_ids"]]
         return tokens
 
     def forward(self, tokens: Sequence[Tokens]) -> Tensor:
@@ -76,12 +83,14 @@ class TextTower(nn.Module):
         lengths = np.array([len(each) for each in tokens])
         order = np.argsort(lengths, kind="stable")
         size = CPU_BLOCK if self.device.type == "cpu" else GPU_BLOCK
-        blocks = [
+        blocks = (
             self._encode_block([tokens[row] for row in order[start : start + size].tolist()])
             for start in range(0, len(order), size)
-        ]
-        back = torch.from_numpy(np.argsort(order)).to(self.device)
-        return torch.cat(blocks).index_select(0, back)
+        )
+        if torch.is_grad_enabled():
+            back = torch.from_numpy(np.argsort(order)).to(self.device)
+            return torch.cat(list(blocks)).index_select(0, back)
+        return _reordered(blocks, torch.from_numpy(order).to(self.device))
 
     def _encode_block(self, tokens: Sequence[Tokens]) -> Tensor:
         ids = np.zeros((len(tokens), max(map(len, tokens))), dtype=np.int64)
@@ -115,3 +124,17 @@ class TextTower(nn.Module):
             vectors = self(list(distinct))[torch.tensor(rows, device=self.device)]
         self.train(was_training)
         return vectors
+
+
+def _reordered(blocks: Iterator[Tensor], rows: Tensor) -> Tensor:
+    """Collect blocks of vectors, each vector in its row, without keeping the blocks: [N, D].
+
+    Small blocks that are kept would lie among the freed memory of the layers, and hold it.
+    """
+    first = next(blocks)
+    vectors = first.new_empty(len(rows), first.shape[1])
+    start = 0
+    for block in chain([first], blocks):
+        vectors[rows[start : start + len(block)]] = block
+        start += len(block)
+    return vectors

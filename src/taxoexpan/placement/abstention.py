@@ -94,24 +94,34 @@ def abstention_features(ranker: Ranker, queries: Queries, closed: Indices | None
     A branch of -1 leaves out nothing. The leaf bonus is not used.
     """
     ranker = ranker.with_leaf_bonus(0.0)
-    vectors, taxonomy = ranker.anchors.vectors, ranker.anchors.taxonomy
-    count = min(NEAREST, len(taxonomy))
     features = []
     for start, some in queries.blocks(len(ranker.keys)):
-        log_f = ranker.log_match(ranker.scores(some)).clone()
-        names, heads = vectors.names @ some.vectors[0].T, vectors.heads @ some.vectors[1].T
-        heads = heads.index_select(0, vectors.head_of)
-        if closed is not None:
-            inside = _inside(taxonomy, closed[start : start + len(some)]).to(log_f.device)
-            for each in (log_f, names, heads):
-                each.masked_fill_(inside, -torch.inf)
-        best = log_f.amax(0)
-        nearest = names.topk(count, dim=0).values
-        columns = (best, best - log_f.logsumexp(0), nearest[0], nearest[-1], heads.amax(0))
-        table = torch.stack(columns, dim=1).cpu().numpy()
-        best_anchors = best_of(log_f, count)[1].T.cpu().numpy()
-        features.append(np.column_stack([table, agreement(taxonomy, best_anchors)]))
-    return np.asarray(np.nan_to_num(np.concatenate(features), neginf=-1.0))
+        branches = None if closed is None else closed[start : start + len(some)]
+        features.append(block_features(ranker, some, ranker.scores(some), branches))
+    return np.concatenate(features)
+
+
+@torch.no_grad()
+def block_features(
+    ranker: Ranker, queries: Queries, scores: Tensor, closed: Indices | None = None
+) -> Floats:
+    """Return the `FEATURES` of queries from their scores [N, Q]; see `abstention_features`."""
+    vectors, taxonomy = ranker.anchors.vectors, ranker.anchors.taxonomy
+    count = min(NEAREST, len(taxonomy))
+    log_f = ranker.log_match(scores).clone()
+    names, heads = vectors.names @ queries.vectors[0].T, vectors.heads @ queries.vectors[1].T
+    heads = heads.index_select(0, vectors.head_of)
+    if closed is not None:
+        inside = _inside(taxonomy, closed).to(log_f.device)
+        for each in (log_f, names, heads):
+            each.masked_fill_(inside, -torch.inf)
+    best = log_f.amax(0)
+    nearest = names.topk(count, dim=0).values
+    columns = (best, best - log_f.logsumexp(0), nearest[0], nearest[-1], heads.amax(0))
+    table = torch.stack(columns, dim=1).cpu().numpy()
+    best_anchors = best_of(log_f, count)[1].T.cpu().numpy()
+    features = np.column_stack([table, agreement(taxonomy, best_anchors)])
+    return np.asarray(np.nan_to_num(features, neginf=-1.0))
 
 
 def agreement(taxonomy: Taxonomy, anchors: Indices) -> Floats:

@@ -10,7 +10,7 @@ from pathlib import Path
 from torch import Tensor
 from tqdm import tqdm
 
-from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.device import release_memory
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.calibrators import Calibrators
@@ -86,6 +86,7 @@ def fit_parts(
     calibrators, metrics = learn_calibrators(prepared, network, embedder, seed)
     if outputs.progress and metrics is not None:
         tqdm.write(f"all signals together: {describe_metrics(metrics)}", file=sys.stderr)
+    release_memory()
     keys, texts = _encode_anchors(prepared, network, embedder, calibrators)
     return FittedParts(network, history, tower, tower_history, calibrators, metrics, keys, texts)
 
@@ -97,7 +98,7 @@ def _encode_anchors(
     calibrators: Calibrators,
 ) -> tuple[Tensor, AnchorTexts | None]:
     """Return the keys of all concepts as anchors, and their texts if the fusion needs them."""
-    taxonomy, vectors = prepared.taxonomy, ConceptVectors.of(prepared.vectors)
+    taxonomy, vectors = prepared.taxonomy, prepared.vectors()
     keys = Anchors(taxonomy, vectors, embedder.config.max_siblings).encode(network)
     return keys, AnchorTexts.of(taxonomy, embedder.tower) if calibrators.fusion else None
 

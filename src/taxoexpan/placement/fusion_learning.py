@@ -45,7 +45,9 @@ def collect_examples(
     size = max(1, MAX_PAIRS // len(ranker.keys))
     for start in range(0, len(queries), size):
         some = queries[start : start + size]
-        features = torch.cat([block for _, block in ranker.feature_blocks(some)], dim=1)
+        features = ranker.keys.new_empty(len(FEATURES), len(ranker.keys), len(some))
+        for rows, block in ranker.feature_blocks(some):
+            features[:, rows] = block
         wrong = rejected[start : start + size] if rejected else [NONE] * len(some)
         parts.append(_examples_of(features, some.parents, wrong, rng))
     return FusionExamples.concatenate(parts)

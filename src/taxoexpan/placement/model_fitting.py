@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from taxoexpan.device import release_memory
 from taxoexpan.errors import ModelError
 from taxoexpan.features.embedding import names_of, refuse_unknown
 from taxoexpan.features.encoder_registry import transformer_of
@@ -80,19 +82,31 @@ class EarlierModel:
 
 @dataclass(frozen=True)
 class PreparedTaxonomy:
-    """A taxonomy with its vectors [2, N, D], and the part of it that the network learns from.
+    """A taxonomy with its vectors, and the part of it that the network learns from.
 
-    With `held_out_as_growth`, the validation queries were held out in the way in which taxonomies
-    grow, so that a leaf bonus can be learned from them. `start` is given if the training continues
-    that of an earlier model.
+    Args:
+        taxonomy: the taxonomy, N concepts.
+        stored: the vectors of all concepts. Those that the network learns from come first, so that
+            `data` has no copy of them.
+        rows: the row of each concept in `stored` [N].
+        holdout: the held-out concepts and the remaining taxonomy.
+        data: the data of the training.
+        held_out_as_growth: whether the validation queries were held out in the way in which
+            taxonomies grow, so that a leaf bonus can be learned from them.
+        start: the model from which the training continues, if it continues that of an earlier one.
     """
 
     taxonomy: Taxonomy
-    vectors: Tensor
+    stored: ConceptVectors
+    rows: Tensor
     holdout: Holdout
     data: TrainingData
     held_out_as_growth: bool
     start: EarlierModel | None = None
+
+    def vectors(self) -> ConceptVectors:
+        """Return a copy of the vectors of all concepts in the order of the taxonomy."""
+        return self.stored.select(self.rows)
 
 
 def prepare_taxonomy(
@@ -112,23 +126,31 @@ def prepare_taxonomy(
         hold_out = HOLDOUTS[c.validation]
         holdout = hold_out(active, c.validation_fraction, c.max_validation_leaves, seed)
     encoder.learn(names_of([*taxonomy.concepts, *holdout.concepts, *expected]))
-    return PreparedTaxonomy(*embed_holdout(taxonomy, embedder, holdout), as_growth)
+    return embed_holdout(taxonomy, embedder, holdout, as_growth)
 
 
 def embed_holdout(
-    taxonomy: Taxonomy, embedder: Embedder, holdout: Holdout
-) -> tuple[Taxonomy, Tensor, Holdout, TrainingData]:
+    taxonomy: Taxonomy, embedder: Embedder, holdout: Holdout, as_growth: bool
+) -> PreparedTaxonomy:
     """Embed all concepts of a taxonomy, and those that are held out of it."""
-    c, vectors = embedder.config, embedder.tensor(taxonomy.concepts)
-    refuse_unknown(vectors.cpu().numpy(), c.features)
-    rows = torch.tensor([taxonomy.index(id) for id in holdout.taxonomy], device=vectors.device)
-    known = ConceptVectors.of(vectors.index_select(1, rows))
+    c, both = embedder.config, embedder.tensor(taxonomy.concepts)
+    refuse_unknown(both.cpu().numpy(), c.features)
+    order = _remaining_first(taxonomy, holdout.taxonomy).to(both.device)
+    stored = ConceptVectors.of(both).select(order)
     lexicon, mentions = embedder.lexicon(holdout.taxonomy), None
     if lexicon is not None:
         mentions = lexicon.mentions(holdout.taxonomy.concepts, exclude_self=True)
-    anchors = Anchors(holdout.taxonomy, known, c.max_siblings)
+    anchors = Anchors(holdout.taxonomy, stored.first(len(holdout.taxonomy)), c.max_siblings)
     data = TrainingData(anchors, embedder.labeled_queries(holdout, lexicon), mentions)
-    return taxonomy, vectors, holdout, data
+    del both
+    release_memory()
+    return PreparedTaxonomy(taxonomy, stored, order.argsort(), holdout, data, as_growth)
+
+
+def _remaining_first(taxonomy: Taxonomy, remaining: Taxonomy) -> Tensor:
+    """Return the indices of the remaining concepts, in their order, and then of all others: [N]."""
+    kept = np.array([taxonomy.index(id) for id in remaining], dtype=np.int64)
+    return torch.from_numpy(np.concatenate([kept, np.setdiff1d(np.arange(len(taxonomy)), kept)]))
 
 
 def transformer_to_tune(embedder: Embedder) -> TransformerEncoder | None:
@@ -155,6 +177,8 @@ def fine_tune(
         return None
     tower, holdout = _initial_tower(transformer, start), prepared.holdout
     tower.to(embedder.device)
+    embedder.encoder.unload()  # the fine-tuning needs the most memory
+    gc.collect()  # models have reference cycles
     texts, news = [query_text(concept) for concept in holdout.concepts], prepared.data.news
 
     def validate(tower: TextTower, anchors: Tensor) -> Metrics:
@@ -175,6 +199,8 @@ def fine_tune(
         checkpoint,
         news,
     )
+    gc.collect()  # so have optimizers
+    release_memory()
     return tower, history
 
 
@@ -193,9 +219,7 @@ def learn_calibrators(
 
     Also return the metrics of the held-out concepts by the fusion, if there is one.
     """
-    taxonomy, vectors = prepared.taxonomy, prepared.vectors.cpu().numpy()
-    detector = DuplicateDetector.learn(taxonomy, vectors, embedder.array, seed)
-    duplicates = None if detector is None else tuple(detector.weights.tolist())
+    duplicates = _learn_duplicates(prepared, embedder, seed)
     queries = prepared.data.validation
     if embedder.config.learn_fusion:
         fused, metrics = _learn_fused_calibrators(prepared, network, embedder, seed)
@@ -208,6 +232,15 @@ def learn_calibrators(
     calibration = calibrate(score_held_out(ranker.with_leaf_bonus(bonus), queries), seed)
     abstention = learn_abstention(ranker, queries)
     return Calibrators(calibration, abstention, duplicates, leaf_bonus=bonus), None
+
+
+def _learn_duplicates(
+    prepared: PreparedTaxonomy, embedder: Embedder, seed: int
+) -> tuple[float, ...] | None:
+    """Return the weights of the detection of duplicates; None if there are too few synonyms."""
+    vectors = prepared.vectors().stacked().cpu().numpy()
+    detector = DuplicateDetector.learn(prepared.taxonomy, vectors, embedder.array, seed)
+    return None if detector is None else tuple(detector.weights.tolist())
 
 
 def _learn_fused_calibrators(
@@ -229,6 +262,7 @@ def _learn_fused_calibrators(
         described = [query_text(concept) for concept in queries.concepts]
         queries = replace(queries, tower=embedder.tower.encode(described))
     examples = collect_examples(ranker, queries, seed)
+    release_memory()
     fusion, *by_fold = _learn_weights(examples, added, prior_for(ranker), embedder.device, seed)
     folds = fold_of(len(queries) + (0 if added is None else len(added.queries)))
     held_out = score_held_out_by_fold(ranker, queries, by_fold, folds[: len(queries)])
@@ -237,6 +271,7 @@ def _learn_fused_calibrators(
         theirs = folds[len(queries) :]
         scores = score_held_out_by_fold(added.ranker, added.queries, by_fold, theirs)
         held_out = join_scores(held_out, scores)
+    release_memory()
     abstention = learn_abstention(ranker.with_fusion(fusion), queries)
     return Calibrators(calibrate(held_out, seed), abstention, fusion=fusion), metrics
 

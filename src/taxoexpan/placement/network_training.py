@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from taxoexpan.config import Config
+from taxoexpan.device import release_memory
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
@@ -61,4 +62,6 @@ def train_network(
     gpus = [vectors.device] if vectors.device.type == "cuda" else []
     with torch.random.fork_rng(devices=gpus):
         torch.manual_seed(seed)
-        return train(network, vectors, sampler, validation, config, log, checkpoint)
+        history = train(network, vectors, sampler, validation, config, log, checkpoint)
+    release_memory()
+    return history

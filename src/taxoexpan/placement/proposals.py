@@ -75,6 +75,8 @@ def with_further_parents(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> li
 
     An ancestor or a descendant of a parent that is already proposed adds nothing and is not marked.
     """
+    if all((suggestion.confidence or 0.0) <= LIKELY for suggestion in ranked[1:]):
+        return list(ranked)  # the usual case, without a walk through the taxonomy
     related: set[str] = set()
     marked: list[Suggestion] = []
     for suggestion in ranked:
@@ -99,10 +101,11 @@ def with_inserts(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Sugge
     names = {f" {name_key(name)}" for name in (first.query.label, *first.query.synonyms)}
     if names & {f" {name_key(name)}" for name in (first.parent.label, *first.parent.synonyms)}:
         return list(ranked)
+    endings, children = tuple(names), taxonomy.children_of.of(taxonomy.index(first.parent.id))
     moves = tuple(
-        child
-        for child in taxonomy.children(first.parent.id)
-        if any(name_key(taxonomy.concept(child).label).endswith(name) for name in names)
+        taxonomy.ids[child]
+        for child in children.tolist()
+        if name_key(taxonomy.labels[child]).endswith(endings)
     )
     if not moves:
         return list(ranked)

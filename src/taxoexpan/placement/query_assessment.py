@@ -6,13 +6,14 @@ import numpy as np
 from torch import Tensor
 
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.abstention import abstention_features
+from taxoexpan.placement.abstention import abstention_features, block_features
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.duplicates import DuplicateDetector
 from taxoexpan.placement.proposals import QueryAssessment
 from taxoexpan.placement.ranking import Ranker, Ranking
 from taxoexpan.placement.rejections import NO_REJECTIONS, Rejections
 from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.arrays import Floats
 
 
 def rank_and_assess(
@@ -32,10 +33,19 @@ def rank_and_assess(
     calibration, abstention = calibrators.calibration, calibrators.abstention
     temperature = calibration.temperature if calibration else 1.0
     excluded = rejections.anchors_of(taxonomy, queries.concepts) if rejections else None
-    ranking = ranker.rank(queries, top_k, temperature, excluded)
+    features: list[Floats] = []
+
+    def note_features(some: Queries, scores: Tensor) -> None:
+        features.append(block_features(ranker, some, scores))
+
+    # The scores of the ranking are those of the features, unless a leaf bonus is added.
+    shared = abstention is not None and (ranker.fusion is not None or not ranker.leaf_bonus)
+    on_scores = note_features if shared else None
+    ranking = ranker.rank(queries, top_k, temperature, excluded, on_scores)
     has_parent = np.ones(len(queries), dtype=bool)
     if abstention is not None:
-        has_parent = abstention.has_parent(abstention_features(ranker, queries))
+        known = np.concatenate(features) if features else abstention_features(ranker, queries)
+        has_parent = abstention.has_parent(known)
     duplicates = None
     if calibrators.duplicates is not None:
         detector = DuplicateDetector(taxonomy, vectors.cpu().numpy(), calibrators.duplicates)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -236,10 +236,12 @@ class Ranker:
         top_k: int,
         temperature: float = 1.0,
         excluded: Sequence[Indices] | None = None,
+        on_scores: Callable[[Queries, Tensor], None] | None = None,
     ) -> Ranking:
         """Return the best anchors; a score is the anchor's softmax probability over all anchors.
 
-        `excluded` are the anchors that cannot be the parent of each query.
+        `excluded` are the anchors that cannot be the parent of each query. `on_scores` gets each
+        block of queries with its scores of all anchors, before the exclusion.
         """
         fewest = (
             len(self.keys) - len(self.deprecated_rows) - max(map(len, excluded or ()), default=0)
@@ -249,6 +251,8 @@ class Ranker:
         anchors, scores, tempered = [], [], []
         for start, some in queries.blocks(len(self.keys)):
             block, no_parents = self.scores(some), None
+            if on_scores is not None:
+                on_scores(some, block)
             if excluded:
                 no_parents = _pairs(excluded[start : start + len(some)], block.device)
                 block[no_parents] = -torch.inf

@@ -65,12 +65,10 @@ def prepare_refit(
     settings = recipe.changed(embedder.config)
     added = _added_queries(judged, start, embedder, recipe, seed)
     earlier = EarlierModel(start.network, embedder.tower, start.calibrators, added)
-    taxonomy, vectors, holdout, data = embed_holdout(
-        taxonomy, replace(embedder, config=settings), holdout
-    )
-    data = replace(data, news=_news(judged, start.taxonomy, holdout.taxonomy, recipe))
     as_growth = settings.validation == "growth"
-    return PreparedTaxonomy(taxonomy, vectors, holdout, data, as_growth, earlier)
+    prepared = embed_holdout(taxonomy, replace(embedder, config=settings), holdout, as_growth)
+    news = _news(judged, start.taxonomy, holdout.taxonomy, recipe)
+    return replace(prepared, data=replace(prepared.data, news=news), start=earlier)
 
 
 def _news(judged: JudgedTaxonomy, earlier: Taxonomy, remaining: Taxonomy, recipe: Recipe) -> News:

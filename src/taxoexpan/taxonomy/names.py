@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 
 from taxoexpan.taxonomy.english import singular
 
@@ -16,6 +17,7 @@ def normalize_name(name: str) -> str:
     return GAPS.sub(" ", unicodedata.normalize("NFKC", name).casefold()).strip()
 
 
+@lru_cache(maxsize=1 << 16)
 def name_key(name: str) -> str:
     """A normalized name with its last word in the singular."""
     return words_key(normalize_name(name).split())

@@ -22,7 +22,7 @@ from torch.nn import functional as F
 from tqdm import tqdm
 
 from taxoexpan.config import Config
-from taxoexpan.device import fast_matmul
+from taxoexpan.device import fast_matmul, release_memory
 from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.text_tower import TextTower, Tokens, anchor_texts, query_text
 from taxoexpan.phrasing import pluralize
@@ -49,7 +49,7 @@ WARM_UP = 0.1
 """The fraction of the steps in which the learning rate rises; then it falls to zero."""
 MAX_NORM = 1.0
 """Longer gradients are shortened to this length."""
-BLOCK_SIZE = 2048
+BLOCK_SIZE = 512
 """Queries whose nearest anchors are found at a time."""
 
 Validate = Callable[[TextTower, Tensor], Metrics]
@@ -119,7 +119,8 @@ def train_tower(
                         _report(run.last_epoch())
         except KeyboardInterrupt:
             run.history.interrupted = True
-    tower.load_state_dict(run.best_weights)
+    if run.best_weights:
+        tower.load_state_dict(run.best_weights)
     tower.eval()
     return run.history
 
@@ -167,7 +168,7 @@ class TowerRun:
         self.batches = math.ceil(drawn / config.tower_batch_size)
         self.epoch, self.parts = 0, 1
         self.history, self.highest = TowerHistory(), -1.0
-        self.best_weights = copy.deepcopy(tower.state_dict())
+        self.best_weights: dict[str, Tensor] = {}
         self.anchor_vectors: Tensor | None = None
 
     @property
@@ -197,6 +198,8 @@ class TowerRun:
         if self.anchor_vectors is None:
             self._look_at_anchors()
         hard = self._hard_negatives()
+        self.anchor_vectors = None  # outdated after one step
+        release_memory()
         total = torch.zeros((), device=self.tower.device)
         with fast_matmul(self.tower.device):
             for number, batch in enumerate(self._draw_batches(hard)):
@@ -209,6 +212,8 @@ class TowerRun:
             raise ModelError(f"the loss of the fine-tuning became {loss}; {fix}")
         self.epoch += 1
         self.history.losses.append(loss)
+        self.optimizer.zero_grad(set_to_none=True)
+        release_memory()
         self._look_at_anchors()
 
     def _look_at_anchors(self) -> None:
@@ -221,8 +226,17 @@ class TowerRun:
             if metrics.reciprocal_rank <= self.highest:
                 return
             self.highest = metrics.reciprocal_rank
-        self.best_weights = copy.deepcopy(self.tower.state_dict())
+        self._keep_weights()
         self.history.best = self.epoch
+
+    @torch.no_grad()
+    def _keep_weights(self) -> None:
+        """Remember the present weights, in the memory of those that were kept before."""
+        weights = self.tower.state_dict()
+        if not self.best_weights:
+            self.best_weights = copy.deepcopy(weights)
+        for name, tensor in weights.items():
+            self.best_weights[name].copy_(tensor)
 
     @torch.no_grad()
     def _hard_negatives(self) -> Indices:

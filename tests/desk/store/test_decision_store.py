@@ -19,6 +19,7 @@ from desk_cases import (
 )
 
 from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.proposal import placement_of
 from taxoexpan.desk.store.queue_query import QueueOrder, QueueQuery
 from taxoexpan.desk.store.records import (
     Action,
@@ -166,6 +167,9 @@ def test_a_repeated_request_is_appended_once(store: DecisionStore) -> None:
     first = store.append([decision], "Ada")
     assert store.append([decision], "Ada") == first
     assert len(store.history()) == 1
+    other = replace(accept(get(store, "rye bread")), request_id="r3")
+    with pytest.raises(StoreError, match="request id was used before, for other decisions"):
+        store.append([decision, other], "Ada")
     undone = store.undo("Ada", request_id="r2")
     assert store.undo("Ada", request_id="r2") == undone
     assert len(store.history()) == 2
@@ -352,3 +356,51 @@ def test_a_store_is_the_same_after_it_was_reopened(store_url: str) -> None:
         history, page = store.history(), store.queue()
     with DecisionStore.open(store_url, must_exist=True) as store:
         assert (store.history(), store.queue()) == (history, page)
+
+
+def test_feedback_has_what_was_right_and_what_was_wrong(store: DecisionStore) -> None:
+    store.append([accept(get(store, "oat milk"), "bread")], "Ada")
+    store.append([reject(get(store, "rye bread"))], "Ada")
+    store.append([reject(get(store, "crème fraîche"), Reason.OUT_OF_SCOPE)], "Ada")
+    feedback = store.feedback()
+    right = [(each.concept.label, each.parent_id) for each in feedback.accepted]
+    assert right == [("Oat Milk", "BREAD")]
+    wrong = [(each.concept.label, each.parent_id) for each in feedback.rejected]
+    assert wrong == [("Oat Milk", "MILK"), ("Rye bread", "BREAD"), ("Rye bread", "GRAIN")]
+    assert feedback.accepted[0].concept == NEW[0]
+    for _ in range(3):
+        store.undo("Ada")
+    assert not store.feedback()
+
+
+def test_feedback_follows_the_latest_decision(store: DecisionStore) -> None:
+    store.append([reject_proposal(get(store, "oat milk"), "milk")], "Ada")
+    store.append([accept(get(store, "oat milk"), "cheese")], "Ada")
+    store.append([accept(get(store, "oat milk"), "milk")], "Bob")
+    feedback = store.feedback()
+    assert [each.parent_id for each in feedback.accepted] == ["MILK"]
+    assert "MILK" not in [each.parent_id for each in feedback.rejected]
+
+
+def test_a_model_is_asked_only_for_concepts_that_need_it(store: DecisionStore) -> None:
+    store.append([accept(get(store, "oat milk"))], "Ada")
+    assert store.without_proposals("model 1", NEW) == []
+    assert store.without_proposals("model 2", NEW) == list(NEW[1:])
+    spelt = Concept("n4", "Spelt")
+    store.add_concepts([spelt])
+    assert store.without_proposals("model 1", [*NEW, spelt]) == [spelt]
+
+
+def test_first_proposals_are_those_of_the_queue(store: DecisionStore) -> None:
+    first = store.queue().concepts[0]
+    drop = placement_of(first.proposals[0])
+    store.append([NewDecision(first.key, Action.REJECT_PROPOSAL, 0, (drop,))], "Ada")
+    for query in (QueueQuery(), QueueQuery(order=QueueOrder.PARENT, min_confidence=0.5)):
+        expected = [
+            (each.key, each.concept.label, each.version, placement_of(each.proposals[0]))
+            for each in store.queue(query).concepts
+            if each.proposals
+        ]
+        found = store.first_proposals(query)
+        assert [(each.key, each.label, each.version, each.placement) for each in found] == expected
+        assert expected

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import re
@@ -8,6 +9,7 @@ import socket
 import subprocess
 import sys
 import warnings
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from io import StringIO
@@ -528,6 +530,28 @@ def test_the_given_device_is_used(made: Path) -> None:
         TransformerEncoder(str(made), device="abacus").encode(["tea"])
     chosen = TransformerEncoder(str(made), device=torch.device("cpu"))
     assert np.array_equal(chosen.encode(NAMES), encoded(made))
+
+
+def test_a_copy_that_others_change_leaves_the_encoder_as_it_was(made: Path) -> None:
+    encoder = TransformerEncoder(str(made), "cpu")
+    expected = encoder.encode(NAMES)
+    model = encoder.copy_model()
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(1.0)
+    assert not np.allclose(model.encode(NAMES), expected, atol=0.01)
+    assert np.array_equal(encoder.encode(NAMES), expected)
+
+
+def test_an_unloaded_model_is_freed_and_loaded_again(made: Path) -> None:
+    encoder = TransformerEncoder(str(made), "cpu")
+    encoder.unload()  # nothing is loaded yet
+    expected = encoder.encode(NAMES)
+    freed = weakref.ref(next(encoder._model.parameters()))
+    encoder.unload()
+    gc.collect()
+    assert freed() is None
+    assert np.array_equal(encoder.encode(NAMES), expected)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

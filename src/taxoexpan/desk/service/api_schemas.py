@@ -30,7 +30,9 @@ class NewConcept(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
 
-    label: Label = Field(description="Its name.", examples=["cashew milk"])
+    label: Label = Field(
+        description="Its name.", examples=["cashew milk"], json_schema_extra={"pattern": r"\S"}
+    )
     definition: str = Field(default="", max_length=MAX_DEFINITION, description="What it is.")
     synonyms: list[Label] = Field(
         default_factory=list, max_length=MAX_SYNONYMS, description="Its other names."

@@ -15,8 +15,8 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 Key = TypeVar("Key", bound=Hashable)
 
-MAX_BATCH = 256
-"""Items of one call, unless a single request has more."""
+MAX_BATCH = 128
+"""Items of one call, unless a single request has more; larger batches are hardly faster."""
 MAX_RETRY_SECONDS = 60
 
 

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 
 from taxoexpan.desk.service.api_schemas import Health, ProblemDetails
 from taxoexpan.desk.service.concept_routes import concept_router
+from taxoexpan.desk.service.openapi_description import describe_errors
 from taxoexpan.desk.service.reconciliation.reconciliation_routes import (
     RECONCILIATION_PATH,
     reconciliation_router,
@@ -71,6 +72,7 @@ def build_api(state: ServiceState, access: Access) -> FastAPI:
     app.include_router(concept_router(state))
     app.include_router(reconciliation_router(state, access))
     _add_state_routes(app, state)
+    describe_errors(app)
     return app
 
 

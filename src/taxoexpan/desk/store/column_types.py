@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +14,8 @@ from sqlalchemy.types import TypeDecorator
 from taxoexpan.desk.store.proposal import Pair, Proposal
 from taxoexpan.desk.store.records import Placement, storable
 from taxoexpan.placement.suggestions import Place, SuggestionKind
+
+_DECODER = json.JSONDecoder()
 
 
 class CleanText(TypeDecorator[str]):
@@ -104,12 +106,18 @@ class Proposals(TypeDecorator[tuple[Proposal, ...]]):
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> tuple[Proposal, ...]:  # noqa: ARG002
         """Read the proposals."""
-        return tuple(
-            Proposal(
-                place=Place(each.pop("place")), why=each.pop("why"), placement=_placement(each)
-            )
-            for each in json.loads(value or "[]")
-        )
+        return tuple(_proposal(each) for each in json.loads(value or "[]"))
+
+
+def first_stored(value: str, rejected: Collection[Pair]) -> Proposal | None:
+    """Return the first proposal of a column of `Proposals` that is not rejected."""
+    position = 1  # behind the bracket; the objects are read one by one, most often only the first
+    while value[position] == "{":
+        each, end = _DECODER.raw_decode(value, position)
+        if (each["parent_id"], each["kind"] == SuggestionKind.MERGE) not in rejected:
+            return _proposal(each)
+        position = end + len(", ") if value[end] == "," else end
+    return None
 
 
 def _as_object(placement: Placement) -> dict[str, object]:

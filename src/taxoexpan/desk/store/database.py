@@ -64,6 +64,15 @@ class Database:
                     connection.execute(text(f"SELECT pg_advisory_xact_lock({_LOCK})"))
                 yield connection
 
+    def sync_folder(self) -> None:
+        """Write the name of a new SQLite file to the disk; SQLite itself does that for its log."""
+        if self.is_sqlite and os.name == "posix":
+            folder = os.open(Path(self.name).absolute().parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
@@ -83,7 +92,7 @@ class Database:
         for found, explanation in _EXPLANATIONS.items():
             if found in reason:
                 return explanation
-        if not self.is_sqlite and error.connection_invalidated is False and "connect" in reason:
+        if not self.is_sqlite and error.statement is None:
             return f"PostgreSQL cannot be reached ({reason}); is it running, and the URL right?"
         return f"the database refused: {reason}"
 
@@ -134,6 +143,8 @@ def _begin_sqlite(connection: Connection) -> None:
 
 def _open_postgresql(url: str) -> Database:
     try:
+        if url.count("@") > 1:  # a part of the password would be taken for the host
+            raise ValueError
         parsed = make_url(url).set(drivername="postgresql+psycopg")
         engine = create_engine(
             parsed,

@@ -14,8 +14,13 @@ from taxoexpan.desk.store.decision_log import logged_decision, select_logged
 from taxoexpan.desk.store.decision_undo import undo_decisions
 from taxoexpan.desk.store.decision_writer import append_decisions
 from taxoexpan.desk.store.queue_derivation import derive_whole_queue
-from taxoexpan.desk.store.queue_query import QueuePage, QueueQuery
-from taxoexpan.desk.store.queue_reader import count_statuses, read_concept, read_page
+from taxoexpan.desk.store.queue_query import FirstProposal, QueuePage, QueueQuery
+from taxoexpan.desk.store.queue_reader import (
+    count_statuses,
+    read_concept,
+    read_first_proposals,
+    read_page,
+)
 from taxoexpan.desk.store.records import LoggedDecision, NewDecision, QueuedConcept, Status
 from taxoexpan.desk.store.schema_version import migrate
 from taxoexpan.desk.store.tables import decisions
@@ -45,6 +50,7 @@ class DecisionStore:
         try:
             if migrate(database):
                 store.rebuild()
+                database.sync_folder()
         except BaseException:
             database.close()
             raise
@@ -128,6 +134,11 @@ class DecisionStore:
         """Return one page of the queue."""
         with self._database.reading() as connection:
             return read_page(connection, query)
+
+    def first_proposals(self, query: QueueQuery) -> list[FirstProposal]:
+        """Return the first proposals of all concepts that match, also of 100,000."""
+        with self._database.reading() as connection:
+            return read_first_proposals(connection, query)
 
     def counts(self) -> dict[Status, int]:
         """Count the concepts of every status."""

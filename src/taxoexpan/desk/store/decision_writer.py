@@ -40,6 +40,8 @@ def append_decisions(
     for decision in new:
         check_decision(decision)
     known = repeated(connection, new)
+    if known and len(known) < len(new):
+        raise StoreError("the request id was used before, for other decisions; use a new one")
     if known:
         return known
     current = current_concepts(connection, list(dict.fromkeys(each.concept for each in new)))

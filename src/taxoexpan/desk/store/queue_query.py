@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from taxoexpan.desk.store.records import QueuedConcept, Status
+from taxoexpan.desk.store.records import Placement, QueuedConcept, Status
+from taxoexpan.placement.suggestions import Place
 
 
 class QueueOrder(StrEnum):
@@ -42,6 +43,23 @@ class QueueQuery:
     order: QueueOrder = QueueOrder.CONFIDENCE
     offset: int = 0
     limit: int | None = 50
+
+
+@dataclass(frozen=True, slots=True)
+class FirstProposal:
+    """A concept of the queue with its first proposal only, to go through the whole queue."""
+
+    key: str
+    label: str
+    version: int
+    placement: Placement
+    place: Place
+
+    @property
+    def confidence_or_score(self) -> float:
+        """The confidence, or the score if there is no confidence."""
+        confidence = self.placement.confidence
+        return (self.placement.score or 0.0) if confidence is None else confidence
 
 
 @dataclass(frozen=True, slots=True)

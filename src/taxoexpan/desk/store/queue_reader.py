@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, Text, func, select, type_coerce
 
+from taxoexpan.desk.store.column_types import first_stored
 from taxoexpan.desk.store.concept_import import fold
 from taxoexpan.desk.store.proposal import pair
 from taxoexpan.desk.store.queue_derivation import path_text
-from taxoexpan.desk.store.queue_query import QueueOrder, QueuePage, QueueQuery
+from taxoexpan.desk.store.queue_query import FirstProposal, QueueOrder, QueuePage, QueueQuery
 from taxoexpan.desk.store.records import QueuedConcept, Status, short_key
 from taxoexpan.desk.store.tables import concepts, proposals, queue
 from taxoexpan.taxonomy import Concept
@@ -35,6 +36,24 @@ def read_page(connection: Connection, query: QueueQuery) -> QueuePage:
     if not rows or len(rows) == query.limit:  # other pages may have more
         total = connection.scalar(select(func.count()).select_from(matching.subquery())) or 0
     return QueuePage(tuple(_queued_concept(row) for row in rows), total)
+
+
+def read_first_proposals(connection: Connection, query: QueueQuery) -> list[FirstProposal]:
+    """Return the first proposals of all concepts that match, in the order of the queue.
+
+    The other proposals are not decoded: that would take most of the time.
+    """
+    stored = type_coerce(proposals.c.suggestions, Text).label("stored")
+    columns = concepts.c.key, concepts.c.label, queue.c.version, queue.c.rejected, stored
+    joined = queue.join(concepts).join(proposals, proposals.c.concept == queue.c.concept)
+    statement = select(*columns).select_from(joined).where(*_conditions(query))
+    found = []
+    for row in connection.execute(statement.order_by(*_order(query.order))):
+        first = first_stored(row.stored, row.rejected)
+        if first is not None:
+            placement, place = first.placement, first.place
+            found.append(FirstProposal(row.key, row.label, row.version, placement, place))
+    return found
 
 
 def count_statuses(connection: Connection) -> dict[Status, int]:

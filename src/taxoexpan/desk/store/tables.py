@@ -100,6 +100,8 @@ sorts concepts with the same first proposal next to each other. The status is th
 indexes, so that all orders are read from an index, for any choice of statuses.
 """
 
-Index("queue_by_confidence", "turn", queue.c.confidence.desc(), "concept", "status")
-Index("queue_by_parent", "turn", "parent_order", queue.c.confidence.desc(), "concept", "status")
-Index("queue_by_number", "turn", "concept", "status")
+Index("queue_by_confidence", queue.c.turn, queue.c.confidence.desc(), "concept", "status")
+Index(
+    "queue_by_parent", queue.c.turn, "parent_order", queue.c.confidence.desc(), "concept", "status"
+)
+Index("queue_by_number", queue.c.turn, "concept", "status")

@@ -85,6 +85,10 @@ class TransformerEncoder(Encoder):
         if any(text.strip() for text in texts):
             _ = self._model
 
+    def unload(self) -> None:
+        """Free the model."""
+        self.__dict__.pop("_model", None)
+
     def fingerprint(self) -> str:
         """A digest of the files of the model, independent of its folder."""
         digests = {path.relative_to(self._folder): file_digest(path) for path in self._files}

@@ -12,6 +12,7 @@ from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.json.insert import insert_additions
 from taxoexpan.formats.json.parser import LINES_SUFFIXES, line_of, load, parse
 from taxoexpan.formats.json.schema import CONCEPT_KEYS, KEYS, JsonConcepts
+from taxoexpan.formats.obographs.graph_document import is_obo_graphs
 from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import TextFile
@@ -28,9 +29,11 @@ _JSON_LD_KEY = re.compile(r'"@(?:context|graph|id)"\s*:')
 
 
 def can_read(source: TextFile) -> bool:
-    """Return whether the text starts like JSON objects and is not JSON-LD."""
+    """Return whether the text starts like JSON objects, and is neither JSON-LD nor OBO Graphs."""
     start = _BRACKET if source.suffix in SUFFIXES else _CONTAINER_START
     if not start.match(source.text):
+        return False
+    if is_obo_graphs(source):
         return False
     return not (_JSON_LD_KEY.search(source.text) and _is_json_ld(source))
 
@@ -210,6 +213,8 @@ def _add_relations(builder: TaxonomyBuilder, concepts: JsonConcepts) -> None:
         add((id, child, line) for child, line in concepts.child_ids(entry))
     add(concepts.edge_relations())
     builder.relation_lines = lines
+    if not builder.parents:
+        concepts.refuse_unread_edges()
     for key, line in ({} if builder.parents else concepts.unread_lists()).items():
         message = f"{key!r} lists objects with labels, but they are not read as concepts"
         builder.notes.append(Note(line, f"{message}; rename the key to 'children' if they are"))

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.json.parser import Number, line_in, line_of
+from taxoexpan.formats.json.unread_edges import find_pairs, find_references, objects_in
 from taxoexpan.formats.text_file import TextFile
 
 KEYS: Mapping[str, tuple[str, ...]] = {
@@ -61,7 +62,7 @@ class JsonConcepts:
     """
 
     def __init__(self, source: TextFile, value: Any) -> None:
-        self.source = source
+        self.source, self.value = source, value
         self.edges: list[Any] | None = None
         self.root_lists: list[list[Any]] = []
         self.objects: list[dict[str, Any]] = []
@@ -120,6 +121,18 @@ class JsonConcepts:
                     labelled = (isinstance(e, dict) and find_key(e, "label") for e in value)
                     lines.update({key: line_in(entry, key)} if value and all(labelled) else {})
         return lines
+
+    def refuse_unread_edges(self) -> None:
+        """Refuse a file without relations in which an unknown key relates the concepts."""
+        fix = 'rename it to "edges", with entries {"parent": …, "child": …} or [parent, child]'
+        place = find_pairs(self.value, self.objects, self.ids)
+        if place is None:
+            fix = 'rename it to "parents" or "children" if it names them'
+            place = find_references(self.objects, self.ids, CONCEPT_KEYS)
+        if place is not None:
+            message = f"no relation is known, but {place[1]!r} names other concepts"
+            fix += ", or else remove it"
+            raise FormatError(self.source.path, f"{message}; {fix}", line_in(*place) or None)
 
     def named_id(self, reference: dict[str, Any]) -> str:
         """Return the id in an object that refers to a concept, or else the label."""
@@ -183,8 +196,9 @@ class JsonConcepts:
             self.root_lists = [value]
             return value
         if not isinstance(value, dict):
-            message = f"{_type_name(value)} is not a taxonomy; write an object or a list of objects"
+            message = f"{type_name(value)} is not a taxonomy; write an object or a list of objects"
             raise FormatError(self.source.path, message, 1)
+        value = self._graph_in(value)
         nodes, edges = find_key(value, "nodes"), find_key(value, "edges")
         children = find_key(value, "children")
         is_concept = find_key(value, "label") or find_key(value, "id")
@@ -204,6 +218,17 @@ class JsonConcepts:
             )
             raise FormatError(self.source.path, message, line_of(value) or None)
         return [entry for entries in self.root_lists for entry in entries]
+
+    def _graph_in(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Return the object with nodes and edges, if it is inside others, or else the value."""
+        if find_key(value, "nodes") or find_key(value, "children"):
+            return value
+        inside = (entry for entry, depth in objects_in(value) if depth <= _MAX_ENVELOPES)
+        graphs = list(filter(_is_graph, inside))
+        if len(graphs) > 1 and any(graph[find_key(graph, "edges") or ""] for graph in graphs):
+            message = f"{len(graphs)} objects have nodes and edges; write one graph per file"
+            raise FormatError(self.source.path, message, line_of(graphs[1]) or None)
+        return graphs[0] if len(graphs) == 1 else value
 
     def _enveloped_lists(self, value: dict[str, Any]) -> list[list[Any]]:
         """Return the lists of concepts under a key of any name, such as {"version", "topics"}.
@@ -321,11 +346,25 @@ class JsonConcepts:
 
     def _refuse(self, container: Any, key: str | int, expected: str) -> NoReturn:
         name = repr(key) if isinstance(key, str) else "an entry of the list"
-        message = f"{name} is {_type_name(container[key])}; write {expected}"
+        message = f"{name} is {type_name(container[key])}; write {expected}"
         raise FormatError(self.source.path, message, line_in(container, key) or None)
 
 
-def _type_name(value: Any) -> str:
+def _is_graph(value: dict[str, Any]) -> bool:
+    """Return whether an object has a list of nodes, and a list of edges between them."""
+    nodes, edges = find_key(value, "nodes"), find_key(value, "edges")
+    if nodes is None or edges is None:
+        return False
+    if not isinstance(value[nodes], list) or not isinstance(value[edges], list):
+        return False
+    return all(
+        (isinstance(edge, list) and len(edge) == 2)
+        or (isinstance(edge, dict) and find_key(edge, "parent") and find_key(edge, "child"))
+        for edge in value[edges]
+    )
+
+
+def type_name(value: Any) -> str:
     """Return the JSON type of a value, for error messages."""
     constants = {None: "null", True: "true", False: "false"}
     names = (name for type_, name in _TYPE_NAMES.items() if isinstance(value, type_))

@@ -35,6 +35,7 @@ class Style:
         colon = _COLON.match(self.text, key_end)
         self.colon = colon[0] if colon else ": "
         self.comma = ", " if self.colon.endswith(" ") else ","
+        self.padding = {"{}": "", "[]": self._find_padding([words, rows])}
 
     def scalar(self, value: str | bool | None) -> str:
         """Return a string, true, false or null; with escapes if the file is pure ASCII."""
@@ -45,7 +46,8 @@ class Style:
         if not parts:
             return brackets
         if not multiline:
-            return brackets[0] + self.comma.join(parts) + brackets[1]
+            padding = self.padding[brackets]
+            return brackets[0] + padding + self.comma.join(parts) + padding + brackets[1]
         line = self.source.newline + indent
         inner = line + self.indent_unit
         return brackets[0] + inner + f",{inner}".join(parts) + line + brackets[1]
@@ -120,6 +122,12 @@ class Style:
         while self.text[end - 1] in " \t\n\r":
             end -= 1
         return end
+
+    def _find_padding(self, containers: Sequence[Array | None]) -> str:
+        """Return the space inside the brackets of the first list on one line."""
+        found = (part for part in containers if part and not isinstance(part, Lines))
+        single = (part for part in found if not self.is_multiline(part))
+        return next(map(self._space_after_opening, single), "")
 
     def _find_indent_unit(self, containers: Sequence[Object | Array]) -> str:
         for container in filter(self.is_multiline, containers):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
@@ -21,9 +22,10 @@ from taxoexpan.formats.obo.stanzas import (
     parse_stanzas,
     parse_unquoted,
 )
-from taxoexpan.formats.output import Copy, Insertions, Target
+from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
+from taxoexpan.taxonomy.curies import Prefixes, is_long
 from taxoexpan.taxonomy.ids import slug
 
 NAME = "obo"
@@ -134,12 +136,23 @@ def supported_changes(source: TextFile) -> frozenset[str]:
 
 def write(taxonomy: Taxonomy, target: Target) -> Copy:
     """Write a new file; OBO forbids parents of obsolete terms, so they are left out."""
+    ids = clean_ids(taxonomy, _obo_id)
+    taxonomy = Taxonomy(
+        [replace(concept, id=ids[concept.id]) for concept in taxonomy.concepts],
+        [(ids[parent], ids[child]) for parent, child in taxonomy.relations],
+    )
     parts = [f"format-version: 1.4\nontology: {slug(target.path.stem)}\n"]
     for concept in taxonomy.concepts:
         parents = () if concept.deprecated else taxonomy.parents(concept.id)
         lines = format_stanza(concept, taxonomy, parents)
         parts.append("".join(f"{line}\n" for line in lines))
-    return Copy({target.path: "\n".join(parts)})
+    return Copy({target.path: "\n".join(parts)}, ids)
+
+
+def _obo_id(id: str) -> str:
+    """Return the OBO id of an IRI of an OBO ontology; other ids stay as they are."""
+    short = Prefixes().compact(id) if is_long(id) else None
+    return short if short and Prefixes().expand(short) == id else id
 
 
 def _describe(source: TextFile, builder: TaxonomyBuilder, row: int, clause: Clause) -> None:

@@ -58,6 +58,18 @@ def other_names(
     return tuple(same), tuple(foreign)
 
 
+def text_tags(label: NameLine, blocks: Sequence[Block]) -> dict[str, str]:
+    """Return the language tag of every text of an entry, first of those on the label's line."""
+    lines = [label, *(line for block in blocks for line in block.names)]
+    tags: dict[str, str] = {}
+    for line in lines:
+        for name in line.names:
+            tags.setdefault(name, language_tag(line.language))
+    for code, text in (each for block in blocks for each in block.descriptions):
+        tags.setdefault(text, language_tag(code))
+    return tags
+
+
 def definition(languages: Languages, label: NameLine, blocks: Sequence[Block]) -> str:
     """Return the description in the language of the label, or else in the chosen one."""
     texts = [

@@ -13,6 +13,7 @@ from taxoexpan.formats.openfoodfacts.entry_texts import (
     definition,
     label_line,
     other_names,
+    text_tags,
 )
 from taxoexpan.formats.output import Copy, Insertions, Target
 from taxoexpan.formats.rdf.languages import Languages
@@ -56,7 +57,7 @@ def read(source: TextFile) -> ParsedTaxonomy:
             message = f"a second block for {id!r}; it is read as one entry with the first"
             builder.notes.append(Note(other.line, message, id=id))
     _add_relations(builder, blocks, lines)
-    builder.lines = lines
+    builder.lines, builder.language = lines, languages.chosen
     builder.ignored.update(blocks.ignored)
     return builder.finish()
 
@@ -110,6 +111,14 @@ def _add_concept(
     builder.synonyms.update({row: synonyms} if synonyms else {})
     builder.foreign_names.update({row: foreign_names} if foreign_names else {})
     builder.definitions.update({row: text} if text else {})
+    others = sum(bool(each) for block in blocks for _, each in block.descriptions) - bool(text)
+    builder.ignored.update(
+        {"names in other languages": len(foreign_names), "descriptions in other languages": others}
+    )
+    tags = text_tags(label, blocks)
+    for each in filter(None, (label.names[0], *synonyms, text)):
+        if tags[each] != languages.chosen:
+            builder.other_tags[id, each] = tags[each]
 
 
 def _add_relations(builder: TaxonomyBuilder, blocks: Blocks, lines: list[int]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from urllib.parse import quote
 
 from taxoexpan.errors import ConfigurationError, FormatError
@@ -13,10 +12,13 @@ from taxoexpan.formats.rdf import serialization
 from taxoexpan.formats.rdf.graph_index import GraphIndex, is_blank_node
 from taxoexpan.formats.rdf.languages import Languages, Text
 from taxoexpan.formats.rdf.statements import N_TRIPLES, TURTLE, detect_syntax, target_syntax
+from taxoexpan.formats.rdf.tag_case import tag_spellings
 from taxoexpan.formats.rdf.vocabulary import is_iri
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Provenance, Taxonomy
 
+LANGUAGE_TAGS = "language tags"
+"""The kind of content that is counted for labels with a language tag."""
 _PREFIXED_ID = re.compile(r"([A-Za-z][\w.-]*):([\w.-]+)")
 
 
@@ -34,7 +36,10 @@ def read_concepts(source: TextFile, index: GraphIndex) -> TaxonomyBuilder:
     builder.ignored.update(index.count_ignored())
     builder.tops = index.top_concepts
     builder.reserved = index.reserved()
-    builder.prefixes, builder.language = index.prefixes, languages.tag
+    spelled = source.parsed(tag_spellings)
+    builder.prefixes, builder.language = index.prefixes, spelled.get(languages.tag, languages.tag)
+    for text, tag in builder.other_tags.items():
+        builder.other_tags[text] = spelled.get(tag, tag)
     return builder
 
 
@@ -75,9 +80,9 @@ def iris(taxonomy: Taxonomy, target: Target) -> dict[str, str]:
     return clean_ids(taxonomy, lambda id: _as_iri(id, target.base))
 
 
-def transcode(source: TextFile, path: Path) -> tuple[str, list[str]]:
-    """Return all statements in the syntax of `path`, and messages about losses."""
-    return serialization.transcode(source, target_syntax(path))
+def transcode(source: TextFile, target: Target) -> tuple[str, list[str]]:
+    """Return all statements in the syntax of the target, and messages about losses."""
+    return serialization.transcode(source, target_syntax(target))
 
 
 def _as_iri(id: str, base: str) -> str:
@@ -103,13 +108,28 @@ def _add_concept(
     if foreign:
         builder.foreign_names[row] = tuple(dict.fromkeys(foreign))
         builder.ignored["labels in other languages"] += len(foreign)
-    builder.ignored["language tags"] += bool(language)
-    if definition := languages.best(index.definitions(id)):
+    builder.ignored[LANGUAGE_TAGS] += bool(language)
+    definitions = index.definitions(id)
+    if definition := languages.best(definitions):
         builder.definitions[row] = definition[1]
+        others = [other for other in definitions if other[1] and other != definition]
+        foreign_count = sum(other[0] != definition[0] for other in others)
+        builder.ignored["definitions in other languages"] += foreign_count
+        builder.ignored["further definitions"] += len(others) - foreign_count
+    used = [(language, label), *((tag, name) for tag, name in texts if name in synonyms)]
+    _tag_texts(builder, languages, id, [*used, *([definition] if definition else [])])
     if id in index.deprecated:
         builder.deprecated.append(row)
     builder.ids.append(id)
     builder.labels.append(label)
+
+
+def _tag_texts(builder: TaxonomyBuilder, languages: Languages, id: str, texts: list[Text]) -> None:
+    """Note the language tags that differ from those of most labels; the first one counts."""
+    for tag, text in reversed(texts):
+        builder.other_tags.pop((id, text), None)
+        if tag != languages.tag:
+            builder.other_tags[id, text] = tag
 
 
 def _choose_label(

@@ -6,6 +6,8 @@ Restrictions, equivalent classes and all other axioms stay unchanged.
 
 from __future__ import annotations
 
+from functools import partial
+
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.output import Copy, Insertions, Target
@@ -18,6 +20,7 @@ from taxoexpan.formats.rdf.owl_index import OwlIndex
 from taxoexpan.formats.rdf.predicates import index_predicates
 from taxoexpan.formats.rdf.skos_index import SkosIndex
 from taxoexpan.formats.rdf.statements import detect_syntax, target_syntax
+from taxoexpan.formats.rdf.tag_case import respelled, target_spellings
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Taxonomy
 from taxoexpan.taxonomy.ids import numbered
@@ -89,7 +92,9 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     style = new_file_style(target.language)
     for concept in taxonomy.concepts:
         parents = [ids[parent] for parent in taxonomy.parents(concept.id)]
-        triples += class_triples(ids[concept.id], concept, style, parents)
+        tag = partial(target.tag, concept.id)
+        triples += class_triples(ids[concept.id], concept, style, parents, tag)
     prefixes = {**vocabulary.PREFIXES, "rdfs": vocabulary.RDFS}
-    text = serialization.serialize(triples, target_syntax(target.path), prefixes)
-    return Copy({target.path: text}, ids)
+    syntax = target_syntax(target)
+    text = serialization.serialize(triples, syntax, prefixes)
+    return Copy({target.path: respelled(text, target_spellings(target), syntax)}, ids)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC
 
 import pyoxigraph as ox
@@ -39,15 +39,21 @@ def new_triples(
 
 
 def class_triples(
-    id: str, concept: Concept, style: ClassStyle, parents: Sequence[str]
+    id: str,
+    concept: Concept,
+    style: ClassStyle,
+    parents: Sequence[str],
+    tag: Callable[[str], str] | None = None,
 ) -> Iterator[ox.Triple]:
-    """Yield the types, the texts and the superclasses of a class."""
+    """Yield the types, the texts and the superclasses of a class; `tag` overrides languages."""
+    texts = [
+        (style.label, concept.label),
+        *((style.synonym, name) for name in concept.synonyms),
+        *([(style.definition, concept.definition)] if concept.definition else []),
+    ]
     yield from (link(id, vocabulary.TYPE, type) for type in style.types)
-    yield text(id, style.label.iri, concept.label, style.label.language)
-    for name in concept.synonyms:
-        yield text(id, style.synonym.iri, name, style.synonym.language)
-    if concept.definition:
-        yield text(id, style.definition.iri, concept.definition, style.definition.language)
+    for property, value in texts:
+        yield text(id, property.iri, value, tag(value) if tag else property.language)
     yield from (link(id, vocabulary.SUBCLASS_OF, parent) for parent in parents)
     if concept.deprecated:
         yield flag(id, vocabulary.DEPRECATED)

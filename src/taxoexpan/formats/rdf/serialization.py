@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import pyoxigraph as ox
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.rdf import jsonld, rdfxml
 from taxoexpan.formats.rdf.statements import JSON_LD, RDF_XML, TURTLE, Statements, detect_syntax
+from taxoexpan.formats.rdf.tag_case import respelled, tag_spellings
 from taxoexpan.formats.rdf.vocabulary import (
     PREFIXES,
     TYPE,
@@ -56,16 +58,24 @@ def transcode(source: TextFile, syntax: ox.RdfFormat) -> tuple[str, list[str]]:
         raise FormatError(source.path, f"{message}; convert to .ttl, .nt or .rdf instead")
     # JSON-LD has no empty prefix.
     own = {name: iri for name, iri in statements.prefixes.items() if name or syntax != JSON_LD}
-    return _document(triples, syntax, _with_defaults(own, PREFIXES)), losses
+    text = _document(triples, syntax, _with_defaults(own, PREFIXES))
+    return respelled(text, source.parsed(tag_spellings), syntax), losses
 
 
 def insert_triples(
     source: TextFile, prefixes: dict[str, str], triples: list[ox.Triple]
 ) -> list[Insertion]:
     """Return the insertions that add triples to a file with these prefixes, in its style."""
-    syntax = detect_syntax(source) or TURTLE
     if not triples:
         return []
+    known, syntax = source.parsed(tag_spellings), detect_syntax(source) or TURTLE
+    insertions = _insertions(source, syntax, prefixes, triples)
+    return [replace(each, text=respelled(each.text, known, syntax)) for each in insertions]
+
+
+def _insertions(
+    source: TextFile, syntax: ox.RdfFormat, prefixes: dict[str, str], triples: list[ox.Triple]
+) -> list[Insertion]:
     if syntax == RDF_XML:
         return [rdfxml.insert_elements(source, triples)]
     if syntax == JSON_LD:

@@ -6,6 +6,8 @@ mappings and other content of a vocabulary stay unchanged.
 
 from __future__ import annotations
 
+from functools import partial
+
 from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.output import Copy, Insertions, Target
 from taxoexpan.formats.property_index import PropertyIndex
@@ -16,6 +18,7 @@ from taxoexpan.formats.rdf.predicates import index_predicates
 from taxoexpan.formats.rdf.skos_additions import concept_triples, new_triples
 from taxoexpan.formats.rdf.skos_index import SkosIndex
 from taxoexpan.formats.rdf.statements import SYNTAXES, detect_syntax, target_syntax
+from taxoexpan.formats.rdf.tag_case import respelled, target_spellings
 from taxoexpan.formats.rdf.vocabulary import link
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Taxonomy
@@ -76,9 +79,10 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     triples = [link(scheme, vocabulary.TYPE, vocabulary.SCHEME)]
     for concept in taxonomy.concepts:
         id, parents = ids[concept.id], taxonomy.parents(concept.id)
-        triples += concept_triples(id, concept, target.language, [scheme])
+        triples += concept_triples(id, concept, partial(target.tag, concept.id), [scheme])
         triples += [link(id, vocabulary.BROADER, ids[parent]) for parent in parents]
         if not parents:
             triples.append(link(id, vocabulary.TOP_CONCEPT_OF, scheme))
-    text = serialization.serialize(triples, target_syntax(target.path), vocabulary.PREFIXES)
-    return Copy({target.path: text}, ids)
+    syntax = target_syntax(target)
+    text = serialization.serialize(triples, syntax, vocabulary.PREFIXES)
+    return Copy({target.path: respelled(text, target_spellings(target), syntax)}, ids)

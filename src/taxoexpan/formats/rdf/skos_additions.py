@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 
 import pyoxigraph as ox
 
@@ -30,7 +30,7 @@ def new_triples(
     schemes, shared_links = _schemes(index, expanded, additions), _SharedLinks(index, expanded)
     for concept in additions.concepts:
         id, parents = concept.id, expanded.parents(concept.id)
-        yield from concept_triples(id, concept, language, schemes[id])
+        yield from concept_triples(id, concept, lambda _: language, schemes[id])
         yield from (link(id, *shared) for shared in shared_links.of(id))
         for parent in parents:
             yield link(id, vocabulary.BROADER, parent)
@@ -52,17 +52,18 @@ def new_triples(
 
 
 def concept_triples(
-    id: str, concept: Concept, language: str, schemes: Sequence[str]
+    id: str, concept: Concept, tag: Callable[[str], str], schemes: Sequence[str]
 ) -> list[ox.Triple]:
-    """Return the type, the schemes and the texts of a concept."""
+    """Return the type, the schemes and the texts of a concept; `tag` has their languages."""
+    label, definition = concept.label, concept.definition
     triples = [
         link(id, vocabulary.TYPE, vocabulary.CONCEPT),
         *(link(id, vocabulary.IN_SCHEME, scheme) for scheme in schemes),
-        text(id, vocabulary.PREF_LABEL, concept.label, language),
-        *(text(id, vocabulary.ALT_LABEL, name, language) for name in concept.synonyms),
+        text(id, vocabulary.PREF_LABEL, label, tag(label)),
+        *(text(id, vocabulary.ALT_LABEL, name, tag(name)) for name in concept.synonyms),
     ]
-    if concept.definition:
-        triples.append(text(id, vocabulary.DEFINITION, concept.definition, language))
+    if definition:
+        triples.append(text(id, vocabulary.DEFINITION, definition, tag(definition)))
     if concept.deprecated:
         triples.append(flag(id, vocabulary.DEPRECATED))
     return triples

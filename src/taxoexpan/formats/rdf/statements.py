@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pyoxigraph as ox
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.compression import format_suffix
+from taxoexpan.formats.output import Target
 from taxoexpan.formats.rdf import jsonld, rdfxml_checks
 from taxoexpan.formats.text_file import TextFile
 
@@ -59,9 +59,9 @@ def detect_syntax(source: TextFile) -> ox.RdfFormat | None:
     return N_TRIPLES if _TRIPLE_START.match(start) else None
 
 
-def target_syntax(path: Path) -> ox.RdfFormat:
+def target_syntax(target: Target) -> ox.RdfFormat:
     """Return the syntax of a file to write."""
-    return SYNTAXES.get(format_suffix(path), TURTLE)
+    return SYNTAXES.get(target.syntax or format_suffix(target.path), TURTLE)
 
 
 def refuse_other_owl_syntaxes(source: TextFile) -> None:

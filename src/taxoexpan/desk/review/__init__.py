@@ -1,0 +1,1 @@
+"""The review pages: a queue of new concepts, their proposals, and the curator's decisions."""

@@ -1,0 +1,59 @@
+"""The taxonomy file with the accepted concepts, as one file to download."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from taxoexpan.expansion import AppliedSuggestions, apply_suggestions
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.placement.acceptance import Acceptance
+from taxoexpan.placement.suggestions import Decision, Suggestion, SuggestionKind
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """The name and the content of a file."""
+
+    name: str
+    content: bytes
+    media_type: str = "application/octet-stream"
+
+
+def accepted_only(suggestions: list[Suggestion]) -> list[Suggestion]:
+    """Return the suggestions that were accepted; only these change the taxonomy."""
+    return [each for each in suggestions if each.decision == Decision.ACCEPTED]
+
+
+def review_acceptance(accepted: list[Suggestion]) -> Acceptance:
+    """Allow the moves and merges that a person has accepted, and ask the file for no others."""
+    kinds = {each.kind for each in accepted}
+    return Acceptance(
+        allow_moves=SuggestionKind.INSERT in kinds, allow_merges=SuggestionKind.MERGE in kinds
+    )
+
+
+def expand_accepted(
+    file: TaxonomyFile, suggestions: list[Suggestion], output: Path
+) -> AppliedSuggestions:
+    """Write the taxonomy with the accepted suggestions."""
+    accepted = accepted_only(suggestions)
+    return apply_suggestions(file, accepted, output, review_acceptance(accepted))
+
+
+def expanded_download(file: TaxonomyFile, suggestions: list[Suggestion]) -> Download:
+    """Return the expanded file; several files and folders are in a ZIP archive."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / file.path.name
+        written = expand_accepted(file, suggestions, output).written.files
+        if len(written) == 1 and written[0].is_file():
+            return Download(written[0].name, written[0].read_bytes())
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
+            for path in sorted(Path(folder).rglob("*")):
+                if path.is_file():
+                    opened.write(path, path.relative_to(folder))
+        return Download(f"{file.path.stem}.zip", archive.getvalue(), "application/zip")

@@ -1,0 +1,108 @@
+"""Templates of the review pages: Jinja2 with autoescape, and the filters that they use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from taxoexpan.desk.review.static_files import asset_url
+from taxoexpan.desk.store.records import Action, Reason, Status
+from taxoexpan.phrasing import percent
+from taxoexpan.placement.suggestions import SuggestionKind
+from taxoexpan.report.html.element import MAX_WORD, replace_invalid
+from taxoexpan.report.html.tree import MAX_PATH
+
+STATUS_NAMES = {
+    Status.TODO: "To do",
+    Status.ACCEPTED: "Accepted",
+    Status.REJECTED: "Rejected",
+    Status.DEFERRED: "Not sure",
+}
+ACTION_NAMES = {
+    Action.ACCEPT: "accepted",
+    Action.REJECT: "rejected",
+    Action.REJECT_PROPOSAL: "proposal rejected",
+    Action.DEFER: "not sure",
+    Action.COMMENT: "comment",
+    Action.UNDO: "undo",
+}
+REASON_NAMES = {
+    Reason.WRONG_PARENTS: "no proposal is right",
+    Reason.OUT_OF_SCOPE: "does not belong in the taxonomy",
+    Reason.OTHER: "another reason",
+}
+RELATION_NAMES = {SuggestionKind.MERGE: "synonym of"}
+
+
+@lru_cache
+def make_environment() -> Environment:
+    """Return the compiled templates; every text is escaped, and unknown names are errors."""
+    environment = Environment(
+        loader=PackageLoader("taxoexpan.desk.review"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_printable,
+        trim_blocks=True,
+    )
+    environment.globals["asset"] = asset_url
+    environment.filters.update(
+        shorten=shorten,
+        is_long=_is_long,
+        shown_path=_shown_path,
+        clock=_clock,
+        plain=_plain,
+        errors=_errors,
+        percent=percent,
+        status=lambda status: STATUS_NAMES[Status(status)],
+        action=lambda action: ACTION_NAMES[Action(action)],
+        reason=lambda reason: REASON_NAMES.get(reason, ""),
+        relation=lambda kind: RELATION_NAMES.get(kind, "below"),
+    )
+    for name in environment.list_templates():  # compiled now, not for the first curator
+        environment.get_template(name)
+    return environment
+
+
+def shorten(text: str, limit: int) -> str:
+    """Return a text with its end left out if it is longer than the limit."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def _printable(value: Any) -> Any:
+    """Replace the characters that UTF-8 or a browser cannot handle; markup has none."""
+    return replace_invalid(value) if type(value) is str else value
+
+
+def _is_long(text: str) -> bool:
+    """Whether a text has a word that may be broken anywhere."""
+    return len(text) > MAX_WORD and any(len(word) > MAX_WORD for word in text.split())
+
+
+def _shown_path(path: Sequence[str]) -> list[str | None]:
+    """Return a path, with None in place of the middle of a long one."""
+    if len(path) <= MAX_PATH:
+        return list(path)
+    return [*path[: MAX_PATH // 2 - 1], None, *path[-MAX_PATH // 2 :]]
+
+
+def _clock(time: datetime) -> str:
+    """Return a time of this day, or a day with its time, in the time zone of the server."""
+    local = time.astimezone()
+    is_today = local.date() == datetime.now().astimezone().date()
+    return f"{local:%H:%M}" if is_today else f"{local.day} {local:%b %Y, %H:%M}"
+
+
+def _plain(number: float | None) -> str:
+    """Return a number without needless digits, or nothing."""
+    return "" if number is None else f"{number:.4f}".rstrip("0").rstrip(".")
+
+
+def _errors(number: float) -> str:
+    """Return an expected number of errors: exact to one digit, but never a false zero."""
+    if 0 < number < 0.1:
+        return "under 0.1"
+    return f"{number:.1f}" if number < 100 else f"{number:,.0f}"

@@ -1,0 +1,85 @@
+"""Filling the queue before the pages open: new concepts, and the model's proposals for them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+from tqdm import tqdm
+
+from taxoexpan.archive import CONFIG
+from taxoexpan.desk.review.evidence_cache import TOP_K
+from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.records import Action
+from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.model import TaxoExpan
+from taxoexpan.taxonomy import Concept, Taxonomy
+
+CHUNK = 500
+"""The number of concepts that are proposed for at a time, between two steps of the progress."""
+MAX_CHECKED = 1000
+"""The number of decisions that are compared with the taxonomy."""
+
+
+def model_name(directory: Path, glossary: Path | None = None) -> str:
+    """Return a name for a saved model: its folder, and a digest that changes with every training.
+
+    The configuration holds the checksums of all other files. A glossary changes the proposals, so
+    it is part of the name.
+    """
+    digest = hashlib.sha256((directory / CONFIG).read_bytes()).hexdigest()[:8]
+    name = f"{directory.resolve().name} ({digest})"
+    return f"{name} with {glossary.name}" if glossary else name
+
+
+def fill_queue(
+    store: DecisionStore,
+    model: TaxoExpan,
+    name: str,
+    concepts: Sequence[Concept],
+    defined: Mapping[str, Concept] = MappingProxyType({}),
+    progress: bool = False,
+) -> int:
+    """Add concepts and proposals for them to the store, and return how many were computed.
+
+    Concepts that this model has already proposed parents for are not computed again. `defined` are
+    the concepts by id with definitions from a glossary, which the store does not keep.
+    """
+    refuse_other_taxonomy(store, model.taxonomy)
+    store.add_concepts(concepts)
+    missing = [defined.get(c.id, c) for c in store.without_proposals(name, concepts)]
+    steps = range(0, len(missing), CHUNK)
+    bar = tqdm(total=len(missing), desc="proposals", unit="concept", disable=not progress)
+    with bar:
+        for start in steps:
+            part = missing[start : start + CHUNK]
+            store.set_proposals(name, model.suggest(part, TOP_K))
+            bar.update(len(part))
+    return len(missing)
+
+
+def refuse_other_taxonomy(store: DecisionStore, taxonomy: Taxonomy) -> None:
+    """Refuse a store whose accepted parents are all unknown: it is about another taxonomy."""
+    parents = {
+        placement.parent_id
+        for logged in store.history(0, MAX_CHECKED)
+        if logged.decision.action == Action.ACCEPT
+        for placement in logged.decision.placements
+    }
+    if parents and not any(parent in taxonomy for parent in parents):
+        message = f"the decisions in {store.name} are about another taxonomy"
+        fix = "give decisions=FILE with another name, or the model of that taxonomy"
+        raise ConfigurationError(
+            f"{message}: none of their parents is in the model's; {fix}"
+        ).naming("decisions=FILE")
+
+
+def refuse_other_file(taxonomy: Taxonomy, file: TaxonomyFile) -> None:
+    """Refuse a taxonomy file that has none of the concepts that the model knows."""
+    if not any(id in file.taxonomy for id in taxonomy):
+        message = "has none of the concepts of the model's taxonomy"
+        fix = "give the file that the model was trained on, or a later version of it"
+        raise FormatError(file.path, f"{message}; {fix}")

@@ -1,0 +1,178 @@
+"""The OBO Graphs format: JSON with a list of graphs, each with nodes and edges.
+
+Only classes and `is_a` edges are a taxonomy. Other nodes, edges and axioms stay unchanged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.json.parser import line_of, load, parse
+from taxoexpan.formats.obographs.graph_document import CLASS, IS_A, OboGraphs, is_obo_graphs
+from taxoexpan.formats.obographs.graph_insertions import insert_additions
+from taxoexpan.formats.output import Copy, Insertions, Target
+from taxoexpan.formats.property_index import PropertyIndex
+from taxoexpan.formats.rdf import graph_format
+from taxoexpan.formats.rdf.vocabulary import local_name
+from taxoexpan.formats.text_file import TextFile
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+NAME = "obographs"
+ABOUT = "OBO Graphs, the JSON of ROBOT and OAK: graphs with nodes and is_a edges"
+SUFFIXES: tuple[str, ...] = ()
+NOT_INSERTED: tuple[str, ...] = ()
+
+_READ = {
+    "graph": ("id", "lbl", "nodes", "edges"),
+    "node": ("id", "lbl", "type", "meta"),
+    "meta": ("definition", "synonyms", "deprecated"),
+}
+"""The keys that are part of a taxonomy, or that only frame it."""
+
+
+def can_read(source: TextFile) -> bool:
+    """Return whether the file is JSON with a list of graphs."""
+    return is_obo_graphs(source)
+
+
+def read(source: TextFile) -> ParsedTaxonomy:
+    """Read every class with its texts, and the `is_a` edges between classes."""
+    try:
+        parsed = _build(source.parsed(_load_graphs)).finish()
+        if not parsed.notes:
+            return parsed
+    except FormatError:
+        pass
+    # Errors and notes need line numbers, which only the slower parser knows.
+    return _build(source.parsed(_locate_graphs)).finish()
+
+
+def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
+    """Append nodes and `is_a` edges, in the style of the existing ones."""
+    graphs = source.parsed(_locate_graphs)
+    return {source.path: insert_additions(graphs, expanded, additions)}
+
+
+def supported_fields(source: TextFile) -> frozenset[str]:
+    """Return all fields."""
+    return frozenset({"ids", "labels", "synonyms", "definitions"})
+
+
+def supported_changes(source: TextFile) -> frozenset[str]:
+    """Return moves and synonyms."""
+    return frozenset({"moves", "synonyms"})
+
+
+def write(taxonomy: Taxonomy, target: Target) -> Copy:
+    """Write one graph with one node or edge per line; ids that are not IRIs become IRIs."""
+    ids = graph_format.iris(taxonomy, target)
+    nodes = [_node(ids[concept.id], concept) for concept in taxonomy.concepts]
+    edges = [{"sub": ids[c], "pred": IS_A, "obj": ids[p]} for p, c in taxonomy.relations]
+    listed = {
+        key: ",\n".join(f"        {json.dumps(entry, ensure_ascii=False)}" for entry in entries)
+        for key, entries in (("nodes", nodes), ("edges", edges))
+    }
+    members = [
+        f'      "{key}": [\n{text}\n      ]' if text else f'      "{key}": []'
+        for key, text in listed.items()
+    ]
+    body = ",\n".join([f'      "id": {json.dumps(target.base + "ontology")}', *members])
+    return Copy({target.path: f'{{\n  "graphs": [\n    {{\n{body}\n    }}\n  ]\n}}\n'}, ids)
+
+
+def index_properties(source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+    """Return which members the nodes of classes and their `meta` objects have."""
+    graphs, index = source.parsed(_load_graphs), PropertyIndex(set(taxonomy))
+    for id in taxonomy:
+        for node in graphs.nodes.get(id, ()):
+            index.add(id, [key for key in node if key not in ("id", "meta")])
+        for meta in graphs.metas(id):
+            index.add(id, (f"meta.{key}" for key in meta if key != "basicPropertyValues"))
+            index.add(id, map(local_name, _property_values(meta)))
+    return index.leave_out(["meta.deprecated"])
+
+
+def _load_graphs(source: TextFile) -> OboGraphs:
+    return OboGraphs(source, source.parsed(load))
+
+
+def _locate_graphs(source: TextFile) -> OboGraphs:
+    """Find the nodes with their positions in the text; this is slower than `_load_graphs`."""
+    return OboGraphs(source, source.parsed(parse))
+
+
+def _node(id: str, concept: Concept) -> dict[str, object]:
+    meta: dict[str, object] = {}
+    if concept.definition:
+        meta["definition"] = {"val": concept.definition}
+    if concept.synonyms:
+        meta["synonyms"] = [{"pred": "hasExactSynonym", "val": name} for name in concept.synonyms]
+    if concept.deprecated:
+        meta["deprecated"] = True
+    node: dict[str, object] = {"id": id, "lbl": concept.label, "type": CLASS}
+    return {**node, "meta": meta} if meta else node
+
+
+def _build(graphs: OboGraphs) -> TaxonomyBuilder:
+    builder = TaxonomyBuilder(graphs.source.path)
+    lines: list[int] = []
+    for row, id in enumerate(graphs.classes):
+        nodes = graphs.nodes.get(id, [])
+        lines.append(line_of(nodes[0]) if nodes else 0)
+        builder.ids.append(id)
+        builder.labels.append(graphs.label(id) or _substitute_label(builder, graphs, id))
+        if definition := graphs.definition(id):
+            builder.definitions[row] = definition
+        if synonyms := [name for name in graphs.synonyms(id) if name != builder.labels[row]]:
+            builder.synonyms[row] = tuple(synonyms)
+        if graphs.is_deprecated(id):
+            builder.deprecated.append(row)
+    relations: dict[tuple[str, str], int] = {}
+    for edge in graphs.edges:
+        relations.setdefault(graphs.ends(edge), line_of(edge))
+    builder.parents = [parent for parent, _ in relations]
+    builder.children = [child for _, child in relations]
+    builder.lines, builder.relation_lines = lines, list(relations.values())
+    builder.tops = graphs.tops & set(builder.ids)
+    builder.reserved = {*graphs.nodes, *(id for e in graphs.all_edges for id in graphs.ends(e))}
+    builder.ignored.update(_count_ignored(graphs))
+    return builder
+
+
+def _substitute_label(builder: TaxonomyBuilder, graphs: OboGraphs, id: str) -> str:
+    """Return the end of the id as a label, with a note unless the class is deprecated."""
+    name, nodes = local_name(id), graphs.nodes.get(id)
+    message, code = f"no label; {name!r} is used", "missing-label"
+    if not nodes:
+        message, code = f"only named in an edge; {name!r} is used as its label", "external-concept"
+    if not graphs.is_deprecated(id):
+        builder.notes.append(Note(line_of(nodes[0]) if nodes else 0, message, code, id))
+    return name
+
+
+def _count_ignored(graphs: OboGraphs) -> Mapping[str, int]:
+    """Count the content that a taxonomy does not represent."""
+    counts = Counter(f"{local_name(edge['pred'])} edges" for edge in graphs.other_edges)
+    classes = set(graphs.classes)
+    counts["other nodes"] = len(graphs.nodes.keys() - classes)
+    for graph in graphs.graphs:
+        others = (key for key in graph if key not in _READ["graph"])
+        counts.update({key: len(graph[key]) for key in others if isinstance(graph[key], list)})
+    for id in classes & graphs.nodes.keys():
+        for node in graphs.nodes[id]:
+            counts.update(key for key in node if key not in _READ["node"])
+        for meta in graphs.metas(id):
+            counts.update(f"meta.{key}" for key in meta if key not in _READ["meta"])
+    return counts
+
+
+def _property_values(meta: Any) -> list[str]:
+    """Return the predicates of the further annotations of a class."""
+    values = meta.get("basicPropertyValues")
+    entries = values if isinstance(values, list) else []
+    return [str(entry.get("pred")) for entry in entries if isinstance(entry, dict)]

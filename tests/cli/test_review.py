@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from taxoexpan.cli.main import main
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Path:
+    path = tmp_path / "new.csv"
+    path.write_text("label\nhemp milk\noat milk\nwhite tea\n", encoding="utf-8")
+    return path
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    """Return the message with which the command refuses its arguments."""
+    assert main(["review", *map(str, arguments), "--no-browser"]) == 2
+    return capsys.readouterr().err
+
+
+def test_the_command_fills_the_queue_says_where_it_listens_and_stops_with_the_signal(
+    model_directory: Path, new: Path, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "taxoexpan.cli.main", "review", str(model_directory)]
+    command += [str(new), "--no-browser", "--curator", "Ada"]
+    server = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert server.stderr is not None
+    lines = []
+    while "review at" not in "".join(lines[-1:]):
+        lines.append(server.stderr.readline())
+        assert lines[-1], lines
+    assert any("'oat milk' is 'oat milk'" in line for line in lines)
+    url = lines[-1].split()[2]
+    assert url.startswith("http://127.0.0.1:")
+    with urllib.request.urlopen(url) as response:
+        page = response.read().decode()
+    assert "hemp milk" in page
+    assert "0 of 2 decided" in page
+    server.send_signal(signal.SIGINT)
+    rest = server.communicate(timeout=30)[1]
+    assert server.returncode == 0
+    assert rest == "stopped; the decisions are in reviews.db\n"
+    assert (tmp_path / "reviews.db").exists()
+
+
+def test_other_addresses_need_a_token(
+    model_directory: Path, new: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = refused(capsys, model_directory, new, "--host", "0.0.0.0")
+    assert "a token is needed" in message
+    assert "--token" in message
+
+
+def test_a_file_of_another_taxonomy_is_refused(
+    model_directory: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("child,parent\ncity,place\ntown,place\n", encoding="utf-8")
+    message = refused(capsys, model_directory, new, "--taxonomy", other)
+    assert "has none of the concepts of the model's taxonomy; give the file" in message
+    assert not (tmp_path / "reviews.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [(1_001, "at most 1,000 are allowed"), (1_000_000, "long.csv, line 2: the table is not")],
+)
+def test_too_long_a_name_is_refused(
+    model_directory: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    size: int,
+    message: str,
+) -> None:
+    path = tmp_path / "long.csv"
+    path.write_text(f"label\n{'x' * size}\n", encoding="utf-8")
+    assert message in refused(capsys, model_directory, path)
+
+
+def test_a_model_that_cannot_be_read_is_refused(
+    model_directory: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "model"
+    shutil.copytree(model_directory, broken)
+    (broken / "weights.safetensors").unlink()
+    assert "weights.safetensors" in refused(capsys, broken, new)

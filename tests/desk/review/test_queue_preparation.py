@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from taxoexpan import TaxoExpan
+from taxoexpan.desk.review.queue_preparation import fill_queue, model_name
+from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.records import Action, NewDecision, Placement
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.taxonomy import Concept
+
+NEW = [Concept("n1", "hemp milk"), Concept("n2", "white tea")]
+
+
+def test_proposals_of_the_same_model_are_not_computed_again(
+    model: TaxoExpan, tmp_path: Path
+) -> None:
+    with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
+        assert fill_queue(store, model, "one", NEW) == 2
+        more = [*NEW, Concept("n3", "corn bread")]
+        assert fill_queue(store, model, "one", more) == 1
+        assert fill_queue(store, model, "one", more) == 0
+        assert fill_queue(store, model, "two", more) == 3
+        found = store.concept("hemp milk")
+        assert found is not None
+        assert [each.rank for each in found.proposals] == [1, 2, 3, 4, 5]
+        assert found.proposals[0].parent.id == "milk"
+
+
+def test_definitions_of_a_glossary_are_used_but_not_kept(model: TaxoExpan, tmp_path: Path) -> None:
+    defined = {"n1": Concept("n1", "hemp milk", (), "a red apple")}
+    with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
+        fill_queue(store, model, "one", NEW, defined)
+        found = store.concept("hemp milk")
+    assert found is not None
+    assert found.concept.definition == ""
+    scores = [each.score for each in found.proposals]
+    with_definition = [each.score for each in model.suggest([defined["n1"]])]
+    assert scores == pytest.approx(with_definition, rel=1e-3)
+    assert scores != pytest.approx([each.score for each in model.suggest(NEW[:1])], rel=1e-3)
+
+
+def test_a_store_about_another_taxonomy_is_refused(model: TaxoExpan, tmp_path: Path) -> None:
+    with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
+        store.add_concepts(NEW)
+        elsewhere = Placement("Q42", "author", ("person", "author"))
+        store.append([NewDecision("hemp milk", Action.ACCEPT, 0, (elsewhere,))], "Ada")
+        with pytest.raises(ConfigurationError, match="are about another taxonomy"):
+            fill_queue(store, model, "one", NEW)
+
+
+def test_the_name_of_a_model_changes_with_its_content(model_directory: Path) -> None:
+    name = model_name(model_directory)
+    assert name.startswith(f"{model_directory.name} (")
+    assert model_name(model_directory, Path("words.tsv")) == f"{name} with words.tsv"

@@ -1,0 +1,321 @@
+"""A whole review in a real browser; skipped without chromium and its driver."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import pantry_csv
+
+from taxoexpan.cli.main import main
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+from selenium.common.exceptions import WebDriverException  # noqa: E402
+from selenium.webdriver.common.by import By  # noqa: E402
+from selenium.webdriver.common.keys import Keys  # noqa: E402
+from selenium.webdriver.support.ui import WebDriverWait  # noqa: E402
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+DRIVER = shutil.which("chromedriver")
+
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="chromium and chromedriver are not installed"
+)
+
+NEW = """label,definition,synonyms
+hemp milk,a drink made of hemp seeds,hemp drink
+white tea,,
+sheep cheese,,
+corn bread,,
+golden apple,,
+<script>window.hit = 1</script> soup,,
+fish sauce,,
+"""
+LABELS = [row["label"] for row in csv.DictReader(io.StringIO(NEW))]
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Any]:
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=1280,900"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+class Desk:
+    """The command `review` in a process of its own, and a curator in front of the browser."""
+
+    def __init__(self, driver: Any, folder: Path, model: Path) -> None:
+        self.driver, self.folder = driver, folder
+        (folder / "pantry.csv").write_text(pantry_csv(), encoding="utf-8")
+        (folder / "new.csv").write_text(NEW, encoding="utf-8")
+        command = [sys.executable, "-m", "taxoexpan.cli.main", "review", str(model), "new.csv"]
+        command += ["--taxonomy", "pantry.csv", "--curator", "Ada", "--no-browser", "--quiet"]
+        self.process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+        assert self.process.stderr is not None
+        lines: list[str] = []
+        while not lines or "review at" not in lines[-1]:
+            lines.append(self.process.stderr.readline())
+            assert lines[-1], "".join(lines)
+        found = re.search(r"http://\S+", lines[-1])
+        assert found is not None
+        self.url = found[0]
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.communicate(timeout=30)
+
+    def open(self, path: str = "") -> None:
+        self.driver.get(self.url + path)
+
+    def wait(self, condition: Callable[[], object]) -> None:
+        wait = WebDriverWait(self.driver, 15, 0.03, ignored_exceptions=[WebDriverException])
+        wait.until(lambda _: condition())
+
+    def press(self, *keys: str) -> None:
+        webdriver.ActionChains(self.driver).send_keys(*keys).perform()
+
+    def find(self, selector: str) -> Any:
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def all(self, selector: str) -> list[Any]:
+        return list(self.driver.find_elements(By.CSS_SELECTOR, selector))
+
+    def name(self) -> str:
+        return str(self.find("h1").text)
+
+    def script(self, text: str) -> Any:
+        return self.driver.execute_script(text)
+
+    def shows(self, text: str) -> None:
+        self.wait(lambda: text in self.find("body").text)
+
+    def says(self, text: str) -> None:
+        """Wait until a screen reader would have said a text."""
+        self.wait(lambda: text in self.script("return document.querySelector('#live').textContent"))
+
+    def download(self, name: str) -> bytes:
+        with urllib.request.urlopen(f"{self.url}export/{name}") as response:
+            content: bytes = response.read()
+        return content
+
+
+@pytest.fixture(scope="module")
+def desk(
+    driver: Any, model_directory: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Desk]:
+    opened = Desk(driver, tmp_path_factory.mktemp("review"), model_directory)
+    yield opened
+    opened.close()
+
+
+def test_a_curator_reviews_a_list_with_the_keyboard_and_gets_the_new_taxonomy(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.open("?order=listed")
+    assert desk.name() == "hemp milk"
+    desk.wait(lambda: "shares the word 'milk'" in desk.find(".reasons").text)
+
+    desk.press("a")  # accept the first proposal
+    desk.wait(lambda: desk.name() == "white tea")
+    desk.says("hemp milk: accepted below milk.")
+    assert desk.script("return document.activeElement.id") == "name"
+
+    desk.press("/soUp")  # choose another parent by search, without waiting for the field
+    desk.wait(lambda: desk.find("#results").get_attribute("data-query") == "soUp")
+    desk.press(Keys.ENTER)
+    desk.wait(lambda: desk.name() == "sheep cheese")
+    desk.says("white tea: accepted below soup.")
+
+    desk.press("r")  # reject, with the first reason
+    desk.wait(lambda: desk.script("return document.activeElement.type") == "radio")
+    desk.press(Keys.ENTER)
+    desk.wait(lambda: desk.name() == "corn bread")
+    desk.press("n")  # not sure
+    desk.wait(lambda: desk.name() == "golden apple")
+
+    desk.press("u")  # the concept that was not sure is back
+    desk.wait(lambda: desk.name() == "corn bread")
+    desk.press("u")
+    desk.wait(lambda: desk.name() == "sheep cheese")
+    desk.says("Undone: sheep cheese is back.")
+    first = desk.find(".best .where strong").text
+    desk.press("x")  # not this proposal
+    desk.wait(lambda: desk.find(".best .where strong").text != first)
+    desk.press("2")  # the runner-up
+    desk.wait(lambda: desk.name() == "corn bread")
+
+    desk.press("l")  # bulk accept; the small model has no confidence, so it must be confirmed
+    desk.wait(lambda: desk.name() == "Accept many at once")
+    field = desk.find("[name=min]")
+    field.send_keys(Keys.CONTROL + "a" + Keys.NULL + "0" + Keys.TAB)
+    desk.wait(lambda: "Accept 4 concepts" in desk.find(".confirm").text)
+    desk.find("[name=confirmed]").send_keys(Keys.SPACE)
+    desk.find("h1").click()
+    desk.press("a")
+    desk.says("4 concepts accepted.")
+    desk.shows("All 7 concepts are decided.")
+
+    desk.press("e")
+    desk.wait(lambda: desk.name() == "Export")
+    (desk.folder / "decisions.csv").write_bytes(desk.download("decisions.csv"))
+    monkeypatch.chdir(desk.folder)
+    command = desk.find("pre code").text.split()
+    assert command[:4] == ["taxoexpan", "apply", "pantry.csv", "decisions.csv"]
+    assert main([*command[1:-1], "new.csv.out"]) == 0
+    written = (desk.folder / "new.csv.out").read_text(encoding="utf-8")
+    assert written == desk.download("taxonomy").decode()
+    assert written.startswith(pantry_csv())
+    added = dict(csv.reader(written.removeprefix(pantry_csv()).splitlines()))
+    assert set(added) == set(LABELS)
+    assert added["hemp milk"] == "milk"
+    assert added["white tea"] == "soup"
+    assert added["corn bread"] == "bread"
+    assert added["sheep cheese"] != first
+
+    desk.open()  # the batch is undone as a whole
+    desk.press("h")
+    desk.wait(lambda: desk.name() == "History")
+    desk.find("[name=batch]").click()
+    desk.says("4 decisions undone.")
+    assert desk.script("return window.hit") is None
+    log = desk.driver.get_log("browser")  # it would name violations of the security policy
+    assert [entry for entry in log if entry["level"] != "INFO"] == []
+
+
+def test_several_parents_are_marked_and_searched_with_the_keyboard(desk: Desk) -> None:
+    desk.open("?status=all&concept=golden+apple")
+    before = desk.find(".best .where strong").text
+    webdriver.ActionChains(desk.driver).key_down(Keys.SHIFT).send_keys("2").key_up(
+        Keys.SHIFT
+    ).perform()
+    desk.wait(lambda: "Accept 2 parents" in desk.find(".best [name=accept]").text)
+    desk.press("/")
+    desk.wait(lambda: desk.all("#panel [name=find]"))
+    desk.press("berry")
+    desk.wait(lambda: desk.find("#results").get_attribute("data-query") == "berry")
+    desk.find("#results [name=with]").click()
+    desk.wait(lambda: desk.all(".chosen"))
+    desk.find(".best [name=accept]").click()
+    desk.shows("golden apple: accepted below")
+    assert f"below {before}" in desk.find(".toast").text
+    desk.press("u")
+    desk.says("Undone: golden apple is back.")
+
+
+def test_the_arrow_keys_walk_through_the_results_and_escape_closes_the_panel(desk: Desk) -> None:
+    desk.open("?status=all&concept=golden+apple&panel=merge")
+    desk.press("milk")
+    desk.wait(lambda: desk.find("#results").get_attribute("data-query") == "milk")
+    desk.says("concepts found")
+    desk.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    focused = desk.script("return document.activeElement.value")
+    assert focused == desk.all("#results .pick")[1].get_attribute("value")
+    desk.press(Keys.ESCAPE)
+    desk.wait(lambda: not desk.all("#panel"))
+
+
+def test_a_decision_from_another_window_is_shown_instead_of_overwritten(desk: Desk) -> None:
+    address = "?status=all&concept=golden+apple"
+    desk.open(address)
+    desk.driver.switch_to.new_window("tab")
+    desk.open(address)
+    desk.press(Keys.ENTER)
+    desk.says("golden apple: accepted below")
+    desk.driver.close()
+    desk.driver.switch_to.window(desk.driver.window_handles[0])
+    desk.press("n")
+    desk.shows("decided about this concept while you were looking at it")
+    assert "concept=golden+apple" in desk.driver.current_url
+    desk.press("n")  # now with the decision of the other in view
+    desk.says("golden apple comes back at the end of the queue.")
+    desk.press("u")
+    desk.says("Undone: golden apple is back.")
+    desk.press("u")
+    desk.wait(lambda: "accepted below" not in desk.find("article").text)
+
+
+def test_branches_of_the_tree_open_on_request(desk: Desk) -> None:
+    desk.open("?status=all&concept=golden+apple")
+    branch = next(each for each in desk.all(".aside .branch") if "tea" in each.text)
+    branch.find_element(By.CSS_SELECTOR, "summary").click()
+    desk.wait(lambda: "oat tea" in branch.text)
+    desk.find(".unfold > summary").send_keys(Keys.ENTER)
+    desk.wait(lambda: desk.all(".unfold .tree"))
+
+
+PAGES = (
+    "",
+    "?view=queue&order=parent&status=all",
+    *(f"?status=all&concept=golden+apple&panel={name}" for name in ("merge", "insert", "reject")),
+    "?status=all&q=script",
+    "bulk?min=0",
+    "history",
+    "export",
+    "help",
+)
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_fits_on_a_phone_and_can_be_read_by_everybody(desk: Desk, path: str) -> None:
+    desk.open(path)
+    assert desk.script(UNNAMED) == []
+    assert [len(desk.all(tag)) for tag in ("main", "h1", "#live[role=status]")] == [1, 1, 1]
+    for scheme in ("light", "dark"):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        desk.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        assert desk.script(LOW_CONTRAST) == [], scheme
+    for width in (390, 768):
+        screen = {"width": width, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+        desk.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+        sizes = desk.script("return [innerWidth, document.documentElement.scrollWidth]")
+        assert sizes == [width, width]
+    desk.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    desk.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+UNNAMED = """
+const named = "a[href], button, input:not([type=hidden]), select, textarea, summary";
+const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
+return [...document.querySelectorAll(named)]
+  .filter((e) => !(e.textContent.trim() || e.ariaLabel || e.labels?.length))
+  .map((e) => e.outerHTML)
+  .concat(ids.filter((id, i) => ids.indexOf(id) !== i));
+"""
+"""Returns controls without a name, and ids that occur twice."""
+
+LOW_CONTRAST = """
+const channels = (color) => color.match(/[\\d.]+/g).map(Number);
+const luminance = (color) => channels(color).slice(0, 3).map((c) => c / 255)
+  .map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+  .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+const background = (element) => {
+  const color = getComputedStyle(element).backgroundColor;
+  const isOpaque = channels(color).length < 4 || channels(color)[3] === 1;
+  return isOpaque ? color : background(element.parentElement);
+};
+const hasText = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.nodeValue.trim());
+return [...document.querySelectorAll("body *")]
+  .filter((e) => hasText(e) && e.checkVisibility() && !e.closest(".visually-hidden, kbd"))
+  .map((e) => {
+    const [a, b] = [luminance(getComputedStyle(e).color), luminance(background(e))];
+    return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), e.className, e.textContent];
+  })
+  .filter(([ratio]) => ratio < 4.5);
+"""
+"""Returns the texts whose contrast with their background is too low (WCAG AA)."""

@@ -1,0 +1,240 @@
+"""Databases that cannot be opened or written, and the protection of the log."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+from desk_cases import NEW, accept, first_proposals
+from postgresql_server import PostgresqlServer
+from sqlalchemy import create_engine, text
+from sqlalchemy.exc import DBAPIError
+
+from taxoexpan.desk.store.database import Database
+from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.queue_query import QueueQuery
+from taxoexpan.desk.store.records import Action, NewDecision
+from taxoexpan.desk.store.store_errors import ConflictError, StoreError
+from taxoexpan.taxonomy import Concept
+
+SECRET = "s3cr3t/p@ss"
+
+
+def filled(url: str) -> None:
+    with DecisionStore.open(url) as store:
+        store.add_concepts(NEW)
+        store.set_proposals("model 1", first_proposals())
+        store.append([accept(each) for each in store.queue().concepts], "Ada")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE decisions SET curator = 'Eve'",
+        "UPDATE decisions SET number = 9 WHERE number = 1",
+        "DELETE FROM decisions",
+        "DELETE FROM decisions WHERE number = 3",
+    ],
+)
+def test_the_log_is_append_only(store_url: str, statement: str) -> None:
+    filled(store_url)
+    database = Database.connect(store_url)
+    with pytest.raises(DBAPIError, match="append-only"), database.engine.begin() as connection:
+        connection.execute(text(statement))
+    database.close()
+    with DecisionStore.open(store_url) as store:
+        assert [each.curator for each in store.history()] == ["Ada"] * 3
+
+
+def test_replacing_and_truncating_are_refused_too(store_url: str) -> None:
+    filled(store_url)
+    database = Database.connect(store_url)
+    columns = "number, concept, version, action, placements, passed_over, comment, label, curator"
+    select = f"SELECT {columns}, time FROM decisions WHERE number = 1"
+    statement = (
+        f"INSERT OR REPLACE INTO decisions ({columns}, time) {select}"
+        if database.is_sqlite
+        else "TRUNCATE decisions CASCADE"
+    )
+    with pytest.raises(DBAPIError, match="append-only"), database.engine.begin() as connection:
+        connection.execute(text(statement))
+    database.close()
+
+
+def test_sqlite_writes_every_commit_to_the_disk(tmp_path: Path) -> None:
+    database = Database.connect(str(tmp_path / "reviews.db"))
+    with database.writing() as connection:
+        assert connection.scalar(text("PRAGMA journal_mode")) == "wal"
+        assert connection.scalar(text("PRAGMA synchronous")) == 2  # FULL
+    database.close()
+
+
+def test_of_many_curators_at_once_one_wins_each_version(store_url: str) -> None:
+    filled(store_url)
+    outcomes: list[str] = []
+
+    def decide(number: int) -> None:
+        with DecisionStore.open(store_url) as store:
+            try:
+                store.append([NewDecision("oat milk", Action.DEFER, 1)], f"curator {number}")
+            except ConflictError as error:
+                outcomes.append(error.other.curator)
+            else:
+                outcomes.append("won")
+
+    threads = [threading.Thread(target=decide, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with DecisionStore.open(store_url) as store:
+        winner = store.history(limit=1)[0].curator
+        assert len(store.history()) == 4
+    assert sorted(outcomes) == [*[winner] * 5, "won"]
+
+
+def test_readers_do_not_wait_for_a_writer(store_url: str) -> None:
+    filled(store_url)
+    database = Database.connect(store_url)
+    with DecisionStore.open(store_url) as store, database.writing() as connection:
+        connection.execute(text("UPDATE queue SET comment = 'half done'"))
+        comments = [each.comment for each in store.queue(QueueQuery()).concepts]
+        assert comments == ["", "", ""]
+    database.close()
+
+
+def test_a_file_that_is_not_a_store_is_refused_and_kept(tmp_path: Path) -> None:
+    path = tmp_path / "new.csv"
+    path.write_text("label\noat milk\n" * 100, encoding="utf-8")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"new\.csv: is not a decision store; give another name"):
+        DecisionStore.open(str(path))
+    assert path.read_bytes() == before
+
+
+def test_a_database_of_another_program_is_refused_and_kept(store_url: str) -> None:
+    database = Database.connect(store_url)
+    with database.engine.begin() as connection:
+        connection.execute(text("CREATE TABLE decisions (photo INTEGER)"))
+    database.close()
+    with pytest.raises(StoreError, match="has the table decisions of another program; give"):
+        DecisionStore.open(store_url)
+
+
+def test_other_tables_in_postgresql_do_not_matter(postgresql: PostgresqlServer) -> None:
+    url = postgresql.new_database()
+    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE photos (id INTEGER)"))
+    engine.dispose()
+    filled(url)
+
+
+def test_a_damaged_database_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.db"
+    filled(str(path))
+    content = bytearray(path.read_bytes())
+    content[4096:] = os.urandom(len(content) - 4096)
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=r"reviews\.db: is damaged; restore it from a backup"):
+        filled(str(path))
+
+
+def test_a_missing_store_is_not_created_if_it_must_exist(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.db"
+    with pytest.raises(StoreError, match=r"does not exist; taxoexpan review creates a store"):
+        DecisionStore.open(str(path), must_exist=True)
+    assert not path.exists()
+
+
+def test_folders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="is a folder; give the name of a file in it"):
+        DecisionStore.open(str(tmp_path))
+    with pytest.raises(StoreError, match=r"the folder .* does not exist; create it first"):
+        DecisionStore.open(str(tmp_path / "missing" / "reviews.db"))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_folder_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(StoreError, match=r"the folder .* is not writable; choose another"):
+            DecisionStore.open(str(tmp_path / "reviews.db"))
+    finally:
+        tmp_path.chmod(0o700)
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that nobody can write")
+def test_a_folder_that_takes_no_files_is_refused() -> None:
+    with pytest.raises(StoreError, match=r"/proc/self/reviews\.db: .*(writable)"):
+        DecisionStore.open("/proc/self/reviews.db")
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.db"
+    filled(str(path))
+    with DecisionStore.open(str(path)) as store:
+        with sqlite3.connect(path) as connection:
+            pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.close()
+        limit_pages(store, pages)
+        many = [Concept("", f"concept {number}" * 20) for number in range(500)]
+        with pytest.raises(StoreError, match="the disk is full; free some space"):
+            store.add_concepts(many)
+        assert store.queue().total == 3
+
+
+def limit_pages(store: DecisionStore, pages: int) -> None:
+    """Let SQLite report a full disk when the file would grow."""
+    from sqlalchemy import event
+
+    def limit(connection: sqlite3.Connection, *_: object) -> None:
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+
+    store.close()
+    event.listen(store._database.engine, "connect", limit)
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("mysql://ada:{secret}@localhost/desk", "cannot be stored at mysql://…; give a file, or"),
+        ("postgresql://ada:{secret}@localhost:port/desk", "the URL of the database is malformed"),
+        ("postgresql://ada:{secret}@localhost:1/desk", "PostgreSQL cannot be reached"),
+        ("postgresql://ada@localhost:1/desk?password={secret}", "PostgreSQL cannot be reached"),
+        ("postgresql://ada@localhost:1/desk?nonsense={secret}", "localhost:1/desk: "),
+    ],
+)
+def test_a_message_about_a_url_never_shows_the_password(url: str, message: str) -> None:
+    for secret in ("s3cr3t", SECRET):
+        with pytest.raises(StoreError) as caught:
+            DecisionStore.open(url.format(secret=secret))
+        assert message in str(caught.value) or "malformed" in str(caught.value)
+        assert "s3cr3t" not in str(caught.value)
+        assert caught.value.__cause__ is None
+
+
+def test_a_database_that_does_not_exist_is_named(postgresql: PostgresqlServer) -> None:
+    url = f"{postgresql.url}nothing{postgresql.query}"
+    with pytest.raises(StoreError, match=r'cannot be reached .*"nothing" does not exist'):
+        DecisionStore.open(url)
+
+
+def test_a_port_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("taxoexpan.desk.store.database.CONNECT_SECONDS", 2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        with pytest.raises(StoreError, match=f"127.0.0.1:{port}/desk: PostgreSQL cannot be"):
+            DecisionStore.open(f"postgresql://ada:s3cr3t@127.0.0.1:{port}/desk")
+
+
+def test_a_copy_of_a_store_is_a_store(tmp_path: Path) -> None:
+    filled(str(tmp_path / "reviews.db"))
+    shutil.copy(tmp_path / "reviews.db", tmp_path / "copy.db")
+    with DecisionStore.open(str(tmp_path / "copy.db")) as store:
+        assert len(store.history()) == 3

@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from expanded_files import write_expanded, write_file
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.conversion import convert
+from taxoexpan.formats.output import Target
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
+
+OBO = "http://purl.obolibrary.org/obo/"
+ANIMAL, DOG, CAT = (f"{OBO}X_000000{number}" for number in (1, 2, 3))
+PART_OF = f"{OBO}BFO_0000050"
+WOLF = Concept(f"{OBO}X_0000004", "wolf", ("grey wolf",), "A wild dog.")
+# The layout of ROBOT.
+TEXT = """{
+  "graphs" : [ {
+    "id" : "http://purl.obolibrary.org/obo/x.owl",
+    "meta" : { "version" : "1" },
+    "nodes" : [ {
+      "id" : "http://purl.obolibrary.org/obo/X_0000001",
+      "lbl" : "animal",
+      "type" : "CLASS"
+    }, {
+      "id" : "http://purl.obolibrary.org/obo/X_0000002",
+      "lbl" : "dog",
+      "type" : "CLASS",
+      "meta" : {
+        "definition" : {
+          "val" : "A tame animal.",
+          "xrefs" : [ "GOC:x" ]
+        },
+        "synonyms" : [ {
+          "pred" : "hasExactSynonym",
+          "val" : "hound"
+        } ]
+      }
+    }, {
+      "id" : "http://purl.obolibrary.org/obo/X_0000003",
+      "lbl" : "old cat",
+      "type" : "CLASS",
+      "meta" : {
+        "deprecated" : true
+      }
+    }, {
+      "id" : "http://purl.obolibrary.org/obo/BFO_0000050",
+      "lbl" : "part of",
+      "type" : "PROPERTY"
+    } ],
+    "edges" : [ {
+      "sub" : "http://purl.obolibrary.org/obo/X_0000002",
+      "pred" : "is_a",
+      "obj" : "http://purl.obolibrary.org/obo/X_0000001"
+    }, {
+      "sub" : "http://purl.obolibrary.org/obo/X_0000001",
+      "pred" : "http://purl.obolibrary.org/obo/BFO_0000050",
+      "obj" : "http://purl.obolibrary.org/obo/X_0000002"
+    } ],
+    "logicalDefinitionAxioms" : [ { "definedClassId" : "x" } ]
+  } ]
+}
+"""
+
+
+def opened(folder: Path, text: str = TEXT) -> TaxonomyFile:
+    return TaxonomyFile.open(write_file(folder / "x.json", text))
+
+
+def read(folder: Path, *edges: tuple[str, str, str], nodes: object = ()) -> Taxonomy:
+    listed = [{"sub": sub, "pred": pred, "obj": obj} for sub, pred, obj in edges]
+    graph = {"graphs": [{"nodes": nodes, "edges": listed}]}
+    return opened(folder, json.dumps(graph)).taxonomy
+
+
+def extended(folder: Path, additions: Additions, text: str = TEXT) -> str:
+    output = folder / "new.json"
+    write_expanded(write_file(folder / "x.json", text), additions, output, force=True)
+    return output.read_text("utf-8")
+
+
+def test_classes_and_is_a_edges_are_read(tmp_path: Path) -> None:
+    file = opened(tmp_path)
+    assert file.format.NAME == "obographs"
+    assert file.taxonomy == Taxonomy(
+        [
+            Concept(ANIMAL, "animal"),
+            Concept(DOG, "dog", ("hound",), "A tame animal."),
+            Concept(CAT, "old cat", deprecated=True),
+        ],
+        [(ANIMAL, DOG)],
+    )
+    assert dict(file.parsed.ignored) == {
+        "BFO_0000050 edges": 1,
+        "other nodes": 1,
+        "logicalDefinitionAxioms": 1,
+    }
+
+
+def test_new_classes_are_written_like_the_others(tmp_path: Path) -> None:
+    new = extended(tmp_path, Additions([WOLF], [(DOG, WOLF.id)]))
+    node = """    }, {
+      "id" : "http://purl.obolibrary.org/obo/X_0000004",
+      "lbl" : "wolf",
+      "type" : "CLASS",
+      "meta" : {
+        "definition" : {
+          "val" : "A wild dog.",
+          "xrefs" : []
+        },
+        "synonyms" : [ {
+          "pred" : "hasExactSynonym",
+          "val" : "grey wolf"
+        } ]
+      }
+    } ],
+    "edges" :"""
+    edge = """    }, {
+      "sub" : "http://purl.obolibrary.org/obo/X_0000004",
+      "pred" : "is_a",
+      "obj" : "http://purl.obolibrary.org/obo/X_0000002"
+    } ],
+    "logicalDefinitionAxioms\""""
+    assert new == TEXT.replace('    } ],\n    "edges" :', node).replace(
+        '    } ],\n    "logicalDefinitionAxioms"', edge
+    )
+
+
+def test_a_graph_without_edges_gets_a_list_of_them(tmp_path: Path) -> None:
+    text = '{"graphs": [{"nodes": [{"id": "X:1", "lbl": "a", "type": "CLASS"}]}]}'
+    new = json.loads(extended(tmp_path, Additions([Concept("X:2", "b")], [("X:1", "X:2")]), text))
+    assert new["graphs"] == [
+        {
+            "nodes": [
+                {"id": "X:1", "lbl": "a", "type": "CLASS"},
+                {"id": "X:2", "lbl": "b", "type": "CLASS"},
+            ],
+            "edges": [{"sub": "X:2", "pred": "is_a", "obj": "X:1"}],
+        }
+    ]
+
+
+def test_a_move_changes_one_edge(tmp_path: Path) -> None:
+    moves = [Move(DOG, ANIMAL, WOLF.id)]
+    new = extended(tmp_path, Additions([WOLF], [(ANIMAL, WOLF.id)], moves=moves))
+    edges = json.loads(new)["graphs"][0]["edges"]
+    assert edges[0] == {"sub": DOG, "pred": "is_a", "obj": WOLF.id}
+    assert edges[1] == {"sub": ANIMAL, "pred": PART_OF, "obj": DOG}
+
+
+def test_an_annotated_edge_is_not_moved(tmp_path: Path) -> None:
+    text = TEXT.replace('"pred" : "is_a",', '"pred" : "is_a", "meta" : {"xrefs" : ["x"]},')
+    moves = [Move(DOG, ANIMAL, WOLF.id)]
+    with pytest.raises(FormatError, match="has a 'meta' of its own"):
+        extended(tmp_path, Additions([WOLF], [(ANIMAL, WOLF.id)], moves=moves), text)
+
+
+@pytest.mark.parametrize("id", [ANIMAL, DOG, CAT])
+def test_a_synonym_is_added_to_an_existing_class(tmp_path: Path, id: str) -> None:
+    new = extended(tmp_path, Additions([], [], synonyms=[(id, "pet")]))
+    nodes = {node["id"]: node for node in json.loads(new)["graphs"][0]["nodes"]}
+    assert nodes[id]["meta"]["synonyms"][-1] == {"pred": "hasExactSynonym", "val": "pet"}
+
+
+def test_a_class_that_only_an_edge_names_is_a_concept(tmp_path: Path) -> None:
+    nodes = [{"id": DOG, "lbl": "dog", "type": "CLASS"}]
+    taxonomy = read(tmp_path, (DOG, "is_a", f"{OBO}Y_1"), nodes=nodes)
+    assert taxonomy.parents(DOG) == (f"{OBO}Y_1",)
+    assert taxonomy.concept(f"{OBO}Y_1").label == "Y_1"
+
+
+def test_properties_and_owl_thing_are_no_concepts(tmp_path: Path) -> None:
+    nodes = [
+        {"id": DOG, "lbl": "dog", "type": "CLASS"},
+        {"id": PART_OF, "type": "PROPERTY"},
+        {"id": "x:p", "type": "PROPERTY"},
+        {"id": "x:untyped"},
+    ]
+    thing = "http://www.w3.org/2002/07/owl#Thing"
+    taxonomy = read(tmp_path, (DOG, "is_a", thing), (PART_OF, "is_a", "x:p"), nodes=nodes)
+    assert taxonomy.ids == (DOG,)
+
+
+def test_nodes_without_any_types_are_concepts(tmp_path: Path) -> None:
+    nodes = [{"id": "x:1", "lbl": "a"}, {"id": "x:2", "lbl": "b"}]
+    taxonomy = read(tmp_path, ("x:2", "is_a", "x:1"), nodes=nodes)
+    assert list(taxonomy.relations) == [("x:1", "x:2")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"sub" :', '"subject" :', "line 35: an object without 'sub'"),
+        ('"lbl" : "dog"', '"lbl" : 1', "line 11: 'lbl' is a number; OBO Graphs needs text"),
+        ('"edges" : [ {', '"edges" : [ 1, {', "an entry of the list is a number"),
+        ('"definition" : {', '"synonyms" : {}, "x" : {', "the key 'synonyms' is already"),
+    ],
+)
+def test_errors_name_the_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+    text = TEXT.replace(old, new)
+    with pytest.raises(FormatError, match=message):
+        opened(tmp_path, text)
+
+
+def test_obo_and_obo_graphs_convert_into_each_other(tmp_path: Path) -> None:
+    obo = write_file(
+        tmp_path / "x.obo",
+        "format-version: 1.2\n\n[Term]\nid: X:1\nname: a\n\n[Term]\nid: X:2\nname: b\n"
+        'def: "D." []\nsynonym: "c" EXACT []\nis_a: X:1 ! a\n',
+    )
+    done = convert(obo, Target(tmp_path / "x.json"), to="obographs")
+    assert done.copy.parents(f"{OBO}X_2") == (f"{OBO}X_1",)
+    assert TaxonomyFile.open(tmp_path / "x.json").taxonomy == done.copy
+    assert done.copy.concept(f"{OBO}X_2").definition == "D."
