@@ -320,7 +320,7 @@ def test_a_list_has_one_id_per_line_in_any_encoding_variant(tmp_path: Path) -> N
         (b"10\n\n99999\n", r", line 3: no concept .* has the id '99999'; correct or remove"),
         (b"10 11\n", r", line 1: no concept .* has the id '10 11'"),
         (b"10\n\xe9\n", r", line 2: byte 0xe9 is not UTF-8; save the file as UTF-8"),
-        ("10\n".encode("utf-16"), r": the file is UTF-16; save it as UTF-8 \(for example: iconv -f UTF-16 -t UTF-8"),
+        ("10\n".encode("utf-16"), r": the file is UTF-16; save it as UTF-8"),
     ],
 )
 @pytest.mark.parametrize("part", ["validation", "test"])
