@@ -9,15 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from taxoexpan.expansion import AppliedSuggestions, apply_suggestions
-from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
-from taxoexpan.formats.changes.kgcl import SUBCLASS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.placement.acceptance import Acceptance, accept_suggestions
-from taxoexpan.placement.merge_mappings import merge_mappings
+from taxoexpan.placement.acceptance import Acceptance
 from taxoexpan.placement.suggestions import Decision, Suggestion, SuggestionKind
-from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.concept_matching import compare
-from taxoexpan.taxonomy.curies import Prefixes
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +57,3 @@ def expanded_download(file: TaxonomyFile, suggestions: list[Suggestion]) -> Down
                 if path.is_file():
                     opened.write(path, path.relative_to(folder))
         return Download(f"{file.path.stem}.zip", archive.getvalue(), "application/zip")
-
-
-def changes_text(
-    taxonomy: Taxonomy,
-    file: TaxonomyFile | None,
-    suggestions: list[Suggestion],
-    format: ChangeFormat,
-) -> str:
-    """Return the changes that the accepted suggestions make, in the style of the file if any."""
-    accepted = accepted_only(suggestions)
-    result = accept_suggestions(taxonomy, accepted, review_acceptance(accepted))
-    mappings = merge_mappings(result.merged, ())
-    if file is not None:
-        changes = ChangeSet.of_additions(file, result.additions, mappings)
-    else:
-        comparison = compare(taxonomy, taxonomy.expanded(result.additions))
-        changes = ChangeSet(comparison, mappings, Prefixes({}), "", SUBCLASS)
-    return changes.text(format, "Changes")[0]

@@ -12,13 +12,13 @@ from starlette.responses import Response
 from taxoexpan.desk.review.expanded_taxonomy import (
     Download,
     accepted_only,
-    changes_text,
     expanded_download,
     review_acceptance,
 )
 from taxoexpan.desk.review.page_context import Pages
 from taxoexpan.desk.review.queue_routes import progress_of
 from taxoexpan.desk.review.review_desk import ReviewDesk
+from taxoexpan.desk.store.change_export import changes_text
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.formats.changes.change_set import ChangeFormat
 from taxoexpan.placement.suggestions import suggestions_csv
@@ -75,7 +75,7 @@ def _download(desk: ReviewDesk, name: str) -> Download | None:
         return Download(name, text.encode(), "text/csv; charset=utf-8")
     if name in CHANGES:
         decided = desk.store.export_suggestions()
-        text = changes_text(desk.taxonomy, desk.file, decided, CHANGES[name])
+        text, _ = changes_text(desk.taxonomy, desk.file, decided, CHANGES[name])
         return Download(name, text.encode(), "text/plain; charset=utf-8")
     return None
 
