@@ -48,8 +48,9 @@ def add_read_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         metavar="NAME",
-        help="format of every taxonomy file that is read: skos, owl, obo, json, openfoodfacts, "
-        "wordnet, terms, paths, edges or rows (default: detected); see the guide to file formats",
+        help="format of every taxonomy file that is read: skos, owl, obo, obographs, json, "
+        "openfoodfacts, wordnet, terms, paths, edges or rows (default: detected); see the guide to "
+        "file formats",
     )
     parser.add_argument(
         "--language",
