@@ -77,6 +77,66 @@ def test_another_id_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[st
     ]
 
 
+SKOS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix ex: <http://example.org/> .
+ex:1 a skos:Concept ; skos:prefLabel "drinks"@en .
+ex:2 a skos:Concept ; skos:prefLabel "tea"@en ; skos:altLabel "cha"@en ;
+    skos:definition "old"@en ; skos:broader ex:1 .
+ex:3 a skos:Concept ; skos:prefLabel "mate"@en ; skos:definition "kept"@en ; skos:broader ex:1 .
+"""
+
+
+def test_changed_ids_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = write_file(tmp_path / "old.csv", "id,label,parents\n1,food,\n2,tea,1\n")
+    new = write_file(tmp_path / "new.csv", "id,label,parents\n1,food,\n7,tea,1\n")
+    assert main(["diff", str(old), str(new)]) == 1
+    assert "0 moved, 1 id changed; 0 relations added" in capsys.readouterr().out
+
+
+def test_a_concept_may_be_relabelled_and_redescribed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = write_file(tmp_path / "old.ttl", SKOS)
+    rows = (
+        "id,label,parents,definition,synonyms\nex:1,drinks,,,\n"
+        "ex:2,herbal tea,ex:1,new,cha|chai\nex:3,mate,ex:2,kept,\n"
+    )
+    new = write_file(tmp_path / "new.csv", rows)
+    assert main(["diff", str(old), str(new)]) == 1
+    text = capsys.readouterr().out
+    assert "relabelled  tea → herbal tea" in text
+    assert "redescribed herbal tea" in text
+    assert "1 relabelled, 1 redescribed" in text
+    assert main(["diff", str(old), str(new), "--to", "kgcl"]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "move ex:3 skos:broader ex:1 from ex:1 to ex:2",
+        "rename ex:2 from 'tea'@en to 'herbal tea'@en",
+        "create exact synonym 'chai'@en for ex:2",
+        "change definition of ex:2 from 'old' to 'new'",
+    ]
+    assert main(["diff", str(new), str(old), "--to", "kgcl"]) == 1
+    assert "rename ex:2 from 'herbal tea' to 'tea'" in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("child,parent\ndrinks,\ntea,drinks\nmate,drinks\n", "definitions and synonyms"),
+        ("label,parent,synonyms\ndrinks,,\ntea,drinks,cha\nmate,drinks,\n", "definitions"),
+    ],
+)
+def test_fields_that_one_format_lacks_are_not_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, kinds: str
+) -> None:
+    old, new = write_file(tmp_path / "old.ttl", SKOS), write_file(tmp_path / "new.csv", text)
+    for files in ([str(old), str(new)], [str(new), str(old)]):
+        assert main(["diff", *files]) == 0
+        captured = capsys.readouterr()
+        assert "0 redescribed" in captured.out
+        note = f"note: {kinds} are not compared: new.csv has no place for them\n"
+        assert captured.err == note
+
+
 def test_an_apostrophe_in_kgcl_is_announced(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -107,3 +107,32 @@ def test_concepts_to_move_must_exist(tmp_path: Path) -> None:
     assert read_decisions(path, FOOD)[0].moves == ("99",)
     with pytest.raises(FormatError, match="moves contains '99'"):
         read_decisions(path, FOOD, check_moves=True)
+
+
+def test_an_unknown_parent_id_is_refused_with_its_line(tmp_path: Path) -> None:
+    message = refusal(tmp_path, "query,parent_id\nkefir,4\ncider,99\nmate,drink\ncola,98\n")
+    assert message.endswith(
+        "3 rows have no clear parent; write its id into the column parent_id\n"
+        "  line 3: no concept has the id '99'\n"
+        "  line 4: no concept has the id 'drink'; it is a label, so write it into the column "
+        "parent_label\n"
+        "  line 5: no concept has the id '98'"
+    )
+
+
+def test_only_decisions_need_known_parent_ids(tmp_path: Path) -> None:
+    table = "query,rank,parent_id\nkefir,1,4\nkefir,2,99\n"
+    assert parents(tmp_path, table) == [("kefir", "4"), ("kefir", "99")]
+    table = "query,query_id,parent_id\nkefir,50,4\nayran,51,50\n"
+    assert parents(tmp_path, table) == [("kefir", "4"), ("ayran", "50")]
+
+
+@pytest.mark.parametrize(
+    "path", ["food>dairy>milk", "Food/Dairy/Milk", "dairy » milk", "dairy|milk"]
+)
+def test_a_path_may_have_other_separators(tmp_path: Path, path: str) -> None:
+    assert parents(tmp_path, f"query,path\nkefir,{path}\n") == [("kefir", "5")]
+
+
+def test_another_separator_does_not_make_a_wrong_path_right(tmp_path: Path) -> None:
+    assert "no concept has the label 'dairy>tea'" in refusal(tmp_path, "query,path\nx,dairy>tea\n")

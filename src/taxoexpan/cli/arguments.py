@@ -48,8 +48,9 @@ def add_read_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         metavar="NAME",
-        help="format of every taxonomy file that is read: skos, owl, obo, json, openfoodfacts, "
-        "wordnet, terms, paths, edges or rows (default: detected); see the guide to file formats",
+        help="format of every taxonomy file that is read: skos, owl, obo, obographs, json, "
+        "openfoodfacts, wordnet, terms, paths, edges or rows (default: detected); see the guide to "
+        "file formats",
     )
     parser.add_argument(
         "--language",
@@ -292,6 +293,9 @@ def open_taxonomies(paths: Sequence[Path], options: argparse.Namespace) -> list[
 
     reading = read_options(options)
     files = [TaxonomyFile.open(path, options.format, reading) for path in paths]
+    # An option may be meant for one of several files.
+    if set.intersection(*(set(file.unused_options) for file in files)):
+        files[0].refuse_unused_options()
     print_file_notes(*files)
     return files
 

@@ -43,6 +43,8 @@ def run(options: argparse.Namespace) -> int:
     old, new = open_taxonomies([options.old, options.new], options)
     changes = ChangeSet.between(old, new)
     comparison = changes.comparison
+    for message in changes.notes:
+        note(f"note: {message}")
     if options.to == "json":
         print_json(_as_dict(comparison))
     elif options.to == "text":
@@ -105,7 +107,8 @@ def _print(comparison: Comparison) -> None:
         f"{pluralize(len(difference.added), 'concept')} added, "
         f"{len(difference.removed):,} removed, "
         f"{len(difference.relabelled):,} relabelled, {len(difference.redescribed):,} redescribed, "
-        f"{len(difference.moved):,} moved; "
+        f"{len(difference.moved):,} moved, "
+        f"{pluralize(len(comparison.changed_ids), 'id')} changed; "
         f"{pluralize(len(difference.relations_added), 'relation')} added, "
         f"{len(difference.relations_removed):,} removed"
     )

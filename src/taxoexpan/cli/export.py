@@ -99,7 +99,8 @@ def _content(options: argparse.Namespace, store: DecisionStore) -> tuple[str, st
     if not options.taxonomy:
         return suggestions_csv(decided, options.keep_formulas), summary
     format = change_format(options.output)
-    text, notes = changes_text(open_taxonomy(options.taxonomy, options), decided, format)
+    file = open_taxonomy(options.taxonomy, options)
+    text, notes = changes_text(file.taxonomy, file, decided, format)
     for message in notes:
         note(f"note: {message}")
     return text, summary

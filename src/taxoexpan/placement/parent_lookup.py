@@ -15,6 +15,8 @@ from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
 
+_SEPARATORS = (">", "›", "»", "→", "/", "|", "\\")
+"""What may separate the labels of a path, besides " > "."""
 MAX_ROWS = 10
 MAX_CHOICES = 5
 """How many rows, and how many concepts per row, an error lists."""
@@ -31,11 +33,14 @@ def read_decisions(
     columns = ("parent_id", "parent_label", "path")
     rows = read_rows(path, columns, taxonomy if check_moves else None)
     suggestions = with_query_ids(taxonomy, [suggestion for _, suggestion in rows], ids)
+    lines = [line for line, _ in rows]
+    _refuse_unknown_ids(path, taxonomy, lines, suggestions)
     if all(suggestion.parent.id for suggestion in suggestions):
         return suggestions
     lookup = ParentLookup.build(taxonomy, suggestions)
     found, problems = [], []
-    for (line, _), suggestion in zip(rows, suggestions, strict=True):
+    for line, row in zip(lines, suggestions, strict=True):
+        suggestion = lookup.with_split_path(row)
         parents = [suggestion.parent.id] if suggestion.parent.id else lookup.find(suggestion)
         if len(parents) == 1:
             found.append(lookup.with_parent(suggestion, parents[0]))
@@ -44,6 +49,22 @@ def read_decisions(
     if problems:
         raise FormatError(path, _problem(problems))
     return found
+
+
+def _refuse_unknown_ids(
+    path: Path, taxonomy: Taxonomy, lines: Sequence[int], suggestions: Sequence[Suggestion]
+) -> None:
+    """Refuse decisions whose parent_id belongs neither to the taxonomy nor to another row."""
+    known = {*taxonomy.ids, *(suggestion.query.id for suggestion in suggestions), ""}
+    labels = set(taxonomy.labels)
+    problems = [
+        f"line {line}: no concept has the id {id!r}"
+        + ("; it is a label, so write it into the column parent_label" if id in labels else "")
+        for line, suggestion in zip(lines, suggestions, strict=True)
+        if suggestion.is_decided and (id := suggestion.parent.id) not in known
+    ]
+    if problems:
+        raise FormatError(path, _problem(problems))
 
 
 def _problem(problems: Sequence[str]) -> str:
@@ -88,6 +109,17 @@ class ParentLookup:
             return [id for id in self.new.get(name, []) if id != suggestion.query.id]
         names = [normalize_name(each) for each in path]
         return [id for id in candidates if not names or self._is_at(id, names)]
+
+    def with_split_path(self, suggestion: Suggestion) -> Suggestion:
+        """Return a row whose path is split at another separator, if it leads to a concept then."""
+        path = _label_and_path(suggestion)[1] if not suggestion.parent.id else ()
+        if len(path) != 1 or normalize_name(path[0]) in {*self.by_name, *self.new}:
+            return suggestion
+        for separator in _SEPARATORS:
+            split = replace(suggestion, path=tuple(path[0].split(separator)))
+            if len(split.path) > 1 and self.find(split):
+                return split
+        return suggestion
 
     def with_parent(self, suggestion: Suggestion, id: str) -> Suggestion:
         """Return a row with the id of its parent, and with its label as in the taxonomy."""

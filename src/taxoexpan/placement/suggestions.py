@@ -159,7 +159,8 @@ def read_rows(
         if not any(cell.get(name) for name in parent_columns):
             blank = [name for name in parent_columns if name in columns]
             problem = "is blank; fill it" if len(blank) == 1 else "are blank; fill one"
-            raise FormatError(path, f"{join_words(blank)} {problem}, or remove the row", line)
+            fix = f"{problem}, or remove the row; a new root can only be added to the file by hand"
+            raise FormatError(path, f"{join_words(blank)} {fix}", line)
         suggestion = _suggestion(path, line, cell)
         if movable is not None:
             _refuse_unmovable(path, line, movable, suggestion)

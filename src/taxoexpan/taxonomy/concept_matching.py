@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 from taxoexpan.taxonomy.curies import Prefixes
 from taxoexpan.taxonomy.difference import Difference
 from taxoexpan.taxonomy.taxonomy import Taxonomy
+
+_BLANK: Mapping[str, Any] = {"definition": "", "synonyms": ()}
 
 
 class MatchedBy(StrEnum):
@@ -78,6 +81,18 @@ class Comparison:
         ways = [MatchedBy.ID, MatchedBy.CURIE]
         return Difference(self.old, _with_other_ids(self.new, self._old_ids(ways)))
 
+    def without(self, fields: Collection[str]) -> Comparison:
+        """Return the comparison without definitions or synonyms of the concepts in both."""
+        blank = {name: value for name, value in _BLANK.items() if name in fields}
+        if not blank:
+            return self
+        found = {old for old, _ in self.matches.values()}
+        return replace(
+            self,
+            old=_with_blanks(self.old, found, blank),
+            new=_with_blanks(self.new, self.matches.keys(), blank),
+        )
+
     def _old_ids(self, ways: Iterable[MatchedBy]) -> dict[str, str]:
         return {new: old for new, (old, how) in self.matches.items() if how in ways and new != old}
 
@@ -102,6 +117,13 @@ def compare(
         others = _unique((id for id in new if id not in matches), new_key)
         matches |= {id: (candidates[key], how) for key, id in others.items() if key in candidates}
     return Comparison(old, new, matches)
+
+
+def _with_blanks(taxonomy: Taxonomy, ids: Collection[str], blank: Mapping[str, Any]) -> Taxonomy:
+    concepts = [
+        replace(concept, **blank) if concept.id in ids else concept for concept in taxonomy.concepts
+    ]
+    return Taxonomy(concepts, list(taxonomy.relations))
 
 
 def _unique(ids: Iterable[str], key: Callable[[str], Hashable]) -> dict[Hashable, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from taxoexpan.taxonomy.concept import Concept
@@ -61,8 +61,12 @@ class Difference:
 
     @property
     def redescribed(self) -> list[Change]:
-        """Changed concepts with the same label."""
-        return [change for change in self.changed if change.old.label == change.new.label]
+        """Changed concepts with another definition, deprecation or other synonyms."""
+        return [
+            change
+            for change in self.changed
+            if not _equal(replace(change.old, label=change.new.label), change.new)
+        ]
 
     @cached_property
     def moved(self) -> list[ParentChange]:

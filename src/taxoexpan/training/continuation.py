@@ -30,12 +30,12 @@ class Recipe:
             held-out one; 0 leaves the added ones out.
     """
 
-    epochs: int = 5
-    learning_rate: float = 0.25
-    tower_epochs: int = 2
-    tower_learning_rate: float = 0.25
-    repeats: int = 1
-    replay: float = 4.0
+    epochs: int = 10
+    learning_rate: float = 1.0
+    tower_epochs: int = 4
+    tower_learning_rate: float = 1.0
+    repeats: int = 3
+    replay: float = 16.0
     keep_best: bool = True
     weight: float = 1.0
 

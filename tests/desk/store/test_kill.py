@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx
 import pytest
 from postgresql_server import PostgresqlServer
 
@@ -23,6 +25,65 @@ from taxoexpan.taxonomy import Concept
 
 CLIENTS = 8
 SERVER = Path(__file__).parents[2] / "store_server.py"
+ANNOUNCED = re.compile(r"(?:review at http://127\.0\.0\.1:(?=\d+/)|(?=\d+$))(\d+)")
+DID = re.compile(r"[?&]did=(\d+)")
+
+
+class LineConnection:
+    """A connection to `store_server`."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port))
+        self._answers = self._socket.makefile("r")
+
+    def decide(self, concept: str, version: int, request: str) -> int:
+        """Send a decision, and return its number in the log."""
+        self._socket.sendall(f"{concept}\t{version}\t{request}\n".encode())
+        answer = self._answers.readline()
+        if not answer.endswith("\n"):
+            raise ConnectionError
+        return int(answer)
+
+    def close(self) -> None:
+        self._answers.close()
+        self._socket.close()
+
+
+class PageConnection:
+    """A connection to the pages of `taxoexpan review`, as a browser has it."""
+
+    def __init__(self, port: int) -> None:
+        self._pages = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60)
+        found = re.search(r'name="csrf_token" value="([^"]*)"', self._pages.get("/help").text)
+        assert found is not None
+        self._token = found[1]
+
+    def decide(self, concept: str, version: int, request: str) -> int:
+        """Send the form of a concept, and return the number of the decision in the log."""
+        form = {"csrf_token": self._token, "concept": concept, "version": str(version)}
+        form |= {"action": "defer", "request": request}
+        answer = self._pages.post("/decisions", data=form)
+        assert answer.status_code == 303, answer.text
+        found = DID.search(answer.headers["location"])
+        assert found is not None
+        return int(found[1])
+
+    def close(self) -> None:
+        self._pages.close()
+
+
+Connect = Callable[[int], LineConnection | PageConnection]
+
+
+@dataclass(frozen=True)
+class ServerKind:
+    """How to start a server on a store, and how to talk to it."""
+
+    command: Sequence[str | Path]
+    connect: Connect
+
+
+STORE_SERVER = ServerKind([SERVER, "{url}"], LineConnection)
 
 
 @dataclass
@@ -32,40 +93,57 @@ class Client:
     concept: str
     acknowledged: dict[str, int] = field(default_factory=dict)
     """The number in the log by the id of the request."""
+    failed: list[BaseException] = field(default_factory=list)
 
-    def storm(self, port: int, enough: Callable[[], None]) -> None:
+    def storm(self, connect: Connect, port: int, enough: Callable[[], None]) -> None:
         """Send decisions until the server dies; a request without an answer is sent again later."""
-        with suppress(OSError), socket.create_connection(("127.0.0.1", port)) as connection:
-            answers = connection.makefile("r")
-            while True:
-                version = len(self.acknowledged)
-                request = f"{self.concept}-{version}"
-                connection.sendall(f"{self.concept}\t{version}\t{request}\n".encode())
-                answer = answers.readline()
-                if not answer.endswith("\n"):
-                    return
-                self.acknowledged[request] = int(answer)
-                enough()
+        try:
+            with closing(connect(port)) as connection:
+                while True:
+                    version = len(self.acknowledged)
+                    request = f"{self.concept}-{version}"
+                    self.acknowledged[request] = connection.decide(self.concept, version, request)
+                    enough()
+        except (OSError, httpx.TransportError):
+            pass  # the server was killed
+        except BaseException as error:
+            self.failed.append(error)
 
 
-def storm(url: str, clients: list[Client], decisions: int) -> None:
-    """Start the server, and kill it after a number of acknowledged decisions."""
-    server = subprocess.Popen([sys.executable, SERVER, url], stdout=subprocess.PIPE, text=True)
+def storm(url: str, clients: list[Client], decisions: int, kind: ServerKind = STORE_SERVER) -> None:
+    """Start a server, and kill it after a number of acknowledged decisions."""
+    command = [sys.executable, *(str(part).format(url=url) for part in kind.command)]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert server.stdout is not None
-    port = int(server.stdout.readline())
     left = threading.Semaphore(0)
-    threads = [
-        threading.Thread(target=client.storm, args=(port, left.release)) for client in clients
-    ]
-    for thread in threads:
-        thread.start()
-    for _ in range(decisions):
-        assert left.acquire(timeout=60)
-    os.kill(server.pid, signal.SIGKILL)
+    try:
+        port = announced_port(server.stdout)
+        threads = [
+            threading.Thread(target=client.storm, args=(kind.connect, port, left.release))
+            for client in clients
+        ]
+        for thread in threads:
+            thread.start()
+        for _ in range(decisions):
+            assert left.acquire(timeout=60), [client.failed for client in clients]
+    finally:
+        os.kill(server.pid, signal.SIGKILL)
+        server.wait(timeout=60)
+        server.stdout.close()
     for thread in threads:
         thread.join(timeout=60)
-    server.wait(timeout=60)
-    server.stdout.close()
+    assert [error for client in clients for error in client.failed] == []
+
+
+def announced_port(output: Iterable[str]) -> int:
+    """Return the port that a server announces."""
+    printed = []
+    for line in output:
+        printed.append(line)
+        found = ANNOUNCED.match(line)
+        if found:
+            return int(found[1])
+    raise AssertionError("".join(printed))
 
 
 def check(url: str, clients: list[Client]) -> list[LoggedDecision]:
@@ -87,23 +165,38 @@ def check(url: str, clients: list[Client]) -> list[LoggedDecision]:
     return log
 
 
-def kill_repeatedly(url: str, rounds: int) -> None:
+def kill_repeatedly(url: str, rounds: int, kind: ServerKind = STORE_SERVER) -> None:
     clients = [Client(f"concept {number}") for number in range(CLIENTS)]
     with DecisionStore.open(url) as store:
-        store.add_concepts([Concept("", client.concept) for client in clients])
+        store.add_concepts([Concept(f"n{n}", each.concept) for n, each in enumerate(clients)])
     for number in range(rounds):
         # Kill it early, late, and at any step of a transaction.
-        storm(url, clients, decisions=1 + 7 * number % 40)
+        storm(url, clients, 1 + 7 * number % 40, kind)
         check(url, clients)
+
+
+@pytest.fixture
+def review(model_directory: Path, tmp_path: Path) -> ServerKind:
+    """The command `taxoexpan review` with a model and new concepts."""
+    new = tmp_path / "new.txt"
+    new.write_text("".join(f"concept {number}\n" for number in range(CLIENTS)), encoding="utf-8")
+    command = ["-m", "taxoexpan.cli.main", "review", model_directory, new, "--decisions", "{url}"]
+    return ServerKind([*command, "--no-browser", "--quiet", "--device", "cpu"], PageConnection)
 
 
 def test_acknowledged_decisions_survive_kill_9(store_url: str) -> None:
     kill_repeatedly(store_url, rounds=2)
 
 
+def test_decisions_on_the_pages_survive_kill_9(tmp_path: Path, review: ServerKind) -> None:
+    kill_repeatedly(str(tmp_path / "reviews.db"), 2, review)
+
+
 @pytest.mark.slow
-def test_acknowledged_decisions_survive_kill_9_again_and_again(store_url: str) -> None:
-    kill_repeatedly(store_url, rounds=50)
+def test_decisions_on_the_pages_survive_kill_9_again_and_again(
+    store_url: str, review: ServerKind
+) -> None:
+    kill_repeatedly(store_url, 50, review)
 
 
 def test_acknowledged_decisions_survive_a_crash_of_postgresql(

@@ -59,6 +59,13 @@ def test_unknown_keys_that_name_other_concepts_are_refused(tmp_path: Path, value
     )
 
 
+@pytest.mark.parametrize("key", ["Parent", "parentCategory"])
+def test_a_key_of_relations_may_have_numbers(tmp_path: Path, key: str) -> None:
+    text = f'[{{"id": 1}}, {{"id": 3}}, {{"id": 4}}, {{"id": 2, "{key}": 1}}]'
+    assert f"no relation is known, but '{key}' names other concepts" in refused(tmp_path, text)
+    assert relations(tmp_path / "x.json", text.replace(key, "level")) == []
+
+
 def test_several_graphs_with_edges_are_refused(tmp_path: Path) -> None:
     graph = f'{{"nodes": {NODES}, "edges": [[1, 2]]}}'
     assert "2 objects have nodes and edges; write one graph" in refused(

@@ -79,7 +79,7 @@ def _download(desk: ReviewDesk, name: str) -> Download | None:
         return Download(name, text.encode(), "text/csv; charset=utf-8")
     if name in CHANGES:
         decided = desk.store.export_suggestions()
-        text = changes_text(desk.file or desk.taxonomy, decided, CHANGES[name])[0]
+        text, _ = changes_text(desk.taxonomy, desk.file, decided, CHANGES[name])
         return Download(name, text.encode(), "text/plain; charset=utf-8")
     return None
 

@@ -1,4 +1,4 @@
-"""Accepted decisions as changes of a taxonomy file, in KGCL, SSSOM and Markdown."""
+"""Accepted decisions as changes of a taxonomy, in KGCL, SSSOM and Markdown."""
 
 from __future__ import annotations
 
@@ -9,30 +9,31 @@ from taxoexpan.formats.changes.kgcl import SUBCLASS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.placement.acceptance import Acceptance, accept_suggestions
 from taxoexpan.placement.merge_mappings import merge_mappings
-from taxoexpan.placement.suggestions import Suggestion
+from taxoexpan.placement.suggestions import Decision, Suggestion
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.concept_matching import compare
 from taxoexpan.taxonomy.curies import Prefixes
 
 
 def changes_text(
-    changed: TaxonomyFile | Taxonomy, decided: Sequence[Suggestion], format: ChangeFormat
+    taxonomy: Taxonomy,
+    file: TaxonomyFile | None,
+    decided: Sequence[Suggestion],
+    format: ChangeFormat,
 ) -> tuple[str, list[str]]:
-    """Return the changes that accepted decisions make, and notes about what they cannot express.
+    """Return the changes that accepted decisions make, and notes about what is not in them.
 
-    Moves and merges are included. New concepts get the ids that `apply` gives them. A taxonomy
-    without its file has no prefixes, no language, and no title.
+    They are in the style of the file, if there is one. Moves and merges are included. New concepts
+    get the ids that `apply` gives them.
     """
-    taxonomy = changed if isinstance(changed, Taxonomy) else changed.taxonomy
-    accepted = accept_suggestions(
-        taxonomy, decided, Acceptance(allow_moves=True, allow_merges=True)
-    )
-    mappings = merge_mappings(accepted.merged, own_ids=())
-    if isinstance(changed, Taxonomy):
-        comparison = compare(taxonomy, taxonomy.expanded(accepted.additions))
-        changes, title = ChangeSet(comparison, mappings, Prefixes(), "", SUBCLASS), "Changes"
+    accepted = [each for each in decided if each.decision == Decision.ACCEPTED]
+    allowed = Acceptance(allow_moves=True, allow_merges=True)
+    result = accept_suggestions(taxonomy, accepted, allowed)
+    mappings = merge_mappings(result.merged, own_ids=())
+    if file is not None:
+        changes = ChangeSet.of_additions(file, result.additions, mappings)
     else:
-        changes = ChangeSet.of_additions(changed, accepted.additions, mappings)
-        title = f"Changes in {changed.path.name}"
-    text, notes = changes.text(format, title)
-    return text, [*accepted.rejected_changes, *notes]
+        comparison = compare(taxonomy, taxonomy.expanded(result.additions))
+        changes = ChangeSet(comparison, mappings, Prefixes({}), "", SUBCLASS)
+    text, notes = changes.text(format, f"Changes in {file.path.name}" if file else "Changes")
+    return text, [*result.rejected_changes, *notes]

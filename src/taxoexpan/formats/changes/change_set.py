@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 from importlib.metadata import version
@@ -16,7 +16,7 @@ from taxoexpan.formats.changes.sssom import ConceptMapping, comparison_mappings,
 from taxoexpan.formats.output import DEFAULT_BASE
 from taxoexpan.formats.rdf import skos
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.phrasing import pluralize
+from taxoexpan.phrasing import join_words, pluralize
 from taxoexpan.taxonomy import Additions
 from taxoexpan.taxonomy.concept_matching import Comparison, compare
 from taxoexpan.taxonomy.curies import Prefixes
@@ -56,14 +56,19 @@ class ChangeSet:
     prefixes: Prefixes
     language: str
     predicate: str
+    notes: Sequence[str] = ()
+    """What could not be compared."""
 
     @classmethod
     def between(cls, old: TaxonomyFile, new: TaxonomyFile) -> ChangeSet:
         """Compare two files."""
         first, second = Prefixes(old.parsed.prefixes), Prefixes(new.parsed.prefixes)
         comparison = compare(old.taxonomy, new.taxonomy, first, second)
+        fields, notes = _not_comparable(old, new)
+        comparison = comparison.without(fields)
         mappings = comparison_mappings(comparison)
-        return cls._in_style_of(new, comparison, mappings, first | second)
+        changes = cls._in_style_of(old, comparison, mappings, first | second)
+        return replace(changes, notes=notes)
 
     @classmethod
     def of_additions(
@@ -107,3 +112,20 @@ class ChangeSet:
                 f"KGCL cannot express apostrophes and line ends; {count} written with ’ or a space"
             )
         return "".join(f"{command}\n" for command in commands), notes
+
+
+def _not_comparable(old: TaxonomyFile, new: TaxonomyFile) -> tuple[list[str], list[str]]:
+    """Return the fields that only one of the files can hold and has, and notes about them."""
+    fields, notes = [], []
+    for file, other in ((old, new), (new, old)):
+        supported = file.format.supported_fields(file.file)
+        used = {
+            "definition": ("definitions", any(c.definition for c in other.taxonomy.concepts)),
+            "synonyms": ("synonyms", any(c.synonyms for c in other.taxonomy.concepts)),
+        }
+        missing = [name for name, (kind, has) in used.items() if has and kind not in supported]
+        if missing:
+            kinds = join_words([used[name][0] for name in missing])
+            notes.append(f"{kinds} are not compared: {file.file.path.name} has no place for them")
+        fields += missing
+    return fields, notes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
+_RELATIONS = ("parent", "broader", "super", "is_a", "child", "narrower")
 _ENDS = 2
 """An entry that names this many concepts is an edge."""
 
@@ -36,24 +37,37 @@ def find_pairs(value: Any, concepts: Sequence[Any], ids: Iterable[str]) -> tuple
 def find_references(
     concepts: Sequence[Any], ids: Sequence[str], read: Collection[str]
 ) -> tuple[Any, str] | None:
-    """Return an object and a key that names other concepts in at least half of the objects."""
+    """Return an object and a key that names other concepts in at least half of the objects.
+
+    Once is enough if the key itself suggests a relation, such as `parentCategory`.
+    """
     known, places = set(ids), dict[str, list[Any]]()
     for own, entry in zip(ids, concepts, strict=True):
         for key, value in entry.items():
-            if key not in read and _names_another(value, own, known):
+            if key not in read and _names_another(value, own, known, _is_relation(key)):
                 places.setdefault(key, []).append(entry)
-    found = (key for key, entries in places.items() if 2 * len(entries) >= len(concepts))
+    found = (
+        key
+        for key, entries in places.items()
+        if _is_relation(key) or 2 * len(entries) >= len(concepts)
+    )
     return next(((places[key][0], key) for key in found), None)
 
 
-def _names_another(value: Any, own: str, known: set[str]) -> bool:
+def _is_relation(key: str) -> bool:
+    """Return whether a key suggests that it relates concepts."""
+    return any(word in key.lower() for word in _RELATIONS)
+
+
+def _names_another(value: Any, own: str, known: set[str], numbers: bool) -> bool:
     """Return whether a value has the id of another concept, as a text or inside an object.
 
-    A number is not taken for an id, because it is more often a level, a position or a count.
+    Without `numbers`, a number is not taken for an id, because it may be a level or a count.
     """
     for entry in value if isinstance(value, list) else [value]:
         for text in entry.values() if isinstance(entry, dict) else [entry]:
-            if type(text) is str and text.strip() in known and text.strip() != own:
+            is_text = isinstance(text, str) if numbers else type(text) is str
+            if is_text and text.strip() in known and text.strip() != own:
                 return True
     return False
 
