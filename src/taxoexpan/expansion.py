@@ -277,6 +277,7 @@ def prepare_expansion(request: ExpansionRequest, progress: bool = False) -> Expa
     """
     _refuse_outputs(request)
     file = TaxonomyFile.open(request.taxonomy, request.format, request.read_options)
+    file.refuse_unused_options()
     changes = request.acceptance.allowed_changes
     file.check_changes(changes)
     ids = request.acceptance.ids

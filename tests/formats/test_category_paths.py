@@ -14,7 +14,7 @@ from expanded_files import (
     write_expanded,
     write_file,
 )
-from hypothesis import given
+from hypothesis import assume, given
 from strategies import Growth, Style, growths, names, quickly, styles
 
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -221,6 +221,7 @@ def test_an_expanded_table_of_paths_keeps_all_bytes_and_reads_back(
 ) -> None:
     growth = numbered(growth, "c{}")
     old = growth.old
+    assume(old.relations)  # without a separator, signs in labels may be read as one
     rows = [("id", "path"), *((id, " > ".join(old.path(id))) for id in old)]
     path = tmp_path_factory.mktemp("paths") / "food.csv"
     path.write_bytes(style.encode(csv_lines(rows)))
@@ -342,3 +343,11 @@ def test_a_path_that_would_be_too_deep_to_read_back_is_refused(tmp_path: Path) -
         f"{path}: the path of 'kiwi' would have 201 parts, but at most 200 are allowed; "
         "choose a parent closer to a root"
     )
+
+
+@pytest.mark.parametrize(
+    "text", ["Path,Note,Count\nA,x,1\nA > B,y,2\n", "Level 1,Level 2,Note,Count\nA,,x,1\nA,B,y,2\n"]
+)
+def test_other_columns_are_counted_as_ignored(tmp_path: Path, text: str) -> None:
+    parsed = TaxonomyFile.open(write_file(tmp_path / "x.csv", text)).parsed
+    assert parsed.ignored == {"column 'Note'": 2, "column 'Count'": 2}

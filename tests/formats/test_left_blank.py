@@ -55,6 +55,9 @@ ROWS = """Unique ID,Parent,Name,Tier 1,Extension
         ("t.obo", OBO, "F:1", ["xref"]),
         ("t.json", JSON.replace(', "children": ["2"]', ""), "1", ["gtin"]),
         ("t.csv", ROWS, "1", ["Tier 1", "Extension"]),
+        ("t.csv", "id,path,status\n1,A,ok\n2,A > B,ok\n", "1", ["status"]),
+        ("t.csv", "Level 1,Level 2,Code,Status\nA,,1,ok\nA,B,2,ok\n", "1", ["Status"]),
+        ("t.csv", "child,parent,source\nb,a,x\nc,a,y\n", "a", ["source"]),
         ("t.txt", OFF, "en:milk", ["names in fr", "wikidata:en"]),
     ],
 )

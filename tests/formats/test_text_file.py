@@ -49,14 +49,16 @@ def test_other_unicode_encodings_are_refused_by_name(tmp_path: Path, encoding: s
     path = tmp_path / "food.csv"
     mark = b"\xff\xfe" if encoding == "utf-16-le" else b""
     message = refusal(path, mark + "child,parent\n".encode(encoding))
-    assert message == f"{path}: the file is {encoding[:6].upper()}; save it as UTF-8"
+    name = encoding[:6].upper()
+    command = f"iconv -f {name} -t UTF-8 food.csv > new.csv"
+    assert message == f"{path}: the file is {name}; save it as UTF-8 (for example: {command})"
 
 
 def test_a_latin_1_byte_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "food.csv"
     assert refusal(path, "child,parent\nfig,fruit\nrosé,wine\n".encode("latin-1")) == (
         f"{path}, line 3: byte 0xe9 is not UTF-8; save the file as UTF-8 "
-        "(for example: iconv -f ISO-8859-1 -t UTF-8)"
+        "(if it is from Windows: iconv -f WINDOWS-1252 -t UTF-8 food.csv > new.csv)"
     )
 
 

@@ -293,6 +293,9 @@ def open_taxonomies(paths: Sequence[Path], options: argparse.Namespace) -> list[
 
     reading = read_options(options)
     files = [TaxonomyFile.open(path, options.format, reading) for path in paths]
+    # An option may be meant for one of several files.
+    if set.intersection(*(set(file.unused_options) for file in files)):
+        files[0].refuse_unused_options()
     print_file_notes(*files)
     return files
 

@@ -17,6 +17,7 @@ from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
 from taxoexpan.formats.path_layouts import PathLines, path_layout
 from taxoexpan.formats.path_parts import MAX_DEPTH, SEPARATOR, Category, NewCategory
+from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.level_table import LevelTable
 from taxoexpan.formats.tables.table_file import (
     TABLE_SUFFIXES,
@@ -82,6 +83,10 @@ def read(file: TextFile) -> ParsedTaxonomy:
                 builder.children.append(ids[parts])
                 relation_lines.append(category.line)
     builder.lines, builder.relation_lines = lines, relation_lines
+    if not isinstance(layout, PathLines):
+        table = layout.table
+        builder.notes += table.repeated_headers
+        builder.ignored.update(table.other_columns("id", "label", "path", *table.columns.levels))
     return builder.finish()
 
 
@@ -129,6 +134,19 @@ def supported_changes(file: TextFile) -> frozenset[str]:
     with_id = {(), *(category.parts for category in categories if category.id)}
     all_ids = all(c.parts in with_id and c.parts[:-1] in with_id for c in categories)
     return frozenset({"moves"} if all_ids else ())
+
+
+def index_properties(file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+    """Which other columns have a value in the row of each category of a table."""
+    layout, index = file.parsed(path_layout), PropertyIndex()
+    if isinstance(layout, PathLines):
+        return index
+    table = layout.table
+    known = ("id", "label", "path", *table.columns.levels)
+    for (_, row), category in zip(table.rows(), file.parsed(_categories), strict=True):
+        id = category.id or SEPARATOR.join(category.parts)
+        index.add(id, table.other_values(row, *known))
+    return index
 
 
 def _has_several_columns(table: Table) -> bool:

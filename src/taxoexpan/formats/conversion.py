@@ -64,6 +64,7 @@ def convert(
         target, to = replace(target, syntax=syntax), None
     new = named_format(skos.NAME) if target.syntax else target_format(target.path, to)
     original = TaxonomyFile.open(path, format, options)
+    original.refuse_unused_options()
     if original.format.NAME == obo_format.NAME and target.base == DEFAULT_BASE:
         target = replace(target, base=OBO_BASE)
     parsed = original.parsed

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from taxoexpan.formats import category_paths
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.obo import obo_format, stanzas
 from taxoexpan.formats.obographs import obographs_format
 from taxoexpan.formats.openfoodfacts import blocks, openfoodfacts_format
 from taxoexpan.formats.property_index import BlankProperty, PropertyIndex, blank_properties
 from taxoexpan.formats.rdf import owl, skos
-from taxoexpan.formats.tables import concept_rows
+from taxoexpan.formats.tables import concept_rows, edge_list
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Taxonomy
 
@@ -28,6 +29,8 @@ INDEXERS: Mapping[str, Indexer] = {
     owl.NAME: owl.index_properties,
     openfoodfacts_format.NAME: blocks.index_properties,
     concept_rows.NAME: concept_rows.index_properties,
+    edge_list.NAME: edge_list.index_properties,
+    category_paths.NAME: category_paths.index_properties,
 }
 """The formats in which concepts can have any properties."""
 

@@ -12,9 +12,11 @@ from taxoexpan.formats.path_parts import (
     Category,
     InsertedParts,
     NewCategory,
+    PathSeparator,
     part_offsets,
     split_path,
 )
+from taxoexpan.formats.path_separators import find_separator
 from taxoexpan.formats.tables.cells import rows_with_cells
 from taxoexpan.formats.tables.level_table import LevelTable
 from taxoexpan.formats.tables.table_file import Table, open_if_table
@@ -69,7 +71,7 @@ class PathLines:
 
     def insert_new(self, added: Sequence[NewCategory]) -> list[Insertion]:
         """Append one line per new category."""
-        return self.file.append(self._new_lines([(new.id, new.path) for new in added]))
+        return self.file.append(self._new_lines([(new.id, new.path()) for new in added]))
 
     def _new_lines(self, added: Sequence[tuple[str, str]]) -> list[str]:
         """One line per (id, path); the paths are aligned as in the file."""
@@ -101,6 +103,12 @@ class PathTable:
 
     table: Table
 
+    @cached_property
+    def separator(self) -> PathSeparator:
+        """What separates the labels of a path in this table."""
+        cells = [(line, row["path"]) for line, row in self.table.rows()]
+        return find_separator(self.table.file, cells)
+
     @property
     def has_ids(self) -> bool:
         """Whether the table has an `id` column."""
@@ -109,7 +117,7 @@ class PathTable:
     def categories(self) -> Iterator[Category]:
         """Yield one category per row."""
         for number, row in self.table.rows():
-            parts = split_path(self.table.file, number, row["path"])
+            parts = split_path(self.table.file, number, row["path"], self.separator)
             yield Category(number, row["id"], parts)
 
     def insert_parts(self, inserted: InsertedParts) -> Iterator[Insertion]:
@@ -117,15 +125,18 @@ class PathTable:
         column = self.table.columns.indices["path"]
         for number, (_, cells) in enumerate(rows_with_cells(self.table), start=2):
             path = cells[column].text
-            parts = inserted(split_path(self.table.file, number, path))
-            for offset, text in reversed(part_offsets(path, parts)):
+            parts = inserted(split_path(self.table.file, number, path, self.separator))
+            for offset, text in reversed(part_offsets(path, parts, self.separator)):
                 path = path[:offset] + text + path[offset:]
             if parts:
                 yield cells[column].replaced_by(self.table, path)
 
     def insert_new(self, added: Sequence[NewCategory]) -> list[Insertion]:
         """Append one row per new category."""
-        rows = [{"id": new.id, "path": new.path, "label": new.parts[-1]} for new in added]
+        rows = [
+            {"id": new.id, "path": new.path(self.separator), "label": new.parts[-1]}
+            for new in added
+        ]
         return self.table.file.append(self.table.new_lines(rows))
 
 

@@ -17,7 +17,25 @@ MAX_DEPTH = 200
 InsertedParts: TypeAlias = Callable[[tuple[str, ...]], list[tuple[int, str]]]
 """Maps the parts of a path to new parts, each with the index of the part that follows it."""
 
-_SPLIT = re.compile(r"\s*>\s*")
+
+@dataclass(frozen=True, slots=True)
+class PathSeparator:
+    """The text between two labels of a path, with the blanks around it."""
+
+    text: str = SEPARATOR
+
+    @property
+    def sign(self) -> str:
+        """The separator without blanks."""
+        return self.text.strip()
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """What matches the separator, with or without blanks."""
+        return re.compile(rf"\s*{re.escape(self.sign)}\s*")
+
+
+DEFAULT_SEPARATOR = PathSeparator()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +54,19 @@ class NewCategory:
     id: str
     parts: tuple[str, ...]
 
-    @property
-    def path(self) -> str:
+    def path(self, separator: PathSeparator = DEFAULT_SEPARATOR) -> str:
         """The path as one text."""
-        return SEPARATOR.join(self.parts)
+        return separator.text.join(self.parts)
 
 
-def split_path(file: TextFile, line: int, path: str) -> tuple[str, ...]:
+def split_path(
+    file: TextFile, line: int, path: str, separator: PathSeparator = DEFAULT_SEPARATOR
+) -> tuple[str, ...]:
     """The parts of a path; an empty part is an error."""
-    parts = tuple(_SPLIT.split(path.strip()))
+    parts = tuple(separator.pattern.split(path.strip()))
     if not all(parts):
-        message = f"the path {path.strip()!r} has an empty part; name it, or remove the '>'"
+        message = f"the path {path.strip()!r} has an empty part"
+        message += f"; name it, or remove the {separator.sign!r}"
         raise FormatError(file.path, message, line)
     if len(parts) > MAX_DEPTH:
         message = f"a path with {len(parts)} parts, but at most {MAX_DEPTH} are allowed"
@@ -54,7 +74,9 @@ def split_path(file: TextFile, line: int, path: str) -> tuple[str, ...]:
     return parts
 
 
-def part_offsets(path: str, parts: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
+def part_offsets(
+    path: str, parts: Sequence[tuple[int, str]], separator: PathSeparator = DEFAULT_SEPARATOR
+) -> list[tuple[int, str]]:
     """The offset in the path and the text of each new part."""
-    starts = [match.end() for match in _SPLIT.finditer(path)]
-    return [(starts[index - 1], name + SEPARATOR) for index, name in parts]
+    starts = [match.end() for match in separator.pattern.finditer(path)]
+    return [(starts[index - 1], name + separator.text) for index, name in parts]

@@ -23,7 +23,7 @@ from taxoexpan.formats.left_blank import find_left_blank
 from taxoexpan.formats.property_index import BlankProperty
 from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.read_back import check_read_back
-from taxoexpan.formats.registry import PLAIN_SUFFIXES, SUFFIXES, Format, find_format
+from taxoexpan.formats.registry import PLAIN_SUFFIXES, SUFFIXES, TABLES, Format, find_format
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.id_assignment import resolve_ids
@@ -66,6 +66,23 @@ class TaxonomyFile:
         file = TextFile.open(path, options)
         found = find_format(file, format)
         return cls(file, found, found.read(file))
+
+    @property
+    def unused_options(self) -> list[str]:
+        """The names of the options that say how to read a file, but mean nothing for this one."""
+        options, is_table = self.file.options, self.format.NAME in TABLES
+        unused = {
+            "columns": bool(options.columns) and not is_table,
+            "sheet": options.sheet is not None and not self.file.delimiter,
+        }
+        return [name for name, is_unused in unused.items() if is_unused]
+
+    def refuse_unused_options(self) -> None:
+        """Raise an error that names an option that means nothing for this file."""
+        for name in self.unused_options:
+            kind = "a table" if name == "columns" else "an Excel file"
+            message = f"this file is not {kind} ({self.format.NAME}), so {name} has no meaning"
+            raise FormatError(self.path, f"{message}; leave it out").naming(name)
 
     @property
     def path(self) -> Path:

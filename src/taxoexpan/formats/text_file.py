@@ -197,17 +197,16 @@ def _decode(path: Path, content: bytes) -> str:
         raise FormatError(path, "this is an old Excel file; save it as .xlsx or as CSV")
     for bom, encoding in _OTHER_ENCODINGS.items():
         if content.startswith(bom):
-            raise FormatError(path, f"the file is {encoding}; save it as UTF-8")
+            fix = f"for example: iconv -f {encoding} -t UTF-8 {path.name} > new{path.suffix}"
+            raise FormatError(path, f"the file is {encoding}; save it as UTF-8 ({fix})")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         byte = content[error.start]
-        message = (
-            f"byte 0x{byte:02x} is not UTF-8; save the file as UTF-8 "
-            "(for example: iconv -f ISO-8859-1 -t UTF-8)"
-        )
-        raise FormatError(path, message, line) from None
+        fix = f"iconv -f WINDOWS-1252 -t UTF-8 {path.name} > new{path.suffix}"
+        message = f"byte 0x{byte:02x} is not UTF-8; save the file as UTF-8"
+        raise FormatError(path, f"{message} (if it is from Windows: {fix})", line) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise FormatError(

@@ -95,7 +95,9 @@ class Taxonomy:
         from taxoexpan.formats.text_file import ReadOptions
 
         options = ReadOptions(language, instances, checked_columns(columns), sheet)
-        return TaxonomyFile.open(Path(path), format, options).taxonomy
+        file = TaxonomyFile.open(Path(path), format, options)
+        file.refuse_unused_options()
+        return file.taxonomy
 
     def _fill(
         self,

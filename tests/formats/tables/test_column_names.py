@@ -294,3 +294,77 @@ def test_a_table_without_a_label_column_has_its_labels_in_the_tiers(tmp_path: Pa
     assert output.read_text() == text + "\t3\t1\t\tAge\t21-24\n"
     assert written.lost == []
     assert [each.name for each in written.left_blank] == ["Condensed Name"]
+
+
+def notes(path: Path) -> list[str]:
+    return [f"{note.place}: {note.message}" for note in TaxonomyFile.open(path).notes]
+
+
+@pytest.mark.parametrize("marker", ["0", "-", "NULL", "N/A", "none"])
+def test_a_marker_of_roots_is_a_blank_parent(tmp_path: Path, marker: str) -> None:
+    path = write_file(tmp_path / "x.csv", f"id,label,parent\n1,fruit,{marker}\n2,apple,1\n")
+    assert read(path) == FRUIT
+    expected = f"line 2: no concept has the id {marker!r}; it is read as a blank parent"
+    assert notes(path) == [expected]
+
+
+def test_a_concept_may_have_the_id_of_a_marker(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "id,label,parent\n0,all,\n1,fruit,0\n2,apple,0\n")
+    assert list(read(path).relations) == [("0", "1"), ("0", "2")]
+    assert notes(path) == []
+
+
+def test_markers_of_roots_in_edges(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "child,parent\nfruit,NULL\nhome,NULL\napple,fruit\n")
+    assert read(path).ids == ("fruit", "home", "apple")
+    assert notes(path) == [
+        "line 2: no concept has the id 'NULL'; it is read as a blank parent (2 times)"
+    ]
+    numbers = write_file(tmp_path / "y.csv", "child,parent\n1,0\n2,0\n")
+    assert read(numbers).ids == ("1", "0", "2")
+
+
+def test_a_second_column_with_the_same_header_is_noted(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "id,label,label,parent\n1,fruit,x,\n2,apple,y,1\n")
+    assert notes(path) == ["line 1: two columns are called 'label'; the one on the left is read"]
+
+
+def test_a_parent_name_of_another_concept_is_noted(tmp_path: Path) -> None:
+    text = "id,label,parent,parent name\n1,fruit,,\n2,apple,1,plant\n3,pear,1,fruit\n4,fig,1,\n"
+    assert notes(write_file(tmp_path / "x.csv", text)) == [
+        "line 3: the parent '1' is 'fruit', but its name is given as 'plant'; the id is used"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ("id=1,id=2", "the column id is chosen twice"),
+        ("parent=1,parents=2", "the column parents is chosen twice"),
+        ("label=1,parent=1", "parent and label are the same column"),
+    ],
+)
+def test_contradictory_choices_are_refused(columns: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        checked_columns(columns)
+
+
+def test_several_columns_may_be_ignored() -> None:
+    assert checked_columns("id=,path=") == {"id": "", "path": ""}
+
+
+def test_options_of_tables_are_refused_for_other_files(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.obo", "[Term]\nid: F:1\nname: fruit\n")
+    with pytest.raises(FormatError, match=r"not a table \(obo\), so columns has no meaning"):
+        Taxonomy.read(path, columns="id=1")
+    table = write_file(tmp_path / "x.csv", "child,parent\nb,a\n")
+    with pytest.raises(FormatError, match=r"not an Excel file \(edges\), so sheet has no meaning"):
+        Taxonomy.read(table, sheet="Terms")
+
+
+def test_an_id_with_the_separator_of_values_is_refused(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "id,label,parent\n1,fruit,\n2,apple,1\n")
+    with pytest.raises(FormatError, match=r"the id 'a\|3' contains '\|', which separates values"):
+        TaxonomyFile.open(path).write(
+            under("1", concept=Concept("a|3", "kiwi")), tmp_path / "y.csv"
+        )

@@ -44,7 +44,9 @@ def check_file(
 ) -> list[Finding]:
     """All findings in a file; if the file cannot be read, only the reason why."""
     try:
-        parsed = TaxonomyFile.open(path, format, options).parsed
+        file = TaxonomyFile.open(path, format, options)
+        file.refuse_unused_options()
+        parsed = file.parsed
     except FileCycleError as error:
         return list(_cycles(error))
     except FormatError as error:

@@ -134,14 +134,16 @@ def parse_columns(text: str) -> dict[str, str]:
             raise ConfigurationError(f"{message}; write {_EXAMPLE}").naming(_EXAMPLE)
         value = match[2].strip()
         quoted = value.startswith('"')
+        if match[1] in chosen:
+            raise ConfigurationError(f"the column {match[1]} is chosen twice; give it once")
         chosen[match[1]] = value[1:-1].replace('""', '"') if quoted else value
         position = match.end()
     return chosen
 
 
 def checked_columns(chosen: str | Mapping[str, str | int]) -> dict[str, str]:
-    """The chosen columns under their usual names; an unknown name is an error."""
-    checked = {}
+    """The chosen columns under their usual names; an unknown or repeated one is an error."""
+    checked: dict[str, str] = {}
     chosen = parse_columns(chosen) if isinstance(chosen, str) else chosen
     for given, column in chosen.items():
         name = _ALIASES.get(given, given)
@@ -149,7 +151,14 @@ def checked_columns(chosen: str | Mapping[str, str | int]) -> dict[str, str]:
             known = ", ".join(n for n in COLUMN_NAMES if n != "parents")
             message = f"there is no column {given!r}; choose from {known}, level1, level2, …"
             raise ConfigurationError(message)
-        checked[name] = str(column).strip()
+        text = str(column).strip()
+        other = next((other for other, same in checked.items() if text and same == text), None)
+        if name in checked:
+            raise ConfigurationError(f"the column {name} is chosen twice; give it once")
+        if other is not None:
+            message = f"{given} and {other} are the same column"
+            raise ConfigurationError(f"{message}; choose a column of its own for each")
+        checked[name] = text
     return checked
 
 

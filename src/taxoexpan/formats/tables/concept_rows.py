@@ -64,6 +64,8 @@ def read(file: TextFile) -> ParsedTaxonomy:
 def extend(file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
     """Append one row per new concept; replace the cells of existing concepts that change."""
     table, layout = Table.open(file), file.parsed(_read_table)
+    for concept in additions.concepts:
+        _refuse_separator(file, layout.parsed.taxonomy, concept)
     names = {} if table.has("id") else labels_as_ids(file, expanded, additions)
     parents: dict[str, list[str]] = {}
     for parent, child in additions.relations:
@@ -128,6 +130,7 @@ def _read_table(file: TextFile) -> _ConceptTable:
     rows = [row for _, row in lines_and_rows]
     for line, row in lines_and_rows:
         _add_concept(builder, table, line, row)
+    builder.notes += table.repeated_headers
     cells = ParentCells.of(table, builder, rows)
     try:
         cells.relate(builder, rows)
@@ -254,6 +257,15 @@ def _row(
         **writer.texts(parents),
         **dict(zip(levels, cells, strict=True)),
     }
+
+
+def _refuse_separator(file: TextFile, old: Taxonomy, concept: Concept) -> None:
+    """Refuse an id with the separator of values, unless old ids have it too."""
+    if VALUE_SEPARATOR in concept.id != concept.label and not any(
+        VALUE_SEPARATOR in i for i in old
+    ):
+        message = f"the id {concept.id!r} contains {VALUE_SEPARATOR!r}, which separates values"
+        raise FormatError(file.path, f"{message} in this file; give {concept.label!r} another id")
 
 
 def _refuse_ambiguous(file: TextFile, expanded: Taxonomy, label: str, parents: list[str]) -> None:

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Copy, Insertions, Target
+from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.cells import rows_with_cells
+from taxoexpan.formats.tables.parent_cells import is_root_marker, root_marker_notes
 from taxoexpan.formats.tables.table_file import (
     Table,
     column_error,
@@ -39,19 +41,25 @@ def read(file: TextFile) -> ParsedTaxonomy:
     if not table.has("child", "parent"):
         raise column_error(table, "the table needs the columns child and parent")
     first_lines: dict[str, int] = {}
-    lines = []
-    for line, row in table.rows():
+    lines, markers = list[int](), dict[str, list[int]]()
+    rows = list(table.rows())
+    # A number may be an id, even of a root.
+    children = {"0", *(row["child"] for _, row in rows)}
+    for line, row in rows:
         child, parent = row["child"], row["parent"]
         if not child:
             raise FormatError(file.path, "the child is empty; name it, or remove the row", line)
         first_lines.setdefault(child, line)
-        if parent:
+        if parent not in children and is_root_marker(parent):
+            markers.setdefault(parent, []).append(line)
+        elif parent:
             first_lines.setdefault(parent, line)
             builder.parents.append(parent)
             builder.children.append(child)
             lines.append(line)
     builder.ids, builder.labels = list(first_lines), list(first_lines)
     builder.lines, builder.relation_lines = list(first_lines.values()), lines
+    builder.notes += [*root_marker_notes(markers), *table.repeated_headers]
     builder.ignored.update(table.other_columns("child", "parent"))
     return builder.finish()
 
@@ -94,6 +102,14 @@ def supported_fields(file: TextFile) -> frozenset[str]:
 def supported_changes(file: TextFile) -> frozenset[str]:
     """Moves, because every relation has its own row."""
     return frozenset({"moves"})
+
+
+def index_properties(file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+    """Which other columns have a value in a row of each concept."""
+    table, index = Table.open(file), PropertyIndex(set(taxonomy))
+    for _, row in table.rows():
+        index.add(row["child"], table.other_values(row, "child", "parent"))
+    return index
 
 
 def _apply_moves(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from taxoexpan.formats.tables.table_file import VALUE_SEPARATOR, Row, Table
 from taxoexpan.taxonomy import Taxonomy
 
 MAX_NAMED_LINES = 5
+ROOT_MARKERS = frozenset({"0", "-", "--", "–", "—", "null", "none", "nil", "n/a", "na", "#n/a"})
+"""Texts that stand for "no parent", in lower case."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class ParentCells:
 
     table: Table
     by_label: bool
+    _labels_by_id: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, table: Table, builder: TaxonomyBuilder, rows: Sequence[Row]) -> ParentCells:
@@ -33,21 +36,31 @@ class ParentCells:
             return cls(table, False)
         ids, labels = set(builder.ids), set(builder.labels)
         unknown_ids, unknown_labels = (
-            sum(value not in known for row in rows for value in _values(row, "parents", known))
+            sum(
+                value not in known and not is_root_marker(value)
+                for row in rows
+                for value in _values(row, "parents", known)
+            )
             for known in (ids, labels)
         )
-        return cls(table, unknown_ids > unknown_labels)
+        names = dict(zip(builder.ids, builder.labels, strict=True))
+        return cls(table, unknown_ids > unknown_labels, names)
 
     def relate(self, builder: TaxonomyBuilder, rows: Sequence[Row]) -> None:
         """Add the relations of all rows; a concept that is its own parent is a root."""
         by_id = {id: id for id in builder.ids}
         label_lines = _lines_by_label(builder) if self._uses_labels else {}
         lines = list[int]()
+        markers = dict[str, list[int]]()
         for id, line, row in zip(builder.ids, builder.lines, rows, strict=True):
             column = "parents" if row["parents"] else "parent_label"
             by_label = self.by_label if column == "parents" else self.table.has("id")
             known = label_lines if by_label else by_id
+            self._note_disagreement(builder, line, row)
             for value in _values(row, column, known):
+                if value not in known and is_root_marker(value):
+                    markers.setdefault(value, []).append(line)
+                    continue
                 parent = self._resolve(label_lines, value, line) if by_label else value
                 if parent == id:
                     message = f"{id!r} is its own parent; it is read as a concept without a parent"
@@ -57,6 +70,18 @@ class ParentCells:
                 builder.children.append(id)
                 lines.append(line)
         builder.relation_lines = lines
+        builder.notes += root_marker_notes(markers)
+
+    def _note_disagreement(self, builder: TaxonomyBuilder, line: int, row: Row) -> None:
+        """Note that the label of a parent is not that of the parent's id."""
+        if not row["parents"] or not row["parent_label"] or self.by_label:
+            return
+        ids = _values(row, "parents", self._labels_by_id)
+        labels = VALUE_SEPARATOR.join(self._labels_by_id.get(id, id) for id in ids)
+        if labels != row["parent_label"] and all(id in self._labels_by_id for id in ids):
+            message = f"the parent {row['parents']!r} is {labels!r}"
+            message += f", but its name is given as {row['parent_label']!r}; the id is used"
+            builder.notes.append(Note(line, message))
 
     @property
     def _uses_labels(self) -> bool:
@@ -99,6 +124,26 @@ class ParentWriter:
             message = f"several concepts have the label {label!r}, and parents are labels here"
             fix = f"rename one of them, or choose another parent than {id!r}"
             raise FormatError(self.cells.table.file.path, f"{message}; {fix}")
+
+
+def is_root_marker(value: str) -> bool:
+    """Whether a cell stands for "no parent", unless a concept has this id."""
+    return value.casefold() in ROOT_MARKERS
+
+
+def root_marker_notes(markers: Mapping[str, Sequence[int]]) -> list[Note]:
+    """One note for each text that is read as "no parent", with the lines on which it occurs."""
+    return [
+        Note(
+            lines[0],
+            f"no concept has the id {value!r}; it is read as a blank parent{_times(lines)}",
+        )
+        for value, lines in markers.items()
+    ]
+
+
+def _times(lines: Sequence[int]) -> str:
+    return f" ({len(lines):,} times)" if len(lines) > 1 else ""
 
 
 def _values(row: Row, column: str, known: Container[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.builder import Note
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.tables.column_names import Columns, are_numbers, find_column
 from taxoexpan.formats.text_file import TextFile
@@ -135,6 +136,22 @@ class Table:
             if index not in indices and name
         }
         return others | ({"title line": self.rows_above} if self.rows_above else {})
+
+    def other_values(self, row: Row, *names: str) -> list[str]:
+        """The headers of the columns with a value in a row that are not among these."""
+        known = {self.columns.indices.get(name) for name in names}
+        named = enumerate(self.header)
+        return [name for i, name in named if name and i not in known and row.cells[i].strip()]
+
+    @property
+    def repeated_headers(self) -> list[Note]:
+        """One note for each header of a known column that a further column has, too."""
+        used = {self.header[index]: index for index in self.columns.indices.values()}
+        return [
+            Note(self.line, f"two columns are called {name!r}; the one on the left is read")
+            for name, index in used.items()
+            if name and name in self.header[index + 1 :]
+        ]
 
     def rows(self) -> Iterator[tuple[int, Row]]:
         """Yield every row below the header with its first line; blank rows are skipped."""

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from expanded_files import added_text, refusal, under, write_file
+
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.taxonomy import Additions, Concept, Move
+
+
+@pytest.mark.parametrize("sign", ["/", " / ", " » ", "|", "::", "\\", ">", "›"])
+def test_paths_of_a_table_may_have_another_separator(tmp_path: Path, sign: str) -> None:
+    rows = [["Food"], ["Food", "Fruit"], ["Food", "Fruit", "Apple"]]
+    text = "".join(f"{n},{sign.join(row)}\n" for n, row in enumerate(rows, start=1))
+    path = write_file(tmp_path / "x.csv", f"id,path\n{text}")
+    taxonomy = TaxonomyFile.open(path).taxonomy
+    assert taxonomy.labels == ("Food", "Fruit", "Apple")
+    assert list(taxonomy.relations) == [("1", "2"), ("2", "3")]
+    written = " > " if sign == ">" else sign
+    assert added_text(path, under("2")) == f"kiwi,{written.join(['Food', 'Fruit', 'kiwi'])}\n"
+
+
+def test_a_move_keeps_the_separator(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "id,path\n1,Food\n2,Food/Fruit\n3,Food/Fruit/Fig\n")
+    exotic = Concept("4", "Exotic")
+    additions = Additions([exotic], [("2", "4")], moves=[Move("3", "2", "4")])
+    TaxonomyFile.open(path).write(additions, tmp_path / "y.csv")
+    assert (tmp_path / "y.csv").read_text() == (
+        "id,path\n1,Food\n2,Food/Fruit\n3,Food/Fruit/Exotic/Fig\n4,Food/Fruit/Exotic\n"
+    )
+
+
+def test_paths_with_leaves_only_have_parents_in_common(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "path\nFood/Fruit/Fig\nFood/Fruit/Pear\n")
+    assert len(TaxonomyFile.open(path).taxonomy.roots) == 1
+
+
+def test_a_sign_that_may_be_part_of_labels_is_refused(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "path\nTV/Radio\nBed/Bath\nHe/She\nOther\n")
+    assert refusal(path) == (
+        f"{path}, line 2: the paths have no '>', and it is not clear whether '/' separates labels; "
+        "write ' > ' between the labels of a path"
+    )
+
+
+def test_a_sign_in_a_single_label_is_part_of_it(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.csv", "path\nTV/Radio\nBed\nOther\n")
+    assert TaxonomyFile.open(path).taxonomy.labels == ("TV/Radio", "Bed", "Other")
