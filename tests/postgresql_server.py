@@ -61,7 +61,7 @@ def running_server(programs: Path) -> Iterator[PostgresqlServer]:
         initdb = [programs / "initdb", "-D", data, "-U", "desk", "-A", "trust", "-E", "UTF8"]
         _run(prefix, [*initdb, "--locale=C.UTF-8", "--no-sync"])
         options = f"-k {folder} -c listen_addresses='' -c max_connections=100"
-        control = [programs / "pg_ctl", "-D", data, "-w"]
+        control = [programs / "pg_ctl", "-D", data, "-w", "-t", "300"]
         _run(prefix, [*control, "-l", folder / "log", "-o", options, "start"])
         try:
             restart = [*control, "-l", folder / "log", "-m", "immediate", "restart"]

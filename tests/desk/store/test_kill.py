@@ -16,7 +16,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from postgresql_server import PostgresqlServer
+from postgresql_server import find_programs, running_server
 
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.queue_query import QueueQuery
@@ -199,13 +199,15 @@ def test_decisions_on_the_pages_survive_kill_9_again_and_again(
     kill_repeatedly(store_url, 50, review)
 
 
-def test_acknowledged_decisions_survive_a_crash_of_postgresql(
-    postgresql: PostgresqlServer,
-) -> None:
-    url = postgresql.new_database()
+def test_acknowledged_decisions_survive_a_crash_of_postgresql() -> None:
+    programs = find_programs()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed (apt install postgresql)")
     clients = [Client("oat milk")]
-    with DecisionStore.open(url) as store:
-        store.add_concepts([Concept("", "oat milk")])
-    storm(url, clients, decisions=5)
-    postgresql.crash()
-    assert len(check(url, clients)) >= 5
+    with running_server(programs) as postgresql:
+        url = postgresql.new_database()
+        with DecisionStore.open(url) as store:
+            store.add_concepts([Concept("", "oat milk")])
+        storm(url, clients, decisions=5)
+        postgresql.crash()
+        assert len(check(url, clients)) >= 5
