@@ -158,6 +158,15 @@ def test_obo_ids_become_iris_as_in_obo(tmp_path: Path) -> None:
     assert done.ids == {"GO:0000001": "http://own.org/GO_0000001"}
 
 
+@pytest.mark.parametrize(("format", "suffix"), [("obographs", ".json"), ("openfoodfacts", ".txt")])
+def test_a_name_for_another_format_is_refused(tmp_path: Path, format: str, suffix: str) -> None:
+    put(FOOD, "json", tmp_path / "food.json")
+    message = f"not as {format}; use a name that ends in {suffix}"
+    with pytest.raises(FormatError, match=message):
+        convert(tmp_path / "food.json", Target(tmp_path / "food.csv"), to=format)
+    convert(tmp_path / "food.json", Target(tmp_path / f"new{suffix}"), to=format)
+
+
 def test_obo_ids_survive_a_conversion_to_owl_and_back(tmp_path: Path) -> None:
     ids = ("FOOD:0000001", "http://food.org/2", "plain")
     food = Taxonomy([Concept(id, id) for id in ids], [(ids[0], ids[1])])

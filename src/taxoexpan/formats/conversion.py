@@ -11,6 +11,8 @@ from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.files import STANDARD_STREAM, whole_directory, write_whole
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.obo import obo_format
+from taxoexpan.formats.obographs import obographs_format
+from taxoexpan.formats.openfoodfacts import openfoodfacts_format
 from taxoexpan.formats.output import DEFAULT_BASE, Copy, Target
 from taxoexpan.formats.rdf import graph_format, owl, skos
 from taxoexpan.formats.rdf.graph_format import LANGUAGE_TAGS
@@ -24,6 +26,8 @@ from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.curies import OBO_BASE
 from taxoexpan.taxonomy.difference import Difference
 
+_USUAL_SUFFIXES = {obographs_format.NAME: ".json", openfoodfacts_format.NAME: ".txt"}
+"""The suffixes of formats that share them with others."""
 _MAX_NAMED = 3
 """How many concepts a message about a loss names."""
 
@@ -195,7 +199,7 @@ def _refuse_other_name(file: TextFile, target: Path, format: Format) -> None:
     except FormatError:
         found = "no known format"
     if found != format.NAME:
-        known = ", ".join(format.SUFFIXES) or ".csv"
+        known = ", ".join(format.SUFFIXES) or _USUAL_SUFFIXES.get(format.NAME, ".csv")
         message = f"a file with this name would be read as {found}, not as {format.NAME}"
         raise FormatError(target, f"{message}; use a name that ends in {known}")
 

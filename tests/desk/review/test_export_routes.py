@@ -61,6 +61,9 @@ def test_formulas_in_the_table_are_neutralized(model: TaxoExpan, store: Decision
 
 def test_changes_are_exported_as_kgcl_and_sssom(model: TaxoExpan, store: DecisionStore) -> None:
     review = decided(open_review(model, store))
+    page = review.get("/export")
+    for name in ("decisions.csv", "decisions.kgcl", "decisions.sssom.tsv"):
+        assert f'href="/export/{name}"' in page
     kgcl = review.get("/export/decisions.kgcl")
     assert "'hemp milk'" in kgcl
     assert "soup" in kgcl

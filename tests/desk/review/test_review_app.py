@@ -292,12 +292,12 @@ HOSTILE = (
 def test_hostile_names_are_shown_as_text(model: TaxoExpan, tmp_path: Path) -> None:
     huge = "x" * 1_000_000
     concepts = [Concept(f"h{i}", name, (name,), name) for i, name in enumerate(HOSTILE)]
-    concepts.append(Concept("h9", "plain milk", (), huge))
     with DecisionStore.open(str(tmp_path / "hostile.db")) as store:
         review = open_review(model, store, concepts)
+        store.add_concepts([Concept("h9", "plain milk", (huge,), huge)])
         assert "&lt;script&gt;window.hit" in review.get("/")
         keys = [each.key for each in store.queue().concepts]
-        assert len(keys) == len(concepts)
+        assert len(keys) == len(concepts) + 1
         for key in keys:
             page = review.browser.get("/", params={"concept": key}).text
             assert "<script>window" not in page
@@ -306,7 +306,7 @@ def test_hostile_names_are_shown_as_text(model: TaxoExpan, tmp_path: Path) -> No
             form = {"concept": key, "version": str(version), "accept": "milk"}
             review.post("/decisions", form)
         assert "49 soup" not in review.get("/history")
-        assert review.store.counts()[Status.ACCEPTED] == len(concepts)
+        assert review.store.counts()[Status.ACCEPTED] == len(keys)
 
 
 def test_too_large_a_comment_is_refused(review: Review) -> None:

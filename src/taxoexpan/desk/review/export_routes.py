@@ -35,7 +35,11 @@ class ExportedFile:
     about: str
 
 
-FILES = (ExportedFile(DECISIONS_CSV, "All decisions, for taxoexpan apply and for spreadsheets."),)
+FILES = (
+    ExportedFile(DECISIONS_CSV, "All decisions, for taxoexpan apply and for spreadsheets."),
+    ExportedFile("decisions.kgcl", "The changes in the Knowledge Graph Change Language."),
+    ExportedFile("decisions.sssom.tsv", "The accepted merges as mappings (SSSOM)."),
+)
 
 
 def show_export(pages: Pages, request: Request, status: int = 200, problem: str = "") -> Response:

@@ -143,6 +143,12 @@
     if (form) form.requestSubmit();
     countSelected();
   });
+  // Parents that are marked stay marked while a panel opens.
+  document.addEventListener("htmx:configRequest", (event) => {
+    if (!event.detail.elt.matches("[data-panel]")) return;
+    const marked = [...document.querySelectorAll("#decide [name=with]:checked")];
+    event.detail.path += marked.map((box) => `&with=${encodeURIComponent(box.value)}`).join("");
+  });
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (event.detail.boosted) isLoading = true;
   });
@@ -152,7 +158,6 @@
       isLoading = false;
       arrive(false);
     }
-    target.removeAttribute?.("aria-busy");
     if (target.matches?.(".results")) announce(target.dataset.count ?? "");
     const results = target.querySelector?.("[data-count]");
     if (results) announce(results.dataset.count);
