@@ -135,6 +135,7 @@ def _unrecognized(file: TextFile) -> FormatError:
         return column_error(table, "; ".join([problem, *file.remarks]))
     if file.delimiter:
         message = "; ".join(["the sheet has only one column", *file.remarks])
-        return FormatError(file.path, message).naming("sheet=NAME")
+        sheet = ["sheet=NAME"] if "sheet=NAME" in message else []
+        return FormatError(file.path, message).naming(*sheet)
     message = "the format is not recognized; give format=NAME, if it is one of these"
     return FormatError(file.path, f"{message}:\n{format_table()}").naming("format=NAME")

@@ -275,7 +275,8 @@ def column_error(table: Table, problem: str, example: str = "label=1,parent=2") 
     """An error that lists the columns of a table, and says how to choose them."""
     option = f'columns="{example}"'
     message = f"{problem}. {_describe_columns(table, option)}"
-    return FormatError(table.file.path, message, table.line).naming(option, "sheet=NAME")
+    sheet = ["sheet=NAME"] if "sheet=NAME" in message else []
+    return FormatError(table.file.path, message, table.line).naming(option, *sheet)
 
 
 def _describe_columns(table: Table, example: str) -> str:
