@@ -230,6 +230,8 @@ def test_groups_have_their_parent_as_heading(model: TaxoExpan, tmp_path: Path) -
     with DecisionStore.open(str(tmp_path / "groups.db")) as store:
         review = open_review(model, store, [*concepts, Concept("", "white tea")])
         page = review.get("/?order=parent")
+        review.decide("white tea", action="reject", reason="wrong-parents")
+        assert "Without a proposal white tea" in text_of(review.get("/?order=parent&status=all"))
     assert page.count('class="group"') == 2
     assert 'href="/bulk?parent=bread"' in page
     assert 'href="/bulk?parent=tea"' not in page  # one concept is no group
