@@ -102,9 +102,9 @@ class TaxoExpan:
         Nothing is learned from deprecated concepts. `log` gets one line of JSON per epoch. The
         state is saved in `checkpoint` after every epoch, and that of the fine-tuning in
         `checkpoint`.tower; if these files exist, the training continues from them, with the same
-        result as without the interruption. The folder
-        `tensorboard` gets the same figures as curves, if TensorBoard is installed. If vectors are
-        learned from a corpus, the names of the `expected` concepts are learned too.
+        result as without the interruption. The folder `tensorboard` gets the same figures as
+        curves, if TensorBoard is installed. If vectors are learned from a corpus, the names of the
+        `expected` concepts are learned too.
         """
         if not isinstance(taxonomy, Taxonomy):
             message = f"fit needs a Taxonomy, not {taxonomy!r}; Taxonomy.read reads one from a file"
@@ -121,12 +121,9 @@ class TaxoExpan:
         self.encoder.show_progress(progress)
         later = [as_concept(concept) for concept in expected]
         prepared = prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)
-        paths = (None if path is None else Path(path) for path in (log, checkpoint, tensorboard))
-        outputs = FittingOutputs(progress, *paths)
+        outputs = FittingOutputs.of(progress, log, checkpoint, tensorboard)
         parts = fit_parts(prepared, self._embedder, self.seed, outputs)
-        self.history, self.tower_history = parts.history, parts.tower_history
-        self._tower = parts.tower
-        self._reset(self._new_archive(prepared, parts, time.monotonic() - began))
+        self._keep(parts, self._new_archive(prepared, parts, time.monotonic() - began))
         return self
 
     def refit(
@@ -142,7 +139,7 @@ class TaxoExpan:
 
         The taxonomy is first expanded with the accepted concepts. Rejected parents become hard
         negatives, and are not suggested again. The settings and the vectors stay as they are. This
-        takes a fraction of the time of `fit`. Return what became of the decisions; the model is
+        takes about half of the time of `fit`. Return what became of the decisions; the model is
         not changed if the training fails.
         """
         archive = self._fitted()
@@ -156,16 +153,18 @@ class TaxoExpan:
             archive.taxonomy, archive.network, self.calibrators, self._ranker, archive.held_out
         )
         prepared = prepare_refit(judged, start, self._embedder, recipe, self.seed)
-        paths = (None if path is None else Path(path) for path in (log, None, tensorboard))
-        outputs = FittingOutputs(progress, *paths)
+        outputs = FittingOutputs.of(progress, log, tensorboard=tensorboard)
         embedder = replace(self._embedder, config=recipe.changed(self.config))
         parts = fit_parts(prepared, embedder, self.seed, outputs)
+        new = self._new_archive(prepared, parts, time.monotonic() - began)
+        self._keep(parts, replace(new, rejections=archive.rejections.joined(judged.rejections)))
+        return judged
+
+    def _keep(self, parts: FittedParts, archive: Archive) -> None:
+        """Use what a training has learned."""
         self.history, self.tower_history = parts.history, parts.tower_history
         self._tower = parts.tower
-        new = self._new_archive(prepared, parts, time.monotonic() - began)
-        rejections = archive.rejections.joined(judged.rejections)
-        self._reset(replace(new, rejections=rejections))
-        return judged
+        self._reset(archive)
 
     def _new_archive(
         self, prepared: PreparedTaxonomy, parts: FittedParts, seconds: float

@@ -39,14 +39,15 @@ def test_sigterm_during_requests_answers_all_that_were_accepted(model_directory:
     def ask(number: int) -> httpx.Response | None:
         concepts = [{"label": f"{sort} milk {number}"} for sort in range(20)]
         try:
-            return httpx.post(f"{url}v1/suggest", json={"concepts": concepts}, timeout=60)
+            return client.post(f"{url}v1/suggest", json={"concepts": concepts})
         except httpx.TransportError:
             return None  # the server had already stopped listening
 
-    with running(model_directory, "--max-waiting", "100000") as (process, url):
-        assert httpx.get(f"{url}healthz").json()["status"] == "ok"
+    options = ("--max-waiting", "100000")
+    with running(model_directory, *options) as (process, url), httpx.Client(timeout=60) as client:
+        assert client.get(f"{url}healthz").json()["status"] == "ok"
         with ThreadPoolExecutor(16) as pool:
-            answers = [pool.submit(ask, number) for number in range(64)]
+            answers = [pool.submit(ask, number) for number in range(32)]
             first = answers[0].result()
             process.send_signal(signal.SIGTERM)
             rest = [answer.result() for answer in answers[1:]]
@@ -61,12 +62,12 @@ def test_more_requests_than_fit_are_answered_or_told_to_wait(model_directory: Pa
 
     def ask(_: int) -> httpx.Response:
         headers = {"Content-Type": "application/json"}
-        return httpx.post(f"{url}v1/suggest", content=body, headers=headers, timeout=60)
+        return client.post(f"{url}v1/suggest", content=body, headers=headers)
 
     options = ("--max-waiting", "20", "--max-requests", "8")
-    with running(model_directory, *options) as (process, url):
+    with running(model_directory, *options) as (process, url), httpx.Client(timeout=60) as client:
         with ThreadPoolExecutor(24) as pool:
-            answers = list(pool.map(ask, range(96)))
+            answers = list(pool.map(ask, range(48)))
         assert {answer.status_code for answer in answers} == {200, 503}
         refused = [answer for answer in answers if answer.status_code == 503]
         assert all(int(answer.headers["Retry-After"]) >= 1 for answer in refused)

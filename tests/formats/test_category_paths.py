@@ -351,3 +351,14 @@ def test_a_path_that_would_be_too_deep_to_read_back_is_refused(tmp_path: Path) -
 def test_other_columns_are_counted_as_ignored(tmp_path: Path, text: str) -> None:
     parsed = TaxonomyFile.open(write_file(tmp_path / "x.csv", text)).parsed
     assert parsed.ignored == {"column 'Note'": 2, "column 'Count'": 2}
+
+
+@pytest.mark.parametrize("name", ["x.txt", "x.dat"])
+def test_a_marked_file_has_no_header(tmp_path: Path, name: str) -> None:
+    path = write_file(tmp_path / name, "# category paths\na\nlevel 1|level 2\na > b\n")
+    assert TaxonomyFile.open(path).taxonomy.labels == ("a", "level 1|level 2", "b")
+
+
+def test_a_path_in_a_text_file_is_no_header(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "x.txt", "a > b\nlevel 1|level 2\na > c\n")
+    assert len(TaxonomyFile.open(path).taxonomy) == 4

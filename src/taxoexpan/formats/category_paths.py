@@ -16,7 +16,7 @@ from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
 from taxoexpan.formats.path_layouts import PathLines, path_layout
-from taxoexpan.formats.path_parts import MAX_DEPTH, SEPARATOR, Category, NewCategory
+from taxoexpan.formats.path_parts import MARKER, MAX_DEPTH, SEPARATOR, Category, NewCategory
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.level_table import LevelTable
 from taxoexpan.formats.tables.table_file import (
@@ -35,9 +35,6 @@ NAME = "paths"
 ABOUT = "lines A > B > C, also after an id; a table with path, or level 1, level 2, …"
 SUFFIXES = (".txt",)
 NOT_INSERTED: tuple[str, ...] = ()
-
-MARKER = "# category paths\n"
-"""The first line of a new file; whatever the labels are, the file is recognized by it."""
 
 SAMPLE_SIZE = 200
 """The number of lines that format detection looks at."""

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.path_parts import (
+    MARKER,
     Category,
     InsertedParts,
     NewCategory,
@@ -142,7 +143,7 @@ class PathTable:
 
 def path_layout(file: TextFile) -> PathLines | PathTable | LevelTable:
     """The layout of a file with category paths."""
-    table = open_if_table(file)
+    table = None if file.text.startswith(MARKER) else open_if_table(file)
     if table is None or not (table.has("path") or table.columns.levels):
         return PathLines(file)
     return PathTable(table) if table.has("path") else LevelTable(table)

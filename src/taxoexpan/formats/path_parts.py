@@ -10,6 +10,9 @@ from typing import TypeAlias
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.text_file import TextFile
 
+MARKER = "# category paths\n"
+"""The first line of a new file; whatever the labels are, the file is recognized by it."""
+
 SEPARATOR = " > "
 MAX_DEPTH = 200
 """A path with more parts is probably a file in another format, not a category."""

@@ -12,6 +12,7 @@ from taxoexpan.formats.obo import obo_format
 from taxoexpan.formats.obographs import obographs_format
 from taxoexpan.formats.openfoodfacts import openfoodfacts_format
 from taxoexpan.formats.output import Copy, Insertions, Target
+from taxoexpan.formats.path_parts import MARKER
 from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.rdf.statements import SYNTAXES
 from taxoexpan.formats.tables import concept_rows, edge_list
@@ -110,7 +111,7 @@ def _candidates(file: TextFile) -> list[Format]:
 
     A format that owns the suffix comes first, so that no text inside the file can change it.
     """
-    if file.text.startswith(category_paths.MARKER):
+    if file.text.startswith(MARKER):
         return [FORMATS[category_paths.NAME]]
     owners = [format for format in FORMATS.values() if file.suffix in format.SUFFIXES]
     if is_table(file) or (file.options.columns and not owners):
@@ -130,6 +131,11 @@ def _unrecognized(file: TextFile) -> FormatError:
         raise FormatError(file.path, f"{message} ({fix})")
     table = open_if_table(file) if is_table(file) or file.options.columns else None
     if table is not None and (len(table.header) > 1 or file.options.columns):
-        return column_error(table, "the columns do not say how the concepts are related")
+        problem = "the columns do not say how the concepts are related"
+        return column_error(table, "; ".join([problem, *file.remarks]))
+    if file.delimiter:
+        message = "; ".join(["the sheet has only one column", *file.remarks])
+        sheet = ["sheet=NAME"] if "sheet=NAME" in message else []
+        return FormatError(file.path, message).naming(*sheet)
     message = "the format is not recognized; give format=NAME, if it is one of these"
     return FormatError(file.path, f"{message}:\n{format_table()}").naming("format=NAME")

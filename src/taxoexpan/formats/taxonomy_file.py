@@ -65,7 +65,9 @@ class TaxonomyFile:
         """Read a taxonomy file; its format is detected unless it is given."""
         file = TextFile.open(path, options)
         found = find_format(file, format)
-        return cls(file, found, found.read(file))
+        parsed = found.read(file)
+        remarks = tuple(Note(0, remark, id="the workbook") for remark in file.remarks)
+        return cls(file, found, replace(parsed, notes=(*remarks, *parsed.notes)))
 
     @property
     def unused_options(self) -> list[str]:

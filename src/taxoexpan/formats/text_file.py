@@ -73,13 +73,25 @@ class TextFile:
     bom: bytes = b""
     delimiter: str = ""
     """The delimiter of the cells, if the text was made from a sheet; else unknown."""
+    remarks: tuple[str, ...] = ()
+    """What the user should know about the part of the file that is read."""
     _parsed: dict[Callable[[TextFile], object], object] = field(default_factory=dict, repr=False)
     _siblings: dict[Path, TextFile] = field(default_factory=dict, repr=False)
 
     @classmethod
     def open(cls, path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> TextFile:
-        """Load a file that must not be empty; a directory is accepted, but not read."""
-        return cls(path, "", options) if path.is_dir() else cls.load(path, options)
+        """Load a file that must not be empty; a directory is accepted, but not read.
+
+        Of a workbook, the sheet with the columns of a taxonomy is read, unless one is chosen.
+        """
+        if path.is_dir():
+            return cls(path, "", options)
+        file = cls.load(path, options)
+        if not file.delimiter or options.sheet is not None:
+            return file
+        from taxoexpan.formats.tables.sheet_choice import choose_sheet
+
+        return choose_sheet(file)
 
     @classmethod
     def load(

@@ -230,6 +230,8 @@ def test_groups_have_their_parent_as_heading(model: TaxoExpan, tmp_path: Path) -
     with DecisionStore.open(str(tmp_path / "groups.db")) as store:
         review = open_review(model, store, [*concepts, Concept("", "white tea")])
         page = review.get("/?order=parent")
+        review.decide("white tea", action="reject", reason="wrong-parents")
+        assert "Without a proposal white tea" in text_of(review.get("/?order=parent&status=all"))
     assert page.count('class="group"') == 2
     assert 'href="/bulk?parent=bread"' in page
     assert 'href="/bulk?parent=tea"' not in page  # one concept is no group
@@ -292,12 +294,12 @@ HOSTILE = (
 def test_hostile_names_are_shown_as_text(model: TaxoExpan, tmp_path: Path) -> None:
     huge = "x" * 1_000_000
     concepts = [Concept(f"h{i}", name, (name,), name) for i, name in enumerate(HOSTILE)]
-    concepts.append(Concept("h9", "plain milk", (), huge))
     with DecisionStore.open(str(tmp_path / "hostile.db")) as store:
         review = open_review(model, store, concepts)
+        store.add_concepts([Concept("h9", "plain milk", (huge,), huge)])
         assert "&lt;script&gt;window.hit" in review.get("/")
         keys = [each.key for each in store.queue().concepts]
-        assert len(keys) == len(concepts)
+        assert len(keys) == len(concepts) + 1
         for key in keys:
             page = review.browser.get("/", params={"concept": key}).text
             assert "<script>window" not in page
@@ -306,7 +308,7 @@ def test_hostile_names_are_shown_as_text(model: TaxoExpan, tmp_path: Path) -> No
             form = {"concept": key, "version": str(version), "accept": "milk"}
             review.post("/decisions", form)
         assert "49 soup" not in review.get("/history")
-        assert review.store.counts()[Status.ACCEPTED] == len(concepts)
+        assert review.store.counts()[Status.ACCEPTED] == len(keys)
 
 
 def test_too_large_a_comment_is_refused(review: Review) -> None:

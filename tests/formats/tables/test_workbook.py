@@ -12,7 +12,10 @@ import openpyxl
 import pytest
 from expanded_files import KIWI, refusal, under, write_expanded
 from hypothesis import given
+from openpyxl.formatting.rule import CellIsRule
 from openpyxl.styles import Font, PatternFill
+from openpyxl.workbook.defined_name import DefinedName
+from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.table import Table as ExcelTable
 from strategies import Growth, growths, names, quickly
 
@@ -271,3 +274,111 @@ def test_a_corrupted_workbook_is_read_or_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_ten_thousand_corrupted_workbooks_are_read_or_refused(tmp_path: Path) -> None:
     assert read_corrupted(10_000, tmp_path) == {True, False}
+
+
+def with_rows(path: Path, *rows: list[object], table: str = "", totals: int = 0) -> Path:
+    """Write a workbook with a table `id,label,parent`, with these rows below its header."""
+    workbook = openpyxl.Workbook()
+    sheet = workbook.active
+    sheet.title = "Terms"
+    for row in (["id", "label", "parent"], *rows):
+        sheet.append(row)
+    if table:
+        sheet.add_table(ExcelTable(displayName="T", ref=table, totalsRowCount=totals or None))
+    workbook.save(path)
+    return path
+
+
+ROWS: tuple[list[object], ...] = ([1, "fruit", None], [2, "apple", 1])
+
+
+def test_the_total_row_of_a_table_is_no_concept(tmp_path: Path) -> None:
+    path = with_rows(tmp_path / "x.xlsx", *ROWS, ["Total", 2], table="A1:C4", totals=1)
+    file = TaxonomyFile.open(path)
+    assert file.taxonomy == FRUIT
+    assert [note.message for note in file.notes] == [
+        "rows after row 3 are below the table, and not read"
+    ]
+    with pytest.raises(FormatError, match="line 4: the rows below the table, from 'Total', are in"):
+        file.write(under("1"), tmp_path / "y.xlsx")
+    file.write(Additions([], [], moves=[]), tmp_path / "y.xlsx")
+
+
+def test_rows_below_a_table_are_no_concepts(tmp_path: Path) -> None:
+    path = with_rows(tmp_path / "x.xlsx", *ROWS, [], ["Source: 2024"], table="A1:C3")
+    assert Taxonomy.read(path) == FRUIT
+
+
+def test_a_small_table_is_not_the_one_with_the_concepts(tmp_path: Path) -> None:
+    rows: list[list[object]] = [[n, f"apple {n}", 1] for n in range(3, 9)]
+    path = with_rows(tmp_path / "x.xlsx", *ROWS, *rows, table="A1:C3")
+    assert len(Taxonomy.read(path)) == 8
+
+
+def test_a_footer_without_relations_is_noted(tmp_path: Path) -> None:
+    path = with_rows(tmp_path / "x.xlsx", *ROWS, [], ["Source: 2024"], ["Total", 2])
+    assert [
+        (note.line, note.message.split(" is")[0]) for note in TaxonomyFile.open(path).notes
+    ] == [
+        (5, "'Source: 2024'"),
+        (6, "'Total'"),
+    ]
+
+
+def read_me(path: Path, *others: str) -> Path:
+    """Write a workbook that starts with a read-me, and has a taxonomy on other sheets."""
+    workbook = openpyxl.Workbook()
+    workbook.active.title = "Read me"
+    workbook.active.append(["About this file"])
+    for name in others:
+        sheet = workbook.create_sheet(name)
+        for row in (["id", "label", "parent"], *ROWS):
+            sheet.append(row)
+    workbook.create_sheet("Empty")
+    workbook.save(path)
+    return path
+
+
+def test_the_only_sheet_with_a_taxonomy_is_read(tmp_path: Path) -> None:
+    path, output = read_me(tmp_path / "x.xlsx", "Terms"), tmp_path / "y.xlsx"
+    file = TaxonomyFile.open(path)
+    assert file.taxonomy == FRUIT
+    assert [note.message for note in file.notes] == [
+        "only the sheet 'Terms' has the columns of a taxonomy, so it is read; "
+        "the others are 'Read me', 'Empty'"
+    ]
+    file.write(under("1"), output)
+    assert "kiwi" in Taxonomy.read(output)
+    assert openpyxl.load_workbook(output)["Terms"]["B4"].value == "kiwi"
+
+
+def test_several_sheets_with_a_taxonomy_are_named(tmp_path: Path) -> None:
+    path = read_me(tmp_path / "x.xlsx", "Terms", "Words")
+    assert refusal(path) == (
+        f"{path}: the sheet has only one column; the sheet 'Read me' is read; "
+        "the others are 'Terms', 'Words', 'Empty', and sheet=NAME selects one"
+    )
+    assert Taxonomy.read(path, sheet="Words") == FRUIT
+
+
+def test_ranges_that_end_at_the_last_row_grow(tmp_path: Path) -> None:
+    path, output = with_rows(tmp_path / "x.xlsx", *ROWS), tmp_path / "y.xlsx"
+    workbook = openpyxl.load_workbook(path)
+    sheet = workbook["Terms"]
+    sheet.title = "All terms"
+    sheet.print_area = "A1:C3"
+    for name, area in (("Ids", "$A$2:$A$3"), ("First", "$A$1:$C$2")):
+        workbook.defined_names[name] = DefinedName(name, attr_text=f"'All terms'!{area}")
+    rule = DataValidation(type="list", formula1='"1,2"')
+    rule.add("C2:C3")
+    sheet.add_data_validation(rule)
+    sheet.conditional_formatting.add("A2:A3", CellIsRule("greaterThan", ["1"]))
+    workbook.save(path)
+    write_expanded(path, under("1"), output)
+    grown = openpyxl.load_workbook(output)
+    sheet = grown["All terms"]
+    assert sheet.print_area == "'All terms'!$A$1:$C$4"
+    assert grown.defined_names["Ids"].attr_text == "'All terms'!$A$2:$A$4"
+    assert grown.defined_names["First"].attr_text == "'All terms'!$A$1:$C$2"
+    assert str(sheet.data_validations.dataValidation[0].sqref) == "C2:C4"
+    assert [str(area.sqref) for area in sheet.conditional_formatting] == ["A2:A4"]

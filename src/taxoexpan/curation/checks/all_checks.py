@@ -45,8 +45,6 @@ def check_file(
     """All findings in a file; if the file cannot be read, only the reason why."""
     try:
         file = TaxonomyFile.open(path, format, options)
-        file.refuse_unused_options()
-        parsed = file.parsed
     except FileCycleError as error:
         return list(_cycles(error))
     except FormatError as error:
@@ -54,6 +52,8 @@ def check_file(
             raise
         place = f"line {error.line}" if error.line else str(path)
         return [make_finding("unreadable", place, error.message)]
+    file.refuse_unused_options()
+    parsed = file.parsed
     notes = [_note_finding(note, path) for note in parsed.notes]
     # A concept that the file itself declares as a top concept is not an orphan.
     declared = {("orphan-concept", id) for id in parsed.tops}

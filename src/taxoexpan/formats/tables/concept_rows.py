@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from taxoexpan.errors import FileCycleError, FormatError
-from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.cells import rows_with_cells
@@ -37,6 +37,8 @@ _COLUMNS = {
     "deprecated": "deprecated",
 }
 _KNOWN = ("parents", "parent_label", *_COLUMNS.values())
+MAX_FOOTER = 3
+"""The number of rows below a blank row that may be a footer."""
 _TRUE = ("true", "yes", "1")
 
 
@@ -141,7 +143,8 @@ def _read_table(file: TextFile) -> _ConceptTable:
         raise _with_id_hint(table, error) from None
     style = _level_style(table, builder.ids, parsed.taxonomy, rows)
     known = (*_KNOWN, *(table.columns.levels if style else ()))
-    parsed = replace(parsed, ignored=table.other_columns(*known))
+    notes = (*parsed.notes, *_footer_notes(table, builder, parsed.taxonomy))
+    parsed = replace(parsed, notes=notes, ignored=table.other_columns(*known))
     return _ConceptTable(parsed, rows, cells, style)
 
 
@@ -165,6 +168,19 @@ def _add_concept(builder: TaxonomyBuilder, table: Table, line: int, row: Row) ->
         builder.deprecated.append(len(builder.ids))
     builder.ids.append(id)
     builder.labels.append(label or id)
+
+
+def _footer_notes(table: Table, builder: TaxonomyBuilder, taxonomy: Taxonomy) -> list[Note]:
+    """Notes about concepts without relations in the last rows, if a blank row is above them."""
+    notes = list[Note]()
+    for id, line in zip(reversed(builder.ids), reversed(builder.lines), strict=True):
+        if len(notes) == MAX_FOOTER or taxonomy.parents(id) or taxonomy.children(id):
+            return []
+        message = f"{id!r} is below a blank row, and has neither a parent nor children"
+        notes.append(Note(line, f"{message}; remove the row if it is not a concept", id=id))
+        if not table.file.lines[line - 2].strip().strip(table.delimiter):
+            return notes[::-1]
+    return []
 
 
 def _level_style(

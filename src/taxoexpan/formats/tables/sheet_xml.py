@@ -19,6 +19,9 @@ from taxoexpan.errors import FormatError
 _RELATION = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 _ID = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
+_WORKBOOK = "xl/workbook.xml"
+_TABLE = re.compile(r"<(?:\w+:)?table\b[^>]*>")
+_ROWS = re.compile(r"[A-Z]+(\d+):[A-Z]+(\d+)")
 _ROW = re.compile(r"<((?:\w+:)?)row\b([^>]*?)(?:/>|>(.*?)</\1row>)", re.DOTALL)
 _CELL = re.compile(r"<((?:\w+:)?)c\b([^>]*?)(?:/>|>(.*?)</\1c>)", re.DOTALL)
 _REFERENCE = re.compile(r"([A-Z]{1,3})[1-9]\d{0,6}")
@@ -82,6 +85,9 @@ def _edited_workbook(
     new_last = max(edit.row for edit in edits)
     if new_last > last_row:
         changed[part] = _grow_ranges(changed[part], last_row, new_last)
+        names = _read(workbook, _WORKBOOK)
+        if (grown := _grow_names(names, sheet, last_row, new_last)) != names:
+            changed[_WORKBOOK] = grown
         for table in _tables(workbook, part):
             content = _read(workbook, table)
             if 'totalsRowCount="1"' not in content:
@@ -163,11 +169,47 @@ def _cell(prefix: str, edit: CellEdit, style: str) -> str:
 
 
 def _grow_ranges(text: str, old_last: int, new_last: int) -> str:
-    """Extend the ranges of the sheet, its filter and its tables that end at the old last row."""
+    """Extend the ranges of the sheet that end at the old last row.
+
+    These are its own, its filter's, its tables', and those of validations and formats.
+    """
     pattern = (
         rf'(<(?:\w+:)?(?:dimension|autoFilter|table)\b[^>]*?\bref="[A-Z]+\d+:[A-Z]+){old_last}"'
     )
-    return re.sub(pattern, rf'\g<1>{new_last}"', text)
+    text = re.sub(pattern, rf'\g<1>{new_last}"', text)
+    rules = r'<(?:\w+:)?(?:dataValidation|conditionalFormatting)\b[^>]*?\bsqref="[^"]*"'
+    end = re.compile(rf"(:[A-Z]+){old_last}(?!\d)")
+    return re.sub(rules, lambda match: end.sub(rf"\g<1>{new_last}", match[0]), text)
+
+
+def _grow_names(text: str, sheet: str, old_last: int, new_last: int) -> str:
+    """Extend the named ranges and print areas of a sheet that end at the old last row."""
+    quoted = "'" + sheet.replace("'", "''") + "'"
+    names = "|".join(re.escape(escape(name)) for name in (sheet, quoted))
+    area = re.compile(rf"(?<![\w'])((?:{names})!\$?[A-Z]+\$?\d+:\$?[A-Z]+\$?){old_last}(?!\d)")
+
+    def grown(match: re.Match[str]) -> str:
+        return match[1] + area.sub(rf"\g<1>{new_last}", match[2])
+
+    return re.sub(r"(<(?:\w+:)?definedName\b[^>]*>)([^<]*)", grown, text)
+
+
+def table_end(path: Path, workbook: bytes, sheet: str, rows: int) -> tuple[int, int]:
+    """The last row of the table on a sheet without its total row, and the number of total rows.
+
+    Without a table, it is the number of rows. A table with less than half of the rows is not the
+    one with the concepts.
+    """
+    with _refusing_damage(path):
+        part = _sheet_text(workbook, sheet)[0]
+        tables = [_TABLE.search(_read(workbook, table)) for table in _tables(workbook, part)]
+        found = [match[0] for match in tables if match]
+        bounds = _ROWS.search(_attribute(found[0], "ref")) if len(found) == 1 else None
+        if bounds is None:
+            return rows, 0
+        first, last = map(int, bounds.groups())
+        totals = int(_attribute(found[0], "totalsRowCount") or 0)
+    return (min(last - totals, rows), totals) if (last - first + 1) * 2 >= rows else (rows, 0)
 
 
 def _attribute(attributes: str, name: str) -> str:
@@ -195,8 +237,8 @@ def _letters(column: int) -> str:
 
 def _sheet_text(workbook: bytes, sheet: str) -> tuple[str, str]:
     """The name of the part of a sheet in the zip file, and its XML."""
-    relations = dict(_relations(workbook, "xl/workbook.xml"))
-    root = ElementTree.fromstring(_read(workbook, "xl/workbook.xml"))
+    relations = dict(_relations(workbook, _WORKBOOK))
+    root = ElementTree.fromstring(_read(workbook, _WORKBOOK))
     ids = {node.get("name"): node.get(_ID, "") for node in root.iter()}
     part = relations[ids[sheet]][1]
     return part, _read(workbook, part)

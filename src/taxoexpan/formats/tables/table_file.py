@@ -68,7 +68,8 @@ class Table:
         except csv.Error as error:
             message = f"the first line is not a header ({error}); correct it"
             raise FormatError(file.path, message, 1) from None
-        if not titles:
+        # The lines of a text may be paths, which must not be read as a header.
+        if not titles or (file.suffix == ".txt" and not file.options.columns):
             return cls._find_header(file, guess, 1)
         others = _DELIMITERS if file.suffix not in (".tsv", ".tab") and not file.delimiter else ()
         tables = [
@@ -274,7 +275,8 @@ def column_error(table: Table, problem: str, example: str = "label=1,parent=2") 
     """An error that lists the columns of a table, and says how to choose them."""
     option = f'columns="{example}"'
     message = f"{problem}. {_describe_columns(table, option)}"
-    return FormatError(table.file.path, message, table.line).naming(option)
+    sheet = ["sheet=NAME"] if "sheet=NAME" in message else []
+    return FormatError(table.file.path, message, table.line).naming(option, *sheet)
 
 
 def _describe_columns(table: Table, example: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.tables.sheet_xml import CellEdit, edit_sheet, uncomputed_formula
+from taxoexpan.formats.tables.sheet_xml import CellEdit, edit_sheet, table_end, uncomputed_formula
 from taxoexpan.formats.tables.table_file import write_cells
 from taxoexpan.formats.text_file import Insertion, ReadOptions, TextFile
 
@@ -35,7 +35,10 @@ class SheetFile(TextFile):
 
     workbook: bytes = b""
     sheet: str = ""
+    sheets: tuple[str, ...] = ()
     numeric_columns: frozenset[int] = frozenset()
+    footer: str = ""
+    """The first text below the table of the sheet, if its rows are not read."""
 
     def apply(self, insertions: Iterable[Insertion]) -> bytes:
         """The bytes of the workbook; only the cells that the insertions change are different."""
@@ -49,6 +52,10 @@ class SheetFile(TextFile):
         ]
         if not edits:
             return self.workbook
+        if self.footer and len(new) > len(old):
+            message = f"the rows below the table, from {self.footer!r}, are in the way of new rows"
+            fix = "turn off the total row of the table, or move these rows to another sheet"
+            raise FormatError(self.path, f"{message}; {fix}", len(old) + 1)
         return edit_sheet(self.path, self.workbook, self.sheet, edits, len(old))
 
     def _edit(self, row: int, column: int, text: str) -> CellEdit:
@@ -77,6 +84,11 @@ def read_workbook(path: Path, content: bytes, options: ReadOptions) -> SheetFile
     if cell:
         message = f"the formula in cell {cell} of {sheet!r} has no stored result"
         raise FormatError(path, f"{message}; open the file in a spreadsheet program and save it")
+    end, totals = table_end(path, content, sheet, len(rows))
+    if not totals and any(map(_text, next(iter(rows[end:]), ()))):
+        end = len(rows)  # rows that were added without extending the table
+    footer = next((text for row in rows[end:] for text in map(_text, row) if text), "")
+    rows = rows[:end]
     lines = [write_cells(list(map(_text, row)), DELIMITER, quote_all=False) for row in rows]
     numeric = frozenset(_numeric_columns(rows))
     return SheetFile(
@@ -86,6 +98,9 @@ def read_workbook(path: Path, content: bytes, options: ReadOptions) -> SheetFile
         delimiter=DELIMITER,
         workbook=content,
         sheet=sheet,
+        sheets=names,
+        footer=footer,
+        remarks=(f"rows after row {end} are below the table, and not read",) if footer else (),
         numeric_columns=numeric,
     )
 

@@ -158,7 +158,6 @@
       isLoading = false;
       arrive(false);
     }
-    target.removeAttribute?.("aria-busy");
     if (target.matches?.(".results")) announce(target.dataset.count ?? "");
     const results = target.querySelector?.("[data-count]");
     if (results) announce(results.dataset.count);
