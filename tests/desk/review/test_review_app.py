@@ -116,9 +116,11 @@ def test_merging_adds_the_name_to_an_existing_concept(review: Review) -> None:
 def test_inserting_moves_children_of_the_parent(review: Review) -> None:
     page = review.get("/?concept=hemp+milk&panel=insert&parent=milk")
     assert 'name="move" value="oat milk"' in page
-    review.decide("hemp milk", accept="milk", action="insert", move=["oat milk", "red milk"])
-    placement = review.concept("hemp milk").placements[0]
+    moves = {"move": ["oat milk", "red milk"], "with": ["soup"]}
+    review.decide("hemp milk", accept="milk", action="insert", **moves)
+    placement, further = review.concept("hemp milk").placements
     assert (placement.kind, placement.moves) == (SuggestionKind.INSERT, ("oat milk", "red milk"))
+    assert (further.parent_id, further.kind) == ("soup", SuggestionKind.ALSO)
     wrong = review.decide("white tea", 422, accept="tea", action="insert", move="oat milk")
     assert "Only children of the parent can move" in text_of(wrong)
     none = review.decide("white tea", 422, accept="tea", action="insert")

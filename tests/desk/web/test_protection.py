@@ -92,6 +92,7 @@ def test_the_token_without_the_cookie_is_refused() -> None:
         {"Origin": "http://evil.example"},
         {"Origin": "http://127.0.0.1:9999"},
         {"Origin": "null"},
+        {"Origin": "http://["},
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
     ],

@@ -44,9 +44,7 @@ def read_decision(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> 
         placement = _shown(queued, dropped)
         return replace(empty, action=Action.REJECT_PROPOSAL, placements=(placement,))
     if action == "insert":
-        return replace(
-            empty, action=Action.ACCEPT, placements=(_insertion(form, taxonomy, queued),)
-        )
+        return replace(empty, action=Action.ACCEPT, placements=_insertion(form, taxonomy, queued))
     if text_of(form, "accept") or text_of(form, "plain"):
         return replace(empty, action=Action.ACCEPT, placements=_parents(form, queued, taxonomy))
     return _other(action, form, empty)
@@ -70,23 +68,24 @@ def _other(action: str, form: FormData, empty: NewDecision) -> NewDecision:
 
 def _parents(form: FormData, queued: QueuedConcept, taxonomy: Taxonomy) -> tuple[Placement, ...]:
     """Return the parent of the button that was pressed, and all that are marked."""
-    pressed = text_of(form, "accept") or text_of(form, "plain")
-    marked = [str(id) for id in form.getlist("with")]
-    ids = list(dict.fromkeys([pressed, *marked]))
-    placements = [_placement(queued, taxonomy, id) for id in ids]
-    if text_of(form, "plain") and placements[0].kind == SuggestionKind.INSERT:
-        placements[0] = replace(placements[0], kind=SuggestionKind.ATTACH, moves=())
-    first, *others = placements
-    return (first, *(_as_further(each) for each in others))
+    first = _placement(queued, taxonomy, text_of(form, "accept") or text_of(form, "plain"))
+    if text_of(form, "plain") and first.kind == SuggestionKind.INSERT:
+        first = replace(first, kind=SuggestionKind.ATTACH, moves=())
+    return _with_marked(form, queued, taxonomy, first)
 
 
-def _as_further(placement: Placement) -> Placement:
-    """Return a placement as one in addition to the first."""
-    return replace(placement, kind=SuggestionKind.ALSO, moves=())
+def _with_marked(
+    form: FormData, queued: QueuedConcept, taxonomy: Taxonomy, first: Placement
+) -> tuple[Placement, ...]:
+    """Return the first parent and the others that are marked, in addition to it."""
+    marked = dict.fromkeys(str(id) for id in form.getlist("with"))
+    marked.pop(first.parent_id, None)
+    others = [_placement(queued, taxonomy, id) for id in marked]
+    return (first, *(replace(each, kind=SuggestionKind.ALSO, moves=()) for each in others))
 
 
-def _insertion(form: FormData, taxonomy: Taxonomy, queued: QueuedConcept) -> Placement:
-    """Return a parent with the children that are to move below the new concept."""
+def _insertion(form: FormData, taxonomy: Taxonomy, queued: QueuedConcept) -> tuple[Placement, ...]:
+    """Return a parent with the children that are to move, and the marked parents."""
     placement = _placement(queued, taxonomy, text_of(form, "accept"))
     children = set(taxonomy.children(placement.parent_id))
     moves = tuple(str(id) for id in form.getlist("move"))
@@ -94,7 +93,8 @@ def _insertion(form: FormData, taxonomy: Taxonomy, queued: QueuedConcept) -> Pla
         raise FormError("no child was chosen; choose those that belong below the new concept")
     if not children.issuperset(moves):
         raise FormError("only children of the parent can move; choose them again")
-    return replace(placement, kind=SuggestionKind.INSERT, moves=moves)
+    insertion = replace(placement, kind=SuggestionKind.INSERT, moves=moves)
+    return _with_marked(form, queued, taxonomy, insertion)
 
 
 def _placement(
