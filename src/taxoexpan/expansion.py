@@ -90,13 +90,25 @@ def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
 def with_details(
     suggestions: Sequence[Suggestion], concepts: Sequence[Concept]
 ) -> list[Suggestion]:
-    """Copy synonyms and definitions from a list of concepts to the suggestions' queries."""
-    details = {normalize_name(concept.label): concept for concept in concepts}
+    """Copy synonyms and definitions from a list of concepts to the suggestions' queries.
+
+    Of several concepts with one name, the one with the query's id counts, or else the first, which
+    is the one that is placed.
+    """
+    details: dict[tuple[str, str], Concept] = {}
+    for concept in concepts:
+        name = normalize_name(concept.label)
+        details.setdefault((name, concept.id), concept)
+        details.setdefault((name, ""), concept)
     detailed = []
     for suggestion in suggestions:
         query = suggestion.query
-        concept = details.get(normalize_name(query.label), query)
-        detailed.append(replace(suggestion, query=replace(concept, id=query.id, label=query.label)))
+        name = normalize_name(query.label)
+        listed = details.get((name, query.id)) or details.get((name, ""), query)
+        synonyms = listed.synonyms or query.synonyms
+        definition = listed.definition or query.definition
+        query = replace(query, synonyms=synonyms, definition=definition)
+        detailed.append(replace(suggestion, query=query))
     return detailed
 
 

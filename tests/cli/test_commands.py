@@ -168,7 +168,10 @@ def test_train_suggest_apply_place_new_concepts(
     ranked = run_cli("suggest", model, new, "-o", suggestions, "--top-k", "3")
     assert ranked.returncode == 0, ranked.stderr
     assert "already present: 'Oat-Milk' is 'oat milk'" in ranked.stderr
-    assert "repeated: 'cashew milk'" in ranked.stderr
+    assert (
+        "repeated: 'cashew milk' is in the list more than once; the first row is used"
+        in ranked.stderr
+    )
     rows = rows_of(suggestions)
     assert tuple(rows[0]) == COLUMNS
     assert [(r["query"], r["rank"]) for r in rows] == [

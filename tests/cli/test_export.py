@@ -68,6 +68,22 @@ def test_the_decisions_are_applied(decisions: Path, taxonomy: Path, tmp_path: Pa
     assert expanded.parents(by_label["Oat Milk"].id) == ("MILK",)
     assert expanded.parents("TOAST") == (by_label["Toasted rye"].id,)
     assert by_label["milk"].synonyms == ("Mjölk",)
+    assert by_label["Oat Milk"].definition == "milk made of oats"
+    assert by_label["Oat Milk"].synonyms == ("oat drink",)
+
+
+def test_a_list_replaces_the_exported_definitions(
+    decisions: Path, taxonomy: Path, tmp_path: Path
+) -> None:
+    table, old, out = (tmp_path / name for name in ("decisions.csv", "food.json", "out.json"))
+    listed = tmp_path / "new.csv"
+    listed.write_text("label,definition\noat milk,a drink\noat milk,a milk\n", encoding="utf-8")
+    assert main(["convert", str(taxonomy), str(old)]) == 0
+    assert main(["export", str(decisions), "-o", str(table)]) == 0
+    allowed = ["--allow-moves", "--allow-merges", "--concepts", str(listed)]
+    assert main(["apply", str(old), str(table), "-o", str(out), *allowed]) == 0
+    (oat_milk,) = [each for each in Taxonomy.read(out).concepts if each.label == "Oat Milk"]
+    assert (oat_milk.definition, oat_milk.synonyms) == ("a drink", ("oat drink",))
 
 
 def test_the_table_has_accepted_and_rejected_rows(

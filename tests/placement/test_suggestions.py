@@ -182,3 +182,14 @@ def test_confidence_and_moves_are_kept_in_the_table(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("0.25", "1.25"), encoding="utf-8")
     with pytest.raises(FormatError, match="confidence must be from 0 to 1"):
         read_suggestions(path)
+
+
+@pytest.mark.parametrize("synonyms", [("oat drink", "=oats"), ("a|b", "[c]"), ()])
+def test_definitions_and_synonyms_are_written_on_request(
+    tmp_path: Path, synonyms: tuple[str, ...]
+) -> None:
+    query = Concept("n1", "oat milk", synonyms, "=milk, made\nof oats")
+    written = [Suggestion(query, 1, Concept("m", "milk"), ("food", "milk"), 0.5)]
+    text = suggestions_csv(written, keep_formulas=False, details=True)
+    assert read_suggestions(write_file(tmp_path / "s.csv", text)) == written
+    assert "definition" not in suggestions_csv(written)

@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--concepts",
         type=Path,
         metavar="NEW",
-        help="the list of new concepts, to copy definitions and synonyms from",
+        help="the list of new concepts, to copy definitions and synonyms from; they replace those "
+        "in the columns definition and synonyms of DECISIONS",
     )
     parser.add_argument(
         "--changes",

@@ -97,7 +97,7 @@ def _content(options: argparse.Namespace, store: DecisionStore) -> tuple[str, st
     accepted = {s.query.label for s in decided if s.decision == Decision.ACCEPTED}
     summary = pluralize(len(accepted), "accepted concept")
     if not options.taxonomy:
-        return suggestions_csv(decided, options.keep_formulas), summary
+        return suggestions_csv(decided, options.keep_formulas, details=True), summary
     format = change_format(options.output)
     file = open_taxonomy(options.taxonomy, options)
     text, notes = changes_text(file.taxonomy, file, decided, format)

@@ -108,7 +108,7 @@ def print_filtered(taxonomy: Taxonomy, concepts: FilteredConcepts) -> None:
         identity = f"{concept.label!r} is {known.label!r} ({known.id}{deprecated})"
         note(f"already present: {identity}; not placed")
     for concept in concepts.repeated:
-        note(f"repeated: {concept.label!r} is in the list more than once; placed once")
+        note(f"repeated: {concept.label!r} is in the list more than once; the first row is used")
     note_some(_plural_notes(taxonomy, concepts.new), " labels differ only in singular and plural")
 
 

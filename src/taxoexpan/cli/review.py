@@ -114,7 +114,6 @@ def _prepare(
         taxonomy=model.taxonomy,
         evidence=EvidenceCache(model),
         curator=options.curator or login_name(),
-        new=options.new,
         defined=defined,
         file=file,
         keep_formulas=options.keep_formulas,

@@ -30,6 +30,8 @@ COLUMNS = (
     "moves",
     "why",
 )
+DETAILS = ("definition", "synonyms")
+"""Columns with what else is known about the query, for a table that is applied without its list."""
 
 
 class SuggestionKind(StrEnum):
@@ -117,18 +119,26 @@ class Suggestion:
             "decision": self.decision.value,
             "kind": self.kind.value,
             "place": self.place.value,
-            "moves": _join_ids(self.moves),
+            "moves": _joined(self.moves),
             "why": self.why,
         }
 
 
-def suggestions_csv(suggestions: Iterable[Suggestion], keep_formulas: bool = True) -> str:
-    """Return the suggestions as a CSV table.
+def suggestions_csv(
+    suggestions: Iterable[Suggestion], keep_formulas: bool = True, details: bool = False
+) -> str:
+    """Return the suggestions as a CSV table, with `details` also the columns of `DETAILS`.
 
     Without `keep_formulas`, texts that a spreadsheet would compute get a leading apostrophe.
     """
-    rows = (protect_cells(suggestion.as_dict(), keep_formulas) for suggestion in suggestions)
-    return csv_text(COLUMNS, rows)
+    rows = (each.as_dict() | (_details(each.query) if details else {}) for each in suggestions)
+    columns = (*COLUMNS, *DETAILS) if details else COLUMNS
+    return csv_text(columns, (protect_cells(row, keep_formulas) for row in rows))
+
+
+def _details(query: Concept) -> dict[str, str | int | float | None]:
+    """Return the cells of `DETAILS`."""
+    return {"definition": query.definition, "synonyms": _joined(query.synonyms)}
 
 
 def read_suggestions(path: Path, movable: Taxonomy | None = None) -> list[Suggestion]:
@@ -147,7 +157,7 @@ def read_rows(
     # A spreadsheet may have saved the table with semicolons, and numbers with a comma.
     cells = read_cells(source, guess_delimiter(source, source.lines[0]))
     _, header = next(cells, (1, []))
-    columns = {name: header.index(name) for name in COLUMNS if name in header}
+    columns = {name: header.index(name) for name in (*COLUMNS, *DETAILS) if name in header}
     _refuse_missing_columns(path, columns, parent_columns)
     suggestions = []
     named: dict[str, tuple[str, int]] = {}
@@ -210,12 +220,17 @@ def _suggestion(path: Path, line: int, cell: dict[str, str]) -> Suggestion:
     if not 0 <= score <= 1 or rank < 0 or not 0 <= (confidence or 0) <= 1:
         message = "rank must not be negative, and score and confidence must be from 0 to 1"
         raise FormatError(path, f"{message}; correct or blank them", line)
-    moves = _split_ids(path, line, cell.get("moves", ""))
+    moves = _split(path, line, "moves", cell)
     default = SuggestionKind.INSERT if moves else SuggestionKind.ATTACH
     kind = _word(path, line, "kind", cell, list(SuggestionKind)) or default.value
     decision = _word(path, line, "decision", cell, [each for each in Decision if each])
     return Suggestion(
-        query=Concept(cell.get("query_id", ""), cell["query"]),
+        query=Concept(
+            cell.get("query_id", ""),
+            cell["query"],
+            _split(path, line, "synonyms", cell),
+            cell.get("definition", ""),
+        ),
         rank=rank,
         parent=Concept(cell.get("parent_id", ""), cell.get("parent_label", "")),
         path=tuple(cell.get("path", "").split(" > ")),
@@ -238,25 +253,27 @@ def _word(path: Path, line: int, name: str, cell: dict[str, str], words: Sequenc
     return word
 
 
-def _join_ids(ids: Sequence[str]) -> str:
-    """Join ids with |, or as JSON if that would be ambiguous."""
-    if any("|" in id or id.startswith("[") or id != id.strip() for id in ids):
-        return json.dumps(ids, ensure_ascii=False)
-    return "|".join(ids)
+def _joined(texts: Sequence[str]) -> str:
+    """Join ids or names with |, or as JSON if that would be ambiguous."""
+    if any("|" in text or text.startswith("[") or text != text.strip() for text in texts):
+        return json.dumps(texts, ensure_ascii=False)
+    return "|".join(texts)
 
 
-def _split_ids(path: Path, line: int, cell: str) -> tuple[str, ...]:
-    """Split a cell of ids."""
+def _split(path: Path, line: int, name: str, cells: dict[str, str]) -> tuple[str, ...]:
+    """Split a cell of ids or names."""
+    cell = cells.get(name, "")
     if not cell.startswith("["):
         return tuple(filter(None, map(str.strip, cell.split("|"))))
     try:
-        ids = json.loads(cell)
+        texts = json.loads(cell)
     except ValueError:
-        ids = None
-    if not isinstance(ids, list) or not all(isinstance(id, str) for id in ids):
-        message = f"moves is {cell!r}; it must be ids with | between them, or a JSON list of them"
-        raise FormatError(path, message, line)
-    return tuple(ids)
+        texts = None
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        what = "ids" if name == "moves" else "names"
+        message = f"{name} is {cell!r}; it must be {what} with | between them, or a JSON list"
+        raise FormatError(path, f"{message} of them", line)
+    return tuple(texts)
 
 
 def _number(text: str) -> float:

@@ -50,6 +50,8 @@ def test_the_decisions_are_a_table_for_apply(
     assert {row.query.label for row in rows if row.decision == Decision.REJECTED} == {
         "sheep cheese"
     }
+    assert rows[0].query.definition == "a drink made of hemp seeds"
+    assert rows[0].query.synonyms == ("hemp drink",)
 
 
 def test_formulas_in_the_table_are_neutralized(model: TaxoExpan, store: DecisionStore) -> None:
@@ -117,7 +119,7 @@ def test_the_page_quotes_the_command_with_what_it_needs(
 ) -> None:
     review = open_review(model, store)
     page = text_of(review.get("/export"))
-    assert "taxoexpan apply TAXONOMY decisions.csv --concepts new.csv -o NEW" in page
+    assert "taxoexpan apply TAXONOMY decisions.csv -o NEW" in page
     assert "--taxonomy FILE" in page
     decided(review)
     assert "--allow-merges -o NEW" in text_of(review.get("/export"))

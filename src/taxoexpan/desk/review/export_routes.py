@@ -75,7 +75,7 @@ def _download(desk: ReviewDesk, name: str) -> Download | None:
     if name == "taxonomy" and desk.file is not None:
         return expanded_download(desk.file, desk.store.export_suggestions())
     if name == DECISIONS_CSV:
-        text = suggestions_csv(desk.store.export_suggestions(), desk.keep_formulas)
+        text = suggestions_csv(desk.store.export_suggestions(), desk.keep_formulas, details=True)
         return Download(name, text.encode(), "text/csv; charset=utf-8")
     if name in CHANGES:
         decided = desk.store.export_suggestions()
@@ -87,7 +87,7 @@ def _download(desk: ReviewDesk, name: str) -> Download | None:
 def _command(desk: ReviewDesk) -> str:
     """Return the command that writes the new taxonomy from the decisions, with what it needs."""
     taxonomy = str(desk.file.path) if desk.file else "TAXONOMY"
-    words = ["taxoexpan", "apply", taxonomy, DECISIONS_CSV, "--concepts", str(desk.new)]
+    words = ["taxoexpan", "apply", taxonomy, DECISIONS_CSV]
     suffix = "".join(desk.file.path.suffixes) if desk.file else ""
     acceptance = review_acceptance(accepted_only(desk.store.export_suggestions()))
     changes = {"--allow-moves": acceptance.allow_moves, "--allow-merges": acceptance.allow_merges}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from taxoexpan.desk.review.evidence_cache import EvidenceCache
 from taxoexpan.desk.store.decision_store import DecisionStore
@@ -25,7 +24,6 @@ class ReviewDesk:
     taxonomy: Taxonomy
     evidence: EvidenceCache
     curator: str
-    new: Path
     defined: Mapping[str, Concept] = field(default_factory=dict)
     file: TaxonomyFile | None = None
     keep_formulas: bool = False
