@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from taxoexpan.cli.main import main
+from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.web.server import listen
+from taxoexpan.taxonomy import Concept
 
 
 @pytest.fixture
@@ -28,6 +31,8 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 def test_the_command_fills_the_queue_says_where_it_listens_and_stops_with_the_signal(
     model_directory: Path, new: Path, tmp_path: Path
 ) -> None:
+    with DecisionStore.open(str(tmp_path / "reviews.db")) as store:
+        store.add_concepts([Concept("", "corn bread")])
     command = [sys.executable, "-m", "taxoexpan.cli.main", "review", str(model_directory)]
     command += [str(new), "--no-browser", "--curator", "Ada"]
     server = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
@@ -37,17 +42,17 @@ def test_the_command_fills_the_queue_says_where_it_listens_and_stops_with_the_si
         lines.append(server.stderr.readline())
         assert lines[-1], lines
     assert any("'oat milk' is 'oat milk'" in line for line in lines)
+    assert any("1 concept of the queue is not in" in line for line in lines)
     url = lines[-1].split()[2]
     assert url.startswith("http://127.0.0.1:")
     with urllib.request.urlopen(url) as response:
         page = response.read().decode()
     assert "hemp milk" in page
-    assert "0 of 2 decided" in page
+    assert "0 of 3 decided" in page
     server.send_signal(signal.SIGINT)
     rest = server.communicate(timeout=30)[1]
     assert server.returncode == 0
     assert rest == "stopped; the decisions are in reviews.db\n"
-    assert (tmp_path / "reviews.db").exists()
 
 
 def test_other_addresses_need_a_token(
@@ -56,6 +61,17 @@ def test_other_addresses_need_a_token(
     message = refused(capsys, model_directory, new, "--host", "0.0.0.0")
     assert "a token is needed" in message
     assert "--token" in message
+
+
+def test_a_busy_port_is_refused_before_the_queue_is_filled(
+    model_directory: Path, new: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with listen("127.0.0.1", 0) as busy:
+        port = busy.getsockname()[1]
+        options = "--port", port, "--decisions", tmp_path / "early.db"
+        message = refused(capsys, model_directory, new, *options)
+    assert f"port {port}" in message
+    assert not (tmp_path / "early.db").exists()
 
 
 def test_a_file_of_another_taxonomy_is_refused(

@@ -71,10 +71,11 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.desk.review.review_app import create_app
     from taxoexpan.desk.store.decision_store import DecisionStore
     from taxoexpan.desk.web.protection import protect_pages
-    from taxoexpan.desk.web.server import run_server
+    from taxoexpan.desk.web.server import listen, run_server
     from taxoexpan.formats.concept_list import read_concepts
     from taxoexpan.model import TaxoExpan
 
+    listen(allowed.host, options.port).close()  # a busy port is refused before the work begins
     listed = read_concepts(options.new)
     file = open_taxonomy(options.taxonomy, options) if options.taxonomy else None
     model = TaxoExpan.load(options.model, options.device, options.features)
@@ -109,6 +110,7 @@ def _prepare(
     if computed < len(concepts.new):
         known = pluralize(len(concepts.new) - computed, "new concept")
         note(f"{known} with proposals of this model in {store.name} already")
+    _note_others(options, store, len(concepts.new))
     return ReviewDesk(
         store=store,
         taxonomy=model.taxonomy,
@@ -118,6 +120,15 @@ def _prepare(
         file=file,
         keep_formulas=options.keep_formulas,
     )
+
+
+def _note_others(options: argparse.Namespace, store: DecisionStore, listed: int) -> None:
+    """Say how many concepts of the queue are not in the list: it was another one, or is shorter."""
+    others = sum(store.counts().values()) - listed
+    if others > 0:
+        count = pluralize(others, "concept of the queue is", "concepts of the queue are")
+        fix = f"to review {options.new} alone, give --decisions with another name"
+        note(f"note: {count} not in {options.new}, but in {store.name} from before; {fix}")
 
 
 def _definitions(path: Path, model: TaxoExpan, concepts: FilteredConcepts) -> dict[str, Concept]:

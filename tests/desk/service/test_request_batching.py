@@ -62,6 +62,27 @@ def test_a_full_queue_refuses_and_has_room_again_later() -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("calls", [0, 1])
+def test_a_refused_client_is_told_to_wait_as_long_as_the_measured_speed_says(calls: int) -> None:
+    async def scenario() -> None:
+        double = Doubler()
+        double.may_begin.set()
+        batcher = RequestBatcher(double, 3)
+        for _ in range(calls):
+            await batcher.submit(range(100_000), "a")
+        double.may_begin.clear()
+        large = asyncio.create_task(batcher.submit(range(1000), "a"))
+        await asyncio.sleep(0)
+        with pytest.raises(QueueFullError) as refused:
+            await batcher.submit([5], "a")
+        assert refused.value.retry_after == 1
+        double.may_begin.set()
+        await large
+        await batcher.close()
+
+    asyncio.run(scenario())
+
+
 def test_an_error_reaches_only_its_own_batch() -> None:
     async def scenario() -> None:
         double = Doubler()

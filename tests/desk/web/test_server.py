@@ -70,9 +70,12 @@ def test_an_impossible_port_is_refused(port: int) -> None:
         listen("127.0.0.1", port)
 
 
-def test_an_unknown_host_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="is no address of this machine"):
-        listen("no.such.host.invalid", 0)
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "192.0.2.1"])
+def test_an_address_of_another_machine_is_refused(host: str) -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"is no address of this machine; use 127\.0\.0\.1"
+    ):
+        listen(host, 0)
 
 
 @pytest.mark.parametrize(

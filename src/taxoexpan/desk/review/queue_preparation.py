@@ -12,6 +12,7 @@ from tqdm import tqdm
 from taxoexpan.archive import CONFIG
 from taxoexpan.desk.review.evidence_cache import TOP_K
 from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.queue_query import QueueQuery
 from taxoexpan.desk.store.records import Action
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -21,7 +22,7 @@ from taxoexpan.taxonomy import Concept, Taxonomy
 CHUNK = 500
 """The number of concepts that are proposed for at a time, between two steps of the progress."""
 MAX_CHECKED = 1000
-"""The number of decisions that are compared with the taxonomy."""
+"""The number of decisions, or of concepts with proposals, that are compared with the taxonomy."""
 
 
 def model_name(directory: Path, glossary: Path | None = None) -> str:
@@ -45,7 +46,8 @@ def fill_queue(
 ) -> int:
     """Add concepts and proposals for them to the store, and return how many were computed.
 
-    Concepts that this model has already proposed parents for are not computed again. `defined` are
+    Concepts that this model has already proposed parents for are not computed again, unless their
+    names or their definition have changed. `defined` are
     the concepts by id with definitions from a glossary, which the store does not keep.
     """
     refuse_other_taxonomy(store, model.taxonomy)
@@ -62,19 +64,30 @@ def fill_queue(
 
 
 def refuse_other_taxonomy(store: DecisionStore, taxonomy: Taxonomy) -> None:
-    """Refuse a store whose accepted parents are all unknown: it is about another taxonomy."""
-    parents = {
+    """Refuse a store about another taxonomy: its accepted, or proposed, parents are all unknown."""
+    what, parents = "decisions", _accepted_parents(store)
+    if not parents:
+        what, parents = "proposals", _proposed_parents(store)
+    if parents and not any(parent in taxonomy for parent in parents):
+        message = f"the {what} in {store.name} are about another taxonomy"
+        fix = "give decisions=FILE with another name, or the model of that taxonomy"
+        raise ConfigurationError(
+            f"{message}: none of their parents is in the model's; {fix}"
+        ).naming("decisions=FILE")
+
+
+def _accepted_parents(store: DecisionStore) -> set[str]:
+    return {
         placement.parent_id
         for logged in store.history(0, MAX_CHECKED)
         if logged.decision.action == Action.ACCEPT
         for placement in logged.decision.placements
     }
-    if parents and not any(parent in taxonomy for parent in parents):
-        message = f"the decisions in {store.name} are about another taxonomy"
-        fix = "give decisions=FILE with another name, or the model of that taxonomy"
-        raise ConfigurationError(
-            f"{message}: none of their parents is in the model's; {fix}"
-        ).naming("decisions=FILE")
+
+
+def _proposed_parents(store: DecisionStore) -> set[str]:
+    concepts = store.queue(QueueQuery(limit=MAX_CHECKED)).concepts
+    return {proposal.parent.id for each in concepts for proposal in each.proposals}
 
 
 def refuse_other_file(taxonomy: Taxonomy, file: TaxonomyFile) -> None:

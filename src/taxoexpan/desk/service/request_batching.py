@@ -18,6 +18,8 @@ Key = TypeVar("Key", bound=Hashable)
 MAX_BATCH = 128
 """Items of one call, unless a single request has more; larger batches are hardly faster."""
 MAX_RETRY_SECONDS = 60
+DECAY = 0.8
+"""How much a call counts in the measured speed, relative to the next one."""
 
 
 class QueueFullError(Exception):
@@ -56,7 +58,9 @@ class RequestBatcher(Generic[Item, Answer, Key]):
         default_factory=lambda: ThreadPoolExecutor(1, thread_name_prefix="model")
     )
     _worker: asyncio.Task[None] | None = None
-    _seconds_per_item: float = 0.05
+    _recent_items: float = 0.0
+    _recent_seconds: float = 0.0
+    """Sums over the last calls, in which older ones count less and less."""
 
     async def submit(self, items: Sequence[Item], key: Key) -> list[Answer]:
         """Return the answers to the items, or raise `QueueFullError`.
@@ -97,7 +101,8 @@ class RequestBatcher(Generic[Item, Answer, Key]):
                 _deliver(batch, answers)
             self.waiting -= len(items)
             seconds = time.monotonic() - began
-            self._seconds_per_item += 0.2 * (seconds / len(items) - self._seconds_per_item)
+            self._recent_items = DECAY * self._recent_items + len(items)
+            self._recent_seconds = DECAY * self._recent_seconds + seconds
             self.on_batch(len(items), seconds)
         self._worker = None
 
@@ -116,8 +121,9 @@ class RequestBatcher(Generic[Item, Answer, Key]):
         return batch
 
     def _retry_after(self) -> int:
-        seconds = math.ceil(self.waiting * self._seconds_per_item)
-        return min(max(seconds, 1), MAX_RETRY_SECONDS)
+        """Estimate the seconds until all that waits is answered; 1 as long as nothing was."""
+        speed = self._recent_seconds / self._recent_items if self._recent_items else 0.0
+        return min(max(math.ceil(self.waiting * speed), 1), MAX_RETRY_SECONDS)
 
 
 def _deliver(batch: Sequence[_Waiting[Item, Answer, Key]], answers: list[Answer]) -> None:

@@ -6,32 +6,57 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
 from taxoexpan.desk.store.decision_log import chunks
 from taxoexpan.desk.store.proposal import Proposal
 from taxoexpan.desk.store.queue_derivation import derive_queue, empty_row
-from taxoexpan.desk.store.records import Status, concept_key
+from taxoexpan.desk.store.records import Status, concept_key, storable
 from taxoexpan.desk.store.store_errors import StoreError
 from taxoexpan.desk.store.tables import concepts, proposals, queue
 from taxoexpan.placement.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.names import normalize_name
 
+OUTDATED = ", for an earlier text"
+"""What the model of proposals is called after the concept's names or definition have changed."""
+
 
 def add_new(connection: Connection, added: Sequence[Concept]) -> None:
     """Add concepts at the end; known ones get the id, names and definition of the new list."""
     rows = {key: _row(key, concept) for key, concept in _with_keys(added)}
-    known = set(connection.scalars(select(concepts.c.key)))
-    changed = [{**row, "of": key} for key, row in rows.items() if key in known]
-    for part in chunks(changed):
+    known = {row.key: row for row in connection.execute(select(concepts))}
+    listed = [{**row, "of": key} for key, row in rows.items() if key in known]
+    for part in chunks(listed):
         connection.execute(update(concepts).where(concepts.c.key == bindparam("of")), part)
+    _outdate_proposals(
+        connection,
+        [
+            known[key].number
+            for key, row in rows.items()
+            if key in known and _is_new(known[key], row)
+        ],
+    )
     start = (connection.scalar(select(func.max(concepts.c.number))) or 0) + 1
     added_rows = (row for key, row in rows.items() if key not in known)
     new = [{**row, "number": number} for number, row in enumerate(added_rows, start)]
     for part in chunks(new):
         connection.execute(insert(concepts), part)
         connection.execute(insert(queue), [empty_row(row["number"]) for row in part])
+
+
+def _is_new(old: Row[Any], row: dict[str, Any]) -> bool:
+    """Return whether a concept has other names or another definition than before."""
+    names = tuple(map(storable, (row["label"], *row["synonyms"], row["definition"])))
+    return names != (old.label, *old.synonyms, old.definition)
+
+
+def _outdate_proposals(connection: Connection, numbers: Sequence[int]) -> None:
+    """Rename the model of proposals, so that they are computed again; they are shown until then."""
+    renamed = update(proposals).values(model=proposals.c.model + OUTDATED)
+    current = ~proposals.c.model.endswith(OUTDATED)
+    for part in chunks(list(numbers)):
+        connection.execute(renamed.where(proposals.c.concept.in_(part), current))
 
 
 def _with_keys(added: Sequence[Concept]) -> list[tuple[str, Concept]]:

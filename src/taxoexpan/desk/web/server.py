@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import signal
 import socket
 import threading
@@ -58,8 +59,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except (OSError, UnicodeError):
-        message = f"the host {host!r} is no address of this machine; use 127.0.0.1"
-        raise ConfigurationError(message) from None
+        raise _no_own_address(host) from None
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -67,8 +67,15 @@ def listen(host: str, port: int) -> socket.socket:
         listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise _no_own_address(host) from None
         raise _cannot_listen(host, port, str(error.strerror)) from None
     return listening
+
+
+def _no_own_address(host: str) -> ConfigurationError:
+    message = f"the host {host!r} is no address of this machine"
+    return ConfigurationError(f"{message}; use 127.0.0.1, or 0.0.0.0 for all of its addresses")
 
 
 def _cannot_listen(host: str, port: int, reason: str) -> ConfigurationError:
