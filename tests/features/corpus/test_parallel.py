@@ -112,7 +112,8 @@ def test_a_script_needs_no_main_guard(tmp_path: Path) -> None:
 @only_linux
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_worker_outlives_a_script_that_is_ended(tmp_path: Path, sent: signal.Signals) -> None:
-    script = start_script(tmp_path, "print('ready', flush=True); time.sleep(0.2); return 0")
+    # One write per line: two workers may write at the same time.
+    script = start_script(tmp_path, "os.write(1, b'ready\\n'); time.sleep(0.2); return 0")
     assert script.stdout is not None
     assert script.stdout.readline() == "ready\n"
     if sent is signal.SIGINT:

@@ -127,7 +127,7 @@ def _read_table(file: TextFile) -> _ConceptTable:
     table, builder = Table.open(file), TaxonomyBuilder(file.path)
     if not table.columns.has_parents:
         raise column_error(table, "the table needs a column id or label, and a column parent")
-    lines_and_rows = list(table.rows())
+    lines_and_rows = table.rows()
     builder.lines = [line for line, _ in lines_and_rows]
     rows = [row for _, row in lines_and_rows]
     for line, row in lines_and_rows:

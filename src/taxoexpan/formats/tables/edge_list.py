@@ -37,12 +37,12 @@ def can_read(file: TextFile) -> bool:
 
 def read(file: TextFile) -> ParsedTaxonomy:
     """Read every label in either column as a concept; a concept with an empty parent is a root."""
-    table, builder = Table.open(file), TaxonomyBuilder(file.path)
+    table, builder = file.parsed(Table.open), TaxonomyBuilder(file.path)
     if not table.has("child", "parent"):
         raise column_error(table, "the table needs the columns child and parent")
     first_lines: dict[str, int] = {}
     lines, markers = list[int](), dict[str, list[int]]()
-    rows = list(table.rows())
+    rows = table.rows()
     # A number may be an id, even of a root.
     children = {"0", *(row["child"] for _, row in rows)}
     for line, row in rows:
@@ -106,7 +106,7 @@ def supported_changes(file: TextFile) -> frozenset[str]:
 
 def index_properties(file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
     """Which other columns have a value in a row of each concept."""
-    table, index = Table.open(file), PropertyIndex(set(taxonomy))
+    table, index = file.parsed(Table.open), PropertyIndex(set(taxonomy))
     for _, row in table.rows():
         index.add(row["child"], table.other_values(row, "child", "parent"))
     return index

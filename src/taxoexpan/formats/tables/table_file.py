@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -154,12 +155,18 @@ class Table:
             if name and name in self.header[index + 1 :]
         ]
 
-    def rows(self) -> Iterator[tuple[int, Row]]:
-        """Yield every row below the header with its first line; blank rows are skipped."""
+    def rows(self) -> Sequence[tuple[int, Row]]:
+        """Return every row below the header with its first line; blank rows are skipped."""
+        return self._rows
+
+    @cached_property
+    def _rows(self) -> list[tuple[int, Row]]:
+        rows = []
         for line, row in islice(read_cells(self.file, self.delimiter), self.rows_above + 1, None):
             if len(row) != len(self.header):
                 raise FormatError(self.file.path, self._wrong_size(len(row)), line)
-            yield line, Row(row, self.columns.indices)
+            rows.append((line, Row(row, self.columns.indices)))
+        return rows
 
     def new_lines(self, values: Sequence[Mapping[str, str]]) -> list[str]:
         """New rows as lines; columns without a value stay empty."""
