@@ -190,16 +190,43 @@ def drop_existing(
         else:
             present.append((concept, taxonomy.concept_at(index)))
     ids = {concept.id for concept in new}
-    for parent, child in additions.relations:
+    # A parent that was new when it was decided about may have another id in the taxonomy now.
+    existing = {concept.id: known.id for concept, known in present}
+    decided = [(existing.get(parent, parent), child) for parent, child in additions.relations]
+    for parent, child in decided:
         if parent not in taxonomy and parent not in ids:
             raise TaxonomyError(
                 f"{parent!r}, the parent of {child!r}, is not in the taxonomy; were the "
                 "suggestions made for another one? If its row was removed, remove this one too"
             )
-    relations = [(parent, child) for parent, child in additions.relations if child in ids]
-    moves = [move for move in additions.moves if move.new_parent in ids]
-    kept = replace(additions, concepts=tuple(new), relations=tuple(relations), moves=tuple(moves))
+    kept = replace(
+        additions,
+        concepts=tuple(new),
+        relations=tuple((parent, child) for parent, child in decided if child in ids),
+        moves=tuple(move for move in additions.moves if move.new_parent in ids),
+        synonyms=tuple((existing.get(id, id), name) for id, name in additions.synonyms),
+    )
     return kept, present
+
+
+def name_new_concepts(additions: Additions) -> Additions:
+    """Give new concepts the names that are merged into them; those of existing ones stay."""
+    names = additions.names
+    concepts = [
+        replace(each, synonyms=_more_names(each, names[each.id])) if each.id in names else each
+        for each in additions.concepts
+    ]
+    new = {concept.id for concept in concepts}
+    others = tuple((id, name) for id, name in additions.synonyms if id not in new)
+    return replace(additions, concepts=tuple(concepts), synonyms=others)
+
+
+def _more_names(concept: Concept, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the synonyms of a concept and further ones, each once."""
+    known = {normalize_name(concept.label): ""}
+    for name in (*concept.synonyms, *names):
+        known.setdefault(normalize_name(name), name)
+    return tuple(filter(None, known.values()))
 
 
 def refuse_other_labels(taxonomy: Taxonomy, suggestions: Iterable[Suggestion]) -> None:
