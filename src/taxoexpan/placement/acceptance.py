@@ -120,7 +120,7 @@ def accept_suggestions(
         [_with_ids(suggestion, new_ids) for suggestion in suggestions],
         resolved,
         present,
-        merged,
+        [_with_ids(merge, new_ids) for merge in merged],
         validated.rejected,
         left_out,
         len(undecided),
