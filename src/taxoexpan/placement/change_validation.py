@@ -39,8 +39,8 @@ def validate_additions(taxonomy: Taxonomy, additions: Additions) -> ValidatedAdd
     synonyms, known = _new_synonyms(taxonomy, additions)
     gained = replace(additions, synonyms=synonyms).names
     concepts = [_with_synonyms(each, gained.get(each.id, ())) for each in additions.concepts]
-    old = tuple((id, name) for id, name in synonyms if id not in labels)
-    safe = replace(additions, concepts=concepts, moves=tuple(moves), synonyms=old)
+    existing = tuple((id, name) for id, name in synonyms if id not in labels)
+    safe = replace(additions, concepts=concepts, moves=tuple(moves), synonyms=existing)
     return ValidatedAdditions(safe, [*rejected, *known])
 
 
