@@ -130,6 +130,15 @@ def test_known_names_are_not_added_as_synonyms() -> None:
     assert grown.synonyms == ("eggplant", "brinjal")
 
 
+def test_a_new_concept_gets_the_synonyms_of_what_is_merged_with_it() -> None:
+    names = (("milk", "mylk"), ("milk", "tea"), ("aubergine", "brinjal"))
+    additions = Additions((MILK,), (("drink", "milk"),), synonyms=names)
+    validated = validate_additions(DRINKS, additions)
+    assert validated.additions.synonyms == (("aubergine", "brinjal"),)
+    assert DRINKS.expanded(validated.additions).concept("milk").synonyms == ("mylk",)
+    assert validated.rejected == ["'tea' is not added as a synonym: it is already a name of 'tea'"]
+
+
 @pytest.mark.parametrize(
     ("additions", "message"),
     [

@@ -13,7 +13,6 @@ from taxoexpan.errors import ConfigurationError, TaxonomyError
 from taxoexpan.placement.change_validation import validate_additions
 from taxoexpan.placement.selection import (
     drop_existing,
-    name_new_concepts,
     refuse_other_labels,
     select_additions,
     with_query_ids,
@@ -183,14 +182,6 @@ def test_a_parent_that_the_taxonomy_has_under_another_id_is_found_by_its_name() 
     )
     kept, _ = drop_existing(FOOD, additions)
     assert kept == Additions((Concept("k", "russet"),), (("a", "k"),), synonyms=(("a", "pomme"),))
-
-
-def test_a_name_that_is_merged_into_a_new_concept_becomes_its_synonym() -> None:
-    kimchi = Concept("k", "kimchi", ("gimchi",))
-    names = (("k", "Kimchi"), ("k", "pickled cabbage"), ("k", "gimchi"), ("a", "pomme"))
-    named = name_new_concepts(Additions((kimchi,), (("f", "k"),), synonyms=names))
-    assert named.concepts == (Concept("k", "kimchi", ("gimchi", "pickled cabbage")),)
-    assert named.synonyms == (("a", "pomme"),)
 
 
 def test_an_existing_concept_moves_nothing() -> None:

@@ -12,7 +12,6 @@ from taxoexpan.placement.selection import (
     applicable,
     drop_existing,
     merges,
-    name_new_concepts,
     refuse_other_labels,
     select_additions,
     with_query_ids,
@@ -110,7 +109,7 @@ def accept_suggestions(
         suggestions, a.top_k, min_score, min_confidence, *allowed, a.has_threshold
     )
     additions, present = drop_existing(taxonomy, chosen)
-    validated = validate_additions(taxonomy, name_new_concepts(additions))
+    validated = validate_additions(taxonomy, additions)
     considered = applicable(suggestions, a.has_threshold)
     merged = merges(considered, min_confidence, min_score)
     queries = {s.query.id for s in considered}
@@ -121,7 +120,7 @@ def accept_suggestions(
         [_with_ids(suggestion, new_ids) for suggestion in suggestions],
         resolved,
         present,
-        [_with_ids(suggestion, new_ids) for suggestion in merged],
+        [_with_ids(merge, new_ids) for merge in merged],
         validated.rejected,
         left_out,
         len(undecided),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from taxoexpan.errors import TaxonomyError
-from taxoexpan.taxonomy import Additions, Move, Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
 
@@ -27,6 +27,7 @@ class ValidatedAdditions:
 def validate_additions(taxonomy: Taxonomy, additions: Additions) -> ValidatedAdditions:
     """Keep the moves that are safe and the synonyms that are new.
 
+    Synonyms of concepts that are new themselves become a part of these.
     Moves are considered in their order. A child moves once, it must still be below the old parent,
     and it must not be above the concept that it would move below.
     """
@@ -39,8 +40,16 @@ def validate_additions(taxonomy: Taxonomy, additions: Additions) -> ValidatedAdd
         )
         rejected.append(f"{child!r} is not moved from {old!r} below {new!r}: {reason}")
     synonyms, known = _new_synonyms(taxonomy, additions)
-    safe = replace(additions, moves=tuple(moves), synonyms=tuple(synonyms))
+    gained = replace(additions, synonyms=synonyms).names
+    concepts = [_with_synonyms(each, gained.get(each.id, ())) for each in additions.concepts]
+    existing = tuple((id, name) for id, name in synonyms if id not in labels)
+    safe = replace(additions, concepts=concepts, moves=tuple(moves), synonyms=existing)
     return ValidatedAdditions(safe, [*rejected, *known])
+
+
+def _with_synonyms(concept: Concept, names: Sequence[str]) -> Concept:
+    """Return a new concept with the synonyms that it gets by merges."""
+    return replace(concept, synonyms=(*concept.synonyms, *names)) if names else concept
 
 
 def _safe_moves(
@@ -92,18 +101,19 @@ def _new_synonyms(
     if not additions.synonyms:
         return [], []
     owners = {name: taxonomy.labels[index] for name, index in known_names(taxonomy).items()}
+    labels = {concept.id: concept.label for concept in additions.concepts}
     for concept in additions.concepts:
         for name in (concept.label, *concept.synonyms):
             owners[normalize_name(name)] = concept.label
     synonyms, rejected = [], []
     for id, name in additions.synonyms:
-        if id not in taxonomy:
+        if id not in taxonomy and id not in labels:
             raise TaxonomyError(f"{id!r}, which would get the synonym {name!r}, {_FOREIGN}")
         key = normalize_name(name)
         if key in owners:
             message = f"{name!r} is not added as a synonym: it is already a name of {owners[key]!r}"
             rejected.append(message)
         else:
-            owners[key] = taxonomy.concept(id).label
+            owners[key] = labels[id] if id in labels else taxonomy.concept(id).label
             synonyms.append((id, name))
     return synonyms, rejected

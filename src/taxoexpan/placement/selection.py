@@ -209,26 +209,6 @@ def drop_existing(
     return kept, present
 
 
-def name_new_concepts(additions: Additions) -> Additions:
-    """Give new concepts the names that are merged into them; those of existing ones stay."""
-    names = additions.names
-    concepts = [
-        replace(each, synonyms=_more_names(each, names[each.id])) if each.id in names else each
-        for each in additions.concepts
-    ]
-    new = {concept.id for concept in concepts}
-    others = tuple((id, name) for id, name in additions.synonyms if id not in new)
-    return replace(additions, concepts=tuple(concepts), synonyms=others)
-
-
-def _more_names(concept: Concept, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the synonyms of a concept and further ones, each once."""
-    known = {normalize_name(concept.label): ""}
-    for name in (*concept.synonyms, *names):
-        known.setdefault(normalize_name(name), name)
-    return tuple(filter(None, known.values()))
-
-
 def refuse_other_labels(taxonomy: Taxonomy, suggestions: Iterable[Suggestion]) -> None:
     """Refuse a ranked parent with another label than in the taxonomy: it was edited, or is foreign.
 

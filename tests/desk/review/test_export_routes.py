@@ -4,19 +4,25 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from review_cases import Review, open_review, text_of
+from starlette.testclient import TestClient
 
 from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.cli.main import main
+from taxoexpan.desk.review.review_app import create_app
 from taxoexpan.desk.store.change_export import changes_text
 from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.web.access import Access
+from taxoexpan.desk.web.protection import protect_pages
 from taxoexpan.expansion import apply_suggestions
 from taxoexpan.formats.changes.change_set import ChangeFormat
 from taxoexpan.placement.acceptance import Acceptance
 from taxoexpan.placement.suggestions import Decision, read_suggestions
-from taxoexpan.taxonomy import Concept
+from taxoexpan.taxonomy import Additions, Concept
 from taxoexpan.training.continuation import Recipe
 
 
@@ -103,6 +109,34 @@ def test_a_change_that_the_file_cannot_hold_is_explained_on_the_page(
     response = review.browser.get("/export/taxonomy")
     assert response.status_code == 409
     assert "synonyms of existing concepts are not possible in this file" in text_of(response.text)
+    # A browser shows no page in answer to a link with this attribute.
+    assert not re.search(r"<a [^>]*\bdownload\b[^>/]*>", review.get("/export"))
+
+
+def test_decisions_about_concepts_that_a_later_model_has_learned_are_exported(
+    model: TaxoExpan, store: DecisionStore, pantry: Path, tmp_path: Path
+) -> None:
+    old = tmp_path / "pantry.json"
+    assert main(["convert", str(pantry), str(old)]) == 0
+    first = open_review(model, store, taxonomy=old)
+    first.decide("hemp milk", accept="milk")
+    learned = first.concept("hemp milk").concept
+    grown = model.taxonomy.expanded(Additions((learned,), (("milk", learned.id),)))
+    desk = replace(first.desk, taxonomy=grown)
+    later = Review(
+        desk, TestClient(protect_pages(create_app(desk), Access()), "http://127.0.0.1:8000")
+    )
+    later.browser.follow_redirects = False
+    later.decide("white tea", accept=learned.id)
+    later.decide("corn bread", merge=learned.id)
+    for name in ("decisions.kgcl", "decisions.sssom.tsv"):
+        assert "hemp" in later.get(f"/export/{name}")
+    path = tmp_path / "new.json"
+    path.write_bytes(later.browser.get("/export/taxonomy").content)
+    new = Taxonomy.read(path)
+    (hemp_milk,) = [each for each in new.concepts if each.label == "hemp milk"]
+    assert hemp_milk.synonyms == ("hemp drink", "corn bread")
+    assert [new.concept(id).label for id in new.children(hemp_milk.id)] == ["white tea"]
 
 
 def test_several_files_are_downloaded_as_an_archive(
@@ -204,12 +238,3 @@ def test_a_decision_without_a_place_is_named_and_does_not_block_the_others(
 def test_a_learned_concept_is_not_its_own_parent(learned: Review) -> None:
     page = learned.decide("hemp milk", 422, accept=new_id(learned, "hemp milk"))
     assert "This is the concept itself" in text_of(page)
-
-
-def test_a_browser_shows_the_answer_of_a_download_that_fails(
-    model: TaxoExpan, store: DecisionStore, pantry: Path
-) -> None:
-    page = open_review(model, store, taxonomy=pantry).get("/export")
-    links = re.findall(r'<a [^>]*href="/export/[^>]*>', page)
-    assert len(links) == 4
-    assert not [link for link in links if " download" in link]

@@ -85,7 +85,9 @@ def _download(desk: ReviewDesk, name: str) -> Download | None:
         return Download(name, text.encode(), "text/csv; charset=utf-8")
     if name in CHANGES:
         decided = desk.store.export_suggestions()
-        text, _ = changes_text(desk.taxonomy, desk.file, decided, CHANGES[name])
+        # The model's taxonomy may have accepted concepts already, which the file does not have.
+        taxonomy = desk.file.taxonomy if desk.file else desk.taxonomy
+        text, _ = changes_text(taxonomy, desk.file, decided, CHANGES[name])
         return Download(name, text.encode(), "text/plain; charset=utf-8")
     return None
 

@@ -27,8 +27,6 @@ def changes_text(
     They are changes of the file, if there is one, and in its style. Moves and merges are included.
     New concepts get the ids that `apply` gives them.
     """
-    if file is not None:  # the model may have learned concepts that the file does not have
-        taxonomy = file.taxonomy
     exported = exportable_decisions(taxonomy, decided)
     allowed = Acceptance(allow_moves=True, allow_merges=True)
     result = accept_suggestions(taxonomy, exported.accepted, allowed)
