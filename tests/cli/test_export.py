@@ -152,6 +152,7 @@ def test_the_history_says_who_decided_what(
     history = rows(capsys.readouterr().out)
     assert [row["action"] for row in history] == ["undo", "accept", "accept", "reject", "accept"]
     assert [row["undone"] for row in history] == ["", "", "yes", "", ""]
+    assert [row["moves"] for row in history] == ["", "", "TOAST", "", ""]
     reject_row = history[3]
     assert reject_row["parent_id"] == "BREAD|GRAIN"
     assert (reject_row["reason"], reject_row["curator"]) == ("wrong-parents", "Ada")

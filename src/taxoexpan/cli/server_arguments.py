@@ -53,5 +53,5 @@ def require_web_extra() -> None:
     """Refuse to start a server if its libraries are not installed."""
     missing = [name for name in WEB_MODULES if find_spec(name) is None]
     if missing:
-        message = f"the server needs {missing[0]}, which is not installed"
+        message = f"this command needs {missing[0]}, which is not installed"
         raise ConfigurationError(f"{message}; pip install 'taxoexpan[web]'")

@@ -67,7 +67,9 @@ def test_low_or_unknown_confidence_and_unsuitable_parents_must_be_confirmed() ->
     assert not preview(0.5).needs_confirmation
     assert preview(0.2).needs_confirmation
     assert preview(0.9, with_unsuitable=True).needs_confirmation
-    assert preview_bulk([queued("a", None, score=0.9)], 0.5, 1, False).needs_confirmation
+    unknown = preview_bulk([queued("a", None, score=0.9)], 0.5, 1, False)
+    assert unknown.needs_confirmation
+    assert (unknown.expected_errors, unknown.steps[-1].expected_errors) == (None, None)
 
 
 def test_nothing_is_moved_in_bulk() -> None:
@@ -85,6 +87,21 @@ def test_the_digest_changes_with_what_would_be_accepted() -> None:
 def review(model: TaxoExpan, tmp_path_factory: pytest.TempPathFactory) -> Review:
     folder = tmp_path_factory.mktemp("bulk")
     return open_review(model, DecisionStore.open(str(folder / "reviews.db")))
+
+
+def test_the_page_shows_no_number_of_errors_without_a_confidence(review: Review) -> None:
+    assert review.concept("white tea").proposals[0].confidence is None
+    text = text_of(review.get("/bulk?min=0"))
+    assert "Expected errors unknown the model has no confidence, only scores" in text
+    assert "Lowest score 0." in text
+    assert "confidence of your choice" not in text
+
+
+def test_a_repeated_request_is_answered_as_the_first_one(review: Review) -> None:
+    page = review.get("/bulk?min=0")
+    form = {"min": "0", "seen": field(page, "seen"), "request": "r", "confirmed": "1"}
+    assert review.post("/bulk", form) == review.post("/bulk", form)
+    assert len(review.store.history()) == 5
 
 
 def test_the_page_refuses_without_confirmation_or_if_the_queue_has_changed(review: Review) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from review_cases import NEW, Review, field, open_review, text_of
 
-from taxoexpan import TaxoExpan
+from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.desk.store import database
 from taxoexpan.desk.store.decision_store import DecisionStore
-from taxoexpan.desk.store.records import Action, Reason, Status
+from taxoexpan.desk.store.records import Action, NewDecision, Reason, Status
 from taxoexpan.placement.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 
@@ -117,7 +120,10 @@ def test_inserting_moves_children_of_the_parent(review: Review) -> None:
     page = review.get("/?concept=hemp+milk&panel=insert&parent=milk")
     assert 'name="move" value="oat milk"' in page
     moves = {"move": ["oat milk", "red milk"], "with": ["soup"]}
-    review.decide("hemp milk", accept="milk", action="insert", **moves)
+    done = review.decide("hemp milk", accept="milk", action="insert", **moves)
+    told = "hemp milk: accepted below milk and soup, with oat milk and red milk moved below it."
+    assert told in text_of(review.get(done))
+    assert "below milk , with oat milk , red milk moved below it" in text_of(review.get("/history"))
     placement, further = review.concept("hemp milk").placements
     assert (placement.kind, placement.moves) == (SuggestionKind.INSERT, ("oat milk", "red milk"))
     assert (further.parent_id, further.kind) == ("soup", SuggestionKind.ALSO)
@@ -318,3 +324,34 @@ def test_too_large_a_comment_is_refused(review: Review) -> None:
     assert "The comment has 3,000 characters, but 2,000 are allowed" in text_of(page)
     values = {"concept": "white tea", "version": "0", "comment": "x" * 2_000_000}
     assert review.browser.post("/decisions", data=values).status_code == 413
+
+
+def test_undoing_says_if_the_decision_of_another_curator_stands(review: Review) -> None:
+    review.decide("hemp milk", accept="milk")
+    later = NewDecision("hemp milk", Action.REJECT, 1, reason=Reason.OUT_OF_SCOPE)
+    review.store.append([later], "Bob")
+    page = review.get(review.post("/undo", {}))
+    told = "Undone: a decision about hemp milk; a later one stands (rejected)."
+    assert told in text_of(page)
+
+
+def test_a_locked_store_is_named_as_it_is_and_may_be_tried_again(
+    model: TaxoExpan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "BUSY_SECONDS", 0)
+    monkeypatch.chdir(tmp_path)
+    with DecisionStore.open("late.db") as store, closing(sqlite3.connect("late.db")) as other:
+        review = open_review(model, store)
+        other.execute("BEGIN IMMEDIATE")
+        page = review.decide("hemp milk", 503, accept="milk")
+        assert " late.db: another program has used it" in text_of(page)
+        review.post("/undo", {}, 503)
+
+
+def test_equal_labels_are_told_apart_when_inserting(review: Review) -> None:
+    milk = [Concept("m1", "oat milk"), Concept("m2", "oat milk"), Concept("milk", "milk")]
+    taxonomy = Taxonomy(milk, [("milk", "m1"), ("milk", "m2")])
+    object.__setattr__(review.desk, "taxonomy", taxonomy)
+    text = text_of(review.get("/?concept=hemp+milk&panel=insert&parent=milk"))
+    assert "oat milk m1" in text
+    assert "oat milk m2" in text

@@ -23,7 +23,7 @@ class ThresholdStep:
 
     threshold: float
     count: int
-    expected_errors: float
+    expected_errors: float | None
     url: str
 
 
@@ -49,8 +49,8 @@ class BulkPreview:
         return len(self.accepted)
 
     @property
-    def expected_errors(self) -> float:
-        """The sum of 1 - confidence."""
+    def expected_errors(self) -> float | None:
+        """The sum of 1 - confidence; None if a confidence is unknown."""
         return expected_errors(self.accepted)
 
     @property
@@ -59,13 +59,18 @@ class BulkPreview:
         return all(each.placement.confidence is not None for each in self.accepted)
 
     @property
+    def measure(self) -> str:
+        """The name of the numbers that the threshold is compared with."""
+        return "confidence" if self.has_confidence else "score"
+
+    @property
     def low_count(self) -> int:
         """The number of concepts whose proposal is more likely wrong than right."""
         return sum(each.confidence_or_score < LOW_CONFIDENCE for each in self.accepted)
 
     @property
     def lowest(self) -> float | None:
-        """The lowest confidence."""
+        """The lowest confidence or score."""
         return min((each.confidence_or_score for each in self.accepted), default=None)
 
     @property
@@ -125,9 +130,10 @@ def preview_bulk(
     )
 
 
-def expected_errors(concepts: Iterable[FirstProposal]) -> float:
-    """Return the expected number of wrong first proposals."""
-    return sum(1 - each.confidence_or_score for each in concepts)
+def expected_errors(concepts: Iterable[FirstProposal]) -> float | None:
+    """Return the expected number of wrong first proposals; None if a confidence is unknown."""
+    known = [each.placement.confidence for each in concepts]
+    return None if None in known else sum(1 - each for each in known if each is not None)
 
 
 def _reaching(concepts: Sequence[FirstProposal], threshold: float) -> list[FirstProposal]:

@@ -52,6 +52,9 @@ def show_bulk(
 def accept_bulk(pages: Pages, request: Request, form: FormData) -> Response:
     """Accept all concepts of the preview as one batch, if they are still those."""
     values = {name: value for name, value in form.items() if isinstance(value, str)}
+    request_id = text_of(form, "request") or None
+    if request_id and (logged := pages.desk.store.requested(request_id)):
+        return see_other(QueueFilter().url(did=logged[-1].number, count=len(logged)))
     preview = _preview(pages, values)
     if preview.digest != text_of(form, "seen"):
         problem = "The queue has changed since the preview. Nothing was accepted; look again."
@@ -62,7 +65,6 @@ def accept_bulk(pages: Pages, request: Request, form: FormData) -> Response:
     if not preview.accepted:
         return show_bulk(pages, request, values, 422, "There is nothing to accept.")
     decisions = preview.decisions(batch=secrets.token_hex(16))
-    request_id = text_of(form, "request") or None
     decisions = [replace(each, request_id=request_id) for each in decisions]
     try:
         logged = pages.desk.store.append(decisions, pages.curator(request))

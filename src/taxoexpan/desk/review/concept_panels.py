@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
@@ -79,6 +80,8 @@ class Insertion:
     children: tuple[TreeNode, ...]
     more: int
     moves: tuple[str, ...]
+    repeated: frozenset[str]
+    """Labels that several of the children, or of the proposed parents, have."""
 
 
 def panel_values(
@@ -135,4 +138,8 @@ def _insertion(desk: ReviewDesk, opened: QueuedConcept, wanted: str) -> Insertio
         return None
     children, more = branch_of(desk.taxonomy, id)
     node = TreeNode(id, desk.label_of(id), len(children) + more)
-    return Insertion(node, desk.taxonomy.path(id), children, more, moves.get(id, ()))
+    path = desk.taxonomy.path(id)
+    counts = Counter(each.label for each in children)
+    counts.update({id: desk.label_of(id) for id in (id, *moves)}.values())
+    repeated = frozenset(label for label, count in counts.items() if count > 1)
+    return Insertion(node, path, children, more, moves.get(id, ()), repeated)

@@ -13,7 +13,7 @@ from taxoexpan.desk.review.page_context import Pages, remember_curator, see_othe
 from taxoexpan.desk.review.queue_filter import QueueFilter
 from taxoexpan.desk.review.queue_routes import show_queue
 from taxoexpan.desk.store.records import Action
-from taxoexpan.desk.store.store_errors import ConflictError, StoreError
+from taxoexpan.desk.store.store_errors import BusyError, ConflictError, StoreError
 
 STAYING = (Action.REJECT_PROPOSAL, Action.COMMENT)
 """After these decisions, the concept stays open."""
@@ -37,7 +37,8 @@ def take_decision(pages: Pages, request: Request, form: FormData) -> Response:
     except ConflictError as error:
         return show_queue(pages, request, key, filter, 409, conflict=error.other)
     except (FormError, StoreError) as error:
-        return show_queue(pages, request, key, filter, 422, problem=_sentence(error))
+        status = 503 if isinstance(error, BusyError) else 422
+        return show_queue(pages, request, key, filter, status, problem=_sentence(error))
     done = logged[-1].number
     following = key if decision.action in STAYING else text_of(form, "next")
     if following:
@@ -67,7 +68,8 @@ def undo(pages: Pages, request: Request, form: FormData) -> Response:
             request_id=text_of(form, "request") or None,
         )
     except StoreError as error:
-        return pages.problem(request, 409, "Nothing undone", _sentence(error))
+        status = 503 if isinstance(error, BusyError) else 409
+        return pages.problem(request, status, "Nothing undone", _sentence(error))
     done = {"did": logged[-1].number if logged else "nothing", "count": len(logged)}
     if text_of(form, "page") == "history":
         return see_other(f"/history?{urlencode(done)}")
@@ -87,6 +89,7 @@ def change_curator(pages: Pages, request: Request, form: FormData) -> Response:
 
 
 def _sentence(error: Exception) -> str:
-    """Return the message of an error as a sentence."""
+    """Return the message of an error as a sentence; the name of a file stays as it is."""
     text = str(error)
-    return f"{text[:1].upper()}{text[1:]}."
+    is_word = text.partition(" ")[0].isalpha()
+    return f"{text[:1].upper() if is_word else text[:1]}{text[1:]}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
@@ -13,7 +14,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from taxoexpan.desk.review.page_templates import ACTION_NAMES, make_environment, shorten
 from taxoexpan.desk.review.queue_filter import QueueFilter
 from taxoexpan.desk.review.review_desk import ReviewDesk
-from taxoexpan.desk.store.records import Action, LoggedDecision
+from taxoexpan.desk.store.records import Action, LoggedDecision, Status
+from taxoexpan.phrasing import join_words
 from taxoexpan.placement.suggestions import SuggestionKind
 
 PAGES = (
@@ -95,21 +97,38 @@ class Pages:
             return ""
         logged = self.desk.decision(int(number))
         count = request.query_params.get("count", "")
-        return describe_decision(logged, int(count) if count.isdigit() else 1) if logged else ""
+        if logged is None:
+            return ""
+        if logged.decision.action == Action.UNDO and (count or "1") == "1":
+            return self._describe_undo(logged)
+        return describe_decision(logged, self.desk.label_of, int(count) if count.isdigit() else 1)
+
+    def _describe_undo(self, logged: LoggedDecision) -> str:
+        """Return a sentence about an undone decision; a later one may still stand."""
+        label = shorten(logged.label, 60)
+        queued = self.desk.store.concept(logged.decision.concept)
+        if queued is None or queued.status in (Status.TODO, Status.DEFERRED):
+            return f"Undone: {label} is back."
+        return f"Undone: a decision about {label}; a later one stands ({queued.status.value})."
 
 
-def describe_decision(logged: LoggedDecision, count: int = 1) -> str:
+def describe_decision(
+    logged: LoggedDecision, label_of: Callable[[str], str], count: int = 1
+) -> str:
     """Return a sentence about a decision, or about the batch that it is the last one of."""
     decision = logged.decision
     label = shorten(logged.label, 60)
     if decision.action == Action.UNDO:
-        return f"{count:,} decisions undone." if count > 1 else f"Undone: {label} is back."
+        return f"{count:,} decisions undone."
     if count > 1:
         return f"{count:,} concepts {ACTION_NAMES[decision.action]}."
     names = [shorten(each.parent_label, 60) for each in decision.placements]
     if decision.action == Action.ACCEPT:
         is_merge = decision.placements[0].kind == SuggestionKind.MERGE
-        return f"{label}: {'synonym of' if is_merge else 'accepted below'} {' and '.join(names)}."
+        moved = [shorten(label_of(id), 60) for each in decision.placements for id in each.moves]
+        moves = f", with {join_words(moved)} moved below it" if moved else ""
+        relation = "synonym of" if is_merge else "accepted below"
+        return f"{label}: {relation} {' and '.join(names)}{moves}."
     if decision.action == Action.REJECT_PROPOSAL:
         return f"{label} is not below {names[0]}. The next proposal moved up."
     texts = {

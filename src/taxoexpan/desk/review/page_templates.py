@@ -101,8 +101,10 @@ def _plain(number: float | None) -> str:
     return "" if number is None else f"{number:.4f}".rstrip("0").rstrip(".")
 
 
-def _errors(number: float) -> str:
+def _errors(number: float | None) -> str:
     """Return an expected number of errors: exact to one digit, but never a false zero."""
+    if number is None:
+        return "unknown"
     if 0 < number < 0.1:
         return "under 0.1"
     return f"{number:.1f}" if number < 100 else f"{number:,.0f}"

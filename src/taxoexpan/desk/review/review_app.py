@@ -20,6 +20,7 @@ from taxoexpan.desk.review import (
 from taxoexpan.desk.review.page_context import Pages
 from taxoexpan.desk.review.review_desk import ReviewDesk
 from taxoexpan.desk.review.static_files import serve_static
+from taxoexpan.desk.store.store_errors import BusyError
 from taxoexpan.desk.web.csrf import require_csrf_token
 from taxoexpan.desk.web.problem import ProblemError
 from taxoexpan.errors import TaxoExpanError
@@ -109,7 +110,8 @@ def _add_problem_pages(app: FastAPI, pages: Pages) -> None:
         return pages.problem(request, error.problem.status, "Refused", text)
 
     def show_own(request: Request, error: Exception) -> Response:
-        return pages.problem(request, 500, "This did not work", str(error))
+        status = 503 if isinstance(error, BusyError) else 500
+        return pages.problem(request, status, "This did not work", str(error))
 
     app.add_exception_handler(HTTPException, show_http)
     app.add_exception_handler(ProblemError, show_refusal)

@@ -13,7 +13,7 @@ from pathlib import Path
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
-from taxoexpan.desk.store.store_errors import StoreError
+from taxoexpan.desk.store.store_errors import BusyError, StoreError
 
 BUSY_SECONDS = 30
 """How long a writer waits for another one."""
@@ -83,7 +83,8 @@ class Database:
         try:
             yield
         except DBAPIError as error:
-            raise StoreError(f"{self.name}: {self._explained(error)}") from None
+            kind = BusyError if _LOCKED in str(error.orig) else StoreError
+            raise kind(f"{self.name}: {self._explained(error)}") from None
 
     def _explained(self, error: DBAPIError) -> str:
         reason = " ".join(str(error.orig).split())
@@ -97,6 +98,7 @@ class Database:
         return f"the database refused: {reason}"
 
 
+_LOCKED = "database is locked"
 _EXPLANATIONS = {
     "file is not a database": "is not a decision store; give another name",
     "malformed": "is damaged; restore it from a backup, or export what can be read with "
@@ -104,7 +106,7 @@ _EXPLANATIONS = {
     "database or disk is full": "the disk is full; free some space, and decide again",
     "readonly database": "is read-only; make it and its folder writable",
     "unable to open database file": "cannot be opened; make it and its folder writable",
-    "database is locked": f"another program has used it for {BUSY_SECONDS} seconds; close it",
+    _LOCKED: f"another program has used it for {BUSY_SECONDS} seconds; close it",
 }
 
 

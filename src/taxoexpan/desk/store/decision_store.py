@@ -157,6 +157,13 @@ class DecisionStore:
         with self._database.reading() as connection:
             return [logged_decision(row) for row in connection.execute(statement)]
 
+    def requested(self, request_id: str) -> list[LoggedDecision]:
+        """Return the decisions of a request, in their order; none if it is new."""
+        statement = select_logged().where(decisions.c.request_id == request_id)
+        with self._database.reading() as connection:
+            rows = connection.execute(statement.order_by(decisions.c.number))
+            return [logged_decision(row) for row in rows]
+
     def export_suggestions(self) -> list[Suggestion]:
         """Return the accepted placements and the rejected proposals, for `suggestions_csv`."""
         with self._database.reading() as connection:

@@ -14,6 +14,10 @@ class StoreError(TaxoExpanError):
     """A store that cannot be opened, read or written, or a decision that it cannot take."""
 
 
+class BusyError(StoreError):
+    """A store that another program has locked; a later try may work."""
+
+
 class ConflictError(StoreError):
     """A decision about a version of a concept that is no longer the latest one.
 
