@@ -78,6 +78,16 @@ def test_a_child_that_is_not_below_the_old_parent_stays() -> None:
     ]
 
 
+def test_a_new_concept_does_not_move() -> None:
+    tea = Concept("white tea", "white tea")
+    relations = (("drink", "milk"), ("drink", "white tea"))
+    moves = (Move("white tea", "drink", "milk"),)
+    validated = validate_additions(DRINKS, Additions((MILK, tea), relations, moves=moves))
+    assert validated.additions.moves == ()
+    (message,) = validated.rejected
+    assert message.startswith("'white tea' is not moved from 'drink' below 'milk': it is new, too")
+
+
 def test_a_child_that_is_above_its_new_parent_stays() -> None:
     relations = (("drink", "milk"), ("tea", "milk"))
     additions = Additions((MILK,), relations, moves=(Move("tea", "drink", "milk"),))

@@ -174,6 +174,16 @@ def test_a_name_that_the_taxonomy_has_under_another_id_is_not_added_again() -> N
     assert [(concept.id, known.id) for concept, known in present] == [("9", "2")]
 
 
+def test_a_parent_that_the_taxonomy_has_under_another_id_is_found_by_its_name() -> None:
+    additions = Additions(
+        [Concept("new:apple", "Apple"), Concept("k", "russet")],
+        [("f", "new:apple"), ("new:apple", "k")],
+        synonyms=(("new:apple", "pomme"),),
+    )
+    kept, _ = drop_existing(FOOD, additions)
+    assert kept == Additions((Concept("k", "russet"),), (("a", "k"),), synonyms=(("a", "pomme"),))
+
+
 def test_an_existing_concept_moves_nothing() -> None:
     additions = Additions(
         (Concept("a", "apple"),),

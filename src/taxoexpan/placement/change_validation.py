@@ -10,7 +10,10 @@ from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
 
-_FOREIGN = "is not in the taxonomy; were the suggestions made for another one?"
+_FOREIGN = (
+    "is not in the taxonomy; were the suggestions made for another one? If it is a new concept "
+    "that is no longer accepted, remove this row, or decide again"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +63,11 @@ def _safe_moves(
     refused = []
     for move in additions.moves:
         child, old, new = move
-        if child not in taxonomy:
+        if child in labels:
+            refused.append((move, "it is new, too; move it after it has been added"))
+        elif child not in taxonomy:
             raise TaxonomyError(f"{child!r}, which would move below {new!r}, {_FOREIGN}")
-        if old not in taxonomy.parents(child):
+        elif old not in taxonomy.parents(child):
             refused.append((move, "it is not below that parent"))
         elif child in moves:
             other = moves[child].new_parent

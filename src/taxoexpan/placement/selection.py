@@ -190,15 +190,22 @@ def drop_existing(
         else:
             present.append((concept, taxonomy.concept_at(index)))
     ids = {concept.id for concept in new}
-    for parent, child in additions.relations:
+    # A parent that was new when it was decided about may have another id in the taxonomy now.
+    existing = {concept.id: known.id for concept, known in present}
+    decided = [(existing.get(parent, parent), child) for parent, child in additions.relations]
+    for parent, child in decided:
         if parent not in taxonomy and parent not in ids:
             raise TaxonomyError(
                 f"{parent!r}, the parent of {child!r}, is not in the taxonomy; were the "
                 "suggestions made for another one? If its row was removed, remove this one too"
             )
-    relations = [(parent, child) for parent, child in additions.relations if child in ids]
-    moves = [move for move in additions.moves if move.new_parent in ids]
-    kept = replace(additions, concepts=tuple(new), relations=tuple(relations), moves=tuple(moves))
+    kept = replace(
+        additions,
+        concepts=tuple(new),
+        relations=tuple((parent, child) for parent, child in decided if child in ids),
+        moves=tuple(move for move in additions.moves if move.new_parent in ids),
+        synonyms=tuple((existing.get(id, id), name) for id, name in additions.synonyms),
+    )
     return kept, present
 
 

@@ -14,11 +14,16 @@ from starlette.testclient import TestClient
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.desk.review.review_app import create_app
+from taxoexpan.desk.store.change_export import changes_text
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.web.access import Access
 from taxoexpan.desk.web.protection import protect_pages
+from taxoexpan.expansion import apply_suggestions
+from taxoexpan.formats.changes.change_set import ChangeFormat
+from taxoexpan.placement.acceptance import Acceptance
 from taxoexpan.placement.suggestions import Decision, read_suggestions
 from taxoexpan.taxonomy import Additions, Concept
+from taxoexpan.training.continuation import Recipe
 
 
 @pytest.fixture
@@ -159,3 +164,77 @@ def test_the_page_quotes_the_command_with_what_it_needs(
     decided(review)
     assert "--allow-merges -o NEW" in text_of(review.get("/export"))
     assert review.browser.get("/export/taxonomy").status_code == 404
+
+
+@pytest.fixture
+def learned(
+    model: TaxoExpan, model_directory: Path, store: DecisionStore, tmp_path: Path
+) -> Review:
+    """A second review, with a model that has learned the accepted hemp milk; the file has not."""
+    open_review(model, store).decide("hemp milk", accept="milk")
+    second = TaxoExpan.load(model_directory)
+    second.refit(model.taxonomy, store.feedback(), recipe=Recipe(epochs=0, tower_epochs=0))
+    rows = [f"{id},{id},{'|'.join(model.taxonomy.parents(id))}," for id in model.taxonomy]
+    path = tmp_path / "foods.csv"
+    path.write_text("\n".join(["id,label,parents,synonyms", *rows, ""]), encoding="utf-8")
+    return open_review(second, store, taxonomy=path)
+
+
+def new_id(review: Review, label: str) -> str:
+    return next(id for id in review.desk.taxonomy if review.desk.label_of(id) == label)
+
+
+def test_a_concept_below_a_learned_one_is_in_every_file(learned: Review, tmp_path: Path) -> None:
+    learned.decide("white tea", accept=new_id(learned, "hemp milk"))
+    file = learned.desk.file
+    assert file is not None
+    decided = learned.store.export_suggestions()
+    text, _ = changes_text(file.taxonomy, file, decided, ChangeFormat.KGCL)
+    assert learned.get("/export/decisions.kgcl") == text
+    assert "hemp milk" in text
+    assert "white tea" in text
+    path = tmp_path / "new.csv"
+    path.write_text(learned.get("/export/taxonomy"), encoding="utf-8")
+    new = Taxonomy.read(path)
+    (tea,) = (id for id in new if new.concept(id).label == "white tea")
+    assert [new.concept(id).label for id in new.parents(tea)] == ["hemp milk"]
+
+
+def test_a_merge_with_a_learned_concept_is_its_synonym(learned: Review, tmp_path: Path) -> None:
+    learned.decide("white tea", merge=new_id(learned, "hemp milk"))
+    learned.decide("corn bread", accept="rye bread")
+    assert "left out" not in learned.get("/export")
+    page = tmp_path / "page.csv"
+    page.write_text(learned.get("/export/taxonomy"), encoding="utf-8")
+    table = tmp_path / "decisions.csv"
+    table.write_text(learned.get("/export/decisions.csv"), encoding="utf-8")
+    assert learned.desk.file is not None
+    allowed = Acceptance(allow_merges=True)
+    apply_suggestions(learned.desk.file, read_suggestions(table), tmp_path / "applied.csv", allowed)
+    for path in (page, tmp_path / "applied.csv"):
+        new = Taxonomy.read(path)
+        (milk,) = (each for each in map(new.concept, new) if each.label == "hemp milk")
+        assert milk.synonyms == ("hemp drink", "white tea")
+        assert "corn bread" in new.labels
+    assert "white tea" in learned.get("/export/decisions.sssom.tsv")
+    assert "white tea" in learned.get("/export/decisions.kgcl")
+
+
+def test_a_decision_without_a_place_is_named_and_does_not_block_the_others(
+    learned: Review,
+) -> None:
+    learned.decide("white tea", merge=new_id(learned, "hemp milk"))
+    learned.decide("corn bread", accept="rye bread")
+    learned.store.undo("Ada", 1)
+    page = text_of(learned.get("/export"))
+    assert "'white tea' is merged with 'hemp milk'" in page
+    assert "undo this decision" in page
+    for name in ("taxonomy", "decisions.kgcl"):
+        text = learned.get(f"/export/{name}")
+        assert "corn bread" in text
+        assert "white tea" not in text
+
+
+def test_a_learned_concept_is_not_its_own_parent(learned: Review) -> None:
+    page = learned.decide("hemp milk", 422, accept=new_id(learned, "hemp milk"))
+    assert "This is the concept itself" in text_of(page)

@@ -101,6 +101,9 @@ def _placement(
     queued: QueuedConcept, taxonomy: Taxonomy, id: str, merge: bool = False
 ) -> Placement:
     """Return the proposal with this concept, or a placement that the curator searched for."""
+    own = queued.concept
+    if id == own.id and id in taxonomy and taxonomy.concept(id).label == own.label:
+        raise FormError("this is the concept itself, learned from a decision; choose another one")
     for each in queued.proposals:
         if each.parent.id == id and (each.kind == SuggestionKind.MERGE) == merge:
             placement = placement_of(each)

@@ -8,10 +8,11 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from taxoexpan.desk.store.exportable_decisions import exportable_decisions
 from taxoexpan.expansion import AppliedSuggestions, apply_suggestions
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.placement.acceptance import Acceptance
-from taxoexpan.placement.suggestions import Decision, Suggestion, SuggestionKind
+from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +22,6 @@ class Download:
     name: str
     content: bytes
     media_type: str = "application/octet-stream"
-
-
-def accepted_only(suggestions: list[Suggestion]) -> list[Suggestion]:
-    """Return the suggestions that were accepted; only these change the taxonomy."""
-    return [each for each in suggestions if each.decision == Decision.ACCEPTED]
 
 
 def review_acceptance(accepted: list[Suggestion]) -> Acceptance:
@@ -40,7 +36,7 @@ def expand_accepted(
     file: TaxonomyFile, suggestions: list[Suggestion], output: Path
 ) -> AppliedSuggestions:
     """Write the taxonomy with the accepted suggestions."""
-    accepted = accepted_only(suggestions)
+    accepted = exportable_decisions(file.taxonomy, suggestions).accepted
     return apply_suggestions(file, accepted, output, review_acceptance(accepted))
 
 

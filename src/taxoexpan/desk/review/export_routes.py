@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from taxoexpan.desk.review.expanded_taxonomy import (
     Download,
-    accepted_only,
     expanded_download,
     review_acceptance,
 )
@@ -19,11 +18,14 @@ from taxoexpan.desk.review.page_context import Pages
 from taxoexpan.desk.review.queue_routes import progress_of
 from taxoexpan.desk.review.review_desk import ReviewDesk
 from taxoexpan.desk.store.change_export import changes_text
+from taxoexpan.desk.store.exportable_decisions import exportable_decisions
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.formats.changes.change_set import ChangeFormat
-from taxoexpan.placement.suggestions import suggestions_csv
+from taxoexpan.placement.suggestions import Suggestion, suggestions_csv
 
 DECISIONS_CSV = "decisions.csv"
+MAX_LEFT_OUT = 20
+"""The number of decisions that are named if they cannot be exported."""
 CHANGES = {"decisions.kgcl": ChangeFormat.KGCL, "decisions.sssom.tsv": ChangeFormat.SSSOM}
 
 
@@ -45,6 +47,8 @@ FILES = (
 def show_export(pages: Pages, request: Request, status: int = 200, problem: str = "") -> Response:
     """Return the page with the files."""
     desk = pages.desk
+    taxonomy = desk.file.taxonomy if desk.file else desk.taxonomy
+    exported = exportable_decisions(taxonomy, desk.store.export_suggestions())
     return pages.render(
         request,
         "export.html",
@@ -53,8 +57,10 @@ def show_export(pages: Pages, request: Request, status: int = 200, problem: str 
         progress=progress_of(desk.store.counts()),
         files=FILES,
         taxonomy_name=desk.file.path.name if desk.file else "",
-        command=_command(desk),
+        command=_command(desk, exported.accepted),
         problem=problem,
+        left_out=exported.left_out[:MAX_LEFT_OUT],
+        more_left_out=max(len(exported.left_out) - MAX_LEFT_OUT, 0),
     )
 
 
@@ -86,12 +92,12 @@ def _download(desk: ReviewDesk, name: str) -> Download | None:
     return None
 
 
-def _command(desk: ReviewDesk) -> str:
+def _command(desk: ReviewDesk, accepted: list[Suggestion]) -> str:
     """Return the command that writes the new taxonomy from the decisions, with what it needs."""
     taxonomy = str(desk.file.path) if desk.file else "TAXONOMY"
     words = ["taxoexpan", "apply", taxonomy, DECISIONS_CSV]
     suffix = "".join(desk.file.path.suffixes) if desk.file else ""
-    acceptance = review_acceptance(accepted_only(desk.store.export_suggestions()))
+    acceptance = review_acceptance(accepted)
     changes = {"--allow-moves": acceptance.allow_moves, "--allow-merges": acceptance.allow_merges}
     words += [flag for flag, is_needed in changes.items() if is_needed]
     return " ".join(map(shlex.quote, [*words, "-o", f"NEW{suffix}"]))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from taxoexpan.desk.store.exportable_decisions import exportable_decisions
 from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
 from taxoexpan.formats.changes.kgcl import SUBCLASS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.placement.acceptance import Acceptance, accept_suggestions
 from taxoexpan.placement.merge_mappings import merge_mappings
-from taxoexpan.placement.suggestions import Decision, Suggestion
+from taxoexpan.placement.suggestions import Suggestion
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.concept_matching import compare
 from taxoexpan.taxonomy.curies import Prefixes
@@ -23,12 +24,12 @@ def changes_text(
 ) -> tuple[str, list[str]]:
     """Return the changes that accepted decisions make, and notes about what is not in them.
 
-    They are in the style of the file, if there is one. Moves and merges are included. New concepts
-    get the ids that `apply` gives them.
+    They are changes of the file, if there is one, and in its style. Moves and merges are included.
+    New concepts get the ids that `apply` gives them.
     """
-    accepted = [each for each in decided if each.decision == Decision.ACCEPTED]
+    exported = exportable_decisions(taxonomy, decided)
     allowed = Acceptance(allow_moves=True, allow_merges=True)
-    result = accept_suggestions(taxonomy, accepted, allowed)
+    result = accept_suggestions(taxonomy, exported.accepted, allowed)
     mappings = merge_mappings(result.merged, own_ids=())
     if file is not None:
         changes = ChangeSet.of_additions(file, result.additions, mappings)
@@ -36,4 +37,4 @@ def changes_text(
         comparison = compare(taxonomy, taxonomy.expanded(result.additions))
         changes = ChangeSet(comparison, mappings, Prefixes({}), "", SUBCLASS)
     text, notes = changes.text(format, f"Changes in {file.path.name}" if file else "Changes")
-    return text, [*result.rejected_changes, *notes]
+    return text, [*exported.left_out, *result.rejected_changes, *notes]

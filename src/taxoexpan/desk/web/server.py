@@ -112,9 +112,7 @@ class _ErrorReport:
             loop.default_exception_handler(context)
         elif loop.time() >= self._next_time:
             self._next_time = loop.time() + REPORT_SECONDS
-            message = (
-                "too many connections are open, others have to wait; raise ulimit -n"
-            )
+            message = "too many connections are open, others have to wait; raise ulimit -n"
             logging.getLogger("uvicorn.error").error(message)
 
 
