@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
 
 import httpx
 import pytest
@@ -53,6 +54,27 @@ def test_a_stopped_server_finishes_requests_that_have_begun(number: signal.Signa
         assert process.wait() == 0
         with pytest.raises(httpx.TransportError):
             httpx.get(f"{url}slow")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of open files")
+def test_too_many_connections_are_reported_in_one_line() -> None:
+    limit = "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
+    command = [sys.executable, "-c", limit + PROGRAM]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        address = httpx.URL(process.stdout.readline().strip())
+        with ExitStack() as clients:
+            for _ in range(100):
+                clients.enter_context(socket.create_connection((address.host, address.port)))
+            first = process.stderr.readline()
+        assert httpx.get(f"{address}slow", timeout=30).json() == "finished"
+        process.send_signal(signal.SIGTERM)
+        _, rest = process.communicate(timeout=30)
+    assert "too many connections are open" in first
+    assert rest == ""
 
 
 def test_a_busy_port_is_refused() -> None:

@@ -221,3 +221,15 @@ def test_ambiguous_parents_are_refused(tmp_path: Path, parents: tuple[str, ...])
     assert expansion_refusal(path, under(*parents)) == (
         f"{path}: the id 'a|b' contains '|', which separates parents; choose one parent for 'kiwi'"
     )
+
+
+def test_isolated_concepts_below_a_blank_row_are_noted(tmp_path: Path) -> None:
+    path = fruit(tmp_path, "id,label,parents\nf,fruit,\na,apple,f\n,,\nx,Total,\n")
+    notes = [(note.line, note.message) for note in TaxonomyFile.open(path).notes]
+    message = "'x' is below a blank row, and has neither a parent nor children"
+    assert notes == [(5, f"{message}; remove the row if it is not a concept")]
+
+
+def test_lone_carriage_returns_in_cells_are_no_lines(tmp_path: Path) -> None:
+    path = fruit(tmp_path, 'id,label,parents\nf,"fruit\r\r\r\r\r",\na,apple,\n')
+    assert len(TaxonomyFile.open(path).taxonomy) == 2

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 from urllib.parse import quote
 
 import uvicorn
@@ -23,6 +25,8 @@ KEEP_ALIVE_SECONDS = 15
 BACKLOG = 1024
 """Connections that may wait to be accepted."""
 MAX_PORT = 65535
+REPORT_SECONDS = 60
+"""How often too many connections are reported."""
 
 
 def run_server(
@@ -93,6 +97,25 @@ def server_url(access: Access, port: int) -> str:
     return f"http://{name}:{port}/{token}"
 
 
+class _ErrorReport:
+    """Reports errors of the event loop; too many connections once a minute, not for each of them.
+
+    Without it, clients that only connect would fill the disk with tracebacks.
+    """
+
+    def __init__(self) -> None:
+        self._next_time = 0.0
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if not isinstance(error, OSError) or error.errno not in (errno.EMFILE, errno.ENFILE):
+            loop.default_exception_handler(context)
+        elif loop.time() >= self._next_time:
+            self._next_time = loop.time() + REPORT_SECONDS
+            message = "too many connections are open, others have to wait; raise ulimit -n"
+            logging.getLogger("uvicorn.error").error(message)
+
+
 class _AnnouncingServer(uvicorn.Server):
     """A server that says when it answers requests, and that stops without an error."""
 
@@ -102,6 +125,7 @@ class _AnnouncingServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and call `on_start`; it may take long, such as opening a browser."""
+        asyncio.get_running_loop().set_exception_handler(_ErrorReport())
         await super().startup(sockets)
         if self.started:
             with suppress(OSError):  # nobody reads the message

@@ -178,7 +178,9 @@ def _footer_notes(table: Table, builder: TaxonomyBuilder, taxonomy: Taxonomy) ->
             return []
         message = f"{id!r} is below a blank row, and has neither a parent nor children"
         notes.append(Note(line, f"{message}; remove the row if it is not a concept", id=id))
-        if not table.file.lines[line - 2].strip().strip(table.delimiter):
+        # Cells may have lone carriage returns, which only the CSV reader counts as lines.
+        above = table.file.lines[line - 2 : line - 1]
+        if above and not above[0].strip().strip(table.delimiter):
             return notes[::-1]
     return []
 
