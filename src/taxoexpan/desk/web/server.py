@@ -17,6 +17,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from taxoexpan.desk.web.access import TOKEN_PARAMETER, Access
+from taxoexpan.desk.web.header_timeout import HeaderTimeout, raise_file_limit
 from taxoexpan.errors import ConfigurationError
 
 STOP_SECONDS = 30
@@ -24,6 +25,8 @@ STOP_SECONDS = 30
 KEEP_ALIVE_SECONDS = 15
 BACKLOG = 1024
 """Connections that may wait to be accepted."""
+ACCEPTED_AT_ONCE = 32
+"""Connections that the event loop accepts before it reads what the others have sent."""
 MAX_PORT = 65535
 REPORT_SECONDS = 60
 """How often too many connections are reported."""
@@ -44,6 +47,8 @@ def run_server(
     url = server_url(access, listening.getsockname()[1])
     config = uvicorn.Config(
         app,
+        http=HeaderTimeout,
+        backlog=ACCEPTED_AT_ONCE,
         log_level="warning",
         access_log=False,  # it would contain the token
         server_header=False,
@@ -51,6 +56,7 @@ def run_server(
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=stop_seconds,
     )
+    raise_file_limit()
     server = _AnnouncingServer(config, lambda: on_start(url))
     with listening:
         server.run(sockets=[listening])
@@ -127,6 +133,8 @@ class _AnnouncingServer(uvicorn.Server):
         """Start, and call `on_start`; it may take long, such as opening a browser."""
         asyncio.get_running_loop().set_exception_handler(_ErrorReport())
         await super().startup(sockets)
+        for listening in sockets or ():
+            listening.listen(BACKLOG)  # the event loop has lowered it to what it accepts at once
         if self.started:
             with suppress(OSError):  # nobody reads the message
                 await asyncio.to_thread(self._on_start)
