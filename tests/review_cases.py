@@ -79,7 +79,8 @@ def open_review(
     new = filter_known_names(model.taxonomy, concepts).new
     fill_queue(store, model, "pantry 1", new)
     file = TaxonomyFile.open(taxonomy) if taxonomy else None
-    desk = ReviewDesk(store, model.taxonomy, EvidenceCache(model), "Ada", file=file)
+    evidence, listed = EvidenceCache(model), store.listed([*new, *concepts])
+    desk = ReviewDesk(store, model.taxonomy, evidence, "Ada", file=file, listed=listed)
     app = protect_pages(create_app(desk), access or Access())
     browser = TestClient(app, "http://127.0.0.1:8000", follow_redirects=False)
     return Review(desk, browser)

@@ -42,13 +42,14 @@ def test_the_command_fills_the_queue_says_where_it_listens_and_stops_with_the_si
         lines.append(server.stderr.readline())
         assert lines[-1], lines
     assert any("'oat milk' is 'oat milk'" in line for line in lines)
-    assert any("1 concept of the queue is not in" in line for line in lines)
+    assert any("1 concept in reviews.db is not in" in line for line in lines)
     url = lines[-1].split()[2]
     assert url.startswith("http://127.0.0.1:")
     with urllib.request.urlopen(url) as response:
         page = response.read().decode()
     assert "hemp milk" in page
-    assert "0 of 3 decided" in page
+    assert "0 of 2 decided" in page
+    assert "corn bread" not in page
     server.send_signal(signal.SIGINT)
     rest = server.communicate(timeout=30)[1]
     assert server.returncode == 0

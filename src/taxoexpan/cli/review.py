@@ -110,8 +110,7 @@ def _prepare(
     if computed < len(concepts.new):
         known = pluralize(len(concepts.new) - computed, "new concept")
         note(f"{known} with proposals of this model in {store.name} already")
-    _note_others(options, store, len(concepts.new))
-    return ReviewDesk(
+    desk = ReviewDesk(
         store=store,
         taxonomy=model.taxonomy,
         evidence=EvidenceCache(model),
@@ -119,16 +118,23 @@ def _prepare(
         defined=defined,
         file=file,
         keep_formulas=options.keep_formulas,
+        listed=store.listed([*concepts.new, *listed]),
     )
+    _note_others(options, desk)
+    return desk
 
 
-def _note_others(options: argparse.Namespace, store: DecisionStore, listed: int) -> None:
-    """Say how many concepts of the queue are not in the list: it was another one, or is shorter."""
-    others = sum(store.counts().values()) - listed
-    if others > 0:
-        count = pluralize(others, "concept of the queue is", "concepts of the queue are")
-        fix = f"to review {options.new} alone, give --decisions with another name"
-        note(f"note: {count} not in {options.new}, but in {store.name} from before; {fix}")
+def _note_others(options: argparse.Namespace, desk: ReviewDesk) -> None:
+    """Say how many concepts of the store are not in the list: it was another one, or is shorter."""
+    others = desk.count_others()
+    if others:
+        count = pluralize(others, "concept")
+        are = "is" if others == 1 else "are"
+        effect = (
+            f"{are} not shown, but decisions about {'it' if others == 1 else 'them'} are exported"
+        )
+        message = f"note: {count} in {desk.store.name} {are} not in {options.new}: {effect}"
+        note(f"{message}; to keep lists apart, give --decisions with another name")
 
 
 def _definitions(path: Path, model: TaxoExpan, concepts: FilteredConcepts) -> dict[str, Concept]:

@@ -355,3 +355,19 @@ def test_equal_labels_are_told_apart_when_inserting(review: Review) -> None:
     text = text_of(review.get("/?concept=hemp+milk&panel=insert&parent=milk"))
     assert "oat milk m1" in text
     assert "oat milk m2" in text
+
+
+def test_concepts_that_are_not_in_the_list_are_not_shown_but_exported(
+    review: Review, model: TaxoExpan
+) -> None:
+    review.decide("hemp milk", accept="milk")
+    shorter = open_review(model, review.store, NEW[1:3])
+    text = text_of(shorter.get("/?status=all"))
+    assert "0 of 2 decided" in text
+    assert "white tea" in text
+    assert "corn bread" not in text
+    assert "of 2 to do" in text_of(shorter.get("/bulk?min=0"))
+    page = shorter.get("/export")
+    assert "the decisions about 3 concepts of other lists" in text_of(page)
+    assert "hemp milk" in shorter.get("/export/decisions.csv")
+    assert "hemp milk" in shorter.get("/history")

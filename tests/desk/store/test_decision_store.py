@@ -404,3 +404,19 @@ def test_first_proposals_are_those_of_the_queue(store: DecisionStore) -> None:
         found = store.first_proposals(query)
         assert [(each.key, each.label, each.version, each.placement) for each in found] == expected
         assert expected
+
+
+def test_a_query_may_ask_for_the_concepts_of_a_list(store: DecisionStore) -> None:
+    twin = Concept("another", NEW[0].label)
+    store.add_concepts([*NEW, twin, Concept("x", "kimchi")])
+    listed = store.listed([NEW[2], Concept("", "Kimchi")])
+    assert labels(store, QueueQuery(listed=listed, order=QueueOrder.LISTED)) == [
+        NEW[2].label,
+        "kimchi",
+    ]
+    assert store.counts(listed)[Status.TODO] == 2
+    assert {each.key for each in store.first_proposals(QueueQuery(listed=listed))} <= {
+        concept_key(NEW[2].label)
+    }
+    assert store.listed([*NEW, twin, Concept("", "kimchi")]) is None
+    assert store.queue(QueueQuery(listed=store.listed([]))).total == 0

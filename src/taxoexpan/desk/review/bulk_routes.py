@@ -80,7 +80,8 @@ def _preview(pages: Pages, values: Mapping[str, str]) -> BulkPreview:
     """Return what would be accepted: concepts that are deferred wait for a person."""
     desk = pages.desk
     filter = QueueFilter.parse({"q": values.get("q", ""), "branch": values.get("branch", "")})
-    query = replace(filter.to_query(desk.taxonomy, limit=None), statuses=(Status.TODO,))
+    query = filter.to_query(desk.taxonomy, limit=None)
+    query = replace(query, statuses=(Status.TODO,), listed=desk.listed)
     if parent := values.get("parent", ""):
         query = replace(query, parent_id=parent)
     given = QueueFilter.parse({"low": values.get("min", "")}).low

@@ -94,7 +94,10 @@ def read_window(desk: ReviewDesk, filter: QueueFilter) -> QueueWindow:
     """Read one page of the queue."""
     lead = min(filter.offset, 1)
     query = replace(
-        filter.to_query(desk.taxonomy), offset=filter.offset - lead, limit=PAGE_SIZE + 2
+        filter.to_query(desk.taxonomy),
+        offset=filter.offset - lead,
+        limit=PAGE_SIZE + 2,
+        listed=desk.listed,
     )
     page = desk.store.queue(query)
     shown = page.concepts[lead : lead + PAGE_SIZE]
@@ -122,7 +125,7 @@ def show_queue(
     wanted = key if key is not None else request.query_params.get("concept")
     opened = desk.store.concept(wanted) if wanted else next(iter(page.concepts), None)
     is_list = request.query_params.get("view") == "queue" or not wanted
-    counts = desk.store.counts()
+    counts = desk.counts()
     values: dict[str, Any] = {
         "progress": progress_of(counts),
         "tabs": _tabs(filter, counts),

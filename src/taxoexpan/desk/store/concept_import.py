@@ -21,6 +21,8 @@ from taxoexpan.taxonomy.names import normalize_name
 OUTDATED = ", for an earlier text"
 """What the model of proposals is called after the concept's names or definition have changed."""
 
+LISTED, UNLISTED = b"\1", b"\0"
+
 
 def add_new(connection: Connection, added: Sequence[Concept]) -> None:
     """Add concepts at the end; known ones get the id, names and definition of the new list."""
@@ -78,6 +80,17 @@ def _with_keys(added: Sequence[Concept]) -> list[tuple[str, Concept]]:
 def _key_with_id(label: str, id: str) -> str:
     """Return the key of a concept whose name another one has, too."""
     return concept_key(f"{concept_key(label)} {id}")
+
+
+def list_mask(connection: Connection, listed: Sequence[Concept]) -> bytes | None:
+    """Return one byte per number of a concept, 1 for those of a list; None if these are all."""
+    keys = {concept_key(concept.label) for concept in listed}
+    keys |= {_key_with_id(concept.label, concept.id) for concept in listed}
+    rows = connection.execute(select(concepts.c.number, concepts.c.key)).all()
+    mask = bytearray(max((row.number for row in rows), default=0))
+    for row in rows:
+        mask[row.number - 1 : row.number] = LISTED if row.key in keys else UNLISTED
+    return bytes(mask) if UNLISTED in mask else None
 
 
 def _row(key: str, concept: Concept) -> dict[str, Any]:

@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-from taxoexpan.desk.store.concept_import import add_new, lacking_proposals, replace_proposals
+from taxoexpan.desk.store.concept_import import (
+    add_new,
+    lacking_proposals,
+    list_mask,
+    replace_proposals,
+)
 from taxoexpan.desk.store.database import Database
 from taxoexpan.desk.store.decision_check import check_curator
 from taxoexpan.desk.store.decision_exports import decided_suggestions, read_feedback
@@ -140,10 +145,15 @@ class DecisionStore:
         with self._database.reading() as connection:
             return read_first_proposals(connection, query)
 
-    def counts(self) -> dict[Status, int]:
-        """Count the concepts of every status."""
+    def listed(self, concepts: Sequence[Concept]) -> bytes | None:
+        """Return which concepts of the queue are in a list, for `QueueQuery`; None if all are."""
         with self._database.reading() as connection:
-            return count_statuses(connection)
+            return list_mask(connection, concepts)
+
+    def counts(self, listed: bytes | None = None) -> dict[Status, int]:
+        """Count the concepts of every status; only those of a list if one is given."""
+        with self._database.reading() as connection:
+            return count_statuses(connection, listed)
 
     def history(
         self, offset: int = 0, limit: int | None = 50, concept: str | None = None

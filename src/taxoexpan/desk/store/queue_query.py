@@ -40,6 +40,8 @@ class QueueQuery:
     """Labels from a root down to a concept; the first proposal must be at or below it."""
     parent_id: str | None = None
     """The first proposal must be this parent."""
+    listed: bytes | None = None
+    """Only the concepts of a list, as `DecisionStore.listed` returns it; all if None."""
     order: QueueOrder = QueueOrder.CONFIDENCE
     offset: int = 0
     limit: int | None = 50

@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Text, func, select, type_coerce
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    LargeBinary,
+    Row,
+    Select,
+    Text,
+    func,
+    literal,
+    select,
+    type_coerce,
+)
 
 from taxoexpan.desk.store.column_types import first_stored
-from taxoexpan.desk.store.concept_import import fold
+from taxoexpan.desk.store.concept_import import LISTED, fold
 from taxoexpan.desk.store.proposal import pair
 from taxoexpan.desk.store.queue_derivation import path_text
 from taxoexpan.desk.store.queue_query import FirstProposal, QueueOrder, QueuePage, QueueQuery
@@ -56,10 +67,11 @@ def read_first_proposals(connection: Connection, query: QueueQuery) -> list[Firs
     return found
 
 
-def count_statuses(connection: Connection) -> dict[Status, int]:
-    """Count the concepts of every status."""
+def count_statuses(connection: Connection, listed: bytes | None = None) -> dict[Status, int]:
+    """Count the concepts of every status; only those of a list if one is given."""
     numbers = [func.count().filter(queue.c.status == status.value) for status in Status]
-    row = connection.execute(select(*numbers)).one()
+    conditions = [] if listed is None else [_is_listed(listed)]
+    row = connection.execute(select(*numbers).where(*conditions)).one()
     return dict(zip(Status, row, strict=True))
 
 
@@ -71,6 +83,8 @@ def _select_concepts() -> Select[Any]:
 
 def _conditions(query: QueueQuery) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
+    if query.listed is not None:
+        conditions.append(_is_listed(query.listed))
     if query.statuses:
         conditions.append(queue.c.status.in_([status.value for status in query.statuses]))
     if query.min_confidence is not None:
@@ -88,6 +102,13 @@ def _conditions(query: QueueQuery) -> list[ColumnElement[bool]]:
         named = [concepts.c.searched.contains(word, autoescape=True) for word in words]
         conditions.append(queue.c.concept.in_(select(concepts.c.number).where(*named)))
     return conditions
+
+
+def _is_listed(listed: bytes) -> ColumnElement[bool]:
+    """Whether the byte at a concept's number is 1: one value, also for 100,000 concepts."""
+    mask = literal(listed, LargeBinary)
+    byte = func.substr(mask, queue.c.concept, 1, type_=LargeBinary)
+    return byte == literal(LISTED, LargeBinary)
 
 
 def _order(order: QueueOrder) -> Sequence[ColumnElement[Any]]:
