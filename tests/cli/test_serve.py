@@ -76,6 +76,14 @@ def test_more_requests_than_fit_are_answered_or_told_to_wait(model_directory: Pa
         assert process.wait(30) == 0
 
 
+def test_the_printed_address_does_not_have_the_token(model_directory: Path) -> None:
+    token = "0123456789abcdef"
+    with running(model_directory, "--token", token) as (_, url):
+        assert token not in url
+        headers = {"Authorization": f"Bearer {token}"}
+        assert httpx.get(f"{url}v1/search?q=milk", headers=headers).status_code == 200
+
+
 def test_wrong_options_are_refused_before_the_model_is_loaded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

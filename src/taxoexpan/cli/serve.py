@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
     def announce(url: str) -> None:
         note(f"{len(state.taxonomy):,} concepts; press Ctrl+C to stop")
-        print(url, flush=True)
+        print(url.partition("?")[0], flush=True)  # logs are no place for the token
 
     app = service_app(state, granted, options.origins or (ANY_ORIGIN,))
     run_server(app, granted, options.port, announce)

@@ -331,7 +331,7 @@ def test_undoing_says_if_the_decision_of_another_curator_stands(review: Review) 
     later = NewDecision("hemp milk", Action.REJECT, 1, reason=Reason.OUT_OF_SCOPE)
     review.store.append([later], "Bob")
     page = review.get(review.post("/undo", {}))
-    told = "Undone: a decision about hemp milk; a later one stands (rejected)."
+    told = "Undone: a decision about hemp milk; another one stands (rejected)."
     assert told in text_of(page)
 
 

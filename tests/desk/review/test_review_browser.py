@@ -245,7 +245,7 @@ def test_a_decision_from_another_window_is_shown_instead_of_overwritten(desk: De
     desk.press("n")  # now with the decision of the other in view
     desk.says("golden apple comes back at the end of the queue.")
     desk.press("u")
-    desk.says("Undone: golden apple is back.")
+    desk.says("Undone: a decision about golden apple; another one stands (accepted).")
     desk.press("u")
     desk.wait(lambda: "accepted below" not in desk.find("article").text)
 

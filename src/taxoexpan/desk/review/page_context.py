@@ -104,12 +104,12 @@ class Pages:
         return describe_decision(logged, self.desk.label_of, int(count) if count.isdigit() else 1)
 
     def _describe_undo(self, logged: LoggedDecision) -> str:
-        """Return a sentence about an undone decision; a later one may still stand."""
+        """Return a sentence about an undone decision; another one may stand."""
         label = shorten(logged.label, 60)
         queued = self.desk.store.concept(logged.decision.concept)
         if queued is None or queued.status in (Status.TODO, Status.DEFERRED):
             return f"Undone: {label} is back."
-        return f"Undone: a decision about {label}; a later one stands ({queued.status.value})."
+        return f"Undone: a decision about {label}; another one stands ({queued.status.value})."
 
 
 def describe_decision(

@@ -165,7 +165,7 @@
   document.addEventListener("htmx:sendError", () => {
     isLoading = false;
     const note = document.createElement("p");
-    note.textContent = "The server does not answer. Nothing was saved; start it again.";
+    note.textContent = "The server does not answer. Start it again, and look whether your last decision was saved.";
     const toast = document.createElement("div");
     toast.className = "toast problem";
     toast.append(note);
