@@ -371,3 +371,9 @@ def test_concepts_that_are_not_in_the_list_are_not_shown_but_exported(
     assert "the decisions about 3 concepts of other lists" in text_of(page)
     assert "hemp milk" in shorter.get("/export/decisions.csv")
     assert "hemp milk" in shorter.get("/history")
+
+
+def test_undoing_a_comment_says_so(review: Review) -> None:
+    review.decide("hemp milk", action="comment", comment="which plant?")
+    page = review.get(review.post("/undo", {}))
+    assert "Undone: the comment on hemp milk." in text_of(page)

@@ -230,6 +230,23 @@ def test_the_arrow_keys_walk_through_the_results_and_escape_closes_the_panel(des
     desk.wait(lambda: not desk.all("#panel"))
 
 
+def test_links_that_look_like_buttons_react_to_the_space_bar(desk: Desk) -> None:
+    desk.open("?status=all&concept=golden+apple")
+    desk.script("document.querySelector('.actions [data-key=m]').focus()")
+    desk.press(" ")
+    desk.wait(lambda: desk.all("#panel [name=find]"))
+
+
+def test_a_batch_that_cannot_be_undone_is_mentioned(desk: Desk) -> None:
+    desk.open("?status=all&concept=golden+apple")
+    desk.press("n")
+    desk.says("golden apple comes back at the end of the queue.")
+    desk.press("b")
+    desk.says("No batch is left to undo.")
+    desk.press("u")
+    desk.says("Undone: golden apple is back.")
+
+
 def test_a_decision_from_another_window_is_shown_instead_of_overwritten(desk: Desk) -> None:
     address = "?status=all&concept=golden+apple"
     desk.open(address)

@@ -106,6 +106,9 @@ class Pages:
     def _describe_undo(self, logged: LoggedDecision) -> str:
         """Return a sentence about an undone decision; another one may stand."""
         label = shorten(logged.label, 60)
+        undone = self.desk.decision(logged.undoes[0]) if logged.undoes else None
+        if undone is not None and undone.decision.action == Action.COMMENT:
+            return f"Undone: the comment on {label}."
         queued = self.desk.store.concept(logged.decision.concept)
         if queued is None or queued.status in (Status.TODO, Status.DEFERRED):
             return f"Undone: {label} is back."

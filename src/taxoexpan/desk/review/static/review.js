@@ -19,6 +19,7 @@
     const isAllowed = (element) => !find("#panel") || element.closest("#panel, [data-panel]");
     const target = [...document.querySelectorAll("[data-key]")].find((element) =>
       element.dataset.key.split(" ").includes(key) && isAllowed(element));
+    if (!target && key === "b" && find("#decide") && !find("#panel")) show("No batch is left to undo.");
     if (!target) return false;
     if (target.matches("input")) {
       target.focus();
@@ -58,6 +59,10 @@
     if (key === "Escape") return void (press("Escape") ? event.preventDefault() : target.blur());
     if (target.closest(".results, .search") && moveInResults(event)) return;
     if (isTyping(target) || keysAreOff()) return;
+    if (key === " " && target.matches("a.button")) { // it looks like a button
+      event.preventDefault();
+      return void target.click();
+    }
     if ((key === "Enter" || key === " ") && isActivated(target)) return;
     const digit = !find("#panel") && event.shiftKey && /^Digit[1-9]$/.test(event.code) && event.code.slice(-1);
     const own = focusedProposal(key);
@@ -92,6 +97,18 @@
   function announce(text) {
     const live = find("#live");
     if (live) live.textContent = text;
+  }
+
+  /** Show a message in the place of the last one. */
+  function show(text, kind = "") {
+    const note = document.createElement("p");
+    note.textContent = text;
+    const toast = document.createElement("div");
+    toast.className = `toast ${kind}`;
+    toast.append(note);
+    find(".toast")?.remove();
+    find("#live")?.after(toast);
+    announce(text);
   }
 
   /** After a new page: say what happened, show the open concept in the list, and place the focus. */
@@ -164,14 +181,7 @@
   });
   document.addEventListener("htmx:sendError", () => {
     isLoading = false;
-    const note = document.createElement("p");
-    note.textContent = "The server does not answer. Start it again, and look whether your last decision was saved.";
-    const toast = document.createElement("div");
-    toast.className = "toast problem";
-    toast.append(note);
-    find(".toast")?.remove();
-    find("#live")?.after(toast);
-    announce(note.textContent);
+    show("The server does not answer. Start it again, and look whether your last decision was saved.", "problem");
   });
   arrive(true);
 })();
