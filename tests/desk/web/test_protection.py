@@ -119,6 +119,7 @@ def test_with_a_token_nothing_is_answered_without_it() -> None:
     for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}):
         answer = client.get("/items?token=wrong", headers=headers)
         assert answer.status_code == 401
+        assert "add ?token=TOKEN to the URL" in answer.text
         assert answer.headers["www-authenticate"] == "Bearer"
         assert TOKEN not in answer.text
     for cookie in ("taxoexpan_session_80=", f"taxoexpan_session_80={TOKEN}"):

@@ -128,7 +128,7 @@ FOREIGN_HOST = Problem(
 )
 NO_TOKEN = Problem(
     HTTPStatus.UNAUTHORIZED,
-    "the token is missing or wrong; open the URL that the server printed, or send the header "
+    "the token is missing or wrong; add ?token=TOKEN to the URL, or send the header "
     "'Authorization: Bearer TOKEN'",
     headers={"WWW-Authenticate": "Bearer"},
 )
