@@ -41,7 +41,7 @@ def validate_additions(taxonomy: Taxonomy, additions: Additions) -> ValidatedAdd
         rejected.append(f"{child!r} is not moved from {old!r} below {new!r}: {reason}")
     synonyms, known = _new_synonyms(taxonomy, additions)
     gained = replace(additions, synonyms=synonyms).names
-    concepts = [_with_synonyms(each, gained.get(each.id, ())) for each in additions.concepts]
+    concepts = tuple(_with_synonyms(each, gained.get(each.id, ())) for each in additions.concepts)
     existing = tuple((id, name) for id, name in synonyms if id not in labels)
     safe = replace(additions, concepts=concepts, moves=tuple(moves), synonyms=existing)
     return ValidatedAdditions(safe, [*rejected, *known])
