@@ -88,6 +88,7 @@ def test_the_same_seed_gives_the_same_model_bit_for_bit(pantry: Path) -> None:
     assert first == second
 
 
+@pytest.mark.slow
 def test_the_order_of_sets_does_not_change_a_model(tiny_transformer: Path, tmp_path: Path) -> None:
     words = ["oat", "green", "goat", "rye", "red", "chili", "blue"]
     lines = ["child,parent", "food,", *(f"{kind},food" for kind in KINDS)]

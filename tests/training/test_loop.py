@@ -66,6 +66,7 @@ def test_a_batch_that_does_not_fit_in_memory_is_split_until_it_does() -> None:
         from taxoexpan.training.loop import train
 
         torch.set_num_threads(1)
+        torch.manual_seed(0)
         taxonomy = random_taxonomy(3, count=2000, most_parents=1)
         c = load_preset(
             "paper", negative_sampling="all", matching="mlp", hidden_dim=64, num_heads=1,
