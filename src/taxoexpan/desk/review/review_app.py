@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import Depends, FastAPI, Request
@@ -48,7 +49,7 @@ def create_app(desk: ReviewDesk) -> FastAPI:
 
 def _add_pages(app: FastAPI, pages: Pages) -> None:
     """Add everything that is only read; each runs in a thread, so that none blocks the others."""
-    shown = {
+    shown: dict[str, Callable[[Pages, Request], Response]] = {
         "/": queue_routes.show_queue,
         "/bulk": bulk_routes.show_bulk,
         "/history": history_routes.show_history,
@@ -61,9 +62,8 @@ def _add_pages(app: FastAPI, pages: Pages) -> None:
     }
     for path, show in shown.items():
 
-        def answer(request: Request, show: object = show) -> Response:
-            response: Response = show(pages, request)  # type: ignore[operator]
-            return response
+        def answer(request: Request, show: Callable[[Pages, Request], Response] = show) -> Response:
+            return show(pages, request)
 
         app.add_route(path, answer)
 

@@ -31,6 +31,7 @@ def describe_errors(app: FastAPI) -> None:
                     _describe(operation["responses"])
         return original()
 
+    # FastAPI documents this assignment as the way to extend its description.
     app.openapi = described  # type: ignore[method-assign]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -127,10 +128,10 @@ def _open_sqlite(path: Path, must_exist: bool) -> Database:
     return Database(engine, str(path))
 
 
-def _configure_sqlite(connection: object, _: object) -> None:
+def _configure_sqlite(connection: sqlite3.Connection, _: object) -> None:
     """Write every commit through to the disk, and let readers read while one writes."""
-    connection.isolation_level = None  # type: ignore[attr-defined]
-    cursor = connection.cursor()  # type: ignore[attr-defined]
+    connection.isolation_level = None
+    cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute("PRAGMA foreign_keys = ON")

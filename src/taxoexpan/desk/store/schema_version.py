@@ -55,6 +55,7 @@ def _upgrade(connection: Connection, script: ScriptDirectory) -> None:
     """Run the migrations that are missing, in the transaction of the connection."""
 
     def missing(version: object, _: MigrationContext) -> list[RevisionStep]:
+        # Alembic's own commands call this; its public ones need a configuration file.
         return script._upgrade_revs("head", version)  # type: ignore[arg-type]
 
     with EnvironmentContext(Config(), script, fn=missing) as environment:

@@ -16,6 +16,7 @@ class HeaderTimeout(H11Protocol):
 
     _timer: asyncio.TimerHandle | None = None
 
+    # Uvicorn narrows the type of asyncio in the same way.
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first request."""
         super().connection_made(transport)
