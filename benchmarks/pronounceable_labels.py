@@ -13,39 +13,9 @@ from numpy.typing import NDArray
 
 from taxoexpan.taxonomy.arrays import Indices
 
-ONSETS = [
-    "b",
-    "d",
-    "f",
-    "g",
-    "h",
-    "k",
-    "l",
-    "m",
-    "n",
-    "p",
-    "r",
-    "s",
-    "t",
-    "v",
-    "w",
-    "z",
-    "br",
-    "dr",
-    "fr",
-    "gr",
-    "kr",
-    "pr",
-    "tr",
-    "bl",
-    "fl",
-    "gl",
-    "kl",
-    "pl",
-    "st",
-    "sk",
-]
-VOWELS = ["a", "e", "i", "o", "u"]
+ONSETS = [*"bdfghklmnprstvwz", "br", "dr", "fr", "gr", "kr", "pr", "tr"]
+ONSETS += ["bl", "fl", "gl", "kl", "pl", "st", "sk"]
+VOWELS = "aeiou"
 CODAS = ("", "n", "r", "l")
 SYLLABLES = [onset + vowel + coda for onset in ONSETS for vowel in VOWELS for coda in CODAS]
 SHORT_WORDS = 20_000
