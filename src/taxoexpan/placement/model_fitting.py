@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -125,7 +126,7 @@ def prepare_taxonomy(
     if holdout is None:
         hold_out = HOLDOUTS[c.validation]
         holdout = hold_out(active, c.validation_fraction, c.max_validation_leaves, seed)
-    encoder.learn(names_of([*taxonomy.concepts, *holdout.concepts, *expected]))
+    encoder.learn(names_of(chain(taxonomy.concepts, holdout.concepts, expected)))
     return embed_holdout(taxonomy, embedder, holdout, as_growth)
 
 
