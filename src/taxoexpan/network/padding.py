@@ -127,10 +127,16 @@ class PaddedShape:
     def view(self, buffer: torch.Tensor) -> TrainingBatch:
         """Return the batch that lies in a buffer."""
         arrays = self._views(buffer)
-        names = ("concepts", "nodes", "grandparent", "grandparent_of", "sibling_of", "counts")
-        egonets = Egonets(*(arrays[name] for name in names), near=self.near)
-        rest = {name: array for name, array in arrays.items() if name not in names}
-        return TrainingBatch(egonets=egonets, **rest)
+        egonets = Egonets(
+            arrays.pop("concepts"),
+            arrays.pop("nodes"),
+            arrays.pop("grandparent"),
+            arrays.pop("grandparent_of"),
+            arrays.pop("sibling_of"),
+            arrays.pop("counts"),
+            self.near,
+        )
+        return TrainingBatch(egonets=egonets, **arrays)
 
     def fill(self, buffer: torch.Tensor, batch: TrainingBatch) -> None:
         """Write a batch on the CPU into a buffer on the CPU."""
