@@ -39,9 +39,10 @@ from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.placement.signal_fusion import PRIOR_WITHOUT_TOWER
 from taxoexpan.taxonomy import Concept
+from taxoexpan.training.cuda_graph import GraphedGradients, can_be_graphed
 from taxoexpan.training.loop import train_batch
 from taxoexpan.training.optimization import TrainingRun
-from taxoexpan.training.sampling import TrainingSampler
+from taxoexpan.training.sampling import CPU, TrainingSampler
 
 SIZES = (10_000, 100_000, 1_000_000)
 QUERIES = 1_000
@@ -184,7 +185,10 @@ def measure_epoch(
     """Measure some batches of an epoch, and multiply them to a whole one."""
     began = clock.now()
     sampler = TrainingSampler(task.taxonomy, config, 0)
-    stream = sampler.epoch(task.vectors.device)
+    graph = None
+    if can_be_graphed(config, task.vectors.device):
+        graph = GraphedGradients(network, task.vectors)
+    stream = sampler.epoch(task.vectors.device if graph is None else CPU)
     next(stream)
     found.seconds["setup of an epoch"] = clock.now() - began
     run = TrainingRun(network, sampler, config)
@@ -192,7 +196,7 @@ def measure_epoch(
 
     def train_some(count: int) -> None:
         for batch in islice(stream, count):
-            train_batch(run, task.vectors, batch)
+            train_batch(run, task.vectors, batch, graph)
 
     with fast_matmul(task.vectors.device):
         train_some(WARM_UP)

@@ -54,9 +54,12 @@ def test_blocks_give_the_suggestions_of_the_whole_list(
     for explain in (False, True):
         blocks = list(model.suggest_blocks(concepts, 3, explain))
         suggestions = [suggestion for block in blocks for suggestion in block.suggestions]
-        assert [s.as_dict() for s in suggestions] == [
-            s.as_dict() for s in model.suggest(concepts, 3, explain)
+        whole = model.suggest(concepts, 3, explain)
+        # The last bits of a score depend on the queries that are scored together.
+        assert [replace(s, score=0.0) for s in suggestions] == [
+            replace(s, score=0.0) for s in whole
         ]
+        assert [s.score for s in suggestions] == pytest.approx([s.score for s in whole], rel=1e-4)
         assert [len(block.evidence) for block in blocks] == ([2, 2, 1] if explain else [0, 0, 0])
 
 
