@@ -71,9 +71,13 @@ class ConceptVectors:
         """Return the same vectors on a device, or streamed to it if they would fill its memory."""
         memory, size = memory_of(device), self.names.nbytes + self.heads.nbytes
         if memory is not None and size > MAX_MEMORY_SHARE * memory:
-            host = (part.cpu() for part in (self.names, self.heads, self.head_of))
-            return ConceptVectors(*host, streamed_to=device)
-        return ConceptVectors(*(part.to(device) for part in (self.names, self.heads, self.head_of)))
+            return replace(self.to(torch.device("cpu")), streamed_to=device)
+        return self.to(device)
+
+    def to(self, device: torch.device) -> ConceptVectors:
+        """Return the same vectors on a device."""
+        names, heads = self.names.to(device), self.heads.to(device)
+        return ConceptVectors(names, heads, self.head_of.to(device))
 
     def stored(self) -> ConceptVectors:
         """Return the same vectors for computing where they are stored."""
@@ -86,7 +90,7 @@ class ConceptVectors:
         rows = concepts.to(self.storage)
         used, head_of = self.head_of.index_select(0, rows).unique(return_inverse=True)
         names, heads = self.names.index_select(0, rows), self.heads.index_select(0, used)
-        return ConceptVectors(*(self._send(part) for part in (names, heads, head_of)))
+        return ConceptVectors(self._send(names), self._send(heads), self._send(head_of))
 
     def select_names(self, concepts: Tensor) -> Tensor:
         """Select the name vectors of some concepts by index, on the device that computes."""
