@@ -145,7 +145,7 @@ def compute_gradients(run: TrainingRun, vectors: ConceptVectors, batch: Training
         loss = run.network.loss(vectors, batch)
         loss.backward()
         return loss.detach()
-    total, count = torch.zeros((), device=vectors.device), 0
+    total, count = vectors.names.new_zeros((), device=vectors.device), 0
     for part in batch.split(min(run.parts, len(batch.queries))):
         part_loss, instances = run.network.total_loss(vectors, part)
         part_loss.backward()
