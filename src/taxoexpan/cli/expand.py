@@ -99,6 +99,7 @@ def run(options: argparse.Namespace) -> int:
 def expand(request: ExpansionRequest, training: TrainingOptions) -> PlacedConcepts:
     """Expand a taxonomy file, and print every step."""
     from taxoexpan.expansion import prepare_expansion
+    from taxoexpan.placement.suggestion_summary import SuggestionSummary
 
     expansion = prepare_expansion(request, progress=not training.quiet)
     print_file_notes(expansion.file)
@@ -107,7 +108,8 @@ def expand(request: ExpansionRequest, training: TrainingOptions) -> PlacedConcep
     ranked = expansion.place(_trained_model(expansion, training))
     if request.model:
         note(f"model written to {request.model}")
-    print_no_parent(ranked.suggestions)
+    summary = SuggestionSummary().add(ranked.suggestions)
+    print_no_parent(summary.without_parent, summary.queries)
     placed = expansion.decide(ranked)
     if expansion.writes_suggestions:
         note(f"suggestions written to {request.suggestions_file}")

@@ -14,6 +14,7 @@ from taxoexpan.errors import NamesOptions
 from taxoexpan.phrasing import join_words, pluralize
 
 if TYPE_CHECKING:
+    from taxoexpan.archive import ModelSummary
     from taxoexpan.expansion import AppliedSuggestions
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
     from taxoexpan.model import TaxoExpan
@@ -147,7 +148,7 @@ def print_confidence(calibrators: Calibrators) -> None:
         )
 
 
-def print_confidence_limits(model: TaxoExpan) -> None:
+def print_confidence_limits(model: TaxoExpan | ModelSummary) -> None:
     """Print that a model has no confidence, with the remedy, or that its confidence is coarse."""
     from taxoexpan.placement.confidence import FEW_HELD_OUT
     from taxoexpan.placement.missing_confidence import MissingConfidence
@@ -164,14 +165,10 @@ def print_confidence_limits(model: TaxoExpan) -> None:
         )
 
 
-def print_no_parent(suggestions: Sequence[Suggestion]) -> None:
-    """Print how many new concepts have no suitable parent, and name some."""
-    from taxoexpan.placement.selection import no_suitable_parent
-
-    without_parent = no_suitable_parent(suggestions)
+def print_no_parent(without_parent: Sequence[Suggestion], count: int) -> None:
+    """Print how many of the `count` new concepts have no suitable parent, and name some."""
     if not without_parent:
         return
-    count = len({suggestion.query.id for suggestion in suggestions})
     names = ", ".join(repr(each.query.label) for each in without_parent[:MAX_NAMED])
     rest = ", …" if len(without_parent) > MAX_NAMED else ""
     verb = "has" if len(without_parent) == 1 else "have"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,12 +30,20 @@ from taxoexpan.cli.messages import (
     print_no_parent,
     write_report,
 )
+from taxoexpan.cli.placement_engine import (
+    RAY,
+    add_engine,
+    refuse_engine_conflicts,
+    suggested_blocks,
+)
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
+    from taxoexpan.archive import ModelSummary
     from taxoexpan.explain import Evidence
-    from taxoexpan.model import TaxoExpan
+    from taxoexpan.model import SuggestedBlock, TaxoExpan
+    from taxoexpan.placement.suggestion_summary import SuggestionSummary
     from taxoexpan.placement.suggestions import Suggestion
     from taxoexpan.report.html import Page
     from taxoexpan.taxonomy import Taxonomy
@@ -46,7 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path, metavar="MODEL", help="a model directory, from train")
     add_new_concepts(parser)
     add_glossary(parser)
-    add_output(parser, "the CSV file to write (default: standard output)")
+    add_output(
+        parser,
+        "the file to write: CSV, or Parquet if the name ends in .parquet (default: CSV on standard "
+        "output)",
+    )
     parser.add_argument(
         "--top-k",
         type=positive,
@@ -68,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_together(parser)
     add_ids(parser)
+    add_engine(parser)
     add_report(parser, "also write a report to read in a browser")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="write JSON instead of CSV")
@@ -78,35 +92,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the ranked parents."""
-    from taxoexpan.files import preflight, refuse_inside, write_whole
-    from taxoexpan.placement.selection import merges
+    from taxoexpan.files import preflight, refuse_inside
 
-    if options.together and options.evidence:
-        message = "--together has no evidence per concept"
-        raise ConfigurationError(f"{message}; omit one of the two")
+    _refuse_conflicts(options)
     outputs = list(filter(None, (options.output, options.report)))
     inputs = filter(None, (options.new, options.model, options.glossary))
     preflight(outputs, list(inputs), options.force)
     for path in outputs:
         refuse_inside(path, options.model)
-    concepts = _new_concepts(options)
-    from taxoexpan.model import TaxoExpan
-
-    model = TaxoExpan.load(options.model, options.device, options.features)
-    print_filtered(model.taxonomy, concepts)
+    about, concepts = _new_concepts(options)
+    model = None if options.engine == RAY else _load(options)
+    print_filtered(about.taxonomy, concepts)
     if options.glossary:
-        concepts = _with_definitions(options.glossary, concepts, model.taxonomy)
-    suggestions, evidence = _suggest(options, model, concepts)
-    text = _as_text(options, suggestions, evidence, concepts)
-    if options.output:
-        write_whole({options.output: text.encode()}, options.force)
-    if options.report:
-        page = _page(options, model, suggestions, evidence or [], concepts)
-        write_report(options.report, page, options.force)
-    if suggestions and not options.together:
-        print_confidence_limits(model)
-    print_merges(merges(suggestions))
-    print_no_parent(suggestions)
+        concepts = _with_definitions(options.glossary, concepts, about.taxonomy)
+    with closing(_blocks(options, model, about.taxonomy, concepts)) as blocks:
+        if options.output and not (options.json or options.table or options.report):
+            text, found = "", _stream(options, blocks)
+        else:
+            text, found = _write_at_once(options, model, blocks, concepts)
+    if found.queries and not options.together:
+        print_confidence_limits(about)
+    print_merges(found.merged)
+    print_no_parent(found.without_parent, found.queries)
     if options.output:
         ranked = pluralize(len(concepts.new), "new concept")
         note(f"{ranked} ranked; suggestions written to {options.output}")
@@ -115,15 +122,97 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _new_concepts(options: argparse.Namespace) -> FilteredConcepts:
-    """Return the new concepts with their ids, which are made before the encoder is loaded."""
+def _refuse_conflicts(options: argparse.Namespace) -> None:
+    """Refuse options that exclude each other, before any work."""
+    from taxoexpan.placement.suggestion_file import check_suggestion_file, is_parquet
+
+    if options.together and options.evidence:
+        message = "--together has no evidence per concept"
+        raise ConfigurationError(f"{message}; omit one of the two")
+    refuse_engine_conflicts(options)
+    if options.output and not (options.json or options.table):
+        check_suggestion_file(options.output)
+    elif options.output and is_parquet(options.output):
+        message = f"{options.output} is the name of a Parquet file"
+        raise ConfigurationError(f"{message}; choose another, or omit --json and --table")
+
+
+def _load(options: argparse.Namespace) -> TaxoExpan:
+    from taxoexpan.model import TaxoExpan
+
+    return TaxoExpan.load(options.model, options.device, options.features)
+
+
+def _new_concepts(options: argparse.Namespace) -> tuple[ModelSummary, FilteredConcepts]:
+    """Return what is known of the model, and the new concepts with their ids.
+
+    This happens before the encoder is loaded.
+    """
     from taxoexpan.formats.concept_list import read_concepts
 
     new, ids = read_concepts(options.new), id_policy(options)
     from taxoexpan.archive import load_summary
     from taxoexpan.taxonomy.known_names import filter_known_names
 
-    return filter_known_names(load_summary(options.model).taxonomy, new, ids)
+    summary = load_summary(options.model)
+    return summary, filter_known_names(summary.taxonomy, new, ids)
+
+
+def _blocks(
+    options: argparse.Namespace,
+    model: TaxoExpan | None,
+    taxonomy: Taxonomy,
+    concepts: FilteredConcepts,
+) -> Generator[SuggestedBlock]:
+    """Yield the suggestions for blocks of new concepts."""
+    if model is not None and options.together:
+        from taxoexpan.model import SuggestedBlock
+
+        _ensure_joint_prior(model, options.model)
+        yield SuggestedBlock(model.suggest_together(concepts.new), [])
+        return
+    yield from suggested_blocks(options, model, taxonomy, concepts.new)
+
+
+def _stream(options: argparse.Namespace, blocks: Iterable[SuggestedBlock]) -> SuggestionSummary:
+    """Write a table block by block, so that it need not fit in memory."""
+    from taxoexpan.placement.suggestion_file import suggestion_file
+    from taxoexpan.placement.suggestion_summary import SuggestionSummary
+
+    found = SuggestionSummary()
+    with suggestion_file(options.output, options.force) as write:
+        for block in blocks:
+            write(block.suggestions)
+            found.add(block.suggestions)
+    return found
+
+
+def _write_at_once(
+    options: argparse.Namespace,
+    model: TaxoExpan | None,
+    blocks: Iterable[SuggestedBlock],
+    concepts: FilteredConcepts,
+) -> tuple[str, SuggestionSummary]:
+    """Write all suggestions as one text, which is also returned, and the report."""
+    from taxoexpan.files import write_whole
+    from taxoexpan.placement.suggestion_file import write_suggestions
+    from taxoexpan.placement.suggestion_summary import SuggestionSummary
+
+    suggestions: list[Suggestion] = []
+    evidence: list[Evidence] = []
+    for block in blocks:
+        suggestions += block.suggestions
+        evidence += block.evidence
+    explained = evidence if options.evidence or options.report else None
+    text = _as_text(options, suggestions, explained, concepts)
+    if options.output and (options.json or options.table):
+        write_whole({options.output: text.encode()}, options.force)
+    elif options.output:
+        write_suggestions(options.output, suggestions, options.force)
+    if options.report and model is not None:
+        page = _page(options, model, suggestions, evidence, concepts)
+        write_report(options.report, page, options.force)
+    return text, SuggestionSummary().add(suggestions)
 
 
 def _with_definitions(
@@ -137,18 +226,6 @@ def _with_definitions(
     defined = glossary.define_concepts(concepts.new, taxonomy)
     print_glossary(path, glossary, {"new concepts": defined.matches})
     return replace(concepts, new=defined.concepts)
-
-
-def _suggest(
-    options: argparse.Namespace, model: TaxoExpan, concepts: FilteredConcepts
-) -> tuple[list[Suggestion], list[Evidence] | None]:
-    """Return the suggestions, and their evidence if an option needs it."""
-    if options.together:
-        _ensure_joint_prior(model, options.model)
-        return model.suggest_together(concepts.new), None
-    if options.evidence or options.report:
-        return model.suggest_with_evidence(concepts.new, options.top_k)
-    return model.suggest(concepts.new, options.top_k), None
 
 
 def _ensure_joint_prior(model: TaxoExpan, directory: Path) -> None:
