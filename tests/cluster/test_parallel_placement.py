@@ -43,7 +43,7 @@ def test_two_workers_write_what_one_process_writes(model_directory: Path, tmp_pa
     new, output = new_concepts(tmp_path / "new.txt", 2100), tmp_path / "ray.csv"
     with running_cli("suggest", model_directory, new, "-o", output, *RAY) as process:
         out, errors = process.communicate(timeout=500)
-    assert (process.returncode, out) == (0, "")
+    assert (process.returncode, out) == (0, ""), errors
     assert output.read_bytes() == local(model_directory, new)
     *notes, last = errors.splitlines()
     assert last == f"2,100 new concepts ranked; suggestions written to {output}"

@@ -104,12 +104,17 @@ def print_file_notes(*files: TaxonomyFile) -> None:
 
 def print_filtered(taxonomy: Taxonomy, concepts: FilteredConcepts) -> None:
     """Print which concepts of a list are already present, repeated, or similar to existing ones."""
+    present = []
     for concept, known in concepts.present:
         deprecated = ", deprecated" if known.deprecated else ""
         identity = f"{concept.label!r} is {known.label!r} ({known.id}{deprecated})"
-        note(f"already present: {identity}; not placed")
-    for concept in concepts.repeated:
-        note(f"repeated: {concept.label!r} is in the list more than once; the first row is used")
+        present.append(f"already present: {identity}; not placed")
+    note_some(present, " are already present")
+    repeated = [
+        f"repeated: {concept.label!r} is in the list more than once; the first row is used"
+        for concept in concepts.repeated
+    ]
+    note_some(repeated, " are repeated")
     note_some(_plural_notes(taxonomy, concepts.new), " labels differ only in singular and plural")
 
 

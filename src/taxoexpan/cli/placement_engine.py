@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Generator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import positive
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from taxoexpan.model import SuggestedBlock, TaxoExpan
+    from taxoexpan.model import SuggestedBlock
     from taxoexpan.taxonomy import Concept, Taxonomy
 
 RAY = "ray"
@@ -54,20 +54,13 @@ def refuse_engine_conflicts(options: argparse.Namespace) -> None:
                 raise ConfigurationError(f"--{flag} belongs to Ray; add --engine ray")
 
 
-def suggested_blocks(
-    options: argparse.Namespace,
-    model: TaxoExpan | None,
-    taxonomy: Taxonomy,
-    concepts: Sequence[Concept],
-) -> Generator[SuggestedBlock]:
-    """Yield the suggestions for blocks of new concepts; a model is only loaded for local ones."""
-    explain = bool(options.evidence or options.report)
-    if model is not None:
-        yield from model.suggest_blocks(concepts, options.top_k, explain)
-        return
+def blocks_from_ray(
+    options: argparse.Namespace, taxonomy: Taxonomy, concepts: Sequence[Concept], explain: bool
+) -> Iterator[SuggestedBlock]:
+    """Return the suggestions for blocks of new concepts, computed by workers of Ray."""
     from taxoexpan.cluster import ClusterOptions, suggest_on_cluster
 
-    yield from suggest_on_cluster(
+    return suggest_on_cluster(
         options.model,
         taxonomy,
         concepts,

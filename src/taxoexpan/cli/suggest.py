@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -22,19 +22,23 @@ from taxoexpan.cli.arguments import (
     positive,
 )
 from taxoexpan.cli.messages import (
-    as_json,
     note,
     print_confidence_limits,
     print_filtered,
-    print_merges,
-    print_no_parent,
     write_report,
 )
 from taxoexpan.cli.placement_engine import (
     RAY,
     add_engine,
+    blocks_from_ray,
     refuse_engine_conflicts,
-    suggested_blocks,
+)
+from taxoexpan.cli.suggestion_output import (
+    SuggestionSummary,
+    text_output,
+    with_few_warnings,
+    write_csv,
+    write_json,
 )
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.phrasing import pluralize
@@ -43,7 +47,6 @@ if TYPE_CHECKING:
     from taxoexpan.archive import ModelSummary
     from taxoexpan.explain import Evidence
     from taxoexpan.model import SuggestedBlock, TaxoExpan
-    from taxoexpan.placement.suggestion_summary import SuggestionSummary
     from taxoexpan.placement.suggestions import Suggestion
     from taxoexpan.report.html import Page
     from taxoexpan.taxonomy import Taxonomy
@@ -105,42 +108,83 @@ def run(options: argparse.Namespace) -> int:
     print_filtered(about.taxonomy, concepts)
     if options.glossary:
         concepts = _with_definitions(options.glossary, concepts, about.taxonomy)
+    summary = SuggestionSummary()
     with closing(_blocks(options, model, about.taxonomy, concepts)) as blocks:
-        if options.output and not (options.json or options.table or options.report):
-            text, found = "", _stream(options, blocks)
-        else:
-            text, found = _write_at_once(options, model, blocks, concepts)
-    if found.queries and not options.together:
+        kept = _write_suggestions(options, blocks, concepts, summary)
+    if options.report and model is not None:
+        suggestions = [each for block in kept for each in block.suggestions]
+        evidence = [each for block in kept for each in block.evidence]
+        page = _page(options, model, suggestions, evidence, concepts)
+        write_report(options.report, page, options.force)
+    if summary.queries and not options.together:
         print_confidence_limits(about)
-    print_merges(found.merged)
-    print_no_parent(found.without_parent, found.queries)
+    summary.print()
     if options.output:
         ranked = pluralize(len(concepts.new), "new concept")
         note(f"{ranked} ranked; suggestions written to {options.output}")
-    else:
-        print(text, end="")
     return 0
 
 
 def _refuse_conflicts(options: argparse.Namespace) -> None:
     """Refuse options that exclude each other, before any work."""
-    from taxoexpan.placement.suggestion_file import check_suggestion_file, is_parquet
+    from taxoexpan.placement.suggestion_parquet import check_arrow, is_parquet
 
     if options.together and options.evidence:
         message = "--together has no evidence per concept"
         raise ConfigurationError(f"{message}; omit one of the two")
     refuse_engine_conflicts(options)
-    if options.output and not (options.json or options.table):
-        check_suggestion_file(options.output)
-    elif options.output and is_parquet(options.output):
-        message = f"{options.output} is the name of a Parquet file"
-        raise ConfigurationError(f"{message}; choose another, or omit --json and --table")
+    if options.output and is_parquet(options.output):
+        if options.json or options.table:
+            message = f"{options.output} is the name of a Parquet file"
+            raise ConfigurationError(f"{message}; choose another, or omit --json and --table")
+        check_arrow(options.output)
 
 
 def _load(options: argparse.Namespace) -> TaxoExpan:
     from taxoexpan.model import TaxoExpan
 
     return TaxoExpan.load(options.model, options.device, options.features)
+
+
+def _write_suggestions(
+    options: argparse.Namespace,
+    blocks: Iterable[SuggestedBlock],
+    concepts: FilteredConcepts,
+    summary: SuggestionSummary,
+) -> list[SuggestedBlock]:
+    """Write the suggestions in the requested form; return them if an output needs all of them."""
+    from taxoexpan.placement.suggestion_parquet import is_parquet, parquet_file
+
+    kept: list[SuggestedBlock] = []
+    keeps = options.report or options.table
+
+    def noted() -> Iterator[SuggestedBlock]:
+        for block in with_few_warnings(blocks):
+            summary.add(block.suggestions)
+            if keeps:
+                kept.append(block)
+            yield block
+
+    if options.output and is_parquet(options.output):
+        with parquet_file(options.output, options.force) as write_rows:
+            for block in noted():
+                write_rows(block.suggestions)
+        return kept
+    with text_output(options.output, options.force) as write:
+        if options.table:
+            from taxoexpan.cli.text_table import placements_table
+
+            suggestions = [each for block in noted() for each in block.suggestions]
+            write(placements_table(suggestions) + "\n")
+        elif options.json:
+            present = [
+                {"query": concept.label, "id": known.id, "label": known.label}
+                for concept, known in concepts.present
+            ]
+            write_json(noted(), write, _needs_evidence(options), present)
+        else:
+            write_csv(noted(), write)
+    return kept
 
 
 def _new_concepts(options: argparse.Namespace) -> tuple[ModelSummary, FilteredConcepts]:
@@ -154,65 +198,8 @@ def _new_concepts(options: argparse.Namespace) -> tuple[ModelSummary, FilteredCo
     from taxoexpan.archive import load_summary
     from taxoexpan.taxonomy.known_names import filter_known_names
 
-    summary = load_summary(options.model)
-    return summary, filter_known_names(summary.taxonomy, new, ids)
-
-
-def _blocks(
-    options: argparse.Namespace,
-    model: TaxoExpan | None,
-    taxonomy: Taxonomy,
-    concepts: FilteredConcepts,
-) -> Generator[SuggestedBlock]:
-    """Yield the suggestions for blocks of new concepts."""
-    if model is not None and options.together:
-        from taxoexpan.model import SuggestedBlock
-
-        _ensure_joint_prior(model, options.model)
-        yield SuggestedBlock(model.suggest_together(concepts.new), [])
-        return
-    yield from suggested_blocks(options, model, taxonomy, concepts.new)
-
-
-def _stream(options: argparse.Namespace, blocks: Iterable[SuggestedBlock]) -> SuggestionSummary:
-    """Write a table block by block, so that it need not fit in memory."""
-    from taxoexpan.placement.suggestion_file import suggestion_file
-    from taxoexpan.placement.suggestion_summary import SuggestionSummary
-
-    found = SuggestionSummary()
-    with suggestion_file(options.output, options.force) as write:
-        for block in blocks:
-            write(block.suggestions)
-            found.add(block.suggestions)
-    return found
-
-
-def _write_at_once(
-    options: argparse.Namespace,
-    model: TaxoExpan | None,
-    blocks: Iterable[SuggestedBlock],
-    concepts: FilteredConcepts,
-) -> tuple[str, SuggestionSummary]:
-    """Write all suggestions as one text, which is also returned, and the report."""
-    from taxoexpan.files import write_whole
-    from taxoexpan.placement.suggestion_file import write_suggestions
-    from taxoexpan.placement.suggestion_summary import SuggestionSummary
-
-    suggestions: list[Suggestion] = []
-    evidence: list[Evidence] = []
-    for block in blocks:
-        suggestions += block.suggestions
-        evidence += block.evidence
-    explained = evidence if options.evidence or options.report else None
-    text = _as_text(options, suggestions, explained, concepts)
-    if options.output and (options.json or options.table):
-        write_whole({options.output: text.encode()}, options.force)
-    elif options.output:
-        write_suggestions(options.output, suggestions, options.force)
-    if options.report and model is not None:
-        page = _page(options, model, suggestions, evidence, concepts)
-        write_report(options.report, page, options.force)
-    return text, SuggestionSummary().add(suggestions)
+    about = load_summary(options.model)
+    return about, filter_known_names(about.taxonomy, new, ids)
 
 
 def _with_definitions(
@@ -226,6 +213,30 @@ def _with_definitions(
     defined = glossary.define_concepts(concepts.new, taxonomy)
     print_glossary(path, glossary, {"new concepts": defined.matches})
     return replace(concepts, new=defined.concepts)
+
+
+def _needs_evidence(options: argparse.Namespace) -> bool:
+    """Return whether an option needs the evidence for the suggestions."""
+    return not options.together and bool(options.evidence or options.report)
+
+
+def _blocks(
+    options: argparse.Namespace,
+    model: TaxoExpan | None,
+    taxonomy: Taxonomy,
+    concepts: FilteredConcepts,
+) -> Generator[SuggestedBlock]:
+    """Yield the suggestions, and their evidence if an option needs it."""
+    from taxoexpan.model import SuggestedBlock
+
+    explain = _needs_evidence(options)
+    if model is None:
+        yield from blocks_from_ray(options, taxonomy, concepts.new, explain)
+    elif options.together:
+        _ensure_joint_prior(model, options.model)
+        yield SuggestedBlock(model.suggest_together(concepts.new), [])
+    else:
+        yield from model.suggest_blocks(concepts.new, options.top_k, explain)
 
 
 def _ensure_joint_prior(model: TaxoExpan, directory: Path) -> None:
@@ -255,27 +266,3 @@ def _page(
     if options.together:
         return joint_page(model.taxonomy, suggestions, *about)
     return suggestions_page(model.taxonomy, suggestions, evidence, model.calibrators, *about)
-
-
-def _as_text(
-    options: argparse.Namespace,
-    suggestions: Sequence[Suggestion],
-    evidence: Sequence[Evidence] | None,
-    concepts: FilteredConcepts,
-) -> str:
-    """Return the suggestions in the requested form."""
-    from taxoexpan.cli.text_table import placements_table
-    from taxoexpan.placement.suggestions import suggestions_csv
-
-    if options.table:
-        return placements_table(suggestions) + "\n"
-    if not options.json:
-        return suggestions_csv(suggestions)
-    content: dict[str, object] = {"suggestions": [each.as_dict() for each in suggestions]}
-    if evidence is not None:
-        content["evidence"] = [each.to_dict() for each in evidence]
-    content["already_present"] = [
-        {"query": concept.label, "id": known.id, "label": known.label}
-        for concept, known in concepts.present
-    ]
-    return as_json(content)

@@ -7,18 +7,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.placement import suggestion_file as module
-from taxoexpan.placement.suggestion_file import (
-    check_suggestion_file,
-    suggestion_file,
-    write_suggestions,
-)
+from taxoexpan.placement import suggestion_parquet as module
+from taxoexpan.placement.suggestion_parquet import check_arrow, is_parquet, parquet_file
 from taxoexpan.placement.suggestions import (
     COLUMNS,
     Place,
     Suggestion,
     SuggestionKind,
-    suggestions_csv,
 )
 from taxoexpan.taxonomy import Concept
 
@@ -40,19 +35,9 @@ SUGGESTIONS = [
 ]
 
 
-def test_blocks_become_one_csv_file(tmp_path: Path) -> None:
-    path = tmp_path / "suggestions.csv"
-    with suggestion_file(path) as write:
-        for suggestion in SUGGESTIONS:
-            write([suggestion])
-        write([])
-        assert not path.exists()
-    assert path.read_bytes() == suggestions_csv(SUGGESTIONS).encode()
-
-
 def test_blocks_become_one_parquet_file_with_types(tmp_path: Path) -> None:
     path = tmp_path / "suggestions.parquet"
-    with suggestion_file(path) as write:
+    with parquet_file(path) as write:
         for suggestion in SUGGESTIONS:
             write([suggestion])
         write([])
@@ -68,20 +53,16 @@ def test_blocks_become_one_parquet_file_with_types(tmp_path: Path) -> None:
     assert second["moves"] == ["a|b", "c"]
 
 
-@pytest.mark.parametrize("name", ["none.csv", "none.parquet"])
-def test_a_file_without_suggestions_has_its_columns(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    write_suggestions(path, [])
-    if name.endswith("csv"):
-        assert path.read_text(encoding="utf-8").strip() == ",".join(COLUMNS)
-    else:
-        assert tuple(pq.read_table(path).column_names) == COLUMNS
+def test_a_file_without_suggestions_has_its_columns(tmp_path: Path) -> None:
+    path = tmp_path / "none.parquet"
+    with parquet_file(path):
+        pass
+    assert tuple(pq.read_table(path).column_names) == COLUMNS
 
 
-@pytest.mark.parametrize("name", ["failed.csv", "failed.parquet"])
-def test_an_error_leaves_no_file(tmp_path: Path, name: str) -> None:
+def test_an_error_leaves_no_file(tmp_path: Path) -> None:
     def fail() -> None:
-        with suggestion_file(tmp_path / name) as write:
+        with parquet_file(tmp_path / "failed.parquet") as write:
             write(SUGGESTIONS)
             raise RuntimeError("an error between two blocks")
 
@@ -90,18 +71,19 @@ def test_an_error_leaves_no_file(tmp_path: Path, name: str) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_existing_file_is_replaced_only_by_force(tmp_path: Path) -> None:
-    path = tmp_path / "suggestions.csv"
+def test_an_existing_file_is_not_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "suggestions.parquet"
     path.write_text("old", encoding="utf-8")
-    with pytest.raises(FormatError, match="already exists"):
-        write_suggestions(path, SUGGESTIONS)
+    with pytest.raises(FormatError, match="already exists"), parquet_file(path):
+        pass
     assert path.read_text(encoding="utf-8") == "old"
-    write_suggestions(path, SUGGESTIONS, force=True)
-    assert path.read_bytes() == suggestions_csv(SUGGESTIONS).encode()
 
 
 def test_parquet_without_arrow_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = Path("suggestions.PARQUET")
+    assert is_parquet(path)
+    assert not is_parquet(Path("suggestions.csv"))
+    check_arrow(path)
     monkeypatch.setattr(module, "find_spec", lambda _: None)
-    check_suggestion_file(Path("suggestions.csv"))
     with pytest.raises(ConfigurationError, match="Parquet needs pyarrow; pip install"):
-        check_suggestion_file(Path("suggestions.PARQUET"))
+        check_arrow(path)
