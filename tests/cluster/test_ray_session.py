@@ -14,7 +14,9 @@ pytest.importorskip("ray")
 @pytest.mark.slow
 def test_an_address_without_a_cluster_is_refused() -> None:
     environment, handler = dict(os.environ), signal.getsignal(signal.SIGTERM)
-    message = r"no connection to the Ray cluster at '127.0.0.1:9' .*; start one with ray start"
+    message = (
+        r"no connection to the Ray cluster at '127.0.0.1:9' .*; start one, and check the address"
+    )
     with pytest.raises(ConfigurationError, match=message), ray_session("127.0.0.1:9", 1):
         pass
     assert dict(os.environ) == environment

@@ -87,7 +87,7 @@ def _connect(ray: Any, address: str | None, cpus: int, folder: Path | None) -> N
             ray.init(address=address, **_SILENT)
         except Exception as error:
             message = f"no connection to the Ray cluster at {address!r} ({_first_line(error)})"
-            fix = "start one with ray start --head, and check the address and the versions"
+            fix = "start one, and check the address and the versions"
             raise ConfigurationError(f"{message}; {fix} of Ray and Python") from None
 
 
