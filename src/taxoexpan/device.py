@@ -29,6 +29,19 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
+def random_state(device: torch.device) -> torch.Tensor:
+    """Return the state of the random numbers that are drawn on a device."""
+    return torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
+
+
+def set_random_state(device: torch.device, state: torch.Tensor) -> None:
+    """Restore the state of the random numbers of a device."""
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(state, device)
+    else:
+        torch.set_rng_state(state)
+
+
 @contextmanager
 def fast_matmul(device: torch.device) -> Iterator[None]:
     """Let a GPU multiply matrices in TF32, which is several times faster and exact enough to train.

@@ -90,9 +90,10 @@ class MatchingNetwork(nn.Module):
         left_out = LeftOutSiblings(batch.positives, batch.own_sibling)
         means, parents = self._pool(known.names, egonets, left_out)
         matrix = self.output.matrix()
-        projected = match.project_training_queries(
-            self._drop(queries.names, self.query_dropout), matrix
-        )
+        names = queries.names
+        if self.training:
+            names = batch.drop_queries(names, self.query_dropout)
+        projected = match.project_training_queries(names, matrix)
         positive = match.score_pairs(match.training_keys(parents, matrix), projected)
         scores = self._scores(match.training_keys(means, matrix), projected, batch.negatives)
         for bonus in self._bonuses(known, queries, batch):

@@ -14,6 +14,7 @@ from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.continuation import News
+from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import History
 from taxoexpan.training.loop import train
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
@@ -42,6 +43,7 @@ def train_network(
     seed: int,
     log: TrainingLog = SILENT,
     checkpoint: Checkpoint | None = None,
+    processes: Processes = ALONE,
 ) -> History:
     """Draw the weights and train on the device of the vectors; the caller's rng is left as it was.
 
@@ -62,6 +64,6 @@ def train_network(
     gpus = [vectors.device] if vectors.device.type == "cuda" else []
     with torch.random.fork_rng(devices=gpus):
         torch.manual_seed(seed)
-        history = train(network, vectors, sampler, validation, config, log, checkpoint)
+        history = train(network, vectors, sampler, validation, config, log, checkpoint, processes)
     release_memory()
     return history

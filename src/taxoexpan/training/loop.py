@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 
 import torch
 from torch import Tensor
 from tqdm import tqdm
 
 from taxoexpan.config import Config
-from taxoexpan.device import fast_matmul
+from taxoexpan.device import fast_matmul, random_state, set_random_state
 from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.training.checkpoint import Checkpoint
+from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import History
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.optimization import TrainingRun
@@ -34,6 +36,7 @@ def train(
     config: Config,
     log: TrainingLog = SILENT,
     checkpoint: Checkpoint | None = None,
+    processes: Processes = ALONE,
 ) -> History:
     """Train until validation stops improving, and leave the best weights in the network.
 
@@ -50,18 +53,20 @@ def train(
         config: the settings.
         log: where to report every epoch.
         checkpoint: where to store the state after every epoch.
+        processes: those that share the work. The first one validates and reports.
     """
-    run = TrainingRun(network, sampler, config)
+    run = TrainingRun(network, sampler, config, processes)
     if checkpoint is not None and checkpoint.path.exists():
         run.restore(checkpoint.load())
+    processes.refuse_difference(run.finished_epochs)
     try:
         while not run.is_done():
             started = time.monotonic()
             with fast_matmul(vectors.device):
                 loss = _train_epoch(run, vectors, log.progress)
-            metrics = validate(network) if validate else None
+            metrics = _validate(run, validate)
             epoch, is_best = run.finish_epoch(loss, metrics, time.monotonic() - started)
-            if checkpoint is not None:
+            if checkpoint is not None and processes.is_first:
                 checkpoint.save(run.state())
             log.write(epoch, is_best)
     except KeyboardInterrupt:
@@ -71,6 +76,13 @@ def train(
     network.load_state_dict(run.best_weights)
     network.eval()
     return run.history
+
+
+def _validate(run: TrainingRun, validate: Validate | None) -> Metrics | None:
+    """Return the metrics after an epoch; the first process computes them for all."""
+    if validate is None:
+        return None
+    return Metrics(**run.processes.share(lambda: asdict(validate(run.network))))
 
 
 def _train_epoch(run: TrainingRun, vectors: ConceptVectors, progress: bool) -> float:
@@ -104,6 +116,7 @@ def _train_epoch(run: TrainingRun, vectors: ConceptVectors, progress: bool) -> f
 
 def train_batch(run: TrainingRun, vectors: ConceptVectors, batch: TrainingBatch) -> Tensor:
     """Make one optimizer step, with the batch in as many parts as memory requires; its loss."""
+    state = random_state(vectors.device)
     while True:
         try:
             run.optimizer.zero_grad(set_to_none=True)
@@ -119,23 +132,42 @@ def train_batch(run: TrainingRun, vectors: ConceptVectors, batch: TrainingBatch)
                 ) from None
         # Outside the handler, so that the memory of the failed attempt has been released.
         run.split_batches_further()
+        set_random_state(vectors.device, state)
     run.optimizer.step()
     return loss
 
 
 def compute_gradients(run: TrainingRun, vectors: ConceptVectors, batch: TrainingBatch) -> Tensor:
-    """Compute the gradients of the batch's mean loss, and return that loss."""
-    if run.parts == 1:
+    """Compute the gradients of the batch's mean loss, and return that loss.
+
+    Every process computes those of its own queries. All of them encode all anchors.
+    """
+    processes = run.processes
+    if run.parts == 1 and processes.is_alone:
         loss = run.network.loss(vectors, batch)
         loss.backward()
         return loss.detach()
-    total, count = vectors.names.new_zeros(()), 0
-    for part in batch.split(min(run.parts, len(batch.queries))):
+    own = batch.part(*processes.own_columns(len(batch.queries)))
+    total, count = processes.attempt(lambda: _add_gradients(run, vectors, own))
+    processes.add_up_gradients(run.parameters)
+    processes.add_up(total, count)
+    for parameter in run.parameters:
+        if parameter.grad is not None:
+            parameter.grad /= count
+    return total / count
+
+
+def _add_gradients(
+    run: TrainingRun, vectors: ConceptVectors, batch: TrainingBatch
+) -> tuple[Tensor, Tensor]:
+    """Add up the gradients of the parts' losses; return the loss and the number of instances."""
+    state = random_state(vectors.device)
+    total = vectors.names.new_zeros(())
+    count = torch.zeros((), dtype=total.dtype)
+    for part in batch.split(max(1, min(run.parts, len(batch.queries)))):
+        set_random_state(vectors.device, state)  # every part drops the same of the anchors
         part_loss, instances = run.network.total_loss(vectors, part)
         part_loss.backward()
         total += part_loss.detach()
         count += instances
-    for parameter in run.network.parameters():
-        if parameter.grad is not None:
-            parameter.grad /= count
-    return total / count
+    return total, count.to(total.device)
