@@ -56,6 +56,24 @@ class TrainingBatch:
             drawn=len(self.queries) if self.drawn is None else self.drawn,
         )
 
+    def to(self, device: torch.device) -> TrainingBatch:
+        """Return the same batch on another device."""
+
+        def moved(array: torch.Tensor | None) -> torch.Tensor | None:
+            return None if array is None else array.to(device, non_blocking=True)
+
+        return TrainingBatch(
+            self.queries.to(device, non_blocking=True),
+            self.egonets.to(device),
+            self.positives.to(device, non_blocking=True),
+            self.own_sibling.to(device, non_blocking=True),
+            self.blocked.to(device, non_blocking=True),
+            moved(self.negatives),
+            moved(self.mentions),
+            self.first,
+            self.drawn,
+        )
+
     def split(self, parts: int) -> Iterator[TrainingBatch]:
         """Split the instances into parts, to save memory."""
         size = len(self.queries)
