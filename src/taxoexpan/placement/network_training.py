@@ -14,6 +14,7 @@ from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.continuation import News
+from taxoexpan.training.cuda_graph import can_be_graphed
 from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import History
 from taxoexpan.training.loop import train
@@ -48,9 +49,14 @@ def train_network(
     """Draw the weights and train on the device of the vectors; the caller's rng is left as it was.
 
     With news, the weights of the network are kept, and trained further.
-    The same seed on the same machine gives the same weights.
+    The same seed on the same machine gives the same weights. Several processes share the work,
+    unless the first GPU alone is faster; then the others have nothing to do, and no history.
     """
     vectors = data.anchors.vectors
+    if can_be_graphed(config, vectors.device):
+        if not processes.is_first:
+            return History()
+        processes = ALONE
     if data.news is None:
         network.reset(torch.Generator().manual_seed(seed))
     network.to(vectors.device)
