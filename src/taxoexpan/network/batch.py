@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 
@@ -76,9 +77,9 @@ class TrainingBatch:
 
     def split(self, parts: int) -> Iterator[TrainingBatch]:
         """Split the instances into parts, to save memory."""
-        size = len(self.queries)
-        for number in range(parts):
-            yield self.part(size * number // parts, size * (number + 1) // parts)
+        bounds = [-(-len(self.queries) * number // parts) for number in range(parts + 1)]
+        for first, stop in pairwise(bounds):
+            yield self.part(first, stop)
 
     def drop_queries(self, values: torch.Tensor, rate: float) -> torch.Tensor:
         """Apply dropout to rows of queries; a part gets the rows that the whole batch would get."""

@@ -18,6 +18,8 @@ MAX_SCORES = 16_000_000
 """Scores of pairs of an anchor and a query that are held in memory at a time."""
 MAX_BLOCK = 128
 """Queries that are scored together, at most."""
+GPU_FACTOR = 16
+"""How many times more scores and queries are held at a time on a GPU."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,11 @@ class Queries:
             tower=None if self.tower is None else self.tower[start:stop],
         )
 
+    def to(self, device: torch.device) -> Self:
+        """Return the same queries with the vectors on a device."""
+        tower = None if self.tower is None else self.tower.to(device)
+        return replace(self, vectors=self.vectors.to(device), tower=tower)
+
     def select(self, rows: Indices) -> Self:
         """Return the queries in these rows."""
         mentions, index = self.mentions, torch.from_numpy(rows).to(self.vectors.device)
@@ -66,7 +73,8 @@ class Queries:
 
     def blocks(self, anchors: int) -> Iterator[tuple[int, Self]]:
         """Split into blocks that are scored at once, each with the index of its first query."""
-        size = min(MAX_BLOCK, max(1, MAX_SCORES // anchors))
+        factor = 1 if self.vectors.device.type == "cpu" else GPU_FACTOR
+        size = min(factor * MAX_BLOCK, max(1, factor * MAX_SCORES // anchors))
         for start in range(0, len(self), size):
             yield start, self[start : start + size]
 

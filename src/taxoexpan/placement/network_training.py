@@ -53,7 +53,7 @@ def train_network(
     unless the first GPU alone is faster; then the others have nothing to do, and no history.
     """
     vectors = data.anchors.vectors
-    if can_be_graphed(config, vectors.device):
+    if can_be_graphed(config, vectors.device) and not vectors.streamed_to:
         if not processes.is_first:
             return History()
         processes = ALONE

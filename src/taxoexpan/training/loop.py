@@ -58,8 +58,8 @@ def train(
     """
     run = TrainingRun(network, sampler, config, processes)
     graph = None
-    if can_be_graphed(config, vectors.device) and processes.is_alone:
-        graph = GraphedGradients(network, vectors)
+    if processes.is_alone and can_be_graphed(config, vectors.device) and not vectors.streamed_to:
+        graph = GraphedGradients(network, vectors, config.batch_size)
     if checkpoint is not None and checkpoint.path.exists():
         run.restore(checkpoint.load())
     processes.refuse_difference(run.finished_epochs)
@@ -177,7 +177,7 @@ def _add_gradients(
 ) -> tuple[Tensor, Tensor]:
     """Add up the gradients of the parts' losses; return the loss and the number of instances."""
     state = random_state(vectors.device)
-    total = vectors.names.new_zeros(())
+    total = vectors.names.new_zeros((), device=vectors.device)
     count = torch.zeros((), dtype=total.dtype)
     for part in batch.split(max(1, min(run.parts, len(batch.queries)))):
         set_random_state(vectors.device, state)  # every part drops the same of the anchors
