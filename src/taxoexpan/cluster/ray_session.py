@@ -10,6 +10,7 @@ import os
 import secrets
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -31,6 +32,7 @@ MAX_FOLDER_LENGTH = 30
 REMOVE_SECONDS = 10
 
 START_ATTEMPTS = 2
+CONNECT_SECONDS = 10
 
 _SILENT: dict[str, Any] = {"logging_level": "CRITICAL", "log_to_driver": False}
 _QUIET = {
@@ -84,11 +86,19 @@ def _connect(ray: Any, address: str | None, cpus: int, folder: Path | None) -> N
             _start(ray, cpus, folder)
             return
         try:
+            _refuse_closed_port(address)
             ray.init(address=address, **_SILENT)
         except Exception as error:
             message = f"no connection to the Ray cluster at {address!r} ({_first_line(error)})"
             fix = "start one, and check the address and the versions"
             raise ConfigurationError(f"{message}; {fix} of Ray and Python") from None
+
+
+def _refuse_closed_port(address: str) -> None:
+    """Raise an error if nothing listens at an address, for which Ray would wait for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
 
 
 def _start(ray: Any, cpus: int, folder: Path | None) -> None:
