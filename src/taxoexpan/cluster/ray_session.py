@@ -47,6 +47,7 @@ _QUIET = {
 @contextmanager
 def ray_session(address: str | None, cpus: int) -> Iterator[Any]:
     """Yield the module `ray`, connected to a cluster or to `cpus` cores of this machine."""
+    refuse_ray_client(address)
     with _environment(_QUIET if address else _QUIET | _local_environment()):
         folder = None if address else _new_folder()
         ray = _import_ray()
@@ -94,9 +95,17 @@ def _connect(ray: Any, address: str | None, cpus: int, folder: Path | None) -> N
             raise ConfigurationError(f"{message}; {fix} of Ray and Python") from None
 
 
+def refuse_ray_client(address: str | None) -> None:
+    """Refuse the address of a Ray Client server, through which Ray Data does not run."""
+    if address is not None and address.startswith("ray://"):
+        message = f"Ray Data does not run through Ray Client ({address})"
+        fix = "run the command on a machine of the cluster, with the address HOST:PORT"
+        raise ConfigurationError(f"{message}; {fix}")
+
+
 def _refuse_closed_port(address: str) -> None:
     """Raise an error if nothing listens at an address, for which Ray would wait for minutes."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
+    host, _, port = address.rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
 
