@@ -11,7 +11,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from taxoexpan.config import Config
-from taxoexpan.device import fast_matmul
+from taxoexpan.device import fast_matmul, keep_freed_memory
 from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
@@ -61,7 +61,7 @@ def train(
     try:
         while not run.is_done():
             started = time.monotonic()
-            with fast_matmul(vectors.device):
+            with fast_matmul(vectors.device), keep_freed_memory(vectors.device):
                 loss = _train_epoch(run, vectors, graph, log.progress)
             metrics = validate(network) if validate else None
             epoch, is_best = run.finish_epoch(loss, metrics, time.monotonic() - started)
