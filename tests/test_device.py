@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
-from taxoexpan.device import choose_device, keep_freed_memory
+from taxoexpan.device import choose_device
 from taxoexpan.errors import ConfigurationError
 
 

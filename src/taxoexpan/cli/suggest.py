@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,20 +22,31 @@ from taxoexpan.cli.arguments import (
     positive,
 )
 from taxoexpan.cli.messages import (
-    as_json,
     note,
     print_confidence_limits,
     print_filtered,
-    print_merges,
-    print_no_parent,
     write_report,
+)
+from taxoexpan.cli.placement_engine import (
+    RAY,
+    add_engine,
+    blocks_from_ray,
+    refuse_engine_conflicts,
+)
+from taxoexpan.cli.suggestion_output import (
+    SuggestionSummary,
+    text_output,
+    with_few_warnings,
+    write_csv,
+    write_json,
 )
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
+    from taxoexpan.archive import ModelSummary
     from taxoexpan.explain import Evidence
-    from taxoexpan.model import TaxoExpan
+    from taxoexpan.model import SuggestedBlock, TaxoExpan
     from taxoexpan.placement.suggestions import Suggestion
     from taxoexpan.report.html import Page
     from taxoexpan.taxonomy import Taxonomy
@@ -46,7 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path, metavar="MODEL", help="a model directory, from train")
     add_new_concepts(parser)
     add_glossary(parser)
-    add_output(parser, "the CSV file to write (default: standard output)")
+    add_output(
+        parser,
+        "the file to write: CSV, or Parquet if the name ends in .parquet (default: CSV on standard "
+        "output)",
+    )
     parser.add_argument(
         "--top-k",
         type=positive,
@@ -68,6 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_together(parser)
     add_ids(parser)
+    add_engine(parser)
     add_report(parser, "also write a report to read in a browser")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="write JSON instead of CSV")
@@ -78,52 +95,111 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the ranked parents."""
-    from taxoexpan.files import preflight, refuse_inside, write_whole
-    from taxoexpan.placement.selection import merges
+    from taxoexpan.files import preflight, refuse_inside
 
-    if options.together and options.evidence:
-        message = "--together has no evidence per concept"
-        raise ConfigurationError(f"{message}; omit one of the two")
+    _refuse_conflicts(options)
     outputs = list(filter(None, (options.output, options.report)))
     inputs = filter(None, (options.new, options.model, options.glossary))
     preflight(outputs, list(inputs), options.force)
     for path in outputs:
         refuse_inside(path, options.model)
-    concepts = _new_concepts(options)
-    from taxoexpan.model import TaxoExpan
-
-    model = TaxoExpan.load(options.model, options.device, options.features)
-    print_filtered(model.taxonomy, concepts)
+    about, concepts = _new_concepts(options)
+    model = None if options.engine == RAY else _load(options)
+    print_filtered(about.taxonomy, concepts)
     if options.glossary:
-        concepts = _with_definitions(options.glossary, concepts, model.taxonomy)
-    suggestions, evidence = _suggest(options, model, concepts)
-    text = _as_text(options, suggestions, evidence, concepts)
-    if options.output:
-        write_whole({options.output: text.encode()}, options.force)
-    if options.report:
-        page = _page(options, model, suggestions, evidence or [], concepts)
+        concepts = _with_definitions(options.glossary, concepts, about.taxonomy)
+    summary = SuggestionSummary()
+    with closing(_blocks(options, model, about.taxonomy, concepts)) as blocks:
+        kept = _write_suggestions(options, blocks, concepts, summary)
+    if options.report and model is not None:
+        suggestions = [each for block in kept for each in block.suggestions]
+        evidence = [each for block in kept for each in block.evidence]
+        page = _page(options, model, suggestions, evidence, concepts)
         write_report(options.report, page, options.force)
-    if suggestions and not options.together:
-        print_confidence_limits(model)
-    print_merges(merges(suggestions))
-    print_no_parent(suggestions)
+    if summary.queries and not options.together:
+        print_confidence_limits(about)
+    summary.print()
     if options.output:
         ranked = pluralize(len(concepts.new), "new concept")
         note(f"{ranked} ranked; suggestions written to {options.output}")
-    else:
-        print(text, end="")
     return 0
 
 
-def _new_concepts(options: argparse.Namespace) -> FilteredConcepts:
-    """Return the new concepts with their ids, which are made before the encoder is loaded."""
+def _refuse_conflicts(options: argparse.Namespace) -> None:
+    """Refuse options that exclude each other, before any work."""
+    from taxoexpan.placement.suggestion_parquet import check_arrow, is_parquet
+
+    if options.together and options.evidence:
+        message = "--together has no evidence per concept"
+        raise ConfigurationError(f"{message}; omit one of the two")
+    refuse_engine_conflicts(options)
+    if options.output and is_parquet(options.output):
+        if options.json or options.table:
+            message = f"{options.output} is the name of a Parquet file"
+            raise ConfigurationError(f"{message}; choose another, or omit --json and --table")
+        check_arrow(options.output)
+
+
+def _load(options: argparse.Namespace) -> TaxoExpan:
+    from taxoexpan.model import TaxoExpan
+
+    return TaxoExpan.load(options.model, options.device, options.features)
+
+
+def _write_suggestions(
+    options: argparse.Namespace,
+    blocks: Iterable[SuggestedBlock],
+    concepts: FilteredConcepts,
+    summary: SuggestionSummary,
+) -> list[SuggestedBlock]:
+    """Write the suggestions in the requested form; return them if an output needs all of them."""
+    from taxoexpan.placement.suggestion_parquet import is_parquet, parquet_file
+
+    kept: list[SuggestedBlock] = []
+    keeps = options.report or options.table
+
+    def noted() -> Iterator[SuggestedBlock]:
+        for block in with_few_warnings(blocks):
+            summary.add(block.suggestions)
+            if keeps:
+                kept.append(block)
+            yield block
+
+    if options.output and is_parquet(options.output):
+        with parquet_file(options.output, options.force) as write_rows:
+            for block in noted():
+                write_rows(block.suggestions)
+        return kept
+    with text_output(options.output, options.force) as write:
+        if options.table:
+            from taxoexpan.cli.text_table import placements_table
+
+            suggestions = [each for block in noted() for each in block.suggestions]
+            write(placements_table(suggestions) + "\n")
+        elif options.json:
+            present = [
+                {"query": concept.label, "id": known.id, "label": known.label}
+                for concept, known in concepts.present
+            ]
+            write_json(noted(), write, _needs_evidence(options), present)
+        else:
+            write_csv(noted(), write)
+    return kept
+
+
+def _new_concepts(options: argparse.Namespace) -> tuple[ModelSummary, FilteredConcepts]:
+    """Return what is known of the model, and the new concepts with their ids.
+
+    This happens before the encoder is loaded.
+    """
     from taxoexpan.formats.concept_list import read_concepts
 
     new, ids = read_concepts(options.new), id_policy(options)
     from taxoexpan.archive import load_summary
     from taxoexpan.taxonomy.known_names import filter_known_names
 
-    return filter_known_names(load_summary(options.model).taxonomy, new, ids)
+    about = load_summary(options.model)
+    return about, filter_known_names(about.taxonomy, new, ids)
 
 
 def _with_definitions(
@@ -139,16 +215,28 @@ def _with_definitions(
     return replace(concepts, new=defined.concepts)
 
 
-def _suggest(
-    options: argparse.Namespace, model: TaxoExpan, concepts: FilteredConcepts
-) -> tuple[list[Suggestion], list[Evidence] | None]:
-    """Return the suggestions, and their evidence if an option needs it."""
-    if options.together:
+def _needs_evidence(options: argparse.Namespace) -> bool:
+    """Return whether an option needs the evidence for the suggestions."""
+    return not options.together and bool(options.evidence or options.report)
+
+
+def _blocks(
+    options: argparse.Namespace,
+    model: TaxoExpan | None,
+    taxonomy: Taxonomy,
+    concepts: FilteredConcepts,
+) -> Generator[SuggestedBlock]:
+    """Yield the suggestions, and their evidence if an option needs it."""
+    from taxoexpan.model import SuggestedBlock
+
+    explain = _needs_evidence(options)
+    if model is None:
+        yield from blocks_from_ray(options, taxonomy, concepts.new, explain)
+    elif options.together:
         _ensure_joint_prior(model, options.model)
-        return model.suggest_together(concepts.new), None
-    if options.evidence or options.report:
-        return model.suggest_with_evidence(concepts.new, options.top_k)
-    return model.suggest(concepts.new, options.top_k), None
+        yield SuggestedBlock(model.suggest_together(concepts.new), [])
+    else:
+        yield from model.suggest_blocks(concepts.new, options.top_k, explain)
 
 
 def _ensure_joint_prior(model: TaxoExpan, directory: Path) -> None:
@@ -178,27 +266,3 @@ def _page(
     if options.together:
         return joint_page(model.taxonomy, suggestions, *about)
     return suggestions_page(model.taxonomy, suggestions, evidence, model.calibrators, *about)
-
-
-def _as_text(
-    options: argparse.Namespace,
-    suggestions: Sequence[Suggestion],
-    evidence: Sequence[Evidence] | None,
-    concepts: FilteredConcepts,
-) -> str:
-    """Return the suggestions in the requested form."""
-    from taxoexpan.cli.text_table import placements_table
-    from taxoexpan.placement.suggestions import suggestions_csv
-
-    if options.table:
-        return placements_table(suggestions) + "\n"
-    if not options.json:
-        return suggestions_csv(suggestions)
-    content: dict[str, object] = {"suggestions": [each.as_dict() for each in suggestions]}
-    if evidence is not None:
-        content["evidence"] = [each.to_dict() for each in evidence]
-    content["already_present"] = [
-        {"query": concept.label, "id": known.id, "label": known.label}
-        for concept, known in concepts.present
-    ]
-    return as_json(content)
