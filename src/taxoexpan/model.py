@@ -49,6 +49,7 @@ from taxoexpan.taxonomy.concept_inputs import as_concept, as_concepts
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe
+from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import History
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
@@ -113,6 +114,7 @@ class TaxoExpan:
         checkpoint: str | Path | None = None,
         tensorboard: str | Path | None = None,
         expected: Iterable[str | Concept] = (),
+        processes: Processes = ALONE,
     ) -> TaxoExpan:
         """Train on a taxonomy; some leaves (or `holdout`) are held out for early stopping.
 
@@ -121,7 +123,8 @@ class TaxoExpan:
         `checkpoint`.tower; if these files exist, the training continues from them, with the same
         result as without the interruption. The folder `tensorboard` gets the same figures as
         curves, if TensorBoard is installed. If vectors are learned from a corpus, the names of the
-        `expected` concepts are learned too.
+        `expected` concepts are learned too. Several `processes` share the training; all of them
+        but the first end after it.
         """
         if not isinstance(taxonomy, Taxonomy):
             message = f"fit needs a Taxonomy, not {taxonomy!r}; Taxonomy.read reads one from a file"
@@ -137,9 +140,11 @@ class TaxoExpan:
         self._tower = None  # that of an earlier fit
         self.encoder.show_progress(progress)
         later = [as_concept(concept) for concept in expected]
-        prepared = prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)
+        prepared = processes.first_before_others(
+            lambda: prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)
+        )
         outputs = FittingOutputs.of(progress, log, checkpoint, tensorboard)
-        parts = fit_parts(prepared, self._embedder, self.seed, outputs)
+        parts = fit_parts(prepared, self._embedder, self.seed, outputs, processes)
         self._keep(parts, self._new_archive(prepared, parts, time.monotonic() - began))
         return self
 
@@ -151,6 +156,7 @@ class TaxoExpan:
         log: str | Path | None = None,
         tensorboard: str | Path | None = None,
         recipe: Recipe = DEFAULT_RECIPE,
+        processes: Processes = ALONE,
     ) -> JudgedTaxonomy:
         """Continue the training on a taxonomy that has grown, and learn from decisions.
 
@@ -169,10 +175,12 @@ class TaxoExpan:
         start = StartingPoint(
             archive.taxonomy, archive.network, self.calibrators, self._ranker, archive.held_out
         )
-        prepared = prepare_refit(judged, start, self._embedder, recipe, self.seed)
+        prepared = processes.first_before_others(
+            lambda: prepare_refit(judged, start, self._embedder, recipe, self.seed)
+        )
         outputs = FittingOutputs.of(progress, log, tensorboard=tensorboard)
         embedder = replace(self._embedder, config=recipe.changed(self.config))
-        parts = fit_parts(prepared, embedder, self.seed, outputs)
+        parts = fit_parts(prepared, embedder, self.seed, outputs, processes)
         new = self._new_archive(prepared, parts, time.monotonic() - began)
         self._keep(parts, replace(new, rejections=archive.rejections.joined(judged.rejections)))
         return judged
