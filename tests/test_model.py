@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -552,18 +551,3 @@ def test_accepted_concepts_are_known_and_become_parents(model: TaxoExpan) -> Non
         assert refitted.suggest(["Fermented"]) == []
     parents = {s.parent.label for s in refitted.suggest(["fermented fermented"], top_k=90)}
     assert "fermented" in parents
-
-
-def test_a_model_of_an_older_version_cannot_be_continued(
-    model_directory: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "model"
-    shutil.copytree(model_directory, path)
-    (path / "continuation.json").unlink()
-    manifest = json.loads((path / "config.json").read_text(encoding="utf-8"))
-    del manifest["sha256"]["continuation.json"]
-    (path / "config.json").write_text(json.dumps(manifest), encoding="utf-8")
-    old = TaxoExpan.load(path, "cpu")
-    assert old.suggest(["tomato soup"])
-    with pytest.raises(ModelError, match="an older version has written this model"):
-        old.refit(old.taxonomy)

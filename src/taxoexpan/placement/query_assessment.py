@@ -18,7 +18,7 @@ from taxoexpan.taxonomy.arrays import Floats
 
 def rank_and_assess(
     taxonomy: Taxonomy,
-    vectors: Tensor,
+    names: Tensor,
     ranker: Ranker,
     calibrators: Calibrators,
     queries: Queries,
@@ -27,7 +27,7 @@ def rank_and_assess(
 ) -> tuple[Ranking, QueryAssessment]:
     """Rank the anchors of queries, and assess the result.
 
-    `vectors` [2, N, D] are those of all concepts of the taxonomy. All queries have a suitable
+    `names` [N, D] are the vectors of all concepts of the taxonomy. All queries have a suitable
     parent if the opposite was not learned. Rejected parents are not ranked.
     """
     calibration, abstention = calibrators.calibration, calibrators.abstention
@@ -48,7 +48,7 @@ def rank_and_assess(
         has_parent = abstention.has_parent(known)
     duplicates = None
     if calibrators.duplicates is not None:
-        detector = DuplicateDetector(taxonomy, vectors.cpu().numpy(), calibrators.duplicates)
-        duplicates = detector.candidates(queries.concepts, queries.vectors.cpu().numpy())
+        detector = DuplicateDetector(taxonomy, names.cpu().numpy(), calibrators.duplicates)
+        duplicates = detector.candidates(queries.concepts, queries.vectors[0].cpu().numpy())
     confidence = calibration.confidence(ranking.tempered) if calibration else None
     return ranking, QueryAssessment(confidence, has_parent, duplicates)
