@@ -30,6 +30,7 @@ from taxoexpan.network.concept_vectors import ConceptVectors, distinct_rows
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.ranking import Anchors, Ranker
+from taxoexpan.training.cuda_graph import GraphedGradients
 from taxoexpan.training.loop import train
 from taxoexpan.training.metrics import Metrics, compute_metrics
 from taxoexpan.training.sampling import TrainingSampler
@@ -180,27 +181,38 @@ def products(task: Task, out: Path) -> dict[str, Any]:
     """Measure the ratio of a training step to its bare matrix products."""
     del out
     found = {}
-    for name, config in (
-        ("paper, all, batch 512", paper(batch_size=512)),
-        ("paper, all, batch 1024", paper()),
-        ("paper, all, batch 4096", paper(batch_size=4096)),
-        ("best", load_preset("best")),
+    for name, config, graphed in (
+        ("paper, all, batch 512", paper(batch_size=512), False),
+        ("paper, all, batch 1024", paper(), False),
+        ("paper, all, batch 4096", paper(batch_size=4096), False),
+        ("best, without a graph", load_preset("best"), False),
+        ("best", load_preset("best"), True),
     ):
-        step, bare = step_and_products(task, config)
+        step, bare = step_and_products(task, config, graphed)
         with fast_matmul(torch.device("cuda")):
             one, other = timed(step), timed(bare)
         found[name] = {"step_ms": one, "products_ms": other, "ratio": round(one / other, 2)}
     return found
 
 
-def step_and_products(task: Task, config: Config) -> tuple[Callable[[], None], Callable[[], None]]:
-    """Return one training step on an existing batch, and its matrix products alone."""
+def step_and_products(
+    task: Task, config: Config, graphed: bool = False
+) -> tuple[Callable[[], None], Callable[[], None]]:
+    """Return one training step on an existing batch, and its matrix products alone.
+
+    With `graphed`, the step copies its batch to the GPU and runs as a CUDA graph.
+    """
     network = new_network(config, task.vectors.dimension)
     network.train()
-    batch = next(TrainingSampler(task.taxonomy, config, 0).epoch(torch.device("cuda")))
+    on_host = next(TrainingSampler(task.taxonomy, config, 0).epoch())
+    batch = on_host.to(task.vectors.device)
     bare = MatrixProducts(network, task.vectors, batch)
+    graph = GraphedGradients(network, task.vectors)
 
     def step() -> None:
+        if graphed:
+            graph.compute(on_host)
+            return
         network.zero_grad(set_to_none=True)
         network.loss(task.vectors, batch).backward()
 

@@ -44,6 +44,24 @@ def test_new_kinds_of_known_things_find_their_parents(model: TaxoExpan) -> None:
     }
 
 
+def test_blocks_give_the_suggestions_of_the_whole_list(
+    model: TaxoExpan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels = ["cashew milk", "white tea", "tomato soup", "barley bread", "pea milk"]
+    concepts = [Concept(f"new {i}", label) for i, label in enumerate(labels)]
+    monkeypatch.setattr("taxoexpan.model.QUERY_BLOCK", 2)
+    for explain in (False, True):
+        blocks = list(model.suggest_blocks(concepts, 3, explain))
+        suggestions = [suggestion for block in blocks for suggestion in block.suggestions]
+        whole = model.suggest(concepts, 3, explain)
+        # The last bits of a score depend on the queries that are scored together.
+        assert [replace(s, score=0.0) for s in suggestions] == [
+            replace(s, score=0.0) for s in whole
+        ]
+        assert [s.score for s in suggestions] == pytest.approx([s.score for s in whole], rel=1e-4)
+        assert [len(block.evidence) for block in blocks] == ([2, 2, 1] if explain else [0, 0, 0])
+
+
 def test_deprecated_concepts_are_neither_learned_from_nor_parents(tmp_path: Path) -> None:
     lines = pantry_csv().splitlines()[1:]
     rows = [f"{child},{child},{parent}," for child, parent in (line.split(",") for line in lines)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
@@ -43,6 +43,21 @@ def fast_matmul(device: torch.device) -> Iterator[None]:
     finally:
         if device.type == "cuda":
             torch.set_float32_matmul_precision(before)
+
+
+@contextmanager
+def beside(device: torch.device) -> Iterator[Callable[[], None]]:
+    """Let a CUDA graph run some kernels beside those that follow, until the result is called.
+
+    Outside the recording of a graph this does nothing.
+    """
+    if device.type != "cuda" or not torch.cuda.is_current_stream_capturing():
+        yield lambda: None
+        return
+    main, side = torch.cuda.current_stream(), torch.cuda.Stream()
+    side.wait_stream(main)
+    with torch.cuda.stream(side):
+        yield lambda: main.wait_stream(side)
 
 
 def release_memory() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,23 @@ from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
 from taxoexpan.training.tower_training import TowerHistory
 from taxoexpan.training.training_record import TrainingRecord
+
+QUERY_BLOCK = 1024
+"""The number of new concepts whose suggestions are computed, and held in memory, together."""
+
+
+@dataclass(frozen=True)
+class SuggestedBlock:
+    """The suggestions for a block of new concepts, and the evidence for them if it was wanted."""
+
+    suggestions: list[Suggestion]
+    evidence: list[Evidence]
+
+
+def query_blocks(concepts: Sequence[Concept]) -> Iterator[Sequence[Concept]]:
+    """Split new concepts into blocks; the same blocks give the same scores, to the last bit."""
+    for start in range(0, len(concepts), QUERY_BLOCK):
+        yield concepts[start : start + QUERY_BLOCK]
 
 
 class TaxoExpan:
@@ -201,6 +218,26 @@ class TaxoExpan:
             return [], []
         evidence = explain_ranking(self._ranker, queries, ranking)
         return with_reasons(suggestions, evidence), evidence
+
+    def suggest_blocks(
+        self, concepts: Sequence[Concept], top_k: int = 5, explain: bool = False
+    ) -> Iterator[SuggestedBlock]:
+        """Yield the suggestions for blocks of new concepts, so that they need not fit in memory.
+
+        The concepts have ids and are not in the taxonomy, as `filter_known_names` returns them.
+        """
+        for block in query_blocks(concepts):
+            yield self.suggest_block(block, top_k, explain)
+
+    def suggest_block(
+        self, concepts: Sequence[Concept], top_k: int = 5, explain: bool = False
+    ) -> SuggestedBlock:
+        """Return the suggestions for one block of new concepts, as `suggest_blocks` does."""
+        suggestions, queries, ranking = self._suggest(concepts, top_k, 2 if explain else 1)
+        if not explain or not suggestions:
+            return SuggestedBlock(suggestions, [])
+        evidence = explain_ranking(self._ranker, queries, ranking)
+        return SuggestedBlock(with_reasons(suggestions, evidence), evidence)
 
     def suggest_each(
         self, concepts: Sequence[Concept], top_k: int = 5, explain: bool = False

@@ -35,6 +35,22 @@ class TrainingBatch:
     negatives: torch.Tensor | None = None
     mentions: torch.Tensor | None = None
 
+    def to(self, device: torch.device) -> TrainingBatch:
+        """Return the same batch on another device."""
+
+        def moved(array: torch.Tensor | None) -> torch.Tensor | None:
+            return None if array is None else array.to(device, non_blocking=True)
+
+        return TrainingBatch(
+            self.queries.to(device, non_blocking=True),
+            self.egonets.to(device),
+            self.positives.to(device, non_blocking=True),
+            self.own_sibling.to(device, non_blocking=True),
+            self.blocked.to(device, non_blocking=True),
+            moved(self.negatives),
+            moved(self.mentions),
+        )
+
     def split(self, parts: int) -> Iterator[TrainingBatch]:
         """Split the instances into batches over the same egonets, to save memory."""
         for columns in torch.arange(len(self.queries)).tensor_split(parts):

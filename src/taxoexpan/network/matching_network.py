@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from taxoexpan.config import Config
+from taxoexpan.device import beside
 from taxoexpan.network.attention import MessageWeights
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
@@ -88,6 +89,8 @@ class MatchingNetwork(nn.Module):
         egonets, match = batch.egonets, self.match
         known, queries = vectors.select(egonets.concepts), vectors.select(batch.queries)
         left_out = LeftOutSiblings(batch.positives, batch.own_sibling)
+        with beside(vectors.device) as join:
+            bonuses = list(self._bonuses(known, queries, batch))
         means, parents = self._pool(known.names, egonets, left_out)
         matrix = self.output.matrix()
         projected = match.project_training_queries(
@@ -95,7 +98,8 @@ class MatchingNetwork(nn.Module):
         )
         positive = match.score_pairs(match.training_keys(parents, matrix), projected)
         scores = self._scores(match.training_keys(means, matrix), projected, batch.negatives)
-        for bonus in self._bonuses(known, queries, batch):
+        join()
+        for bonus in bonuses:
             scores = scores + _select_negatives(bonus, batch.negatives)
             positive = positive + bonus.gather(0, batch.positives[None, :]).squeeze(0)
         return self.criterion(match.log_match, positive, scores, batch.blocked)

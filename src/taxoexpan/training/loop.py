@@ -17,10 +17,11 @@ from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.training.checkpoint import Checkpoint
+from taxoexpan.training.cuda_graph import GraphedGradients, can_be_graphed
 from taxoexpan.training.history import History
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.optimization import TrainingRun
-from taxoexpan.training.sampling import TrainingSampler
+from taxoexpan.training.sampling import CPU, TrainingSampler
 from taxoexpan.training.training_log import SILENT, TrainingLog
 
 Validate = Callable[[MatchingNetwork], Metrics]
@@ -52,13 +53,16 @@ def train(
         checkpoint: where to store the state after every epoch.
     """
     run = TrainingRun(network, sampler, config)
+    graph = None
+    if can_be_graphed(config, vectors.device):
+        graph = GraphedGradients(network, vectors)
     if checkpoint is not None and checkpoint.path.exists():
         run.restore(checkpoint.load())
     try:
         while not run.is_done():
             started = time.monotonic()
             with fast_matmul(vectors.device):
-                loss = _train_epoch(run, vectors, log.progress)
+                loss = _train_epoch(run, vectors, graph, log.progress)
             metrics = validate(network) if validate else None
             epoch, is_best = run.finish_epoch(loss, metrics, time.monotonic() - started)
             if checkpoint is not None:
@@ -73,13 +77,15 @@ def train(
     return run.history
 
 
-def _train_epoch(run: TrainingRun, vectors: ConceptVectors, progress: bool) -> float:
+def _train_epoch(
+    run: TrainingRun, vectors: ConceptVectors, graph: GraphedGradients | None, progress: bool
+) -> float:
     """Train on every relation once, and return the mean loss."""
     number, batch_count = run.finished_epochs + 1, run.sampler.batch_count
     run.network.train()
     total = torch.zeros((), device=vectors.device)
     bar = tqdm(
-        run.sampler.epoch(vectors.device),
+        run.sampler.epoch(vectors.device if graph is None else CPU),
         desc=f"epoch {number}",
         total=batch_count,
         unit="batch",
@@ -88,7 +94,7 @@ def _train_epoch(run: TrainingRun, vectors: ConceptVectors, progress: bool) -> f
     )
     updated = time.monotonic()
     for step, batch in enumerate(bar, start=1):
-        total += train_batch(run, vectors, batch)
+        total += train_batch(run, vectors, batch, graph)
         # Reading the loss makes the host wait for the device, so it is not done at every step.
         if not bar.disable and time.monotonic() - updated > 1:
             bar.set_postfix(loss=f"{total.item() / step:.3f}", refresh=False)
@@ -102,8 +108,18 @@ def _train_epoch(run: TrainingRun, vectors: ConceptVectors, progress: bool) -> f
     return mean
 
 
-def train_batch(run: TrainingRun, vectors: ConceptVectors, batch: TrainingBatch) -> Tensor:
+def train_batch(
+    run: TrainingRun,
+    vectors: ConceptVectors,
+    batch: TrainingBatch,
+    graph: GraphedGradients | None = None,
+) -> Tensor:
     """Make one optimizer step, with the batch in as many parts as memory requires; its loss."""
+    loss = None if graph is None or run.parts > 1 else graph.compute(batch)
+    if loss is not None:
+        run.optimizer.step()
+        return loss
+    batch = batch.to(vectors.device)
     while True:
         try:
             run.optimizer.zero_grad(set_to_none=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import islice
 from pathlib import Path
@@ -84,19 +84,41 @@ def discover(
     number of phrases that are counted at the same time, which determines the memory use.
     """
     names = known_names(taxonomy)
-    keys = WordKeys({singular(word) for name in names for word in name.split()})
-    texts = _with_progress(read_documents(corpus), "counting", progress)
+    keys = keys_of_words(names)
+    texts = with_progress(read_documents(corpus), "counting", progress)
     phrase_counts = count_phrases(texts, keys, workers, capacity)
     tracked = choose_candidates(phrase_counts, names, min_count)
+    refuse_other_domain(corpus, tracked, min_count)
+    if not tracked.candidates:
+        return []
+    del phrase_counts  # the largest object in memory
+    texts = with_progress(read_documents(corpus), "reading", progress)
+    observations = observe_phrases(texts, keys, tracked, workers)
+    return rank_observed(taxonomy, tracked, observations, top, encoder)
+
+
+def keys_of_words(names: Iterable[str]) -> WordKeys:
+    """Return the cache of word keys for a taxonomy with these names."""
+    return WordKeys({singular(word) for name in names for word in name.split()})
+
+
+def refuse_other_domain(corpus: Path, tracked: TrackedPhrases, min_count: int) -> None:
+    """Refuse a corpus that mentions no concept of the taxonomy."""
     if not tracked.known:
         times = pluralize(min_count, "time")
         message = f"no name of the taxonomy occurs at least {times} in this corpus"
         raise FormatError(corpus, f"{message}; check that both are about the same domain")
-    if not tracked.candidates:
-        return []
-    del phrase_counts  # the largest object in memory
-    texts = _with_progress(read_documents(corpus), "reading", progress)
-    observations = observe_phrases(texts, keys, tracked, workers)
+
+
+def rank_observed(
+    taxonomy: Taxonomy,
+    tracked: TrackedPhrases,
+    observations: Observations,
+    top: int = TOP,
+    encoder: Encoder | None = None,
+) -> list[DiscoveredConcept]:
+    """Rank the candidates by their observations in the whole corpus, best first."""
+    names = known_names(taxonomy)
     scores = score_candidates(tracked, observations, names)
     abbreviations = Abbreviations.of(observations)
     ranking = _CandidateRanking(taxonomy, names, tracked, observations, abbreviations)
@@ -207,7 +229,7 @@ class _CandidateRanking:
         )
 
 
-def _with_progress(texts: Iterator[str], description: str, progress: bool) -> Iterator[str]:
+def with_progress(texts: Iterator[str], description: str, progress: bool) -> Iterator[str]:
     """The texts, counted by a progress bar on standard error."""
     disable = None if progress else True
     return iter(tqdm(texts, desc=description, unit=" texts", leave=False, disable=disable))
