@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.archive import Archive, ModelSummary, load_archive, new_archive, save_archive
+from taxoexpan.archive import Archive, load_archive, new_archive, save_archive
 from taxoexpan.config import check_seed, load_preset
 from taxoexpan.device import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import Evidence, with_reasons
 from taxoexpan.explain import explain as explain_ranking
-from taxoexpan.features.embedding import warn_of_unknown, warn_of_wordless
+from taxoexpan.explain.suggested_block import SuggestedBlock, query_blocks
+from taxoexpan.features.embedding import warn_of_weak_texts
 from taxoexpan.features.encoder_choice import with_chosen_encoder
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.label_language import warn_of_language
@@ -41,8 +41,7 @@ from taxoexpan.placement.joint.joint_suggestions import suggest_jointly
 from taxoexpan.placement.joint.prior_learning import learn_new_parent_priors
 from taxoexpan.placement.judged_taxonomy import JudgedTaxonomy, apply_feedback
 from taxoexpan.placement.model_fitting import PreparedTaxonomy, check_inputs, prepare_taxonomy
-from taxoexpan.placement.proposals import propose
-from taxoexpan.placement.query_assessment import rank_and_assess
+from taxoexpan.placement.query_assessment import suggest_parents
 from taxoexpan.placement.ranking import Ranker, Ranking
 from taxoexpan.placement.refitting import StartingPoint, prepare_refit, refuse_other_taxonomy
 from taxoexpan.placement.suggestions import Suggestion, grouped_by_position
@@ -58,23 +57,6 @@ from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
 from taxoexpan.training.tower_training import TowerHistory
 from taxoexpan.training.training_record import TrainingRecord
-
-QUERY_BLOCK = 1024
-"""The number of new concepts whose suggestions are computed, and held in memory, together."""
-
-
-@dataclass(frozen=True)
-class SuggestedBlock:
-    """The suggestions for a block of new concepts, and the evidence for them if it was wanted."""
-
-    suggestions: list[Suggestion]
-    evidence: list[Evidence]
-
-
-def query_blocks(concepts: Sequence[Concept]) -> Iterator[Sequence[Concept]]:
-    """Split new concepts into blocks; the same blocks give the same scores, to the last bit."""
-    for start in range(0, len(concepts), QUERY_BLOCK):
-        yield concepts[start : start + QUERY_BLOCK]
 
 
 class TaxoExpan:
@@ -133,7 +115,7 @@ class TaxoExpan:
         later = [as_concept(concept) for concept in expected]
         prepared = prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)
         parts = fit_parts(prepared, self._embedder, self.seed, outputs)
-        self._keep(parts, self._new_archive(prepared, parts, began))
+        self._keep(prepared, parts, began)
         return self
 
     def refit(
@@ -165,8 +147,9 @@ class TaxoExpan:
         outputs = FittingOutputs.of(progress, log, tensorboard=tensorboard)
         embedder = replace(self._embedder, config=recipe.changed(self.config))
         parts = fit_parts(prepared, embedder, self.seed, outputs)
-        new = self._new_archive(prepared, parts, began)
-        self._keep(parts, replace(new, rejections=archive.rejections.joined(judged.rejections)))
+        self._keep(prepared, parts, began)
+        rejections = archive.rejections.joined(judged.rejections)
+        self._reset(replace(self._fitted(), rejections=rejections))
         return judged
 
     def update(self, taxonomy: Taxonomy) -> UpdateReport:
@@ -182,15 +165,11 @@ class TaxoExpan:
         self._reset(updated)
         return report
 
-    def _keep(self, parts: FittedParts, archive: Archive) -> None:
-        """Use what a training has learned."""
+    def _keep(self, prepared: PreparedTaxonomy, parts: FittedParts, began: float) -> None:
+        """Use what a training has learned since it began."""
         self.history, self.tower_history = parts.history, parts.tower_history
-        self._tower = parts.tower
-        self._reset(archive)
-
-    def _new_archive(self, prepared: PreparedTaxonomy, parts: FittedParts, began: float) -> Archive:
-        seconds = time.monotonic() - began
-        return new_archive(self.preset, self.seed, self._embedder, prepared, parts, seconds)
+        self._tower, seconds = parts.tower, time.monotonic() - began
+        self._reset(new_archive(self.preset, self.seed, self._embedder, prepared, parts, seconds))
 
     def suggest(
         self, concepts: Iterable[str | Concept], top_k: int = 5, explain: bool = False
@@ -212,12 +191,8 @@ class TaxoExpan:
 
         The evidence is about the parents, even if a merge is ranked above them.
         """
-        new = self._new_concepts(concepts)
-        suggestions, queries, ranking = self._suggest(new, top_k, min_ranked=2)
-        if not suggestions:
-            return [], []
-        evidence = explain_ranking(self._ranker, queries, ranking)
-        return with_reasons(suggestions, evidence), evidence
+        block = self.suggest_block(self._new_concepts(concepts), top_k, explain=True)
+        return block.suggestions, block.evidence
 
     def suggest_blocks(
         self, concepts: Sequence[Concept], top_k: int = 5, explain: bool = False
@@ -247,17 +222,13 @@ class TaxoExpan:
         Unlike `suggest`, this accepts repeated concepts and names that the taxonomy already has.
         """
         numbered = [replace(concept, id=str(i)) for i, concept in enumerate(concepts)]
-        ranked, queries, ranking = self._suggest(numbered, top_k, min_ranked=2 if explain else 1)
-        if explain and ranked:
-            ranked = with_reasons(ranked, explain_ranking(self._ranker, queries, ranking))
-        return grouped_by_position(ranked, concepts)
+        block = self.suggest_block(numbered, top_k, explain)
+        return grouped_by_position(block.suggestions, concepts)
 
     def _new_concepts(self, concepts: Iterable[str | Concept]) -> Sequence[Concept]:
         """Return the concepts that the taxonomy does not have, and warn about the others."""
         filtered = filter_known_names(self.taxonomy, as_concepts(concepts))
-        for concept, known in filtered.present:
-            message = f"{concept.label!r} is already in the taxonomy ({known.id}); not placed again"
-            warnings.warn(message, stacklevel=3)
+        filtered.warn_of_present(stacklevel=4)
         return filtered.new
 
     def _suggest(
@@ -269,15 +240,12 @@ class TaxoExpan:
         queries = self._queries(concepts)
         if not len(queries):
             return [], queries, Ranking.empty()
-        warn_of_unknown(queries.vectors.cpu().numpy(), concepts)
-        warn_of_wordless(concepts)
-        archive, ranked = self._fitted(), max(top_k, min_ranked)
-        names, rejections = archive.vectors.names, archive.rejections
-        ranking, assessment = rank_and_assess(
-            self.taxonomy, names, self._ranker, self.calibrators, queries, ranked, rejections
-        )
-        proposed = propose(self.taxonomy, concepts, ranking, assessment, top_k)
-        return rejections.filtered(proposed) if rejections else proposed, queries, ranking
+        warn_of_weak_texts(queries.vectors.cpu().numpy(), concepts)
+        archive = self._fitted()
+        known = archive.taxonomy, archive.vectors.names, self._ranker, archive.calibrators
+        asked = queries, top_k, min_ranked, archive.rejections
+        proposed, ranking = suggest_parents(*known, *asked)
+        return proposed, queries, ranking
 
     def suggest_together(self, concepts: Iterable[str | Concept]) -> list[Suggestion]:
         """Suggest one parent for each concept of a batch; a parent may be another new concept.
@@ -288,8 +256,7 @@ class TaxoExpan:
         new = with_ids(self.taxonomy, as_concepts(concepts))
         if not new:
             return []
-        warn_of_unknown(self._embedder.array(new), new)
-        warn_of_wordless(new)
+        warn_of_weak_texts(self._embedder.array(new), new)
         if self.calibrators.joint_priors is None:
             self.fit_joint_prior()
         priors = self.calibrators.joint_priors or ()
@@ -369,18 +336,13 @@ class TaxoExpan:
         save_archive(self._fitted(), Path(path), force)
 
     @classmethod
-    def load(
-        cls,
-        path: str | Path,
-        device: str = "auto",
-        features: str | None = None,
-        summary: ModelSummary | None = None,
-    ) -> TaxoExpan:
-        """Read a saved model; give `features` if its vectors have moved since.
+    def load(cls, path: str | Path, device: str = "auto", features: str | None = None) -> TaxoExpan:
+        """Read a saved model; give `features` if its vectors have moved since."""
+        return cls.from_archive(load_archive(Path(path), features, device), device)
 
-        A `summary` of the model that was loaded before saves reading its taxonomy twice.
-        """
-        archive = load_archive(Path(path), features, device, summary)
+    @classmethod
+    def from_archive(cls, archive: Archive, device: str = "auto") -> TaxoExpan:
+        """Use a model that is loaded."""
         model = cls.__new__(cls)
         model.preset, model.seed = archive.preset, archive.seed
         model.config = model._requested = archive.config

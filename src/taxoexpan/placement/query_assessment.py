@@ -9,11 +9,34 @@ from taxoexpan.network.queries import Queries
 from taxoexpan.placement.abstention import abstention_features, block_features
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.duplicates import DuplicateDetector
-from taxoexpan.placement.proposals import QueryAssessment
+from taxoexpan.placement.proposals import QueryAssessment, propose
 from taxoexpan.placement.ranking import Ranker, Ranking
 from taxoexpan.placement.rejections import NO_REJECTIONS, Rejections
+from taxoexpan.placement.suggestions import Suggestion
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats
+
+
+def suggest_parents(
+    taxonomy: Taxonomy,
+    names: Tensor,
+    ranker: Ranker,
+    calibrators: Calibrators,
+    queries: Queries,
+    top_k: int,
+    min_ranked: int = 1,
+    rejections: Rejections = NO_REJECTIONS,
+) -> tuple[list[Suggestion], Ranking]:
+    """Return the suggestions for queries, without rejected ones, and the ranking behind them.
+
+    At least `min_ranked` anchors are ranked. The others are as in `rank_and_assess`.
+    """
+    ranked = max(top_k, min_ranked)
+    ranking, assessment = rank_and_assess(
+        taxonomy, names, ranker, calibrators, queries, ranked, rejections
+    )
+    proposed = propose(taxonomy, queries.concepts, ranking, assessment, top_k)
+    return rejections.filtered(proposed) if rejections else proposed, ranking
 
 
 def rank_and_assess(
