@@ -3,9 +3,9 @@
     python benchmarks/update_speed.py TAXONOMY --preset fast
     python benchmarks/update_speed.py TAXONOMY --features static+transformer:all-MiniLM-L6-v2
 
-The older version lacks some concepts of TAXONOMY, which are held out as taxonomies grow. Weights are
-random, and the fine-tuned encoder is the sentence transformer as it comes: neither time nor the
-comparison depends on what they have learned. The largest difference between both results is printed.
+The older version lacks some concepts of TAXONOMY, which are held out as taxonomies grow. Weights
+are random, and the fine-tuned encoder is the sentence transformer as it comes: neither the time nor
+the comparison depends on what they have learned. The largest difference of both results is printed.
 """
 
 from __future__ import annotations
