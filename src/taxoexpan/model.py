@@ -245,9 +245,8 @@ class TaxoExpan:
         warn_of_weak_texts(queries.vectors.cpu().numpy(), concepts)
         archive = self._fitted()
         known = archive.taxonomy, archive.vectors.names, self._ranker, archive.calibrators
-        asked = queries, top_k, min_ranked, archive.rejections
-        proposed, ranking = suggest_parents(*known, *asked)
-        return proposed, queries, ranking
+        found = suggest_parents(*known, queries, top_k, min_ranked, archive.rejections)
+        return found[0], queries, found[1]
 
     def suggest_together(self, concepts: Iterable[str | Concept]) -> list[Suggestion]:
         """Suggest one parent for each concept of a batch; a parent may be another new concept.
