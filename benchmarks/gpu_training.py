@@ -207,7 +207,7 @@ def step_and_products(
     on_host = next(TrainingSampler(task.taxonomy, config, 0).epoch())
     batch = on_host.to(task.vectors.device)
     bare = MatrixProducts(network, task.vectors, batch)
-    graph = GraphedGradients(network, task.vectors)
+    graph = GraphedGradients(network, task.vectors, config.batch_size)
 
     def step() -> None:
         if graphed:

@@ -187,7 +187,7 @@ def measure_epoch(
     sampler = TrainingSampler(task.taxonomy, config, 0)
     graph = None
     if can_be_graphed(config, task.vectors.device):
-        graph = GraphedGradients(network, task.vectors)
+        graph = GraphedGradients(network, task.vectors, config.batch_size)
     stream = sampler.epoch(task.vectors.device if graph is None else CPU)
     next(stream)
     found.seconds["setup of an epoch"] = clock.now() - began

@@ -78,7 +78,7 @@ def slow_features(ranker: Ranker, queries: LabeledQueries, row: int, column: int
 def test_all_features_equal_those_of_the_obvious_way(
     monkeypatch: pytest.MonkeyPatch, block: int, tower: bool, chosen: np.ndarray | None
 ) -> None:
-    monkeypatch.setattr(ranking, "FUSION_BLOCK", block)
+    monkeypatch.setattr(ranking, "FEATURE_PAIRS", block)
     ranker, queries = fused_case(1, queries=4, tower=tower, chosen=chosen)
     features = all_features(ranker, queries)
     assert features.shape == (NUM_FEATURES, 30 if chosen is None else 5, 4)

@@ -10,7 +10,7 @@ from taxoexpan.config import load_preset
 from taxoexpan.network.concept_vectors import ConceptVectors, distinct_rows
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries, Queries
-from taxoexpan.placement.ranking import Anchors, Ranker, best_of
+from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
 
 
@@ -99,18 +99,6 @@ def test_an_anchor_with_deprecated_children_only_is_a_leaf() -> None:
         MatchingNetwork(load_preset("best"), 3), Anchors(taxonomy, vectors, 50), torch.ones(4, 1)
     )
     assert ranker.leaf_rows.tolist() == [0, 2, 3]
-
-
-@given(st.integers(0, 10_000), st.integers(1, 400), st.integers(1, 6))
-@settings(max_examples=60, deadline=None)
-def test_the_best_of_groups_are_the_best_of_all(seed: int, anchors: int, top_k: int) -> None:
-    scores = torch.randn(anchors, 5, generator=torch.Generator().manual_seed(seed))
-    scores[::7] = -torch.inf
-    top_k = min(top_k, anchors)
-    best, rows = best_of(scores, top_k)
-    assert torch.equal(best, scores.sort(dim=0, descending=True).values[:top_k])
-    assert torch.equal(scores.gather(0, rows), best)
-    assert all(len(set(column.tolist())) == top_k for column in rows.T)
 
 
 @given(st.integers(0, 10_000))

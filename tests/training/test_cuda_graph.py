@@ -31,7 +31,7 @@ def test_a_graph_computes_the_same_gradients() -> None:
     network = MatchingNetwork(config, 12)
     network.reset(torch.Generator().manual_seed(0))
     network.to("cuda").train()
-    graph, compared = GraphedGradients(network, vectors), 0
+    graph, compared = GraphedGradients(network, vectors, 8), 0
     for batch in TrainingSampler(taxonomy, config, 0).epoch():
         loss = graph.compute(batch)
         if loss is None:

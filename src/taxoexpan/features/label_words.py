@@ -37,20 +37,24 @@ def label_words(name: str) -> list[str]:
 
 @dataclass(frozen=True)
 class QueryWords:
-    """The words of Q queries by the vocabulary of some anchors.
+    """The words and names in the labels of Q queries, by the numbers that some anchors give them.
 
     Args:
-        weighted: the weight of each word among the query's words [V, Q].
-        present: whether the query has the word [V, Q].
-        endings: whether the query's label ends in a name [K, Q].
-        insides: whether it contains the name elsewhere [K, Q].
+        word_of: the query of each known word [M]; a query has each of its words once.
+        words: the number of the word [M].
+        weighted: the weight of the word among the query's words [M].
+        name_of: the query of each known name that is a part of its label [L].
+        names: the number of the name [L].
+        is_ending: whether the query's label ends in the name [L].
         heads: the last word [Q], or -2 if no anchor has it.
     """
 
+    word_of: Indices
+    words: Indices
     weighted: Numbers
-    present: Numbers
-    endings: Numbers
-    insides: Numbers
+    name_of: Indices
+    names: Indices
+    is_ending: NDArray[np.bool_]
     heads: Indices
 
 
@@ -136,22 +140,22 @@ class LabelWords:
 
     def of_queries(self, concepts: Sequence[Concept]) -> QueryWords:
         """Return the words of queries by this vocabulary; unknown words only lower the weights."""
-        size = (len(self.vocabulary), len(concepts))
-        weighted, present = np.zeros(size, np.float32), np.zeros(size, np.float32)
-        endings, insides = (np.zeros((len(self.names), len(concepts)), np.float32) for _ in "ei")
-        heads = np.full(len(concepts), -2)
-        for column, concept in enumerate(concepts):
+        found: list[tuple[int, int]] = []
+        named: list[tuple[int, int, bool]] = []
+        totals, heads = np.zeros(len(concepts)), np.full(len(concepts), -2)
+        for query, concept in enumerate(concepts):
             words = label_words(concept.label)
             distinct = dict.fromkeys(words)  # in order: the order of a set changes from run to run
             numbers = [self.vocabulary[word] for word in distinct if word in self.vocabulary]
-            unknown = len(distinct) - len(numbers)
-            total = float(self.idf[numbers].sum()) + unknown * self.unknown_weight
-            present[numbers, column] = 1
-            weighted[numbers, column] = self.idf[numbers] / max(total, 1e-6)
-            for name, is_ending in self._names_in(words):
-                (endings if is_ending else insides)[name, column] = 1
-            heads[column] = self.vocabulary.get(words[-1], -2) if words else -2
-        return QueryWords(weighted, present, endings, insides, heads)
+            found += [(query, number) for number in numbers]
+            totals[query] = self.unknown_weight * (len(distinct) - len(numbers))
+            named += [(query, *name) for name in self._names_in(words)]
+            heads[query] = self.vocabulary.get(words[-1], -2) if words else -2
+        word_of, known = np.array(found, dtype=np.int64).reshape(-1, 2).T
+        totals += np.bincount(word_of, self.idf[known], len(concepts))
+        weighted = (self.idf[known] / np.maximum(totals, 1e-6)[word_of]).astype(np.float32)
+        name_of, names, is_ending = np.array(named, dtype=np.int64).reshape(-1, 3).T
+        return QueryWords(word_of, known, weighted, name_of, names, is_ending == 1, heads)
 
     def has_name_in(self, concept: Concept) -> bool:
         """Return whether the concept's label contains a name of an anchor, and more words."""
@@ -166,14 +170,23 @@ class LabelWords:
 
     def compare(self, queries: QueryWords, start: int, stop: int) -> Numbers:
         """Return the features of the anchors `start` to `stop` with all queries: [6, A, Q]."""
-        rows = slice(start, stop)
-        features = np.empty((NUM_WORD_FEATURES, stop - start, len(queries.heads)), np.float32)
-        features[0] = (self.named[rows] @ queries.endings).clip(max=1)
-        features[1] = (self.named[rows] @ queries.insides).clip(max=1)
+        rows, count = slice(start, stop), len(queries.heads)
+        features = np.empty((NUM_WORD_FEATURES, stop - start, count), np.float32)
+
+        def table(numbers: Indices, of: Indices, values: Numbers, size: int) -> csr_array:
+            return csr_array((values, (numbers, of)), shape=(size, count))
+
+        for row, is_kind in enumerate((queries.is_ending, ~queries.is_ending)):
+            names, of = queries.names[is_kind], queries.name_of[is_kind]
+            contained = table(names, of, np.ones(len(of), np.float32), len(self.names))
+            features[row] = (self.named[rows] @ contained).toarray().clip(max=1)
         features[2] = self.heads[rows, None] == queries.heads[None]
-        features[3] = self.labels[rows] @ queries.weighted
-        features[4] = self.weighted[rows] @ queries.present
-        features[5] = self.paths[rows] @ queries.weighted
+        words, of, size = queries.words, queries.word_of, len(self.vocabulary)
+        weighted = table(words, of, queries.weighted, size)
+        present = table(words, of, np.ones(len(of), np.float32), size)
+        features[3] = (self.labels[rows] @ weighted).toarray()
+        features[4] = (self.weighted[rows] @ present).toarray()
+        features[5] = (self.paths[rows] @ weighted).toarray()
         return features
 
 

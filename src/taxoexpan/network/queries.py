@@ -18,6 +18,8 @@ MAX_SCORES = 16_000_000
 """Scores of pairs of an anchor and a query that are held in memory at a time."""
 MAX_BLOCK = 128
 """Queries that are scored together, at most."""
+GPU_FACTOR = 16
+"""How many times more scores and queries are held at a time on a GPU."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ class Queries:
 
     def blocks(self, anchors: int) -> Iterator[tuple[int, Self]]:
         """Split into blocks that are scored at once, each with the index of its first query."""
-        size = min(MAX_BLOCK, max(1, MAX_SCORES // anchors))
+        factor = 1 if self.vectors.device.type == "cpu" else GPU_FACTOR
+        size = min(factor * MAX_BLOCK, max(1, factor * MAX_SCORES // anchors))
         for start in range(0, len(self), size):
             yield start, self[start : start + size]
 

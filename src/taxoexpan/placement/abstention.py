@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.network.queries import LabeledQueries, Queries
-from taxoexpan.placement.ranking import Ranker, best_of
+from taxoexpan.placement.ranking import RankedBlock, Ranker
 from taxoexpan.placement.regression import logistic
+from taxoexpan.placement.score_summary import best_of
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Floats, Indices
@@ -94,33 +95,47 @@ def abstention_features(ranker: Ranker, queries: Queries, closed: Indices | None
     A branch of -1 leaves out nothing. The leaf bonus is not used.
     """
     ranker = ranker.with_leaf_bonus(0.0)
-    features = []
+    vectors, taxonomy = ranker.anchors.vectors, ranker.anchors.taxonomy
+    count, features = min(NEAREST, len(taxonomy)), []
     for start, some in queries.blocks(len(ranker.keys)):
-        branches = None if closed is None else closed[start : start + len(some)]
-        features.append(block_features(ranker, some, ranker.scores(some), branches))
+        log_f = ranker.log_match(ranker.scores(some)).clone()
+        names, heads = vectors.names @ some.vectors[0].T, vectors.heads @ some.vectors[1].T
+        heads = heads.index_select(0, vectors.head_of)
+        if closed is not None:
+            inside = _inside(taxonomy, closed[start : start + len(some)]).to(log_f.device)
+            for each in (log_f, names, heads):
+                each.masked_fill_(inside, -torch.inf)
+        best, anchors = best_of(log_f, count)
+        nearest, _ = best_of(names, count)
+        features.append(
+            _features(taxonomy, best[0], log_f.logsumexp(0), anchors, nearest, heads.amax(0))
+        )
     return np.concatenate(features)
 
 
-@torch.no_grad()
-def block_features(
-    ranker: Ranker, queries: Queries, scores: Tensor, closed: Indices | None = None
+def features_of_block(ranker: Ranker, block: RankedBlock, nearest: Tensor) -> Floats:
+    """Return the `FEATURES` of queries that were ranked without a leaf bonus: [Q, F].
+
+    `nearest` are the cosines of the `NEAREST` nearest concepts of each query, nearest first.
+    """
+    taxonomy, families = ranker.anchors.taxonomy, ranker.anchors.families
+    heads = (families.heads @ block.queries.vectors[1].T).amax(0)
+    anchors = block.rows[: min(NEAREST, len(taxonomy))]
+    return _features(taxonomy, block.best[0], block.log_total, anchors, nearest, heads)
+
+
+def _features(
+    taxonomy: Taxonomy,
+    best: Tensor,
+    log_total: Tensor,
+    anchors: Tensor,
+    nearest: Tensor,
+    head: Tensor,
 ) -> Floats:
-    """Return the `FEATURES` of queries from their scores [N, Q]; see `abstention_features`."""
-    vectors, taxonomy = ranker.anchors.vectors, ranker.anchors.taxonomy
-    count = min(NEAREST, len(taxonomy))
-    log_f = ranker.log_match(scores).clone()
-    names, heads = vectors.names @ queries.vectors[0].T, vectors.heads @ queries.vectors[1].T
-    heads = heads.index_select(0, vectors.head_of)
-    if closed is not None:
-        inside = _inside(taxonomy, closed).to(log_f.device)
-        for each in (log_f, names, heads):
-            each.masked_fill_(inside, -torch.inf)
-    best = log_f.amax(0)
-    nearest = names.topk(count, dim=0).values
-    columns = (best, best - log_f.logsumexp(0), nearest[0], nearest[-1], heads.amax(0))
+    """Return the features from log f of the best anchor and of all [Q], and the best anchors."""
+    columns = (best, best - log_total, nearest[0], nearest[-1], head)
     table = torch.stack(columns, dim=1).cpu().numpy()
-    best_anchors = best_of(log_f, count)[1].T.cpu().numpy()
-    features = np.column_stack([table, agreement(taxonomy, best_anchors)])
+    features = np.column_stack([table, agreement(taxonomy, anchors.T.cpu().numpy())])
     return np.asarray(np.nan_to_num(features, neginf=-1.0))
 
 

@@ -24,8 +24,9 @@ from taxoexpan.placement.confidence import (
     Reliability,
 )
 from taxoexpan.placement.leaf_bonus import padded_parents
-from taxoexpan.placement.ranking import Ranker, best_of
+from taxoexpan.placement.ranking import Ranker
 from taxoexpan.placement.regression import isotonic, logistic, logit
+from taxoexpan.placement.score_summary import best_of
 from taxoexpan.placement.signal_fusion import SignalFusion
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.training.metrics import TIES, rank_true_parents

@@ -79,12 +79,15 @@ class DuplicateDetector:
         truth = np.concatenate([np.ones(len(right)), np.zeros(len(table) - len(right))])
         return cls(taxonomy, vectors, logistic(table, truth).tolist())
 
-    def candidates(self, concepts: Sequence[Concept], vectors: Vectors) -> DuplicateCandidates:
+    def candidates(
+        self, concepts: Sequence[Concept], vectors: Vectors, nearest: Indices | None = None
+    ) -> DuplicateCandidates:
         """Return, for each new concept, the existing concept that it most likely duplicates.
 
-        The result also has the log-odds. `vectors` are those of the new concepts [2, Q, D].
+        The result also has the log-odds. `vectors` are those of the new concepts [2, Q, D], and
+        `nearest` their `NUM_CANDIDATES` nearest concepts [Q, K], if they are known.
         """
-        nearest = self._nearest(vectors[0])
+        nearest = self._nearest(vectors[0]) if nearest is None else nearest
         log_odds = self._features(concepts, vectors, nearest) @ self.weights
         best = log_odds.argmax(axis=1)[:, None]
         return DuplicateCandidates(

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.pair_features import FEATURES
-from taxoexpan.placement.ranking import Ranker, best_of
+from taxoexpan.placement.ranking import Ranker
+from taxoexpan.placement.score_summary import best_of
 from taxoexpan.placement.signal_fusion import (
     PRIOR,
     PRIOR_WITHOUT_TOWER,

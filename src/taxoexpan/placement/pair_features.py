@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from taxoexpan.features.label_words import NUM_WORD_FEATURES, LabelWords
-from taxoexpan.network.egonets import Egonets
 from taxoexpan.network.text_tower import TextTower, anchor_texts, query_text
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
@@ -103,34 +102,6 @@ class AnchorTexts:
         moved = (None if v is None else v.to(device) for v in (self.as_anchors, self.as_queries))
         as_anchors, as_queries = moved
         return replace(self, as_anchors=as_anchors, as_queries=as_queries)
-
-
-def pair_features(
-    network: Tensor,
-    cosines: Tensor,
-    words: Tensor,
-    tower: tuple[Tensor, Tensor] | None,
-    family: Egonets,
-) -> Tensor:
-    """Return the features of A anchors and B queries: [F, A, B].
-
-    Args:
-        network: log f of each pair [A, B].
-        cosines: the cosine features [8, A, B] (see `cosine_features`).
-        words: the features of the labels' words [6, A, B].
-        tower: the tower's cosines with the anchors [A, B] and with all their children [S, B].
-        family: the anchors with all their children.
-    """
-    count = cosines[6, :, :1].expm1()
-    leaf = (count < 0.5).to(network.dtype)
-    compared = None
-    if tower is not None:
-        own, children = tower
-        of = family.sibling_of[:, None].expand_as(children)
-        nearest = own.new_full(own.shape, -1.0).scatter_reduce_(0, of, children, "amax")
-        mean = own.new_zeros(own.shape).index_add_(0, family.sibling_of, children)
-        compared = own, nearest.mul_(1 - leaf), mean.div_(count.clamp(min=1))
-    return combine_features(network, cosines, words, compared, leaf)
 
 
 def combine_features(

@@ -15,11 +15,15 @@ from torch import Tensor
 from taxoexpan.errors import ModelError
 from taxoexpan.features.label_words import LabelWords
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.cosine_features import Cosines, cosine_features
+from taxoexpan.network.cosine_features import NUM_FEATURES
 from taxoexpan.network.egonets import Egonets, build_egonets, spread_siblings
+from taxoexpan.network.matching import LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries, Queries
-from taxoexpan.placement.pair_features import AnchorTexts, pair_features
+from taxoexpan.placement.exact_scores import ExactScorer, ScoreWeights
+from taxoexpan.placement.families import Families
+from taxoexpan.placement.pair_features import AnchorTexts, combine_features
+from taxoexpan.placement.score_summary import ScoreSummary, best_of
 from taxoexpan.placement.signal_fusion import SignalFusion
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
@@ -27,10 +31,10 @@ from taxoexpan.training.metrics import rank_true_parents
 
 ENCODER_BLOCK = 8192
 """Anchors that are encoded at a time."""
-FUSION_BLOCK = 2048
-"""Anchors that the fusion head scores at a time; each pair needs memory for its hidden units."""
-GROUP_SIZE = 64
-"""Anchors in one group when the best anchors are searched."""
+FEATURE_PAIRS = 1 << 18
+"""Pairs whose features are computed at a time."""
+MIN_BEST = 10
+"""The number of best anchors of each query that an assessment gets, at least."""
 
 
 class Anchors:
@@ -79,18 +83,27 @@ class Anchors:
         return torch.cat(keys)
 
     @cached_property
-    def families(self) -> list[Egonets]:
-        """The egonets with all children, as the fusion head sees them."""
-        return self._blocks(FUSION_BLOCK, len(self.taxonomy))
+    def families(self) -> Families:
+        """The chosen anchors with all of their children, as the features of pairs see them."""
+        return Families(self.taxonomy, self.chosen, self.vectors)
+
+    @cached_property
+    def tower(self) -> tuple[Tensor, Tensor] | None:
+        """The tower's vectors of the chosen anchors, and of all concepts as children, if any."""
+        texts = self.texts
+        if texts is None or texts.as_anchors is None or texts.as_queries is None:
+            return None
+        everyone = np.array_equal(self.chosen, np.arange(len(texts.as_anchors)))
+        rows = torch.from_numpy(self.chosen).to(self.vectors.device)
+        own = texts.as_anchors if everyone else texts.as_anchors.index_select(0, rows)
+        return own, texts.as_queries
 
     @cached_property
     def _egonets(self) -> list[Egonets]:
-        return self._blocks(ENCODER_BLOCK, self.siblings)
-
-    def _blocks(self, size: int, siblings: int) -> list[Egonets]:
+        blocks = np.split(self.chosen, range(ENCODER_BLOCK, len(self.chosen), ENCODER_BLOCK))
         return [
-            anchor_egonets(self.taxonomy, anchors, siblings).to(self.vectors.device)
-            for anchors in np.split(self.chosen, range(size, len(self.chosen), size))
+            anchor_egonets(self.taxonomy, anchors, self.siblings).to(self.vectors.device)
+            for anchors in blocks
         ]
 
 
@@ -121,6 +134,25 @@ class Ranking:
         return Ranking(self.anchors[rows], self.scores[rows], self.tempered[rows])
 
 
+@dataclass(frozen=True)
+class RankedBlock:
+    """The ranking of a few queries, on the device of the scores.
+
+    Args:
+        queries: the queries, Q.
+        best: log f of their best anchors, best first [k, Q].
+        rows: these anchors [k, Q].
+        log_total: the logarithm of the sum of f over all anchors [Q].
+        names: the cosines of the queries with the names of all concepts [N, Q], if computed.
+    """
+
+    queries: Queries
+    best: Tensor
+    rows: Tensor
+    log_total: Tensor
+    names: Tensor | None
+
+
 class Ranker:
     """Scores queries against all anchors of a taxonomy by the anchors' keys [N, k].
 
@@ -147,12 +179,14 @@ class Ranker:
         """Return the same ranker with another leaf bonus."""
         other = copy.copy(self)
         other.leaf_bonus = leaf_bonus
+        other.__dict__.pop("_scorer", None)
         return other
 
     def with_fusion(self, fusion: SignalFusion | None) -> Ranker:
         """Return the same ranker with another learned fusion, or without one."""
         other = copy.copy(self)
         other.fusion = fusion
+        other.__dict__.pop("_scorer", None)
         return other
 
     @cached_property
@@ -165,49 +199,50 @@ class Ranker:
         """Return log f of scores: the logarithm of what is normalized over all anchors."""
         return self.network.match.log_match(scores) if self.fusion is None else scores
 
-    @torch.no_grad()
+    @cached_property
+    def _scorer(self) -> ExactScorer:
+        anchors, fusion = self.anchors, self.fusion
+        if fusion is None:
+            weights = ScoreWeights.of_network(self.leaf_bonus)
+            words = tower = None
+        else:
+            weights = ScoreWeights.of_fusion(fusion)
+            words, tower = anchors.words, anchors.tower
+        return ExactScorer(
+            self.network, anchors.families, self.keys, weights, words, tower, self.deprecated_rows
+        )
+
     def scores(self, queries: Queries) -> Tensor:
         """Compute the score of every pair, higher is better: [N, Q]."""
-        if self.fusion is None:
-            scores = self._match_scores(queries)
-            if self.network.fusion is not None:
-                for rows, family, cosines in self._cosine_blocks(queries):
-                    del family
-                    scores[rows] += self.network.fusion(cosines)
-            if self.leaf_bonus:
-                scores[self.leaf_rows] += self.leaf_bonus
-        else:
-            scores = self.keys.new_empty(len(self.keys), len(queries))
-            for rows, features in self.feature_blocks(queries):
-                scores[rows] = self.fusion.score(features)
-        return scores.index_fill_(0, self.deprecated_rows, -torch.inf)
+        return self._scorer.score(queries)[0]
 
     @torch.no_grad()
     def feature_blocks(self, queries: Queries) -> Iterator[tuple[slice, Tensor]]:
-        """Yield the features of some anchors with all queries, after their rows: [F, A, Q]."""
-        scores, network = self._match_scores(queries), self.network
-        texts, words = self.anchors.texts, self.anchors.words
+        """Yield the features of some anchors with all queries, after their rows: [F, A, Q].
+
+        They are what the learned fusion is fitted to. `scores` does not store them.
+        """
+        words, match = self.anchors.words, self.network.match
         if len(queries.concepts) != len(queries):
             raise ModelError("the learned fusion needs the labels of the queries")
         query_words = words.of_queries(queries.concepts)
-        tower = None
-        if texts is not None and texts.as_anchors is not None and texts.as_queries is not None:
-            if queries.tower is None:
-                raise ModelError("the queries were not encoded by the fine-tuned encoder")
-            tower = texts.as_anchors, texts.as_queries @ queries.tower.T
-        for rows, family, cosines in self._cosine_blocks(queries):
-            raw = scores[rows]
-            if network.fusion is not None:
-                raw = raw + network.fusion(cosines)
+        raw = self._match_scores(queries)
+        families, by_tower = self.anchors.families, self._tower_cosines(queries)
+        is_leaf = self.keys.new_ones(len(self.keys), 1)
+        is_leaf[families.parents] = 0
+        for rows, cosines in self._cosine_blocks(queries):
+            scores = raw[rows]
+            if self.network.fusion is not None:
+                scores = scores + self.network.fusion(cosines)
             shared = torch.from_numpy(words.compare(query_words, rows.start, rows.stop))
             compared = None
-            if tower is not None and queries.tower is not None:
-                as_anchors, child_cosines = tower
-                anchors, children = _concepts_of(family).split(family.sizes[1:])
-                own = as_anchors.index_select(0, anchors) @ queries.tower.T
-                compared = own, child_cosines.index_select(0, children)
-            log_f = network.match.log_match(raw)
-            yield rows, pair_features(log_f, cosines, shared.to(raw.device), compared, family)
+            if by_tower is not None:
+                own, *of_children = by_tower
+                compared = [own[rows], *(torch.zeros_like(scores) for _ in of_children)]
+                for values, result in zip(of_children, compared[1:], strict=True):
+                    families.write(values, rows, result)
+            log_f, leaf = match.log_match(scores), is_leaf[rows]
+            yield rows, combine_features(log_f, cosines, shared.to(raw.device), compared, leaf)
 
     def _match_scores(self, queries: Queries) -> Tensor:
         """Compute the raw scores of the network's match, with the bonus of mentions: [N, Q]."""
@@ -219,16 +254,38 @@ class Ranker:
             scores += self.network.mentions(pairs, *scores.shape)
         return scores
 
-    def _cosine_blocks(self, queries: Queries) -> Iterator[tuple[slice, Egonets, Tensor]]:
-        """Yield the rows of some anchors, their families, and the cosine features [8, A, Q]."""
-        vectors, own, first = self.anchors.vectors, queries.vectors, 0
-        names, heads = vectors.names @ own[0].T, vectors.heads @ own[1].T
-        for family in self.anchors.families:
-            concepts = _concepts_of(family)
-            by_head = Cosines(heads, vectors.head_of.index_select(0, concepts))
-            rows = slice(first, first + family.size)
-            yield rows, family, cosine_features(Cosines(names, concepts), by_head, family)
-            first = rows.stop
+    def _tower_cosines(self, queries: Queries) -> tuple[Tensor, Tensor, Tensor] | None:
+        """Return the tower's cosines with the anchors [N, Q], nearest and mean children [I, Q]."""
+        if self.anchors.tower is None:
+            return None
+        if queries.tower is None:
+            raise ModelError("the queries were not encoded by the fine-tuned encoder")
+        (own, children), families = self.anchors.tower, self.anchors.families
+        by_tower = queries.tower.T
+        nearest = families.nearest(families.occurring(children) @ by_tower)
+        return own @ by_tower, nearest, families.mean_of(children) @ by_tower
+
+    def _cosine_blocks(self, queries: Queries) -> Iterator[tuple[slice, Tensor]]:
+        """Yield the rows of some anchors and their cosine features [8, A, Q]."""
+        families, (by_name, by_head) = self.anchors.families, (v.T for v in queries.vectors)
+        names, heads = families.names @ by_name, families.heads @ by_head
+        of_children = (
+            families.nearest(names),
+            families.nearest_head(heads),
+            families.mean_names @ by_name,
+            families.mean_heads @ by_head,
+            families.log_counts[:, None].expand(-1, len(queries)),
+        )
+        size = max(1, FEATURE_PAIRS // max(len(queries), 1))
+        for start in range(0, len(self.keys), size):
+            rows = slice(start, min(start + size, len(self.keys)))
+            features = names.new_zeros(NUM_FEATURES, rows.stop - start, len(queries))
+            features[0] = names.index_select(0, families.own[rows])
+            features[1] = heads.index_select(0, families.own_heads[rows])
+            for values, result in zip(of_children, features[2:7], strict=True):
+                families.write(values, rows, result)
+            features[7] = 1.0
+            yield rows, features
 
     def rank(
         self,
@@ -236,40 +293,54 @@ class Ranker:
         top_k: int,
         temperature: float = 1.0,
         excluded: Sequence[Indices] | None = None,
-        on_scores: Callable[[Queries, Tensor], None] | None = None,
+        on_block: Callable[[RankedBlock], None] | None = None,
     ) -> Ranking:
         """Return the best anchors; a score is the anchor's softmax probability over all anchors.
 
-        `excluded` are the anchors that cannot be the parent of each query. `on_scores` gets each
-        block of queries with its scores of all anchors, before the exclusion.
+        `excluded` are the anchors that cannot be the parent of each query. `on_block` gets the
+        result of each block of queries, with at least the `MIN_BEST` best anchors, if there are as
+        many.
         """
         fewest = (
             len(self.keys) - len(self.deprecated_rows) - max(map(len, excluded or ()), default=0)
         )
         top_k = min(top_k, max(fewest, 1))
-        log_match = self.log_match
+        least = top_k if on_block is None else min(max(top_k, MIN_BEST), len(self.keys))
         anchors, scores, tempered = [], [], []
         for start, some in queries.blocks(len(self.keys)):
-            block, no_parents = self.scores(some), None
-            if on_scores is not None:
-                on_scores(some, block)
+            no_parents = None
             if excluded:
-                no_parents = _pairs(excluded[start : start + len(some)], block.device)
-                block[no_parents] = -torch.inf
-            best, rows = best_of(block, top_k)
-            anchors.append(rows.T)
-            best, log_f = log_match(best), log_match(block)
-            log_f = log_f.index_fill(0, self.deprecated_rows, -torch.inf).sub_(best[0])
-            if no_parents is not None:
-                log_f[no_parents] = -torch.inf
-            best = best - best[0]
-            if temperature != 1:
-                heated = (best / temperature).exp() / (log_f / temperature).exp_().sum(0)
-                tempered.append(heated.T)
-            scores.append((best.exp() / log_f.exp_().sum(0)).T)
-        probabilities = torch.cat(scores).cpu().numpy()
-        heated_probabilities = torch.cat(tempered).cpu().numpy() if tempered else probabilities
-        return Ranking(torch.cat(anchors).cpu().numpy(), probabilities, heated_probabilities)
+                no_parents = _pairs(excluded[start : start + len(some)], self.keys.device)
+            block, heated = self._rank_block(some, least, temperature, no_parents)
+            if on_block is not None:
+                on_block(block)
+            anchors.append(block.rows[:top_k].T)
+            scores.append((block.best[:top_k] - block.log_total).exp_().T)
+            tempered.append((block.best[:top_k] / temperature - heated).exp_().T)
+        of_all = (torch.cat(parts).cpu().numpy() for parts in (anchors, scores, tempered))
+        return Ranking(*of_all)
+
+    @torch.no_grad()
+    def _rank_block(
+        self,
+        queries: Queries,
+        count: int,
+        temperature: float,
+        excluded: tuple[Tensor, Tensor] | None,
+    ) -> tuple[RankedBlock, Tensor]:
+        """Rank the anchors of a few queries, and return the softmax's denominator when tempered."""
+        summary = ScoreSummary((1.0, temperature) if temperature != 1 else (1.0,))
+        if self.fusion is not None or type(self.network.match) is LogBilinearMatch:
+            scores, names = self._scorer.score(queries, excluded, summary)
+            best, rows = summary.best_of(scores, count)
+        else:
+            scores, names = self._scorer.score(queries, excluded)
+            best, rows = best_of(scores, count)
+            log_f = self.log_match(scores).masked_fill_(scores == -torch.inf, -torch.inf)
+            summary.add(log_f)
+            best = self.log_match(best)
+        totals = summary.log_totals()
+        return RankedBlock(queries, best, rows, totals[0], names), totals[-1]
 
     def true_ranks(self, queries: LabeledQueries, ties: float = 0.0) -> list[NDArray[np.floating]]:
         """Return the rank of each true parent of each query, without its other true parents.
@@ -288,29 +359,3 @@ def _pairs(anchors: Sequence[Indices], device: torch.device) -> tuple[Tensor, Te
     columns = np.repeat(np.arange(len(anchors)), [len(own) for own in anchors])
     rows = np.concatenate(anchors)
     return torch.from_numpy(rows).to(device), torch.from_numpy(columns).to(device)
-
-
-def _concepts_of(family: Egonets) -> Tensor:
-    """Return the concepts of all anchors, then of all siblings: [A + S]."""
-    return family.concepts.index_select(0, family.nodes[family.sizes[0] :])
-
-
-def best_of(scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Return the k highest scores of each column and their rows: [N, Q] → two of [k, Q].
-
-    The k best scores lie in the k groups of rows with the highest maxima. So all scores are read
-    once, and only those of k groups are sorted.
-    """
-    groups = len(scores) // GROUP_SIZE
-    if k >= groups:
-        best, rows = scores.topk(k, dim=0)
-        return best, rows
-    size = groups * GROUP_SIZE
-    whole, rest = scores.split([size, len(scores) - size])
-    maxima = whole.view(groups, GROUP_SIZE, -1).amax(1)
-    inside = torch.arange(GROUP_SIZE, device=scores.device)[None, :, None]
-    rows = (maxima.topk(k, dim=0).indices[:, None] * GROUP_SIZE + inside).flatten(0, 1)
-    tail = torch.arange(size, len(scores), device=scores.device)
-    rows = torch.cat([rows, tail[:, None].expand(-1, scores.shape[1])])
-    best, indices = torch.cat([scores.gather(0, rows[: k * GROUP_SIZE]), rest]).topk(k, dim=0)
-    return best, rows.gather(0, indices)

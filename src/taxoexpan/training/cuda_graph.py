@@ -32,10 +32,14 @@ def can_be_graphed(config: Config, device: torch.device) -> bool:
 
 
 class GraphedGradients:
-    """Computes the gradients of batches on the CPU with a network on a GPU."""
+    """Computes the gradients of batches on the CPU with a network on a GPU.
 
-    def __init__(self, network: MatchingNetwork, vectors: ConceptVectors) -> None:
-        self.network, self.vectors = network, vectors
+    All batches have `batch_size` queries, except for the last one of an epoch, which is computed
+    without a graph.
+    """
+
+    def __init__(self, network: MatchingNetwork, vectors: ConceptVectors, batch_size: int) -> None:
+        self.network, self.vectors, self.batch_size = network, vectors, batch_size
         self._recorded: _Recorded | None = None
         self._misses = self._graphs = 0
 
@@ -44,20 +48,23 @@ class GraphedGradients:
 
         Without a graph that fits, nothing is computed, and the result is None.
         """
+        if len(batch.queries) != self.batch_size:
+            return None
         if self._recorded is None or not self._recorded.shape.holds(batch):
             self._misses += 1
-            if self._recorded is not None and self._misses <= MAX_MISSES:
+            if self._graphs and (self._misses < MAX_MISSES or self._graphs == MAX_GRAPHS):
                 return None
             self._record(batch)
         return None if self._recorded is None else self._recorded.replay(batch)
 
     def _record(self, batch: TrainingBatch) -> None:
         """Record a graph for batches of about this size, if memory and the batch allow it."""
-        self._recorded = None
         shape = PaddedShape.with_margin(batch)
-        if self._graphs == MAX_GRAPHS or not shape.holds(batch):
+        if not shape.holds(batch):
+            self._graphs = MAX_GRAPHS
             return
-        self._graphs, self._misses = self._graphs + 1, 0
+        self._recorded, self._misses = None, 0
+        self._graphs += 1
         try:
             self._recorded = _Recorded(self.network, self.vectors, shape, batch)
         except (MemoryError, RuntimeError) as error:

@@ -55,7 +55,7 @@ def train(
     run = TrainingRun(network, sampler, config)
     graph = None
     if can_be_graphed(config, vectors.device):
-        graph = GraphedGradients(network, vectors)
+        graph = GraphedGradients(network, vectors, config.batch_size)
     if checkpoint is not None and checkpoint.path.exists():
         run.restore(checkpoint.load())
     try:

@@ -16,7 +16,7 @@ from taxoexpan.curation.cleaning.reasons import reasons_for
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.model import TaxoExpan
 from taxoexpan.placement.confidence import Calibration
-from taxoexpan.placement.ranking import best_of
+from taxoexpan.placement.score_summary import best_of
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.training.holdout import hold_out

@@ -1,0 +1,71 @@
+"""The best of many scores and the logarithm of their summed exponentials, in one pass."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+GROUP_SIZE = 64
+"""Anchors in one group when the best anchors are searched."""
+
+
+class ScoreSummary:
+    """Summarizes scores [N, Q] from slices of consecutive rows, while these are in the cache.
+
+    Every slice but the last has a multiple of `GROUP_SIZE` rows. The softmax needs the summed
+    exponentials at each temperature.
+    """
+
+    def __init__(self, temperatures: tuple[float, ...] = (1.0,)) -> None:
+        self._temperatures = temperatures
+        self._maxima: list[Tensor] = []
+        self._highest: list[Tensor] = []
+        self._sums: list[list[Tensor]] = [[] for _ in temperatures]
+
+    def add(self, scores: Tensor) -> None:
+        """Add the next slice [n, Q]."""
+        whole = len(scores) // GROUP_SIZE
+        maxima = scores[: whole * GROUP_SIZE].unflatten(0, (whole, GROUP_SIZE)).amax(1)
+        self._maxima.append(maxima)
+        parts = [part.amax(0) for part in (maxima, scores[whole * GROUP_SIZE :]) if len(part)]
+        highest = parts[0] if len(parts) == 1 else torch.maximum(*parts)
+        # If all scores are minus infinity, so would be the highest, and the difference undefined.
+        highest = highest.clamp_(min=torch.finfo(scores.dtype).min)
+        self._highest.append(highest)
+        shifted = scores - highest
+        for temperature, sums in zip(self._temperatures, self._sums, strict=True):
+            sums.append((shifted / temperature if temperature != 1 else shifted).exp().sum(0))
+
+    def best_of(self, scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        """Return the k highest of all scores that were added, and their rows: two of [k, Q]."""
+        return best_of(scores, k, torch.cat(self._maxima))
+
+    def log_totals(self) -> list[Tensor]:
+        """Return the logarithm of the summed exponentials at each temperature: [Q] each."""
+        highest = torch.stack(self._highest)
+        return [
+            (torch.stack(sums).log_() + highest / temperature).logsumexp(0)
+            for temperature, sums in zip(self._temperatures, self._sums, strict=True)
+        ]
+
+
+def best_of(scores: Tensor, k: int, maxima: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Return the k highest scores of each column and their rows: [N, Q] → two of [k, Q].
+
+    The k best scores lie in the k groups of rows with the highest maxima. So all scores are read
+    once, and only those of k groups are sorted. `maxima` are those of the groups, if known.
+    """
+    groups = len(scores) // GROUP_SIZE
+    if k >= groups:
+        best, rows = scores.topk(k, dim=0)
+        return best, rows
+    size = groups * GROUP_SIZE
+    whole, rest = scores.split([size, len(scores) - size])
+    if maxima is None:
+        maxima = whole.view(groups, GROUP_SIZE, -1).amax(1)
+    inside = torch.arange(GROUP_SIZE, device=scores.device)[None, :, None]
+    rows = (maxima.topk(k, dim=0).indices[:, None] * GROUP_SIZE + inside).flatten(0, 1)
+    tail = torch.arange(size, len(scores), device=scores.device)
+    rows = torch.cat([rows, tail[:, None].expand(-1, scores.shape[1])])
+    best, indices = torch.cat([scores.gather(0, rows[: k * GROUP_SIZE]), rest]).topk(k, dim=0)
+    return best, rows.gather(0, indices)
