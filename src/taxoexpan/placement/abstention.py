@@ -108,7 +108,7 @@ def abstention_features(ranker: Ranker, queries: Queries, closed: Indices | None
         best, anchors = best_of(log_f, count)
         nearest, _ = best_of(names, count)
         features.append(
-            _features(taxonomy, best[0], log_f.logsumexp(0), anchors, nearest, heads.amax(0))
+            assembled_features(taxonomy, best[0], log_f.logsumexp(0), anchors, nearest, heads.amax(0))
         )
     return np.concatenate(features)
 
@@ -121,10 +121,10 @@ def features_of_block(ranker: Ranker, block: RankedBlock, nearest: Tensor) -> Fl
     taxonomy, families = ranker.anchors.taxonomy, ranker.anchors.families
     heads = (families.heads @ block.queries.vectors[1].T).amax(0)
     anchors = block.rows[: min(NEAREST, len(taxonomy))]
-    return _features(taxonomy, block.best[0], block.log_total, anchors, nearest, heads)
+    return assembled_features(taxonomy, block.best[0], block.log_total, anchors, nearest, heads)
 
 
-def _features(
+def assembled_features(
     taxonomy: Taxonomy,
     best: Tensor,
     log_total: Tensor,

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from taxoexpan.errors import ModelError
+from taxoexpan.features.label_words import Numbers
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.cosine_features import child_cosines_of_pairs, cosine_features_of_pairs
 from taxoexpan.network.matching import LogBilinearMatch
@@ -121,22 +122,23 @@ def dot_products(vectors: Tensor, rows: Indices, queries: Tensor, query: Indices
 
 def word_features_of_pairs(anchors: Anchors, pairs: QueryAnchorPairs, queries: Queries) -> Tensor:
     """Return the features of the labels' words of each pair, as `LabelWords.compare`: [6, P]."""
-    words = anchors.words
+    words, count = anchors.words, len(queries)
     asked = words.of_queries(queries.concepts)
 
-    def shared(of_anchors: csr_array, of_queries: csr_array) -> np.ndarray:
+    def shared(of_anchors: csr_array, number: Indices, of: Indices, values: Numbers) -> Numbers:
+        of_queries = csr_array((values, (of, number)), shape=(count, of_anchors.shape[1]))
         products = of_anchors[pairs.anchor].multiply(of_queries[pairs.query])
-        return np.asarray(products.sum(axis=1)).ravel()
+        return np.asarray(products.sum(axis=1), dtype=np.float32).ravel()
 
-    weighted = csr_array(asked.weighted.T)
-    present = csr_array(asked.present.T)
+    ones = np.ones(len(asked.words), np.float32)
+    is_ending = asked.is_ending.astype(np.float32)
     features = [
-        shared(words.named, csr_array(asked.endings.T)).clip(max=1),
-        shared(words.named, csr_array(asked.insides.T)).clip(max=1),
+        shared(words.named, asked.names, asked.name_of, is_ending).clip(max=1),
+        shared(words.named, asked.names, asked.name_of, 1 - is_ending).clip(max=1),
         words.heads[pairs.anchor] == asked.heads[pairs.query],
-        shared(words.labels, weighted),
-        shared(words.weighted, present),
-        shared(words.paths, weighted),
+        shared(words.labels, asked.words, asked.word_of, asked.weighted),
+        shared(words.weighted, asked.words, asked.word_of, ones),
+        shared(words.paths, asked.words, asked.word_of, asked.weighted),
     ]
     return torch.from_numpy(np.stack(features).astype(np.float32)).to(anchors.vectors.names)
 

@@ -122,9 +122,14 @@ class CandidateRanker:
         self._graph = VectorGraph(vectors, None if stored is None else stored.anchor_graph)
         self._names = VectorGraph(names, None if stored is None else stored.name_graph)
 
-    def stored(self, record: SearchRecord) -> StoredSearch:
+    @property
+    def size(self) -> int:
+        """The number of anchors that can be parents."""
+        return int(self._is_parent.sum())
+
+    def stored(self) -> StoredSearch:
         """Return the search as a model stores it."""
-        return StoredSearch(record, self._graph.stored(), self._names.stored())
+        return StoredSearch(self.record, self._graph.stored(), self._names.stored())
 
     def with_leaf_bonus(self, leaf_bonus: float) -> CandidateRanker:
         """Return the same search with another leaf bonus."""
