@@ -12,7 +12,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from taxoexpan.archive import OWN as MODEL_FILES
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.explain import Evidence
 from taxoexpan.features.glossary.definition_lookup import (
@@ -29,6 +28,7 @@ from taxoexpan.files import (
 from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
+from taxoexpan.manifest import OWN as MODEL_FILES
 from taxoexpan.model import TaxoExpan
 from taxoexpan.placement.acceptance import (
     DEFAULT_ACCEPTANCE,

@@ -164,6 +164,15 @@ def print_confidence_limits(model: TaxoExpan) -> None:
         )
 
 
+def print_training_advice(model: TaxoExpan) -> None:
+    """Print that a continued training pays, if the taxonomy has grown that much by updates."""
+    added, trained = len(model.growth.added), model.training.concepts
+    if model.growth.is_training_advised(trained):
+        count = f"{pluralize(added, 'concept')} ({100 * added / trained:.0f} %)"
+        fix = "train --from MODEL learns from them, and ranks better"
+        note(f"note: updates have added {count} since the training; {fix}")
+
+
 def print_no_parent(suggestions: Sequence[Suggestion]) -> None:
     """Print how many new concepts have no suitable parent, and name some."""
     from taxoexpan.placement.selection import no_suitable_parent

@@ -14,7 +14,7 @@ from taxoexpan.cli.arguments import (
     add_read_options,
     open_taxonomy,
 )
-from taxoexpan.cli.messages import note, print_filtered
+from taxoexpan.cli.messages import note, print_filtered, print_training_advice
 from taxoexpan.cli.server_arguments import access, add_server
 from taxoexpan.phrasing import pluralize
 
@@ -79,6 +79,7 @@ def run(options: argparse.Namespace) -> int:
     listed = read_concepts(options.new)
     file = open_taxonomy(options.taxonomy, options) if options.taxonomy else None
     model = TaxoExpan.load(options.model, options.device, options.features)
+    print_training_advice(model)
     if file is not None:
         refuse_other_file(model.taxonomy, file)
     with DecisionStore.open(options.decisions) as store:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from taxoexpan.cli.arguments import add_device, positive
-from taxoexpan.cli.messages import note
+from taxoexpan.cli.messages import note, print_training_advice
 from taxoexpan.cli.server_arguments import access, add_server
 
 
@@ -66,6 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
     listen(granted.host, options.port).close()  # a busy port is refused before the model is loaded
     model = TaxoExpan.load(options.model, options.device, options.features)
+    print_training_advice(model)
     limits = ServiceLimits(options.max_concepts, options.max_waiting, options.max_requests)
     state = ServiceState.of(model, options.model.resolve().name, limits)
 

@@ -27,12 +27,14 @@ from taxoexpan.cli.messages import (
     print_filtered,
     print_merges,
     print_no_parent,
+    print_training_advice,
     write_report,
 )
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
+    from taxoexpan.archive import ModelSummary
     from taxoexpan.explain import Evidence
     from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.suggestions import Suggestion
@@ -89,10 +91,12 @@ def run(options: argparse.Namespace) -> int:
     preflight(outputs, list(inputs), options.force)
     for path in outputs:
         refuse_inside(path, options.model)
-    concepts = _new_concepts(options)
+    concepts, summary = _new_concepts(options)
+    from taxoexpan.archive import load_archive
     from taxoexpan.model import TaxoExpan
 
-    model = TaxoExpan.load(options.model, options.device, options.features)
+    archive = load_archive(options.model, options.features, options.device, summary)
+    model = TaxoExpan.from_archive(archive, options.device)
     print_filtered(model.taxonomy, concepts)
     if options.glossary:
         concepts = _with_definitions(options.glossary, concepts, model.taxonomy)
@@ -105,6 +109,7 @@ def run(options: argparse.Namespace) -> int:
         write_report(options.report, page, options.force)
     if suggestions and not options.together:
         print_confidence_limits(model)
+        print_training_advice(model)
     print_merges(merges(suggestions))
     print_no_parent(suggestions)
     if options.output:
@@ -115,15 +120,19 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _new_concepts(options: argparse.Namespace) -> FilteredConcepts:
-    """Return the new concepts with their ids, which are made before the encoder is loaded."""
+def _new_concepts(options: argparse.Namespace) -> tuple[FilteredConcepts, ModelSummary]:
+    """Return the new concepts with their ids, which are made before the encoder is loaded.
+
+    The summary of the model comes with them, so that its files are checked and read once.
+    """
     from taxoexpan.formats.concept_list import read_concepts
 
     new, ids = read_concepts(options.new), id_policy(options)
     from taxoexpan.archive import load_summary
     from taxoexpan.taxonomy.known_names import filter_known_names
 
-    return filter_known_names(load_summary(options.model).taxonomy, new, ids)
+    summary = load_summary(options.model)
+    return filter_known_names(summary.taxonomy, new, ids), summary
 
 
 def _with_definitions(

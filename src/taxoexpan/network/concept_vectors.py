@@ -52,6 +52,10 @@ class ConceptVectors:
         """The size of a vector, D1."""
         return self.names.shape[1]
 
+    def to(self, device: torch.device) -> ConceptVectors:
+        """Return the same vectors on a device."""
+        return ConceptVectors(*(part.to(device) for part in (self.names, self.heads, self.head_of)))
+
     def stacked(self) -> Tensor:
         """Return the vectors of names and head words of every concept, as a copy: [2, N, D1]."""
         return torch.stack([self.names, self.heads.index_select(0, self.head_of)])

@@ -11,17 +11,41 @@ from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.candidates.candidate_ranking import MAX_TOP_K, CandidateRanker
 from taxoexpan.placement.candidates.ranked_candidates import RankedQueries, rank_candidates
 from taxoexpan.placement.duplicates import DuplicateDetector
-from taxoexpan.placement.proposals import QueryAssessment
+from taxoexpan.placement.proposals import QueryAssessment, propose
 from taxoexpan.placement.ranking import RankedBlock, Ranker, Ranking
 from taxoexpan.placement.rejections import NO_REJECTIONS, Rejections
 from taxoexpan.placement.score_summary import best_of
+from taxoexpan.placement.suggestions import Suggestion
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 
 
+def suggest_parents(
+    taxonomy: Taxonomy,
+    names: Tensor,
+    ranker: Ranker,
+    calibrators: Calibrators,
+    queries: Queries,
+    top_k: int,
+    min_ranked: int = 1,
+    rejections: Rejections = NO_REJECTIONS,
+    search: CandidateRanker | None = None,
+) -> tuple[list[Suggestion], Ranking]:
+    """Return the suggestions for queries, without rejected ones, and the ranking behind them.
+
+    At least `min_ranked` anchors are ranked. The others are as in `rank_and_assess`.
+    """
+    ranked = max(top_k, min_ranked)
+    ranking, assessment = rank_and_assess(
+        taxonomy, names, ranker, calibrators, queries, ranked, rejections, search
+    )
+    proposed = propose(taxonomy, queries.concepts, ranking, assessment, top_k)
+    return rejections.filtered(proposed) if rejections else proposed, ranking
+
+
 def rank_and_assess(
     taxonomy: Taxonomy,
-    vectors: Tensor,
+    names: Tensor,
     ranker: Ranker,
     calibrators: Calibrators,
     queries: Queries,
@@ -31,7 +55,7 @@ def rank_and_assess(
 ) -> tuple[Ranking, QueryAssessment]:
     """Rank the anchors of queries, and assess the result.
 
-    `vectors` [2, N, D] are those of all concepts of the taxonomy. All queries have a suitable
+    `names` [N, D] are the vectors of all concepts of the taxonomy. All queries have a suitable
     parent if the opposite was not learned. Rejected parents are not ranked. With a `search`, only
     the candidates that it finds are ranked.
     """
@@ -50,8 +74,8 @@ def rank_and_assess(
         )
     duplicates = None
     if calibrators.duplicates is not None:
-        detector = DuplicateDetector(taxonomy, vectors.cpu().numpy(), calibrators.duplicates)
-        own = queries.vectors.cpu().numpy()
+        detector = DuplicateDetector(taxonomy, names.cpu().numpy(), calibrators.duplicates)
+        own = queries.vectors[0].cpu().numpy()
         duplicates = detector.candidates(queries.concepts, own, ranked.nearest)
     confidence = calibration.confidence(ranked.ranking.tempered) if calibration else None
     return ranked.ranking, QueryAssessment(confidence, has_parent, duplicates)
