@@ -43,6 +43,8 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.calibrators import Calibrators
+from taxoexpan.placement.candidates.candidate_ranking import CandidateRanker
+from taxoexpan.placement.candidates.search_choice import find_search
 from taxoexpan.placement.candidates.search_file import read_record, read_search, save_search
 from taxoexpan.placement.candidates.search_record import SearchRecord, StoredSearch
 from taxoexpan.placement.embedder import Embedder
@@ -112,6 +114,11 @@ class Archive:
         network, keys = self.network.to(device), self.keys.to(device)
         bonus, fusion = self.calibrators.leaf_bonus, self.calibrators.fusion
         return Ranker(network, anchors, keys, bonus, fusion)
+
+    def find_search(self, ranker: Ranker) -> CandidateRanker | None:
+        """Return the candidate search of the ranker of all concepts; see `find_search`."""
+        calibration = self.calibrators.calibration
+        return find_search(ranker, self.search, calibration.temperature if calibration else 1.0)
 
 
 def new_archive(
@@ -376,4 +383,5 @@ def _card(archive: Archive) -> ModelCard:
         archive.calibrators,
         archive.growth,
         has_tower=archive.tower is not None,
+        search=None if archive.search is None else archive.search.record,
     )

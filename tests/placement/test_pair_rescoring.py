@@ -3,33 +3,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from fused_cases import all_features, fused_case
+from fused_cases import all_features, fused_case, random_fusion, with_mentions
 
-from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement import pair_inputs as inputs_module
-from taxoexpan.placement.pair_features import NUM_FEATURES
 from taxoexpan.placement.pair_inputs import QueryAnchorPairs, dot_products, pair_inputs
 from taxoexpan.placement.pair_rescoring import fusion_features, score_pairs
 from taxoexpan.placement.ranking import Ranker
-from taxoexpan.placement.signal_fusion import SignalFusion
 
 
 def some_pairs(ranker: Ranker, queries: LabeledQueries, seed: int) -> QueryAnchorPairs:
     rng = np.random.default_rng(seed)
-    return QueryAnchorPairs(rng.integers(0, len(queries), 60), rng.integers(0, len(ranker.keys), 60))
-
-
-def with_mentions(queries: LabeledQueries, anchors: int) -> LabeledQueries:
-    rng = np.random.default_rng(1)
-    rows = [[(int(rng.integers(anchors)), int(rng.integers(7))) for _ in "ab"] for _ in queries.parents]
-    return LabeledQueries(
-        queries.vectors, Mentions.from_rows(rows), queries.concepts, queries.tower, queries.parents
+    return QueryAnchorPairs(
+        rng.integers(0, len(queries), 60), rng.integers(0, len(ranker.keys), 60)
     )
-
-
-def random_fusion(seed: int) -> SignalFusion:
-    return SignalFusion(tuple(np.random.default_rng(seed).normal(size=NUM_FEATURES).tolist()))
 
 
 @pytest.mark.parametrize("factor", [0, 10**9])

@@ -30,6 +30,7 @@ from taxoexpan.cli.messages import (
     print_training_advice,
     write_report,
 )
+from taxoexpan.cli.ranking_arguments import add_exact
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.phrasing import pluralize
 
@@ -62,6 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "vectors:NEW_PATH",
     )
     add_device(parser)
+    add_exact(parser)
     parser.add_argument(
         "--evidence",
         action="store_true",
@@ -96,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.model import TaxoExpan
 
     archive = load_archive(options.model, options.features, options.device, summary)
-    model = TaxoExpan.from_archive(archive, options.device)
+    model = TaxoExpan.from_archive(archive, options.device, options.exact)
     print_filtered(model.taxonomy, concepts)
     if options.glossary:
         concepts = _with_definitions(options.glossary, concepts, model.taxonomy)

@@ -62,7 +62,8 @@ def score_removals(
     parents, children = (side.nearest(limit, rival) for side in (around.parents, around.children))
     removed = RemovedRows(around, parents, children)
     before, after = (
-        parts_of_pairs(ranker, inputs) for inputs in removal_inputs(ranker, queries, mentions, removed)
+        parts_of_pairs(ranker, inputs)
+        for inputs in removal_inputs(ranker, queries, mentions, removed)
     )
     pair, neighbour = removed.pair, removed.neighbour
     loss = before.total[pair] - after.total

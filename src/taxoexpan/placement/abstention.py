@@ -108,7 +108,9 @@ def abstention_features(ranker: Ranker, queries: Queries, closed: Indices | None
         best, anchors = best_of(log_f, count)
         nearest, _ = best_of(names, count)
         features.append(
-            assembled_features(taxonomy, best[0], log_f.logsumexp(0), anchors, nearest, heads.amax(0))
+            assembled_features(
+                taxonomy, best[0], log_f.logsumexp(0), anchors, nearest, heads.amax(0)
+            )
         )
     return np.concatenate(features)
 

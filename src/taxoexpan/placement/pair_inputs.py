@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -79,7 +80,10 @@ def pair_inputs(ranker: Ranker, queries: Queries, pairs: QueryAnchorPairs) -> Pa
             both, _ = child_cosines_of_pairs(by_child, sibling_of, nothing, len(pairs))
             tower = torch.cat([by_anchor[None], both])
     is_leaf = torch.from_numpy(anchors.child_counts[pairs.anchor] == 0).to(device)
-    match, mentions = _match_scores(ranker, queries, pairs), _mention_bonuses(ranker, queries, pairs)
+    match, mentions = (
+        _match_scores(ranker, queries, pairs),
+        _mention_bonuses(ranker, queries, pairs),
+    )
     return PairInputs(match, mentions, cosines, is_leaf, words, tower)
 
 
@@ -113,7 +117,7 @@ def dot_products(vectors: Tensor, rows: Indices, queries: Tensor, query: Indices
     ends = np.searchsorted(query[order], np.arange(len(queries) + 1)).tolist()
     parts = [
         vectors.index_select(0, ordered[start:stop]) @ queries[column]
-        for column, (start, stop) in enumerate(zip(ends, ends[1:], strict=False))
+        for column, (start, stop) in enumerate(pairwise(ends))
     ]
     result = vectors.new_empty(len(rows))
     result[_tensor(order, device)] = torch.cat(parts)

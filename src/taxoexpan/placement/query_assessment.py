@@ -62,7 +62,7 @@ def rank_and_assess(
     calibration, abstention = calibrators.calibration, calibrators.abstention
     temperature = calibration.temperature if calibration else 1.0
     excluded = rejections.anchors_of(taxonomy, queries.concepts) if rejections else None
-    if search is not None and top_k <= MAX_TOP_K:
+    if search is not None and search.record.is_used and top_k <= MAX_TOP_K:
         ranked = rank_candidates(search, queries, top_k, temperature, excluded)
     else:
         ranked = _rank_all(ranker, calibrators, queries, top_k, temperature, excluded)

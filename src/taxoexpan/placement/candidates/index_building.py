@@ -100,9 +100,7 @@ def measure(
     )
 
 
-def _draw_siblings(
-    ranker: Ranker, count: int, rng: np.random.Generator
-) -> tuple[Indices, Indices]:
+def _draw_siblings(ranker: Ranker, count: int, rng: np.random.Generator) -> tuple[Indices, Indices]:
     """Draw leaves, and another child of a parent of each; a leaf without siblings twice."""
     taxonomy = ranker.anchors.taxonomy
     is_leaf = ranker.anchors.child_counts == 0

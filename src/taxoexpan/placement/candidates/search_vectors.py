@@ -29,7 +29,7 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class LinearPart:
-    """One linear part of scores: anchors' vectors [N, D], compared with one of the queries' vectors.
+    """One linear part of scores: vectors of anchors [N, D], to compare with those of queries.
 
     `space` is 0 for the queries' vectors of names and 1 for those of the tower.
     """
