@@ -247,8 +247,8 @@ class TaxoExpan:
         warn_of_weak_texts(queries.vectors.cpu().numpy(), concepts)
         archive = self._fitted()
         known = archive.taxonomy, archive.vectors.names, self._ranker, archive.calibrators
-        asked = queries, top_k, min_ranked, archive.rejections, self._search
-        proposed, ranking = suggest_parents(*known, *asked)
+        asked, rejections = (queries, top_k, min_ranked), archive.rejections
+        proposed, ranking = suggest_parents(*known, *asked, rejections, self._search)
         return proposed, queries, ranking
 
     def suggest_together(self, concepts: Iterable[str | Concept]) -> list[Suggestion]:

@@ -27,7 +27,8 @@ def head_scores(network: MatchingNetwork, inputs: PairInputs) -> Tensor:
     """Return the scores of the network's fusion head, or 0 without one [P]."""
     if network.fusion is None:
         return torch.zeros_like(inputs.match)
-    return network.fusion(inputs.cosines[..., None])[:, 0]
+    scores: Tensor = network.fusion(inputs.cosines[..., None])
+    return scores[:, 0]
 
 
 @torch.no_grad()

@@ -48,10 +48,10 @@ class LinearParts:
         self.parts = [LinearPart(0, names), LinearPart(0, mean @ names)]
         if isinstance(ranker.network.match, LogBilinearMatch):
             self.parts.insert(0, LinearPart(0, ranker.keys.cpu().numpy()))
-        fused = ranker.fusion is not None and texts is not None
-        if fused and texts.as_anchors is not None and texts.as_queries is not None:
-            children = mean @ texts.as_queries.cpu().numpy()
-            self.parts += [LinearPart(1, texts.as_anchors.cpu().numpy()), LinearPart(1, children)]
+        tower = (None, None) if texts is None else (texts.as_anchors, texts.as_queries)
+        if ranker.fusion is not None and tower[0] is not None and tower[1] is not None:
+            described, named = (vectors.cpu().numpy() for vectors in (tower[0], tower[1]))
+            self.parts += [LinearPart(1, described), LinearPart(1, mean @ named)]
         counts = anchors.child_counts.astype(np.float32)
         self.leaf: Vectors = (counts == 0).astype(np.float32)
         self.constants: Vectors = np.stack([np.log1p(counts), self.leaf])
@@ -87,21 +87,20 @@ class LinearParts:
         scale = np.asarray(weights, dtype=np.float32)
         blocks = []
         for space in sorted({part.space for part in self.parts}):
-            total: Vectors | None = None
-            for number, part in enumerate(self.parts):
-                if part.space != space:
-                    continue
+            own = [(i, part.vectors) for i, part in enumerate(self.parts) if part.space == space]
+            total = np.zeros_like(own[0][1])
+            for number, vectors in own:
                 factor = scale[2 * number] + scale[2 * number + 1] * self.leaf
-                weighted = part.vectors * factor[:, None]
-                total = weighted if total is None else np.add(total, weighted, out=total)
+                total += vectors * factor[:, None]
             blocks.append(total)
         constant = scale[2 * len(self.parts) :] @ self.constants
         return np.concatenate([*blocks, constant[:, None]], axis=1, dtype=np.float32)
 
     def _table(self, query: Queries, rows: Indices) -> Floats:
         """Return the parts of one query's scores of some anchors: [n, 2 * parts + 2]."""
-        tower = None if query.tower is None else query.tower[0].cpu().numpy()
-        sides = query.vectors[0, 0].cpu().numpy(), tower
+        sides = [query.vectors[0, 0].cpu().numpy()]
+        if query.tower is not None:
+            sides.append(query.tower[0].cpu().numpy())
         columns: list[Floats] = []
         for part in self.parts:
             product = part.vectors[rows] @ sides[part.space]

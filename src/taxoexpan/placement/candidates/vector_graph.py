@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -60,8 +61,7 @@ class VectorGraph:
 
         `effort` is the number of vectors that are kept in view during the search.
         """
-        import faiss
-
+        faiss: Any = import_module("faiss")  # its types lack the parameters
         parameters = faiss.SearchParametersHNSW(efSearch=max(effort, count))
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         return np.asarray(self._index.search(queries, count, params=parameters)[1])
