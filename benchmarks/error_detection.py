@@ -119,7 +119,7 @@ def plant(taxonomy: Taxonomy, fraction: float, kind: str, seed: int) -> Planted:
 def wrong_parents(taxonomy: Taxonomy, leaf: int, kind: str) -> Indices:
     """Return the parents to move a leaf to: any, or the siblings of its parents (cousin)."""
     parents_of, children_of = taxonomy.parents_of, taxonomy.children_of
-    ancestors = parents_of.reach_of_many(np.array([leaf]))[1]
+    ancestors = np.concatenate([[leaf], *parents_of.levels_down(np.array([leaf]))])
     candidates = np.arange(len(taxonomy))
     if kind == "cousin":
         grandparents = parents_of.of_many(parents_of.of(leaf))[1]

@@ -14,12 +14,17 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
+from taxoexpan.archive import save_archive
+from taxoexpan.features.label_words import LabelWords
+from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.placement.pair_features import AnchorTexts
 
 SYLLABLES = ("ba", "co", "di", "fu", "ga", "lo", "mi", "nu", "pe", "ra", "so", "ti", "va", "zo")
 
@@ -52,18 +57,12 @@ def write(path: Path, size: int) -> None:
 
 def save_random(model: TaxoExpan, taxonomy: Taxonomy, path: Path) -> None:
     """Save a model of another taxonomy with random vectors and keys."""
-    from dataclasses import replace
-
-    from taxoexpan.archive import save_archive
-    from taxoexpan.features.label_words import LabelWords
-    from taxoexpan.placement.pair_features import AnchorTexts
-
     archive = model._fitted()
     size, generator = len(taxonomy), torch.Generator().manual_seed(0)
-    heads = torch.randint(size // 10, (size,), generator=generator)
-    distinct = torch.randn(size // 10, archive.vectors.shape[2], generator=generator)
-    names = torch.randn(size, archive.vectors.shape[2], generator=generator)
-    vectors = torch.stack([names, distinct[heads]])
+    head_of = torch.randint(size // 10, (size,), generator=generator)
+    heads = torch.randn(size // 10, archive.vectors.dimension, generator=generator)
+    names = torch.randn(size, archive.vectors.dimension, generator=generator)
+    vectors = ConceptVectors(names, heads, head_of)
     keys = torch.randn(size, archive.keys.shape[1], generator=generator)
     texts = AnchorTexts(LabelWords.from_taxonomy(taxonomy))
     large = replace(archive, taxonomy=taxonomy, vectors=vectors, keys=keys, texts=texts)
@@ -72,8 +71,6 @@ def save_random(model: TaxoExpan, taxonomy: Taxonomy, path: Path) -> None:
 
 def read(path: Path) -> None:
     """Print what each step of loading costs, as JSON."""
-    from taxoexpan.model import TaxoExpan
-
     steps: dict[str, dict[str, float]] = {"start": _memory()}
 
     def step(name: str, work: Callable[[], object]) -> object:

@@ -115,7 +115,7 @@ def _blocked(taxonomy: Taxonomy, queries: Indices, negatives: Indices) -> NDArra
     pairs = [
         (rows, queries),
         taxonomy.parents_of.of_many(queries),
-        taxonomy.children_of.reach_of_many(queries),
+        taxonomy.descendant_intervals.pairs(queries),
     ]
     # A pair (row, concept) is one number, so that all pairs are looked up at once.
     size = len(taxonomy)

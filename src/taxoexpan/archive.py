@@ -21,7 +21,7 @@ from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.encoder_registry import make_encoder, transformer_of
 from taxoexpan.features.stored_words import words_arrays, words_from_arrays
 from taxoexpan.files import whole_directory
-from taxoexpan.manifest import (
+from taxoexpan.model_directory import (
     ANCHORS,
     CALIBRATION,
     CHECKED,

@@ -29,6 +29,13 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
+def memory_of(device: torch.device) -> int | None:
+    """Return the memory of a GPU in bytes; None for devices that use the memory of the host."""
+    if device.type != "cuda":
+        return None
+    return int(torch.cuda.get_device_properties(device).total_memory)
+
+
 @contextmanager
 def fast_matmul(device: torch.device) -> Iterator[None]:
     """Let a GPU multiply matrices in TF32, which is several times faster and exact enough to train.

@@ -28,8 +28,8 @@ from taxoexpan.files import (
 from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
-from taxoexpan.manifest import OWN as MODEL_FILES
 from taxoexpan.model import TaxoExpan
+from taxoexpan.model_directory import OWN as MODEL_FILES
 from taxoexpan.placement.acceptance import (
     DEFAULT_ACCEPTANCE,
     Acceptance,

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import BinaryIO
 
 from safetensors import SafetensorError
 
@@ -80,6 +81,33 @@ def write_whole(contents: Mapping[Path, bytes], force: bool = False) -> None:
             temporary.unlink(missing_ok=True)
     for content in streamed:
         sys.stdout.buffer.write(content)
+
+
+@contextmanager
+def whole_file(path: Path, force: bool = False) -> Iterator[BinaryIO]:
+    """Yield a temporary file that is renamed to `path` after it was written without errors.
+
+    Unlike `write_whole`, this holds no more of the content in memory than is written at a time.
+    """
+    refuse_overwriting(path, force)
+    if path.exists() and not path.is_file():
+        raise FormatError(path, "is not a regular file; give the name of one")
+    target = path.resolve()  # a symbolic link stays; the file that it points to is replaced
+    staged: Path | None = None
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        staged = Path(name)
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        staged.chmod(0o666 & ~_umask())
+        staged.replace(target)
+    except OSError as error:
+        raise FormatError(path, f"cannot be written: {error.strerror or error}") from None
+    finally:
+        if staged is not None:
+            staged.unlink(missing_ok=True)
 
 
 @contextmanager

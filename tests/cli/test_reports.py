@@ -14,6 +14,7 @@ from builders import KINDS, SORTS
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.cli.messages import print_merges, print_no_parent
+from taxoexpan.cli.suggestion_output import SuggestionSummary
 from taxoexpan.explain import describe
 from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
@@ -241,14 +242,17 @@ def test_concepts_without_a_suitable_parent_are_reported(
 ) -> None:
     lost = [suggestion(f"thing {i}", place=Place.NONE) for i in range(6)]
     same = suggestion("soy milk", kind=SuggestionKind.MERGE, place=Place.NONE)
-    print_no_parent([suggestion("oat milk"), lost[0], suggestion("thing 0", 2), same])
+    summary = SuggestionSummary()
+    summary.add([suggestion("oat milk"), lost[0], suggestion("thing 0", 2)])
+    summary.add([same])
+    print_no_parent(summary.without_parent, summary.queries)
     messages = "note: 1 of 3 new concepts has no suitable parent in the taxonomy: 'thing 0'\n"
     assert capsys.readouterr().err == messages
-    print_no_parent(lost)
+    print_no_parent(lost, 6)
     named = ", ".join(f"'thing {i}'" for i in range(5))
     messages = f"note: 6 of 6 new concepts have no suitable parent in the taxonomy: {named}, …\n"
     assert capsys.readouterr().err == messages
-    print_no_parent([suggestion("oat milk")])
+    print_no_parent([], 1)
     assert capsys.readouterr().err == ""
 
 

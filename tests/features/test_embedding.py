@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+from taxoexpan.features import embedding
 from taxoexpan.features.embedding import embed_concepts, head_word, warn_of_wordless
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.taxonomy import Concept
@@ -53,6 +54,21 @@ def test_a_name_and_its_definition_can_be_encoded_as_one_text() -> None:
     np.testing.assert_allclose(joined[0, 0], encoder.encode(["oak: a tree"])[0], rtol=1e-6)
     np.testing.assert_array_equal(joined[0, 1], separate[0, 1])
     np.testing.assert_array_equal(joined[1], separate[1])
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_blocks_of_any_size_give_the_same_vectors(
+    joined: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    concepts = [
+        Concept(str(i), f"tea {i}", ("brew", "cup")[: i % 3], "a drink" * (i % 2))
+        for i in range(11)
+    ]
+    whole = embed_concepts(ENCODER, concepts, 2.0, 1.0, joined)
+    for size in (1, 4, 5):
+        monkeypatch.setattr(embedding, "BLOCK_SIZE", size)
+        in_blocks = embed_concepts(ENCODER, iter(concepts), 2.0, 1.0, joined)
+        np.testing.assert_allclose(in_blocks, whole, atol=1e-6)
 
 
 @pytest.mark.parametrize(

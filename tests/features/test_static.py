@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taxoexpan.features.static import StaticEncoder
+from taxoexpan.features import static
+from taxoexpan.features.static import StaticEncoder, sum_tokens
 
 ENCODER = StaticEncoder()
 
@@ -33,6 +34,17 @@ def test_vectors_have_unit_length_and_do_not_depend_on_other_texts(texts: list[s
     for text, vector in zip(texts, together, strict=True):
         assert np.array_equal(vector, ENCODER.encode([text])[0])
         assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5) or not vector.any()
+
+
+def test_sums_of_tokens_have_the_bits_of_numpy_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(static, "LONG_BLOCK", 7)
+    rng = np.random.default_rng(0)
+    embedding = rng.standard_normal((50, 6), dtype=np.float32)
+    counts = rng.integers(1, 30, 200)
+    tokens = rng.integers(0, 50, counts.sum())
+    starts = np.cumsum(counts) - counts
+    expected = np.add.reduceat(embedding[tokens], starts, axis=0)
+    assert np.array_equal(sum_tokens(embedding, tokens, counts), expected)
 
 
 def test_case_does_not_matter() -> None:

@@ -47,26 +47,20 @@ def test_levels_down_yields_each_row_once_nearest_first() -> None:
     assert levels == [[1, 2, 4], [3]]
 
 
-@given(PAIRS, st.lists(st.integers(0, 6), max_size=5))
+@given(st.lists(st.tuples(st.integers(0, 39), st.integers(0, 39)), max_size=120))
 @quickly
-def test_reach_of_many_finds_all_reachable_rows(
-    pairs: list[tuple[int, int]], rows: list[int]
-) -> None:
-    downwards = [(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]]
-    owners, reached = adjacency(downwards).reach_of_many(np.array(rows, dtype=np.int64))
-    expected = [(place, row) for place, start in enumerate(rows) for row in walk(downwards, start)]
-    assert list(zip(owners.tolist(), reached.tolist(), strict=True)) == expected
-
-
-def walk(pairs: list[tuple[int, int]], start: int) -> list[int]:
-    found: set[int] = set()
-    waiting = [start]
-    while waiting:
-        here = waiting.pop()
-        below = {target for source, target in pairs if source == here} - found
-        found |= below
-        waiting += below
-    return sorted(found)
+def test_levels_down_are_the_same_for_few_and_for_many_rows(pairs: list[tuple[int, int]]) -> None:
+    near, distance = adjacency(pairs, size=40), {0: 0}
+    waiting = [0]
+    for row in waiting:
+        for target in near.of(row).tolist():
+            if target not in distance:
+                distance[target] = distance[row] + 1
+                waiting.append(target)
+    levels = list(near.levels_down(np.array([0])))
+    for number, level in enumerate(levels, start=1):
+        assert level.tolist() == sorted(row for row, far in distance.items() if far == number)
+    assert sum(map(len, levels)) == len(distance) - 1
 
 
 def test_an_adjacency_is_read_only() -> None:
@@ -80,8 +74,6 @@ def test_an_adjacency_may_have_no_rows() -> None:
     near = adjacency([], size=0)
     assert len(near) == 0
     assert near.degrees.tolist() == []
-    nothing = np.zeros(0, dtype=np.int64)
-    assert [array.tolist() for array in near.reach_of_many(nothing)] == [[], []]
 
 
 def test_ranges_are_concatenated() -> None:

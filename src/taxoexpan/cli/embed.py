@@ -96,7 +96,7 @@ def _opened(
     from taxoexpan.features.embedding import embed_concepts, names_of
     from taxoexpan.features.encoder_choice import with_chosen_encoder
     from taxoexpan.features.encoder_registry import make_encoder
-    from taxoexpan.manifest import is_archive
+    from taxoexpan.model_directory import is_archive
 
     settings = changed_settings(options.changes, options.features)
     if is_archive(options.taxonomy):

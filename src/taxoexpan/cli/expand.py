@@ -102,6 +102,7 @@ def run(options: argparse.Namespace) -> int:
 def expand(request: ExpansionRequest, training: TrainingOptions) -> PlacedConcepts:
     """Expand a taxonomy file, and print every step."""
     from taxoexpan.expansion import prepare_expansion
+    from taxoexpan.placement.selection import no_suitable_parent
 
     expansion = prepare_expansion(request, progress=not training.quiet)
     print_file_notes(expansion.file)
@@ -110,7 +111,8 @@ def expand(request: ExpansionRequest, training: TrainingOptions) -> PlacedConcep
     ranked = expansion.place(_trained_model(expansion, training))
     if request.model:
         note(f"model written to {request.model}")
-    print_no_parent(ranked.suggestions)
+    count = len({suggestion.query.id for suggestion in ranked.suggestions})
+    print_no_parent(no_suitable_parent(ranked.suggestions), count)
     placed = expansion.decide(ranked)
     if expansion.writes_suggestions:
         note(f"suggestions written to {request.suggestions_file}")

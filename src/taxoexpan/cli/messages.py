@@ -103,12 +103,17 @@ def print_file_notes(*files: TaxonomyFile) -> None:
 
 def print_filtered(taxonomy: Taxonomy, concepts: FilteredConcepts) -> None:
     """Print which concepts of a list are already present, repeated, or similar to existing ones."""
+    present = []
     for concept, known in concepts.present:
         deprecated = ", deprecated" if known.deprecated else ""
         identity = f"{concept.label!r} is {known.label!r} ({known.id}{deprecated})"
-        note(f"already present: {identity}; not placed")
-    for concept in concepts.repeated:
-        note(f"repeated: {concept.label!r} is in the list more than once; the first row is used")
+        present.append(f"already present: {identity}; not placed")
+    note_some(present, " are already present")
+    repeated = [
+        f"repeated: {concept.label!r} is in the list more than once; the first row is used"
+        for concept in concepts.repeated
+    ]
+    note_some(repeated, " are repeated")
     note_some(_plural_notes(taxonomy, concepts.new), " labels differ only in singular and plural")
 
 
@@ -173,14 +178,10 @@ def print_training_advice(model: TaxoExpan) -> None:
         note(f"note: updates have added {count} since the training; {fix}")
 
 
-def print_no_parent(suggestions: Sequence[Suggestion]) -> None:
-    """Print how many new concepts have no suitable parent, and name some."""
-    from taxoexpan.placement.selection import no_suitable_parent
-
-    without_parent = no_suitable_parent(suggestions)
+def print_no_parent(without_parent: Sequence[Suggestion], count: int) -> None:
+    """Print how many of the `count` new concepts have no suitable parent, and name some."""
     if not without_parent:
         return
-    count = len({suggestion.query.id for suggestion in suggestions})
     names = ", ".join(repr(each.query.label) for each in without_parent[:MAX_NAMED])
     rest = ", …" if len(without_parent) > MAX_NAMED else ""
     verb = "has" if len(without_parent) == 1 else "have"

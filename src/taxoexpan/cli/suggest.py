@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,22 +21,27 @@ from taxoexpan.cli.arguments import (
     positive,
 )
 from taxoexpan.cli.messages import (
-    as_json,
     note,
     print_confidence_limits,
     print_filtered,
-    print_merges,
-    print_no_parent,
     print_training_advice,
     write_report,
 )
 from taxoexpan.cli.ranking_arguments import add_exact
+from taxoexpan.cli.suggestion_output import (
+    SuggestionSummary,
+    text_output,
+    with_few_warnings,
+    write_csv,
+    write_json,
+)
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.archive import ModelSummary
     from taxoexpan.explain import Evidence
+    from taxoexpan.explain.suggested_block import SuggestedBlock
     from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.suggestions import Suggestion
     from taxoexpan.report.html import Page
@@ -82,8 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the ranked parents."""
-    from taxoexpan.files import preflight, refuse_inside, write_whole
-    from taxoexpan.placement.selection import merges
+    from taxoexpan.files import preflight, refuse_inside
 
     if options.together and options.evidence:
         message = "--together has no evidence per concept"
@@ -93,33 +97,64 @@ def run(options: argparse.Namespace) -> int:
     preflight(outputs, list(inputs), options.force)
     for path in outputs:
         refuse_inside(path, options.model)
-    concepts, summary = _new_concepts(options)
+    concepts, described = _new_concepts(options)
     from taxoexpan.archive import load_archive
     from taxoexpan.model import TaxoExpan
 
-    archive = load_archive(options.model, options.features, options.device, summary)
+    archive = load_archive(options.model, options.features, options.device, described)
     model = TaxoExpan.from_archive(archive, options.device, options.exact)
     print_filtered(model.taxonomy, concepts)
     if options.glossary:
         concepts = _with_definitions(options.glossary, concepts, model.taxonomy)
-    suggestions, evidence = _suggest(options, model, concepts)
-    text = _as_text(options, suggestions, evidence, concepts)
-    if options.output:
-        write_whole({options.output: text.encode()}, options.force)
+    summary = SuggestionSummary()
+    kept = _write_suggestions(options, _blocks(options, model, concepts), concepts, summary)
     if options.report:
-        page = _page(options, model, suggestions, evidence or [], concepts)
+        suggestions = [each for block in kept for each in block.suggestions]
+        evidence = [each for block in kept for each in block.evidence]
+        page = _page(options, model, suggestions, evidence, concepts)
         write_report(options.report, page, options.force)
-    if suggestions and not options.together:
+    if summary.queries and not options.together:
         print_confidence_limits(model)
         print_training_advice(model)
-    print_merges(merges(suggestions))
-    print_no_parent(suggestions)
+    summary.print()
     if options.output:
         ranked = pluralize(len(concepts.new), "new concept")
         note(f"{ranked} ranked; suggestions written to {options.output}")
-    else:
-        print(text, end="")
     return 0
+
+
+def _write_suggestions(
+    options: argparse.Namespace,
+    blocks: Iterable[SuggestedBlock],
+    concepts: FilteredConcepts,
+    summary: SuggestionSummary,
+) -> list[SuggestedBlock]:
+    """Write the suggestions in the requested form; return them if an output needs all of them."""
+    kept: list[SuggestedBlock] = []
+    keeps = options.report or options.table
+
+    def noted() -> Iterator[SuggestedBlock]:
+        for block in with_few_warnings(blocks):
+            summary.add(block.suggestions)
+            if keeps:
+                kept.append(block)
+            yield block
+
+    with text_output(options.output, options.force) as write:
+        if options.table:
+            from taxoexpan.cli.text_table import placements_table
+
+            suggestions = [each for block in noted() for each in block.suggestions]
+            write(placements_table(suggestions) + "\n")
+        elif options.json:
+            present = [
+                {"query": concept.label, "id": known.id, "label": known.label}
+                for concept, known in concepts.present
+            ]
+            write_json(noted(), write, _needs_evidence(options), present)
+        else:
+            write_csv(noted(), write)
+    return kept
 
 
 def _new_concepts(options: argparse.Namespace) -> tuple[FilteredConcepts, ModelSummary]:
@@ -150,16 +185,22 @@ def _with_definitions(
     return replace(concepts, new=defined.concepts)
 
 
-def _suggest(
+def _needs_evidence(options: argparse.Namespace) -> bool:
+    """Return whether an option needs the evidence for the suggestions."""
+    return not options.together and bool(options.evidence or options.report)
+
+
+def _blocks(
     options: argparse.Namespace, model: TaxoExpan, concepts: FilteredConcepts
-) -> tuple[list[Suggestion], list[Evidence] | None]:
-    """Return the suggestions, and their evidence if an option needs it."""
+) -> Iterator[SuggestedBlock]:
+    """Yield the suggestions, and their evidence if an option needs it."""
+    from taxoexpan.explain.suggested_block import SuggestedBlock
+
     if options.together:
         _ensure_joint_prior(model, options.model)
-        return model.suggest_together(concepts.new), None
-    if options.evidence or options.report:
-        return model.suggest_with_evidence(concepts.new, options.top_k)
-    return model.suggest(concepts.new, options.top_k), None
+        yield SuggestedBlock(model.suggest_together(concepts.new), [])
+    else:
+        yield from model.suggest_blocks(concepts.new, options.top_k, _needs_evidence(options))
 
 
 def _ensure_joint_prior(model: TaxoExpan, directory: Path) -> None:
@@ -189,27 +230,3 @@ def _page(
     if options.together:
         return joint_page(model.taxonomy, suggestions, *about)
     return suggestions_page(model.taxonomy, suggestions, evidence, model.calibrators, *about)
-
-
-def _as_text(
-    options: argparse.Namespace,
-    suggestions: Sequence[Suggestion],
-    evidence: Sequence[Evidence] | None,
-    concepts: FilteredConcepts,
-) -> str:
-    """Return the suggestions in the requested form."""
-    from taxoexpan.cli.text_table import placements_table
-    from taxoexpan.placement.suggestions import suggestions_csv
-
-    if options.table:
-        return placements_table(suggestions) + "\n"
-    if not options.json:
-        return suggestions_csv(suggestions)
-    content: dict[str, object] = {"suggestions": [each.as_dict() for each in suggestions]}
-    if evidence is not None:
-        content["evidence"] = [each.to_dict() for each in evidence]
-    content["already_present"] = [
-        {"query": concept.label, "id": known.id, "label": known.label}
-        for concept, known in concepts.present
-    ]
-    return as_json(content)

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Update and save."""
     from taxoexpan.files import refuse_inside, refuse_replacing
-    from taxoexpan.manifest import OWN
+    from taxoexpan.model_directory import OWN
 
     output = options.output or options.model
     is_in_place = output.resolve() == options.model.resolve()

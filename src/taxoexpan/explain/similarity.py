@@ -28,7 +28,7 @@ class ConceptLookup:
     def __init__(self, taxonomy: Taxonomy) -> None:
         self.taxonomy = taxonomy
         self.concept = cache(taxonomy.concept_at)
-        self.path = cache(lambda index: taxonomy.path(taxonomy.ids[index]))
+        self.path = cache(lambda index: taxonomy.short_path(taxonomy.ids[index]))
         self.name_words = cache(lambda index: name_words(self.concept(index)))
 
     def position(self, index: int, relative_to: int) -> Position:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,7 +17,7 @@ MAX_NAMED = 5
 """The number of concepts that a warning names."""
 
 BLOCK_SIZE = 50_000
-"""The number of texts that are encoded at a time, which limits the memory for their tokens."""
+"""The number of concepts, and of texts, that are encoded at a time, which limits the memory."""
 
 UNKNOWN_WARNING_FRACTION = 0.1
 """A warning is given if at least this fraction of the concepts has no vector."""
@@ -41,24 +42,16 @@ def embed_concepts(
     definition is encoded as one text instead, `label: definition`. The second is the mean of the
     last words of its names, which say what kind of thing it is: oat milk is a milk.
     """
-    concepts = list(concepts)
-    names = [(row, name) for row, c in enumerate(concepts) for name in (c.label, *c.synonyms)]
-    definitions = [(row, c.definition) for row, c in enumerate(concepts) if c.definition]
-    heads = [(row, head_word(name)) for row, name in names]
-    if joined:
-        definitions = [(row, f"{concepts[row].label}: {text}") for row, text in definitions]
-        names = [(row, name) for row, name in names if not concepts[row].definition]
-        name_weight, definition_weight = 0.0, 1.0
-    elif not definition_weight:
-        definitions = []
-    size = len(concepts)
-    encoder.prepare([text for texts in (names, definitions, heads) for _, text in texts])
-    of_names = _mean_by_row(encoder, names, size)
-    of_definitions = _mean_by_row(encoder, definitions, size)
-    undefined = ~of_definitions.any(axis=1, keepdims=True)
-    weighted = name_weight * of_names + definition_weight * of_definitions
-    first = normalize_rows(np.where(undefined, of_names, weighted))
-    return np.stack([first, _mean_by_row(encoder, heads, size)])
+    if not isinstance(concepts, Sequence):
+        concepts = list(concepts)
+    weights = (0.0, 1.0) if joined else (name_weight, definition_weight)
+    encoder.prepare(_all_texts(concepts, weights[1], joined))
+    both = np.empty((2, len(concepts), encoder.dimension), dtype=np.float32)
+    for start in range(0, len(concepts), BLOCK_SIZE):
+        block = concepts[start : start + BLOCK_SIZE]
+        texts = _Texts.of(block, weights[1], joined)
+        both[:, start : start + len(block)] = _embed_block(encoder, texts, weights, len(block))
+    return both
 
 
 def refuse_unknown(both: Vectors, features: str) -> None:
@@ -107,6 +100,54 @@ def warn_of_wordless(concepts: Sequence[Concept]) -> None:
 def head_word(name: str) -> str:
     """The last word of a name."""
     return name.split()[-1] if name.strip() else ""
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """The texts of some concepts, each with the row of its concept."""
+
+    names: list[tuple[int, str]]
+    definitions: list[tuple[int, str]]
+    heads: list[tuple[int, str]]
+
+    @classmethod
+    def of(cls, concepts: Sequence[Concept], definition_weight: float, joined: bool) -> _Texts:
+        """Collect the texts; definitions without a weight are left out."""
+        names = [(row, name) for row, c in enumerate(concepts) for name in (c.label, *c.synonyms)]
+        definitions = [(row, c.definition) for row, c in enumerate(concepts) if c.definition]
+        heads = [(row, head_word(name)) for row, name in names]
+        if joined:
+            definitions = [(row, f"{concepts[row].label}: {text}") for row, text in definitions]
+            names = [(row, name) for row, name in names if not concepts[row].definition]
+        elif not definition_weight:
+            definitions = []
+        return cls(names, definitions, heads)
+
+    def all(self) -> tuple[list[tuple[int, str]], ...]:
+        """Return the three lists."""
+        return self.names, self.definitions, self.heads
+
+
+def _all_texts(concepts: Sequence[Concept], definition_weight: float, joined: bool) -> list[str]:
+    """Return all texts that are encoded."""
+    blocks = (concepts[s : s + BLOCK_SIZE] for s in range(0, len(concepts), BLOCK_SIZE))
+    parts = (_Texts.of(block, definition_weight, joined) for block in blocks)
+    return [text for part in parts for texts in part.all() for _, text in texts]
+
+
+def _embed_block(
+    encoder: Encoder, texts: _Texts, weights: tuple[float, float], size: int
+) -> Vectors:
+    """Return the two vectors of each of a few concepts: [2, size, D]."""
+    name_weight, definition_weight = weights
+    of_names = _mean_by_row(encoder, texts.names, size)
+    first = of_names
+    if texts.definitions:
+        of_definitions = _mean_by_row(encoder, texts.definitions, size)
+        undefined = ~of_definitions.any(axis=1, keepdims=True)
+        weighted = name_weight * of_names + definition_weight * of_definitions
+        first = np.where(undefined, of_names, weighted)
+    return np.stack([normalize_rows(first), _mean_by_row(encoder, texts.heads, size)])
 
 
 def _mean_by_row(encoder: Encoder, texts: list[tuple[int, str]], rows: int) -> Vectors:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from taxoexpan.device import memory_of
 from taxoexpan.taxonomy.arrays import Indices
 
+MAX_MEMORY_SHARE = 0.25
+"""The largest share of a GPU's memory that the vectors may take; otherwise they are streamed."""
 HASH_BLOCK = 8192
 """Rows to hash at a time."""
 
@@ -25,11 +28,14 @@ class ConceptVectors:
         names: one vector per concept [N, D1].
         heads: the distinct vectors of head words [V, D1].
         head_of: the row of each concept in `heads` [N].
+        streamed_to: the device that computes with them, if they stay in the memory of the host, and
+            only selected ones are copied to the device. Its memory then does not limit N.
     """
 
     names: Tensor
     heads: Tensor
     head_of: Tensor
+    streamed_to: torch.device | None = None
 
     @classmethod
     def of(cls, stacked: Tensor) -> ConceptVectors:
@@ -44,7 +50,12 @@ class ConceptVectors:
 
     @property
     def device(self) -> torch.device:
-        """The device of the vectors."""
+        """The device that computes with the vectors."""
+        return self.names.device if self.streamed_to is None else self.streamed_to
+
+    @property
+    def storage(self) -> torch.device:
+        """The device that stores the vectors."""
         return self.names.device
 
     @property
@@ -52,22 +63,55 @@ class ConceptVectors:
         """The size of a vector, D1."""
         return self.names.shape[1]
 
-    def to(self, device: torch.device) -> ConceptVectors:
-        """Return the same vectors on a device."""
-        return ConceptVectors(*(part.to(device) for part in (self.names, self.heads, self.head_of)))
-
     def stacked(self) -> Tensor:
         """Return the vectors of names and head words of every concept, as a copy: [2, N, D1]."""
         return torch.stack([self.names, self.heads.index_select(0, self.head_of)])
 
+    def placed(self, device: torch.device) -> ConceptVectors:
+        """Return the same vectors on a device, or streamed to it if they would fill its memory."""
+        memory, size = memory_of(device), self.names.nbytes + self.heads.nbytes
+        if memory is not None and size > MAX_MEMORY_SHARE * memory:
+            return replace(self.to(torch.device("cpu")), streamed_to=device)
+        return self.to(device)
+
+    def to(self, device: torch.device) -> ConceptVectors:
+        """Return the same vectors on a device."""
+        names, heads = self.names.to(device), self.heads.to(device)
+        return ConceptVectors(names, heads, self.head_of.to(device))
+
+    def stored(self) -> ConceptVectors:
+        """Return the same vectors for computing where they are stored."""
+        return ConceptVectors(self.names, self.heads, self.head_of)
+
     def select(self, concepts: Tensor) -> ConceptVectors:
-        """Select the vectors of some concepts by index."""
+        """Select the vectors of some concepts by index, on the device that computes."""
+        if self.streamed_to is None:
+            return self.reordered(concepts)
+        rows = concepts.to(self.storage)
+        used, head_of = self.head_of.index_select(0, rows).unique(return_inverse=True)
+        names, heads = self.names.index_select(0, rows), self.heads.index_select(0, used)
+        return ConceptVectors(self._send(names), self._send(heads), self._send(head_of))
+
+    def select_names(self, concepts: Tensor) -> Tensor:
+        """Select the name vectors of some concepts by index, on the device that computes."""
+        if self.streamed_to is None:
+            return self.names.index_select(0, concepts)
+        return self._send(self.names.index_select(0, concepts.to(self.storage)))
+
+    def _send(self, part: Tensor) -> Tensor:
+        """Copy a part to the device that computes, without waiting for a GPU."""
+        part = part.pin_memory() if self.device.type == "cuda" else part
+        return part.to(self.device, non_blocking=True)
+
+    def reordered(self, concepts: Tensor) -> ConceptVectors:
+        """Return the vectors of these concepts, in this order, where they are stored."""
         names = self.names.index_select(0, concepts)
-        return ConceptVectors(names, self.heads, self.head_of.index_select(0, concepts))
+        head_of = self.head_of.index_select(0, concepts)
+        return ConceptVectors(names, self.heads, head_of, self.streamed_to)
 
     def first(self, count: int) -> ConceptVectors:
         """Return the vectors of the first concepts, without a copy of them."""
-        return ConceptVectors(self.names[:count], self.heads, self.head_of[:count])
+        return replace(self, names=self.names[:count], head_of=self.head_of[:count])
 
     def used_heads(self) -> tuple[Tensor, Tensor]:
         """Return the vectors of head words in use, and the row of each concept among them."""

@@ -52,6 +52,11 @@ class Queries:
             tower=None if self.tower is None else self.tower[start:stop],
         )
 
+    def to(self, device: torch.device) -> Self:
+        """Return the same queries with the vectors on a device."""
+        tower = None if self.tower is None else self.tower.to(device)
+        return replace(self, vectors=self.vectors.to(device), tower=tower)
+
     def select(self, rows: Indices) -> Self:
         """Return the queries in these rows."""
         mentions, index = self.mentions, torch.from_numpy(rows).to(self.vectors.device)

@@ -21,8 +21,8 @@ from taxoexpan.placement.ranking import RankedBlock, Ranker
 from taxoexpan.placement.regression import logistic
 from taxoexpan.placement.score_summary import best_of
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Floats, Indices
+from taxoexpan.taxonomy.reach_intervals import AncestorIntervals
 
 MAX_BRANCH = 0.2
 """A branch that is closed holds at most this fraction of the concepts."""
@@ -148,15 +148,16 @@ def agreement(taxonomy: Taxonomy, anchors: Indices) -> Floats:
     of the anchors: 1 where all are the same, 0 where they have nothing in common.
     """
     count, size = anchors.shape
-    distinct, rows = np.unique(anchors, return_inverse=True)
-    owners, ancestors = taxonomy.parents_of.reach_of_many(distinct)
-    owners = np.concatenate([np.arange(len(distinct)), owners])
-    lines = Adjacency.from_pairs(owners, np.concatenate([distinct, ancestors]), len(distinct))
-    cells, concepts = lines.of_many(rows.reshape(-1))
-    pairs, shared = np.unique(cells // size * len(taxonomy) + concepts, return_counts=True)
-    queries = pairs // len(taxonomy)
-    common = np.bincount(queries, shared * (shared - 1), minlength=count)
-    total = np.bincount(queries, shared, minlength=count)
+    flat, width = anchors.reshape(-1), len(taxonomy) + 1
+    cells, starts, stops = AncestorIntervals(taxonomy.parents_of, flat).intervals(flat)
+    queries = cells // size
+    # Between two ends of intervals, the number of anchors that share an ancestor is the same.
+    ends = np.concatenate([queries * width + starts, queries * width + stops])
+    order = np.argsort(ends, kind="stable")
+    shared = np.cumsum(np.repeat([1, -1], len(cells))[order])[:-1]
+    lengths, owners = np.diff(ends[order]), ends[order][:-1] // width
+    common = np.bincount(owners, lengths * shared * (shared - 1), minlength=count)
+    total = np.bincount(owners, lengths * shared, minlength=count)
     return np.asarray(common / np.maximum(total * (size - 1), 1))
 
 
@@ -166,23 +167,14 @@ def branches_to_close(taxonomy: Taxonomy, parents: Indices) -> Indices:
     That is the highest ancestor of the parent, itself included and along first parents, with at
     most `MAX_BRANCH` of all concepts below it.
     """
-    above = taxonomy.parents_of
-    first = np.full(len(taxonomy), -1)
-    has_parent = above.degrees > 0
-    first[has_parent] = above.targets[above.offsets[:-1][has_parent]]
-    lines = [parents]
-    while (lines[-1] >= 0).any():
-        lines.append(np.where(lines[-1] >= 0, first[lines[-1]], -1))
-    candidates = np.unique(np.concatenate(lines))
-    candidates = candidates[candidates >= 0]
-    owners, _ = taxonomy.children_of.reach_of_many(candidates)
-    small = np.zeros(len(taxonomy) + 1, dtype=bool)  # the last is for -1
-    sizes = np.bincount(owners, minlength=len(candidates))
-    small[candidates] = sizes < MAX_BRANCH * len(taxonomy)
-    branches = np.full(len(parents), -1)
-    for line in lines:
-        branches = np.where(small[line], line, branches)
-    return branches
+    first = taxonomy.first_parents
+    sizes = taxonomy.descendant_intervals.counts(np.arange(len(taxonomy)))
+    small = sizes - 1 < MAX_BRANCH * len(taxonomy)
+    # A branch is larger than the branches in it, so the small ones of a line are its lowest ones.
+    highest = np.where(small[first], first, np.arange(len(taxonomy)))
+    while not np.array_equal(highest, higher := highest[highest]):
+        highest = higher
+    return np.where(small[parents], highest[parents], -1)
 
 
 def nearest_region(taxonomy: Taxonomy, anchors: Sequence[str]) -> str | None:
@@ -191,8 +183,8 @@ def nearest_region(taxonomy: Taxonomy, anchors: Sequence[str]) -> str | None:
     Of several at one depth it is the one with the most anchors.
     """
     indices = np.array([taxonomy.index(id) for id in anchors], dtype=np.int64)
-    _, ancestors = taxonomy.parents_of.reach_of_many(indices)
-    concepts, counts = np.unique(np.concatenate([indices, ancestors]), return_counts=True)
+    _, ancestors = AncestorIntervals(taxonomy.parents_of, indices).pairs(indices)
+    concepts, counts = np.unique(ancestors, return_counts=True)
     common = np.flatnonzero(2 * counts > len(indices))
     if not len(common):
         return None
@@ -204,9 +196,8 @@ def _inside(taxonomy: Taxonomy, branches: Indices) -> Tensor:
     """Return which anchors lie in the branch of each query: [Q] → [N, Q]."""
     inside = np.zeros((len(taxonomy), len(branches)), dtype=bool)
     columns = np.flatnonzero(branches >= 0)
-    owners, below = taxonomy.children_of.reach_of_many(branches[columns])
+    owners, below = taxonomy.descendant_intervals.pairs(branches[columns])
     inside[below, columns[owners]] = True
-    inside[branches[columns], columns] = True
     return torch.from_numpy(inside)
 
 

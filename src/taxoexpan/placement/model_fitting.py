@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,7 +110,7 @@ class PreparedTaxonomy:
 
     def vectors(self) -> ConceptVectors:
         """Return a copy of the vectors of all concepts in the order of the taxonomy."""
-        return self.stored.select(self.rows)
+        return self.stored.reordered(self.rows)
 
 
 def prepare_taxonomy(
@@ -128,7 +129,7 @@ def prepare_taxonomy(
     if holdout is None:
         hold_out = HOLDOUTS[c.validation]
         holdout = hold_out(active, c.validation_fraction, c.max_validation_leaves, seed)
-    encoder.learn(names_of([*taxonomy.concepts, *holdout.concepts, *expected]))
+    encoder.learn(names_of(chain(taxonomy.concepts, holdout.concepts, expected)))
     return embed_holdout(taxonomy, embedder, holdout, as_growth)
 
 
@@ -136,18 +137,20 @@ def embed_holdout(
     taxonomy: Taxonomy, embedder: Embedder, holdout: Holdout, as_growth: bool
 ) -> PreparedTaxonomy:
     """Embed all concepts of a taxonomy, and those that are held out of it."""
-    c, both = embedder.config, embedder.tensor(taxonomy.concepts)
-    refuse_unknown(both.cpu().numpy(), c.features)
-    order = _remaining_first(taxonomy, holdout.taxonomy).to(both.device)
-    stored = ConceptVectors.of(both).select(order)
+    c, both = embedder.config, embedder.array(taxonomy.concepts)
+    refuse_unknown(both, c.features)
+    order = _remaining_first(taxonomy, holdout.taxonomy)
+    stored = ConceptVectors.of(torch.from_numpy(both)).reordered(order).placed(embedder.device)
     lexicon, mentions = embedder.lexicon(holdout.taxonomy), None
     if lexicon is not None:
         mentions = lexicon.mentions(holdout.taxonomy.concepts, exclude_self=True)
     anchors = Anchors(holdout.taxonomy, stored.first(len(holdout.taxonomy)), c.max_siblings)
-    data = TrainingData(anchors, embedder.labeled_queries(holdout, lexicon), mentions)
+    queries = embedder.labeled_queries(holdout, lexicon).to(stored.storage)
+    data = TrainingData(anchors, queries, mentions)
     del both
     release_memory()
-    return PreparedTaxonomy(taxonomy, stored, order.argsort(), holdout, data, as_growth)
+    rows = order.argsort().to(stored.storage)
+    return PreparedTaxonomy(taxonomy, stored, rows, holdout, data, as_growth)
 
 
 def _remaining_first(taxonomy: Taxonomy, remaining: Taxonomy) -> Tensor:
@@ -260,7 +263,7 @@ def _learn_fused_calibrators(
     continued training, the concepts that were added since also count.
     """
     remaining, data = prepared.holdout.taxonomy, prepared.data
-    texts = AnchorTexts.of(remaining, embedder.tower)
+    texts = AnchorTexts.of(remaining, embedder.tower).to(data.anchors.vectors.storage)
     anchors = Anchors(remaining, data.anchors.vectors, data.anchors.siblings, texts=texts)
     ranker, queries = Ranker(network, anchors), data.validation
     added = None if prepared.start is None else prepared.start.added
@@ -268,7 +271,8 @@ def _learn_fused_calibrators(
         return _without_held_out(prepared, prior_for(ranker)), None
     if embedder.tower is not None:
         described = [query_text(concept) for concept in queries.concepts]
-        queries = replace(queries, tower=embedder.tower.encode(described))
+        encoded = embedder.tower.encode(described).to(queries.vectors.device)
+        queries = replace(queries, tower=encoded)
     examples = collect_examples(ranker, queries, seed)
     release_memory()
     fusion, *by_fold = _learn_weights(examples, added, prior_for(ranker), embedder.device, seed)

@@ -13,8 +13,9 @@ from taxoexpan.placement.ranking import Ranking
 from taxoexpan.placement.regression import sigmoid
 from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.arrays import Floats
+from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.names import name_key
+from taxoexpan.taxonomy.reach_intervals import AncestorIntervals
 
 LIKELY = 0.5
 """Further parents and merges are proposed if they are more likely right than wrong."""
@@ -43,10 +44,11 @@ def propose(
 ) -> list[Suggestion]:
     """Return the `top_k` parents of each query, with inserts, further parents and merges."""
     indices = np.unique(ranking.anchors[:, :top_k]).tolist()
-    parents = {i: (taxonomy.concept_at(i), taxonomy.path(taxonomy.ids[i])) for i in indices}
+    parents = {i: (taxonomy.concept_at(i), taxonomy.short_path(taxonomy.ids[i])) for i in indices}
     anchors, scores = ranking.anchors[:, :top_k].tolist(), ranking.scores[:, :top_k].tolist()
     known = assessment.confidence
     confidence = None if known is None else known[:, :top_k].tolist()
+    related = {} if known is None else _related_parents(taxonomy, ranking, known[:, :top_k])
     suggestions: list[Suggestion] = []
     for row, concept in enumerate(concepts):
         ranked = [
@@ -61,7 +63,9 @@ def propose(
             )
             for index, (anchor, score) in enumerate(zip(anchors[row], scores[row], strict=True))
         ]
-        ranked = with_inserts(taxonomy, with_further_parents(taxonomy, ranked))
+        if row in related:
+            ranked = with_further_parents(ranked, related[row])
+        ranked = with_inserts(taxonomy, ranked)
         duplicates = assessment.duplicates
         if duplicates is not None:
             index, log_odds = int(duplicates.indices[row]), float(duplicates.log_odds[row])
@@ -70,21 +74,40 @@ def propose(
     return suggestions
 
 
-def with_further_parents(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Suggestion]:
-    """Mark the likely further parents of one query.
+def _related_parents(
+    taxonomy: Taxonomy, ranking: Ranking, confidence: Floats
+) -> dict[int, NDArray[np.bool_]]:
+    """Return which parents of a query are related [K, K], for queries with a likely further one."""
+    rows = np.flatnonzero((confidence[:, 1:] > LIKELY).any(axis=1))
+    anchors = ranking.anchors[rows, : confidence.shape[1]]
+    return dict(zip(rows.tolist(), related_concepts(taxonomy, anchors), strict=True))
+
+
+def related_concepts(taxonomy: Taxonomy, concepts: Indices) -> NDArray[np.bool_]:
+    """Return whether one of two concepts is above the other, or both are the same.
+
+    Concepts [Q, K] are compared with those in the same row: [Q, K, K].
+    """
+    count, size = concepts.shape
+    flat = concepts.reshape(-1)
+    others = np.repeat(concepts, size, axis=0).T  # [K, Q * K]
+    above = AncestorIntervals(taxonomy.parents_of, flat).contain(flat, others)
+    above = above.reshape(size, count, size).transpose(1, 0, 2)
+    return np.asarray(above | above.transpose(0, 2, 1))
+
+
+def with_further_parents(
+    ranked: Sequence[Suggestion], related: NDArray[np.bool_]
+) -> list[Suggestion]:
+    """Mark the likely further parents of one query, given which of its parents are related [K, K].
 
     An ancestor or a descendant of a parent that is already proposed adds nothing and is not marked.
     """
-    if all((suggestion.confidence or 0.0) <= LIKELY for suggestion in ranked[1:]):
-        return list(ranked)  # the usual case, without a walk through the taxonomy
-    related: set[str] = set()
-    marked: list[Suggestion] = []
-    for suggestion in ranked:
-        id, first = suggestion.parent.id, not marked
-        if (first or (suggestion.confidence or 0.0) > LIKELY) and id not in related:
-            related |= {id, *taxonomy.ancestors(id), *taxonomy.descendants(id)}
-            kind = SuggestionKind.ATTACH if first else SuggestionKind.ALSO
-            suggestion = replace(suggestion, kind=kind)
+    marked, proposed = [ranked[0]], [0]
+    for row, suggestion in enumerate(ranked[1:], start=1):
+        if (suggestion.confidence or 0.0) > LIKELY and not related[row, proposed].any():
+            proposed.append(row)
+            suggestion = replace(suggestion, kind=SuggestionKind.ALSO)
         marked.append(suggestion)
     return marked
 
@@ -98,17 +121,13 @@ def with_inserts(taxonomy: Taxonomy, ranked: Sequence[Suggestion]) -> list[Sugge
     nothing.
     """
     first, *others = ranked
-    names = {f" {name_key(name)}" for name in (first.query.label, *first.query.synonyms)}
-    if names & {f" {name_key(name)}" for name in (first.parent.label, *first.parent.synonyms)}:
+    names = {name_key(name) for name in (first.query.label, *first.query.synonyms)}
+    if names & {name_key(name) for name in (first.parent.label, *first.parent.synonyms)}:
         return list(ranked)
-    endings, children = tuple(names), taxonomy.children_of.of(taxonomy.index(first.parent.id))
-    moves = tuple(
-        taxonomy.ids[child]
-        for child in children.tolist()
-        if name_key(taxonomy.labels[child]).endswith(endings)
-    )
-    if not moves:
+    children = taxonomy.label_endings.children(taxonomy.index(first.parent.id), names)
+    if not children:
         return list(ranked)
+    moves = tuple(taxonomy.ids[child] for child in children)
     return [replace(first, kind=SuggestionKind.INSERT, moves=moves), *others]
 
 
@@ -124,7 +143,7 @@ def with_merge(
         query=first.query,
         rank=0,
         parent=known,
-        path=taxonomy.path(known.id),
+        path=taxonomy.short_path(known.id),
         score=probability,
         confidence=probability,
         kind=SuggestionKind.MERGE,

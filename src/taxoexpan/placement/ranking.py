@@ -77,10 +77,19 @@ class Anchors:
         """Compute the key of every anchor, once for all queries: [N, k]."""
         was_training = network.training
         network.eval()
-        names = self.vectors.names
-        keys = [network.encode(names.index_select(0, e.concepts), e) for e in self._egonets]
+        vectors, keys = self.vectors, list[Tensor]()
+        for stored in self._egonets:
+            egonets = stored.to(vectors.device)
+            names = vectors.select_names(stored.concepts)
+            keys.append(network.encode(names, egonets).to(vectors.storage))
         network.train(was_training)
         return torch.cat(keys)
+
+    def stored(self) -> Anchors:
+        """Return the same anchors for computing where the vectors are stored."""
+        vectors = self.vectors.stored()
+        texts = None if self.texts is None else self.texts.to(vectors.device)
+        return Anchors(self.taxonomy, vectors, self.siblings, self.chosen, texts)
 
     @cached_property
     def families(self) -> Families:
@@ -102,7 +111,7 @@ class Anchors:
     def _egonets(self) -> list[Egonets]:
         blocks = np.split(self.chosen, range(ENCODER_BLOCK, len(self.chosen), ENCODER_BLOCK))
         return [
-            anchor_egonets(self.taxonomy, anchors, self.siblings).to(self.vectors.device)
+            anchor_egonets(self.taxonomy, anchors, self.siblings).to(self.vectors.storage)
             for anchors in blocks
         ]
 
@@ -156,6 +165,7 @@ class RankedBlock:
 class Ranker:
     """Scores queries against all anchors of a taxonomy by the anchors' keys [N, k].
 
+    Anchors whose vectors are streamed to a GPU are ranked on the host, where keys and vectors are.
     Deprecated concepts cannot be parents: they score minus infinity. Without a learned `fusion`,
     `leaf_bonus` is added to the raw score of every anchor that has no children.
     """
@@ -168,9 +178,11 @@ class Ranker:
         leaf_bonus: float = 0.0,
         fusion: SignalFusion | None = None,
     ) -> None:
+        self.keys = anchors.encode(network) if keys is None else keys.to(anchors.vectors.storage)
+        if anchors.vectors.streamed_to is not None:
+            network, anchors = copy.deepcopy(network).to(self.keys.device), anchors.stored()
         self.network, self.anchors, self.leaf_bonus = network, anchors, leaf_bonus
         self.fusion = fusion
-        self.keys = anchors.encode(network) if keys is None else keys
         deprecated = np.array(sorted(anchors.taxonomy.deprecated), dtype=np.int64)
         rows = np.flatnonzero(np.isin(anchors.chosen, deprecated))
         self.deprecated_rows = torch.from_numpy(rows).to(self.keys.device)

@@ -125,15 +125,19 @@ class Suggestion:
 
 
 def suggestions_csv(
-    suggestions: Iterable[Suggestion], keep_formulas: bool = True, details: bool = False
+    suggestions: Iterable[Suggestion],
+    keep_formulas: bool = True,
+    details: bool = False,
+    header: bool = True,
 ) -> str:
     """Return the suggestions as a CSV table, with `details` also the columns of `DETAILS`.
 
     Without `keep_formulas`, texts that a spreadsheet would compute get a leading apostrophe.
+    Without `header`, there are only rows, to follow those of another table.
     """
     rows = (each.as_dict() | (_details(each.query) if details else {}) for each in suggestions)
     columns = (*COLUMNS, *DETAILS) if details else COLUMNS
-    return csv_text(columns, (protect_cells(row, keep_formulas) for row in rows))
+    return csv_text(columns, (protect_cells(row, keep_formulas) for row in rows), header)
 
 
 def _details(query: Concept) -> dict[str, str | int | float | None]:

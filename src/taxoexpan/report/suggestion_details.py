@@ -7,6 +7,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeAlias
 
+import numpy as np
+
 from taxoexpan.explain import Evidence, describe
 from taxoexpan.explain.evidence import ScoreParts, SignalParts, SuggestionEvidence
 from taxoexpan.phrasing import join_words, percent, signed
@@ -15,6 +17,7 @@ from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
 from taxoexpan.report.concept_proposals import ConceptProposal
 from taxoexpan.report.html import Details, Neighbour, Tree, TreePosition
 from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.reach_intervals import AncestorIntervals
 
 Fact: TypeAlias = tuple[str, str | Sequence[str]]
 
@@ -76,8 +79,10 @@ def describe_region(taxonomy: Taxonomy, parents: Sequence[str]) -> str:
     region = nearest_region(taxonomy, parents) if len(parents) > 1 else None
     if region is None or region in taxonomy.roots:
         return f"{sentence}, and the suggestions have no branch in common."
-    count = sum(region in (id, *taxonomy.ancestors(id)) for id in parents)
-    path = " › ".join(taxonomy.path(region))
+    top, own = taxonomy.index(region), np.array([taxonomy.index(id) for id in parents])
+    _, ancestors = AncestorIntervals(taxonomy.parents_of, own).pairs(own)
+    count = np.count_nonzero(ancestors == top)
+    path = " › ".join(taxonomy.short_path(region))
     return f"{sentence}; {count} of the {len(parents)} suggestions are in the branch {path}."
 
 

@@ -9,6 +9,9 @@ import numpy as np
 
 from taxoexpan.taxonomy.arrays import Indices
 
+FEW = 16
+"""The neighbors of up to this many rows are found faster one by one than all at once."""
+
 
 @dataclass(frozen=True, eq=False)
 class Adjacency:
@@ -46,6 +49,19 @@ class Adjacency:
         owners = np.repeat(np.arange(len(rows)), counts)
         return owners, self.targets[ranges(starts, counts)]
 
+    def of_few(self, rows: Indices) -> list[int] | None:
+        """The neighbors of all rows together, or None if there are too many to loop over.
+
+        A long chain has thousands of levels with one row each. Arrays would cost more than they
+        save there.
+        """
+        if len(rows) > FEW:
+            return None
+        ends = [(self.offsets[row], self.offsets[row + 1]) for row in rows.tolist()]
+        if sum(stop - start for start, stop in ends) > FEW:
+            return None
+        return [target for start, stop in ends for target in self.targets[start:stop].tolist()]
+
     def between(self, start: int, stop: int) -> Adjacency:
         """The rows from `start` up to but not including `stop`, as a smaller adjacency."""
         offsets = self.offsets[start : stop + 1]
@@ -57,25 +73,17 @@ class Adjacency:
         seen[start] = True
         frontier = np.unique(start)
         while True:
-            frontier = np.unique(self.of_many(frontier)[1])
-            frontier = frontier[~seen[frontier]]
+            few = self.of_few(frontier)
+            if few is None:
+                frontier = np.unique(self.of_many(frontier)[1])
+                frontier = frontier[~seen[frontier]]
+            else:
+                new = sorted(row for row in {*few} if not seen[row])
+                frontier = np.array(new, dtype=np.int64)
             if not len(frontier):
                 return
             seen[frontier] = True
             yield frontier
-
-    def reach_of_many(self, rows: Indices) -> tuple[Indices, Indices]:
-        """All rows reachable from each row, without itself, as (index into `rows`, reached)."""
-        size = max(len(self), 1)
-        owners, reached = np.arange(len(rows)), rows
-        layers: list[Indices] = []
-        while len(reached):
-            sources, targets = self.of_many(reached)
-            keys = np.unique(owners[sources] * size + targets)
-            layers.append(keys)
-            owners, reached = keys // size, keys % size
-        keys = np.unique(np.concatenate(layers)) if layers else np.zeros(0, dtype=np.int64)
-        return keys // size, keys % size
 
 
 def ranges(starts: Indices, counts: Indices) -> Indices:

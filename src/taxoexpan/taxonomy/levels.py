@@ -18,10 +18,16 @@ def compute_levels(parents_of: Adjacency, children_of: Adjacency) -> tuple[Indic
     frontier, level = np.flatnonzero(waiting == 0), 0
     while len(frontier):
         levels[frontier] = level
-        _, below = children_of.of_many(frontier)
-        below, arrivals = np.unique(below, return_counts=True)
-        waiting[below] -= arrivals
-        frontier, level = below[waiting[below] == 0], level + 1
+        below = children_of.of_few(frontier)
+        if below is None:
+            wide, arrivals = np.unique(children_of.of_many(frontier)[1], return_counts=True)
+            waiting[wide] -= arrivals
+            frontier = wide[waiting[wide] == 0]
+        else:
+            for node in below:
+                waiting[node] -= 1
+            frontier = np.array([node for node in {*below} if not waiting[node]], dtype=np.int64)
+        level += 1
     levels.setflags(write=False)
     return levels, list(_cycles(parents_of, waiting > 0))
 

@@ -17,8 +17,24 @@ from taxoexpan.taxonomy.additions import Additions
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.concept import Concept
+from taxoexpan.taxonomy.label_endings import LabelEndings
 from taxoexpan.taxonomy.lazy_sequence import LazySequence
 from taxoexpan.taxonomy.levels import compute_levels
+from taxoexpan.taxonomy.reach_intervals import ReachIntervals
+
+OF_RELATIONS = (
+    "active",
+    "roots",
+    "leaves",
+    "descendant_intervals",
+    "first_parents",
+    "tops",
+    "label_endings",
+)
+"""The properties that are derived from the relations and kept."""
+MAX_PATH = 40
+"""Labels at the end of a path that `short_path` keeps; the deepest published taxonomies have fewer
+levels."""
 
 
 class Taxonomy:
@@ -229,6 +245,47 @@ class Taxonomy:
                 return tuple(reversed(labels))
             index = int(parents[0])
 
+    def short_path(self, id: str) -> tuple[str, ...]:
+        """The path of a concept, without the middle of a very long one.
+
+        Such a path has the root, "…" and the last `MAX_PATH` labels, so that the paths of a long
+        chain do not grow with its length.
+        """
+        above, index = self.first_parents, self.index(id)
+        labels = [self.labels[index]]
+        while len(labels) < MAX_PATH and above[index] != index:
+            index = int(above[index])
+            labels.append(self.labels[index])
+        missing = () if above[index] == index else (self.labels[self.tops[index]], "…")
+        return (*missing, *reversed(labels))
+
+    @cached_property
+    def first_parents(self) -> Indices:
+        """The first parent of each concept; a root is its own."""
+        above, parents_of = np.arange(len(self)), self.parents_of
+        placed = np.flatnonzero(parents_of.degrees)
+        above[placed] = parents_of.targets[parents_of.offsets[placed]]
+        return above
+
+    @cached_property
+    def tops(self) -> Indices:
+        """The root of each concept along first parents."""
+        above = self.first_parents
+        # Every round doubles the distance, so even a very long chain takes few rounds.
+        while not np.array_equal(above, higher := above[above]):
+            above = higher
+        return above
+
+    @cached_property
+    def descendant_intervals(self) -> ReachIntervals:
+        """The descendants of all concepts as intervals, to compare many pairs of concepts."""
+        return ReachIntervals.build(self.children_of, self.parents_of)
+
+    @cached_property
+    def label_endings(self) -> LabelEndings:
+        """An index of the children of concepts by the last words of their labels."""
+        return LabelEndings(self.labels, self.children_of)
+
     @property
     def concepts(self) -> Sequence[Concept]:
         """All concepts, in the order of `ids`; each is built on request."""
@@ -327,7 +384,7 @@ class Taxonomy:
         if kept.all():
             return self
         same = copy(self)  # it shares all that does not change
-        for derived in ("active", "roots", "leaves"):
+        for derived in OF_RELATIONS:
             same.__dict__.pop(derived, None)
         same._relate(parents[kept], children[kept])
         return same

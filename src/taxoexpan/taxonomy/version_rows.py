@@ -86,18 +86,20 @@ class VersionRows:
     def has_other_targets(
         self, old: Adjacency, new: Adjacency, is_changed: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """Return whether neighbors, their order, or a neighbor that `is_changed` differ: [N].
+        """Return whether each row has other neighbors, or one that `is_changed`: [N].
 
         The rows of `old` [M] are those of the older version, those of `new` [N] of the newer one.
-        New concepts count as different.
+        New concepts count as different. The order of neighbors does not matter: it is that of the
+        file, and some programs sort a file anew each time.
         """
         shared = np.flatnonzero(self.old_of >= 0)
-        before, rows = old.degrees[self.old_of[shared]], new.degrees[shared]
+        is_as_large = old.degrees[self.old_of[shared]] == new.degrees[shared]
         other = np.ones(len(self.new), dtype=np.bool_)
-        same = shared[before == rows]
+        same = shared[is_as_large]
         other[same] = False
-        of, targets = new.of_many(same)
-        earlier = self.new_of[old.of_many(self.old_of[same])[1]]
+        of, targets = _sorted_targets(*new.of_many(same))
+        before_of, before = old.of_many(self.old_of[same])
+        _, earlier = _sorted_targets(before_of, self.new_of[before])
         other[same[of[(earlier != targets) | is_changed[targets]]]] = True
         return other
 
@@ -108,6 +110,12 @@ class VersionRows:
     def relations_only_in_old(self) -> Iterator[tuple[str, str]]:
         """Yield the relations (parent id, child id) that only the older version has."""
         return _missing_relations(self.old, self.new, self.new_of)
+
+
+def _sorted_targets(rows: Indices, targets: Indices) -> tuple[Indices, Indices]:
+    """Return neighbors in ascending order inside each row; the rows are ascending."""
+    order = np.lexsort((targets, rows))
+    return rows[order], targets[order]
 
 
 def _missing_relations(

@@ -54,7 +54,7 @@ def train(
     """
     run = TrainingRun(network, sampler, config)
     graph = None
-    if can_be_graphed(config, vectors.device):
+    if can_be_graphed(config, vectors.device) and vectors.streamed_to is None:
         graph = GraphedGradients(network, vectors, config.batch_size)
     if checkpoint is not None and checkpoint.path.exists():
         run.restore(checkpoint.load())
@@ -145,7 +145,7 @@ def compute_gradients(run: TrainingRun, vectors: ConceptVectors, batch: Training
         loss = run.network.loss(vectors, batch)
         loss.backward()
         return loss.detach()
-    total, count = vectors.names.new_zeros(()), 0
+    total, count = vectors.names.new_zeros((), device=vectors.device), 0
     for part in batch.split(min(run.parts, len(batch.queries))):
         part_loss, instances = run.network.total_loss(vectors, part)
         part_loss.backward()

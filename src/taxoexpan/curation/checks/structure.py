@@ -100,7 +100,7 @@ def _deprecated(taxonomy: Taxonomy) -> NDArray[np.bool_]:
 
 def _main_root(taxonomy: Taxonomy, roots: Sequence[int]) -> tuple[int, int]:
     """The root with the most descendants, and the number of concepts that it covers."""
-    sizes = np.bincount(_tops(taxonomy), minlength=len(taxonomy))
+    sizes = np.bincount(taxonomy.tops, minlength=len(taxonomy))
     # First parents are enough for trees; otherwise the largest few roots are counted exactly.
     covered = {
         root: 1 + sum(map(len, taxonomy.children_of.levels_down(np.array([root]))))
@@ -110,28 +110,14 @@ def _main_root(taxonomy: Taxonomy, roots: Sequence[int]) -> tuple[int, int]:
     return main, covered[main]
 
 
-def _tops(taxonomy: Taxonomy) -> Indices:
-    """The root of each concept along first parents."""
-    parents_of = taxonomy.parents_of
-    above = np.arange(len(taxonomy))
-    placed = np.flatnonzero(parents_of.degrees)
-    above[placed] = parents_of.targets[parents_of.offsets[placed]]
-    # Every round doubles the distance, so even a very long chain takes few rounds.
-    while not np.array_equal(above, higher := above[above]):
-        above = higher
-    return above
-
-
 def _longest_below(taxonomy: Taxonomy, level: int) -> Indices:
     """The number of concepts on the longest chain below each concept at or below a level."""
     parents, children = taxonomy.relation_indices
     deep = taxonomy.levels[parents] >= level
     parents, children = parents[deep], children[deep]
     order = np.argsort(-taxonomy.levels[children], kind="stable")
-    parents, children = parents[order], children[order]
-    changes = np.flatnonzero(np.diff(taxonomy.levels[children])) + 1
-    below = np.zeros(len(taxonomy), dtype=np.int64)
+    below = [0] * len(taxonomy)
     # From the bottom up, so that the value of a child is known before its parents need it.
-    for some, theirs in zip(np.split(parents, changes), np.split(children, changes), strict=True):
-        np.maximum.at(below, some, below[theirs] + 1)
-    return below
+    for parent, child in zip(parents[order].tolist(), children[order].tolist(), strict=True):
+        below[parent] = max(below[parent], below[child] + 1)
+    return np.array(below)

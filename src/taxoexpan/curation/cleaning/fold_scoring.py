@@ -19,6 +19,7 @@ from taxoexpan.placement.confidence import Calibration
 from taxoexpan.placement.score_summary import best_of
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
+from taxoexpan.taxonomy.reach_intervals import AncestorIntervals
 from taxoexpan.training.holdout import hold_out
 from taxoexpan.training.metrics import rank_true_parents
 
@@ -93,16 +94,15 @@ class _Block:
         """Score the relations, given the scores that order the anchors and log f, both [N, Q]."""
         lowest = scores.new_tensor(-torch.inf)
         # A concept cannot be placed under itself or under its descendants.
-        below = self._pairs(*self.taxonomy.children_of.reach_of_many(self.queries))
-        itself = self._pairs(np.arange(len(self.queries)), self.queries)
-        for pairs in (below, itself):
-            scores, log_match = scores.index_put(pairs, lowest), log_match.index_put(pairs, lowest)
+        below = self._pairs(*self.taxonomy.descendant_intervals.pairs(self.queries))
+        scores, log_match = scores.index_put(below, lowest), log_match.index_put(below, lowest)
         ranks = np.concatenate(rank_true_parents(scores, self.parents)).astype(np.int64)
         top_two = best_of(scores, min(2, len(scores)))[1].cpu().numpy()
         # An ancestor is not a better parent: the concept is below it already, and a model that
         # prefers it only doubts the precision of the relation. A descendant of the parent can be a
         # better parent: then the relation is too coarse.
-        above = self._pairs(*self.taxonomy.parents_of.reach_of_many(self.queries))
+        ancestors = AncestorIntervals(self.taxonomy.parents_of, self.queries)
+        above = self._pairs(*ancestors.pairs(self.queries))
         best, best_anchors = scores.index_put_(above, lowest).max(0)
         rows = np.concatenate(self.parents)
         columns = np.repeat(np.arange(len(self.queries)), [len(each) for each in self.parents])

@@ -15,8 +15,8 @@ from taxoexpan.desk.store.queue_query import QueueQuery
 from taxoexpan.desk.store.records import Action
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.manifest import CONFIG
 from taxoexpan.model import TaxoExpan
+from taxoexpan.model_directory import CONFIG
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 CHUNK = 500

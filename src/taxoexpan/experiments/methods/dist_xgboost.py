@@ -161,10 +161,10 @@ def _from_relations(
     if not len(parents):
         raise ModelError("the taxonomy has no relations to learn from; give one that has")
     own, rows = np.unique(children, return_inverse=True)
-    below, descendants = taxonomy.children_of.reach_of_many(own)
+    below, descendants = taxonomy.descendant_intervals.pairs(own)
     excluded = _distinct(
-        np.concatenate([rows, below, np.arange(len(own))]),
-        np.concatenate([parents, descendants, own]),
+        np.concatenate([rows, below]),
+        np.concatenate([parents, descendants]),
         (len(own), len(taxonomy)),
     )
     drawn = _draw(excluded, np.repeat(rows, negatives), len(taxonomy), rng)

@@ -36,11 +36,14 @@ MAX_LISTED = 30
 _DELIMITERS = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a vertical bar"}
 
 
-def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
-    """A CSV table with a header."""
+def csv_text(
+    columns: Sequence[str], rows: Iterable[Mapping[str, object]], header: bool = True
+) -> str:
+    """A CSV table, with a header or without one."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
+    if header:
+        writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
 

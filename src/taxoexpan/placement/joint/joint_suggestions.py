@@ -30,7 +30,7 @@ def suggest_jointly(
             query=concept,
             rank=1,
             parent=expanded.concept_at(parent),
-            path=expanded.path(expanded.ids[parent]),
+            path=expanded.short_path(expanded.ids[parent]),
             score=score,
         )
         for concept, parent, score in zip(

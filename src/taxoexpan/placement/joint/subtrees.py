@@ -36,8 +36,7 @@ def remove_subtrees(
             "and a maximum size that is not below it"
         )
     rng = np.random.default_rng(seed)
-    owners, _ = taxonomy.children_of.reach_of_many(np.arange(len(taxonomy)))
-    sizes = 1 + np.bincount(owners, minlength=len(taxonomy))
+    sizes = taxonomy.descendant_intervals.counts(np.arange(len(taxonomy)))
     fitting = (sizes >= min_size) & (sizes <= max_size) & (taxonomy.parents_of.degrees > 0)
     removed = np.zeros(len(taxonomy), dtype=np.bool_)
     subtrees: list[Indices] = []

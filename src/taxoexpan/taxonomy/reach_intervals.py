@@ -1,0 +1,232 @@
+"""Which rows of an acyclic graph can be reached from which, as intervals of numbers.
+
+The rows are numbered so that all rows below a row in a spanning forest are consecutive. So the rows
+that can be reached in a tree are one interval, however deep it is, and in a graph that is almost a
+tree they are few (Agrawal, Borgida and Jagadish, 1989).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taxoexpan.taxonomy.adjacency import Adjacency, ranges
+from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.levels import compute_levels
+
+
+@dataclass(frozen=True)
+class ReachIntervals:
+    """The rows that can be reached from each row of an acyclic graph, itself included.
+
+    Args:
+        numbers: the number of each row [N].
+        rows: the row of each number [N].
+        ends: the number after the last row below each row in the spanning forest [N].
+        stored: the row of `sets` that holds the intervals of a row, or -1 [N]. Without one, the
+            intervals are its own in the spanning forest, and those of the rows in `others`.
+        others: for rows without a set, the targets whose intervals are not in their own.
+        sets: the positions of intervals in `starts` and `stops`.
+        starts: the first number of each interval.
+        stops: the number after the last one of each interval.
+    """
+
+    numbers: Indices
+    rows: Indices
+    ends: Indices
+    stored: Indices
+    others: Adjacency
+    sets: Indices
+    starts: Indices
+    stops: Indices
+
+    @classmethod
+    def build(cls, targets_of: Adjacency, sources_of: Adjacency) -> ReachIntervals:
+        """Number the rows of a graph, given in both directions, and collect their intervals."""
+        size = len(targets_of)
+        levels = compute_levels(sources_of, targets_of)[0]
+        order = np.argsort(levels, kind="stable")
+        above = _deepest_sources(sources_of, levels)
+        numbers, ends = _number(above, order)
+        rows = np.empty(size, dtype=np.int64)
+        rows[numbers] = np.arange(size)
+        # What a row reaches outside its interval begins with a relation that leaves the interval.
+        sources, targets = targets_of.of_many(np.arange(size))
+        leaves = (numbers[targets] < numbers[sources]) | (numbers[targets] >= ends[sources])
+        affected = np.zeros(size, dtype=np.bool_)
+        affected[sources[leaves]] = True
+        for level in sources_of.levels_down(np.flatnonzero(affected)):
+            affected[level] = True
+        followed = leaves | affected[targets]
+        others = Adjacency.from_pairs(sources[followed], targets[followed], size)
+        kept = affected & (sources_of.degrees > 0)
+        wanted = order[kept[order]][::-1]
+        stored = np.full(size, -1)
+        stored[wanted] = np.arange(len(wanted))
+        sets, starts, stops = _collect(wanted, others, numbers, ends)
+        return cls(numbers, rows, ends, stored, others, sets, starts, stops)
+
+    def intervals(self, wanted: Indices) -> tuple[Indices, Indices, Indices]:
+        """The disjoint intervals of many rows, as (index into `wanted`, start, stop), ascending."""
+        owners, targets = self.others.of_many(wanted)
+        is_stored = self.stored[wanted] >= 0
+        derived = ~is_stored[owners]
+        owners = np.concatenate([np.flatnonzero(is_stored), owners[derived]])
+        rows = np.concatenate([wanted[is_stored], targets[derived]])
+        has_set = self.stored[rows] >= 0
+        places = self.stored[rows[has_set]]
+        counts = self.sets[places + 1] - self.sets[places]
+        cells = ranges(self.sets[places], counts)
+        simple, itself = rows[~has_set], np.flatnonzero(~is_stored)
+        alone = wanted[itself]
+        return merge_intervals(
+            np.concatenate([np.repeat(owners[has_set], counts), owners[~has_set], itself]),
+            np.concatenate([self.starts[cells], self.numbers[simple], self.numbers[alone]]),
+            np.concatenate([self.stops[cells], self.ends[simple], self.ends[alone]]),
+            len(self.numbers),
+        )
+
+    def counts(self, wanted: Indices) -> Indices:
+        """The number of rows that can be reached from each row, itself included."""
+        owners, starts, stops = self.intervals(wanted)
+        return np.bincount(owners, stops - starts, len(wanted)).astype(np.int64)
+
+    def pairs(self, wanted: Indices) -> tuple[Indices, Indices]:
+        """All rows that can be reached, itself included, as (index into `wanted`, reached)."""
+        owners, starts, stops = self.intervals(wanted)
+        lengths = stops - starts
+        return np.repeat(owners, lengths), self.rows[ranges(starts, lengths)]
+
+    def pairs_among(self, wanted: Indices, candidates: Indices) -> tuple[Indices, Indices]:
+        """Which candidates can be reached, as (index into `wanted`, index into `candidates`)."""
+        owners, starts, stops = self.intervals(wanted)
+        order = np.argsort(self.numbers[candidates], kind="stable")
+        ascending = self.numbers[candidates][order]
+        first = np.searchsorted(ascending, starts)
+        counts = np.searchsorted(ascending, stops) - first
+        return np.repeat(owners, counts), order[ranges(first, counts)]
+
+    def contain(self, wanted: Indices, targets: Indices) -> NDArray[np.bool_]:
+        """Whether each target [N, B] can be reached from the row of its column [B]."""
+        owners, starts, stops = self.intervals(wanted)
+        width = len(self.numbers) + 1
+        own = np.arange(len(wanted)) * width
+        # An interval of another column ends before the first number of this one.
+        keys = self.numbers[targets] + own
+        nearest = np.searchsorted(owners * width + starts, keys, side="right") - 1
+        return (nearest >= 0) & (keys < (owners * width + stops)[nearest])
+
+
+class AncestorIntervals:
+    """The ancestors of some concepts, as intervals that are built for these concepts only."""
+
+    def __init__(self, parents_of: Adjacency, concepts: Indices) -> None:
+        self._members = np.unique(np.concatenate([concepts, *parents_of.levels_down(concepts)]))
+        owners, parents = parents_of.of_many(self._members)
+        above, size = np.searchsorted(self._members, parents), len(self._members)
+        upwards = Adjacency.from_pairs(owners, above, size)
+        self._reach = ReachIntervals.build(upwards, Adjacency.from_pairs(above, owners, size))
+
+    def intervals(self, concepts: Indices) -> tuple[Indices, Indices, Indices]:
+        """The ancestors of many concepts and themselves, as (index into `concepts`, start, stop).
+
+        The intervals of a concept are disjoint and ascending.
+        """
+        return self._reach.intervals(np.searchsorted(self._members, concepts))
+
+    def pairs(self, concepts: Indices) -> tuple[Indices, Indices]:
+        """All ancestors and the concepts themselves, as (index into `concepts`, ancestor)."""
+        owners, members = self._reach.pairs(np.searchsorted(self._members, concepts))
+        return owners, self._members[members]
+
+    def contain(self, concepts: Indices, others: Indices) -> NDArray[np.bool_]:
+        """Whether each other concept [N, B] is an ancestor of that of its column [B], or the same.
+
+        The others must be among the ancestors of the concepts that this was built for.
+        """
+        ours, theirs = (np.searchsorted(self._members, each) for each in (concepts, others))
+        return self._reach.contain(ours, theirs)
+
+
+def merge_intervals(
+    owners: Indices, starts: Indices, stops: Indices, size: int
+) -> tuple[Indices, Indices, Indices]:
+    """Unite the intervals of each owner that overlap or touch; all numbers are at most `size`."""
+    if not len(owners):
+        return owners, starts, stops
+    # One more than the numbers need, so that intervals of different owners never touch.
+    width = size + 2
+    keys = owners * width + starts
+    order = np.argsort(keys, kind="stable")
+    keys, reached = keys[order], np.maximum.accumulate((owners * width + stops)[order])
+    first = np.concatenate([[True], keys[1:] > reached[:-1]])
+    last = np.concatenate([first[1:], [True]])
+    owners = owners[order][first]
+    return owners, keys[first] - owners * width, reached[last] - owners * width
+
+
+def _deepest_sources(sources_of: Adjacency, levels: Indices) -> Indices:
+    """The source of each row on the deepest level, which reaches the fewest other rows, or -1."""
+    targets, sources = sources_of.of_many(np.arange(len(sources_of)))
+    order = np.lexsort((-levels[sources], targets))
+    targets, first = np.unique(targets[order], return_index=True)
+    above = np.full(len(sources_of), -1)
+    above[targets] = sources[order][first]
+    return above
+
+
+def _number(above: Indices, order: Indices) -> tuple[Indices, Indices]:
+    """Number the rows of a forest in preorder, given each row's source and a topological order."""
+    # Plain lists: a chain has as many levels as rows, so there is nothing to do at once.
+    sources, downwards = above.tolist(), order.tolist()
+    sizes = [1] * len(sources)
+    for row in reversed(downwards):
+        if sources[row] >= 0:
+            sizes[sources[row]] += sizes[row]
+    following = [0] * (len(sources) + 1)  # the next free number below each row, and of a root
+    numbers = [0] * len(sources)
+    for row in downwards:
+        source = sources[row]
+        numbers[row] = following[source]
+        following[source] += sizes[row]
+        following[row] = numbers[row] + 1
+    starts = np.array(numbers, dtype=np.int64)
+    return starts, starts + np.array(sizes, dtype=np.int64)
+
+
+def _collect(
+    wanted: Indices, others: Adjacency, numbers: Indices, ends: Indices
+) -> tuple[Indices, Indices, Indices]:
+    """Collect the intervals of some rows; what a row reaches comes before it."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    starts, stops = numbers.tolist(), ends.tolist()
+    for row in wanted.tolist():
+        intervals = [(starts[row], stops[row])]
+        for target in others.of(row).tolist():
+            known = found.get(target)
+            if known is None:
+                intervals.append((starts[target], stops[target]))
+            else:
+                intervals += known
+        found[row] = _united(intervals)
+    counts = [len(found[row]) for row in wanted.tolist()]
+    flat = [number for row in wanted.tolist() for interval in found[row] for number in interval]
+    pairs = np.array(flat, dtype=np.int64).reshape(-1, 2)
+    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), pairs[:, 0], pairs[:, 1]
+
+
+def _united(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Unite intervals that overlap or touch."""
+    intervals.sort()
+    united: list[tuple[int, int]] = []
+    start, stop = intervals[0]
+    for other_start, other_stop in intervals:
+        if other_start > stop:
+            united.append((start, stop))
+            start, stop = other_start, other_stop
+        elif other_stop > stop:
+            stop = other_stop
+    united.append((start, stop))
+    return united

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import io
+import json
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from taxoexpan.cli.suggestion_output import text_output, with_few_warnings, write_csv, write_json
+from taxoexpan.explain.suggested_block import SuggestedBlock
+from taxoexpan.placement.suggestions import Suggestion, suggestions_csv
+from taxoexpan.taxonomy import Concept
+
+MILK = Concept("milk", "milk")
+SUGGESTIONS = [
+    Suggestion(Concept(f"q{i}", label), 1, MILK, ("food", "milk"), 0.5)
+    for i, label in enumerate(("soy, “sweet”", "oat\nmilk", "pea milk"))
+]
+BLOCKS = [SuggestedBlock(SUGGESTIONS[:2], []), SuggestedBlock(SUGGESTIONS[2:], [])]
+PRESENT = [{"query": "Milk", "id": "milk", "label": "milk"}]
+
+
+def test_blocks_of_csv_are_one_table() -> None:
+    text = io.StringIO()
+    write_csv(BLOCKS, text.write)
+    assert text.getvalue() == suggestions_csv(SUGGESTIONS)
+
+
+@pytest.mark.parametrize("blocks", [BLOCKS, []])
+@pytest.mark.parametrize("present", [PRESENT, []])
+@pytest.mark.parametrize("with_evidence", [True, False])
+def test_blocks_of_json_are_one_object(
+    blocks: list[SuggestedBlock], present: list[dict[str, str]], with_evidence: bool
+) -> None:
+    text = io.StringIO()
+    write_json(blocks, text.write, with_evidence, present)
+    content: dict[str, object] = {
+        "suggestions": [each.as_dict() for block in blocks for each in block.suggestions]
+    }
+    if with_evidence:
+        content["evidence"] = []
+    content["already_present"] = present
+    assert text.getvalue() == json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def test_a_file_does_not_appear_if_a_block_fails(tmp_path: Path) -> None:
+    def blocks() -> Iterator[SuggestedBlock]:
+        yield BLOCKS[0]
+        raise RuntimeError("no memory")
+
+    with pytest.raises(RuntimeError), text_output(tmp_path / "out.csv", False) as write:
+        write_csv(blocks(), write)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_holds_all_blocks(tmp_path: Path) -> None:
+    with text_output(tmp_path / "out.csv", False) as write:
+        write_csv(BLOCKS, write)
+    assert (tmp_path / "out.csv").read_text(encoding="utf-8") == suggestions_csv(SUGGESTIONS)
+
+
+def test_only_the_first_warnings_of_many_blocks_are_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def blocks() -> Iterator[SuggestedBlock]:
+        for number in range(13):
+            warnings.warn(f"there is no vector for {number}", stacklevel=1)
+            yield BLOCKS[1]
+
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        assert list(with_few_warnings(blocks())) == [BLOCKS[1]] * 13
+    expected = [f"there is no vector for {number}" for number in range(10)]
+    assert [str(each.message) for each in shown] == expected
+    assert capsys.readouterr().err == "note: … and 3 more warnings of this kind\n"
