@@ -27,7 +27,7 @@ from taxoexpan.features.label_words import first_parents
 from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.candidates.candidate_ranking import CandidateRanker
+from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
 from taxoexpan.placement.candidates.index_building import build_search, exact_scores, measure
 from taxoexpan.placement.candidates.ranked_candidates import rank_candidates
 from taxoexpan.placement.pair_features import AnchorTexts

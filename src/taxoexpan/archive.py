@@ -43,7 +43,7 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.calibrators import Calibrators
-from taxoexpan.placement.candidates.candidate_ranking import CandidateRanker
+from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
 from taxoexpan.placement.candidates.search_choice import find_search
 from taxoexpan.placement.candidates.search_file import read_record, read_search, save_search
 from taxoexpan.placement.candidates.search_record import SearchRecord, StoredSearch

@@ -27,7 +27,7 @@ from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.acceptance import Acceptance
 from taxoexpan.placement.calibrators import Calibrators
-from taxoexpan.placement.candidates.candidate_ranking import CandidateRanker
+from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
 from taxoexpan.placement.candidates.search_choice import pays
 from taxoexpan.placement.confidence import Reliability
 from taxoexpan.placement.decisions import expanded_taxonomy

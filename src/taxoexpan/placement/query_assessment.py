@@ -8,7 +8,7 @@ from torch import Tensor
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.abstention import NEAREST, abstention_features, features_of_block
 from taxoexpan.placement.calibrators import Calibrators
-from taxoexpan.placement.candidates.candidate_ranking import MAX_TOP_K, CandidateRanker
+from taxoexpan.placement.candidates.candidate_ranker import MAX_TOP_K, CandidateRanker
 from taxoexpan.placement.candidates.ranked_candidates import RankedQueries, rank_candidates
 from taxoexpan.placement.duplicates import DuplicateDetector
 from taxoexpan.placement.proposals import QueryAssessment, propose

@@ -11,7 +11,7 @@ from taxoexpan import TaxoExpan
 from taxoexpan.archive import load_summary
 from taxoexpan.cli.main import main
 from taxoexpan.errors import ModelError
-from taxoexpan.manifest import SEARCH
+from taxoexpan.model_directory import SEARCH
 from taxoexpan.placement.candidates import search_choice
 from taxoexpan.placement.candidates.index_building import build_search
 from taxoexpan.placement.candidates.search_choice import find_search, pays

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.candidates.candidate_ranking import CandidateRanker
+from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
 from taxoexpan.placement.candidates.search_record import (
     SearchRecord,
     checksum_of_ids,

@@ -6,7 +6,7 @@ import warnings
 
 import torch
 
-from taxoexpan.placement.candidates.candidate_ranking import CandidateRanker
+from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
 from taxoexpan.placement.candidates.index_building import build_search
 from taxoexpan.placement.candidates.search_record import StoredSearch, checksum_of_ids
 from taxoexpan.placement.candidates.vector_graph import has_faiss

@@ -9,8 +9,8 @@ from fused_cases import fused_case, random_fusion, with_mentions
 
 from taxoexpan import TaxoExpan
 from taxoexpan.network.queries import LabeledQueries
-from taxoexpan.placement.candidates import candidate_ranking, index_building
-from taxoexpan.placement.candidates.candidate_ranking import CandidateRanker
+from taxoexpan.placement.candidates import candidate_ranker, index_building
+from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
 from taxoexpan.placement.candidates.index_building import build_search
 from taxoexpan.placement.candidates.ranked_candidates import rank_candidates
 from taxoexpan.placement.candidates.search_file import read_record, read_search, save_search
@@ -23,8 +23,8 @@ pytest.importorskip("faiss")
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search among few anchors as among many."""
-    monkeypatch.setattr(candidate_ranking, "NUM_SAMPLED", 60)
-    monkeypatch.setattr(candidate_ranking, "HUB_CHILDREN", 8)
+    monkeypatch.setattr(candidate_ranker, "NUM_SAMPLED", 60)
+    monkeypatch.setattr(candidate_ranker, "HUB_CHILDREN", 8)
     monkeypatch.setattr(index_building, "CANDIDATES", (40, 80))
     monkeypatch.setattr(index_building, "NUM_QUERIES", 60)
 
