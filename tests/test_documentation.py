@@ -14,7 +14,7 @@ from taxoexpan.config import SETTINGS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-OTHER_TOOLS = {"--no-deps", "--set-upstream"}
+OTHER_TOOLS = {"--no-deps", "--nproc-per-node", "--set-upstream"}
 
 
 def name_of(page: Path) -> str:

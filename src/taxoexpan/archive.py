@@ -284,6 +284,8 @@ class ModelSummary:
     """
 
     taxonomy: Taxonomy
+    config: Config
+    calibrators: Calibrators
     training: TrainingRecord
     fine_tuned: bool
     signals: tuple[Signal, ...]
@@ -296,9 +298,12 @@ def load_summary(path: Path) -> ModelSummary:
     """Describe a model directory without its encoder; a damaged one is an error."""
     manifest = read_intact_manifest(path)
     with _consistent_parts(path):
-        fusion = _read_calibrators(path).fusion
+        calibrators = _read_calibrators(path)
+        fusion = calibrators.fusion
         return ModelSummary(
             _read_taxonomy(path),
+            configure(manifest["settings"]),
+            calibrators,
             TrainingRecord.from_dict(manifest["training"]),
             TOWER in manifest["sha256"],
             (Signal.NETWORK,) if fusion is None else fusion.signals,

@@ -29,6 +29,19 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
+def random_state(device: torch.device) -> torch.Tensor:
+    """Return the state of the random numbers that are drawn on a device."""
+    return torch.cuda.get_rng_state(device) if device.type == "cuda" else torch.get_rng_state()
+
+
+def set_random_state(device: torch.device, state: torch.Tensor) -> None:
+    """Restore the state of the random numbers of a device."""
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(state, device)
+    else:
+        torch.set_rng_state(state)
+
+
 def memory_of(device: torch.device) -> int | None:
     """Return the memory of a GPU in bytes; None for devices that use the memory of the host."""
     if device.type != "cuda":

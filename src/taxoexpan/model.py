@@ -54,6 +54,7 @@ from taxoexpan.taxonomy.concept_inputs import as_concept, as_concepts
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe
+from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import History
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
@@ -75,8 +76,7 @@ class TaxoExpan:
         self.preset, self.seed = preset, seed
         self.device = choose_device(device)
         self.config = self._requested = with_chosen_encoder(load_preset(preset, **changes))
-        features, oov = self.config.features, self.config.oov
-        self.encoder = make_encoder(features, oov, str(self.device))
+        self.encoder = make_encoder(self.config.features, self.config.oov, str(self.device))
         self.history: History | None = None
         self.tower_history: TowerHistory | None = None
         self._tower: TextTower | None = None
@@ -99,6 +99,7 @@ class TaxoExpan:
         checkpoint: str | Path | None = None,
         tensorboard: str | Path | None = None,
         expected: Iterable[str | Concept] = (),
+        processes: Processes = ALONE,
     ) -> TaxoExpan:
         """Train on a taxonomy; some leaves (or `holdout`) are held out for early stopping.
 
@@ -107,7 +108,8 @@ class TaxoExpan:
         `checkpoint`.tower; if these files exist, the training continues from them, with the same
         result as without the interruption. The folder `tensorboard` gets the same figures as
         curves, if TensorBoard is installed. If vectors are learned from a corpus, the names of the
-        `expected` concepts are learned too.
+        `expected` concepts are learned too. Several `processes` share the training; all of them
+        but the first end after it.
         """
         outputs = FittingOutputs.of(progress, log, checkpoint, tensorboard)
         check_inputs(taxonomy, outputs.log, outputs.tensorboard)
@@ -117,8 +119,10 @@ class TaxoExpan:
         self._tower = None  # that of an earlier fit
         self.encoder.show_progress(progress)
         later = [as_concept(concept) for concept in expected]
-        prepared = prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)
-        parts = fit_parts(prepared, self._embedder, self.seed, outputs)
+        prepared = processes.first_before_others(
+            lambda: prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)
+        )
+        parts = fit_parts(prepared, self._embedder, self.seed, outputs, processes)
         self._keep(prepared, parts, began)
         return self
 
@@ -130,6 +134,7 @@ class TaxoExpan:
         log: str | Path | None = None,
         tensorboard: str | Path | None = None,
         recipe: Recipe = DEFAULT_RECIPE,
+        processes: Processes = ALONE,
     ) -> JudgedTaxonomy:
         """Continue the training on a taxonomy that has grown, and learn from decisions.
 
@@ -142,15 +147,16 @@ class TaxoExpan:
         refuse_other_taxonomy(archive.taxonomy, taxonomy)
         began = time.monotonic()
         judged = apply_feedback(taxonomy, feedback or Feedback())
-        trained, ranker = archive.taxonomy, self._ranker
-        if archive.growth.added:  # by updates: the network has not learned from these concepts
-            trained = trained.without(archive.growth.added)
-            ranker = self._ranker_of(trained)
+        # The network has not learned from the concepts that updates have added.
+        trained = archive.taxonomy.without(archive.growth.added)
+        ranker = self._ranker_of(trained) if archive.growth.added else self._ranker
         start = StartingPoint(trained, archive.network, self.calibrators, ranker, archive.held_out)
-        prepared = prepare_refit(judged, start, self._embedder, recipe, self.seed)
+        prepared = processes.first_before_others(
+            lambda: prepare_refit(judged, start, self._embedder, recipe, self.seed)
+        )
         outputs = FittingOutputs.of(progress, log, tensorboard=tensorboard)
         embedder = replace(self._embedder, config=recipe.changed(self.config))
-        parts = fit_parts(prepared, embedder, self.seed, outputs)
+        parts = fit_parts(prepared, embedder, self.seed, outputs, processes)
         self._keep(prepared, parts, began)
         rejections = archive.rejections.joined(judged.rejections)
         self._reset(replace(self._fitted(), rejections=rejections))
@@ -159,13 +165,11 @@ class TaxoExpan:
     def update(self, taxonomy: Taxonomy) -> UpdateReport:
         """Use a newer version of the taxonomy without training: only what has changed is encoded.
 
-        The result is the same as if the same network encoded the whole version. What the model has
-        learned stays: weights, confidence, rejections. `growth` says how far the taxonomy has moved
-        on since the training.
+        The result is the same as if the same network encoded the whole version. All that the model
+        has learned stays. `growth` says how far the taxonomy has moved on since the training.
         """
-        archive = self._fitted()
-        refuse_other_taxonomy(archive.taxonomy, taxonomy)
-        updated, report = archive.updated(taxonomy, self._embedder)
+        refuse_other_taxonomy(self.taxonomy, taxonomy)
+        updated, report = self._fitted().updated(taxonomy, self._embedder)
         self._reset(updated)
         return report
 
@@ -184,9 +188,7 @@ class TaxoExpan:
         learned to detect duplicates, a likely synonym of an existing concept gets a suggestion to
         merge the two. With `explain`, first suggestions say why.
         """
-        if explain:
-            return self.suggest_with_evidence(concepts, top_k)[0]
-        return self._suggest(self._new_concepts(concepts), top_k)[0]
+        return self.suggest_block(self._new_concepts(concepts), top_k, explain).suggestions
 
     def suggest_with_evidence(
         self, concepts: Iterable[str | Concept], top_k: int = 5
@@ -269,8 +271,7 @@ class TaxoExpan:
     def fit_joint_prior(self) -> TaxoExpan:
         """Learn the new-parent priors of joint placement from the taxonomy's own subtrees.
 
-        `suggest_together` does this on first use. `save` stores the priors, so that a loaded model
-        that has them does not train again.
+        `suggest_together` does this on first use. `save` stores the priors.
         """
         archive = self._fitted()
         priors = learn_new_parent_priors(self._ranker, self.seed)

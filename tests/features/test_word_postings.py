@@ -37,7 +37,7 @@ def test_scores_are_the_weighted_sum_of_all_features(
 
 @pytest.mark.parametrize("limit", [1, 7, 50])
 def test_long_lists_are_added_in_runs(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
-    monkeypatch.setattr(word_postings, "MAX_ENTRIES", limit)
+    monkeypatch.setitem(word_postings.MAX_ENTRIES, "cpu", limit)
     concepts = [Concept(str(i), f"{'oat ' * (i % 2)}milk {i % 5}") for i in range(40)]
     words = LabelWords.from_taxonomy(Taxonomy(concepts, [("1", "0"), ("0", "2")]))
     labels = ["oat milk", "milk 3", "yak", "3 4 milk"]

@@ -27,7 +27,7 @@ def test_a_summary_of_slices_is_that_of_all_scores(
     generator = torch.Generator().manual_seed(seed)
     scores = 30 * torch.randn(anchors, 3, generator=generator)
     scores[: anchors // 2] = -torch.inf
-    summary = ScoreSummary((1.0, temperature))
+    summary = ScoreSummary(temperature)
     for block in scores.split(groups * GROUP_SIZE):
         summary.add(block)
     plain, heated = summary.log_totals()

@@ -14,6 +14,7 @@ from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.training.checkpoint import Checkpoint
+from taxoexpan.training.distributed import Processes
 from taxoexpan.training.history import Epoch
 from taxoexpan.training.loop import compute_gradients, train, train_batch
 from taxoexpan.training.metrics import Metrics
@@ -33,24 +34,60 @@ def new_run(config: Config) -> tuple[TrainingRun, ConceptVectors]:
     return TrainingRun(network, TrainingSampler(taxonomy, config, 0), config), vectors
 
 
+def batch_run(negatives: str, loss: str) -> tuple[TrainingRun, ConceptVectors]:
+    """A training with dropout, in batches of 16."""
+    config = load_preset(
+        "best", negative_sampling=negatives, loss=loss, batch_size=16, num_negatives=8
+    )
+    run, vectors = new_run(config)
+    run.network.train()
+    assert config.dropout
+    assert config.query_dropout
+    return run, vectors
+
+
+def gradients(run: TrainingRun) -> list[torch.Tensor]:
+    return [p.grad.clone() for p in run.network.parameters() if p.grad is not None]
+
+
 @pytest.mark.parametrize("loss", ["infonce", "bce"])
 @pytest.mark.parametrize("negatives", ["sampled", "uniform", "shared", "all"])
 def test_a_batch_in_parts_has_the_same_gradient(negatives: str, loss: str) -> None:
-    c = load_preset(
-        "best", negative_sampling=negatives, loss=loss, batch_size=16, num_negatives=8, dropout=0.0
-    )
-    run, vectors = new_run(load_preset("best", **{**c.model_dump(), "query_dropout": 0.0}))
+    """And the same dropout, and it leaves the random numbers in the same state."""
+    run, vectors = batch_run(negatives, loss)
     batch = next(run.sampler.epoch())
     found = []
     for parts in (1, 2, 5, 16, 64):
         run.parts = parts
         run.optimizer.zero_grad()
+        torch.manual_seed(3)
         value = compute_gradients(run, vectors, batch)
-        gradients = [p.grad.clone() for p in run.network.parameters() if p.grad is not None]
-        found.append([value, *gradients])
+        found.append([value, *gradients(run), torch.rand(1)])
     for other in found[1:]:
         for one, same in zip(found[0], other, strict=True):
             torch.testing.assert_close(same, one)
+
+
+@pytest.mark.parametrize("loss", ["infonce", "bce"])
+@pytest.mark.parametrize("negatives", ["sampled", "uniform", "shared", "all"])
+def test_the_gradients_of_processes_add_up_to_that_of_the_batch(negatives: str, loss: str) -> None:
+    """Also if there are more processes than queries; dropout is that of one process."""
+    run, vectors = batch_run(negatives, loss)
+    batch = next(run.sampler.epoch()).part(0, 5)
+    torch.manual_seed(3)
+    run.network.loss(vectors, batch).backward()
+    expected, drawn = gradients(run), torch.rand(1)
+    run.optimizer.zero_grad()
+    instances = 0
+    for rank in range(7):
+        torch.manual_seed(3)
+        own = batch.part(*Processes(rank, 7).own_columns(5))
+        total, count = run.network.total_loss(vectors, own)
+        total.backward()
+        instances += count
+        assert torch.rand(1) == drawn
+    for one, same in zip(expected, gradients(run), strict=True):
+        torch.testing.assert_close(same / instances, one)
 
 
 def test_a_batch_that_does_not_fit_in_memory_is_split_until_it_does() -> None:

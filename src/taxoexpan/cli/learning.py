@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from taxoexpan.placement.feedback import Feedback
     from taxoexpan.placement.judged_taxonomy import JudgedTaxonomy
     from taxoexpan.taxonomy import Taxonomy
+    from taxoexpan.training.distributed import Processes
 
 FIXED = ("preset", "features", "changes", "epochs", "expect", "resume")
 """The options that a continued training has no use for."""
@@ -71,7 +72,10 @@ def read_feedback(store: str) -> Feedback:
 
 
 def refit_model(
-    options: argparse.Namespace, taxonomy: Taxonomy, feedback: Feedback | None
+    options: argparse.Namespace,
+    taxonomy: Taxonomy,
+    feedback: Feedback | None,
+    processes: Processes,
 ) -> TaxoExpan:
     """Load a model, continue its training, and print what it has learned."""
     from taxoexpan.model import TaxoExpan
@@ -81,7 +85,14 @@ def refit_model(
         model.seed = options.seed
     if not options.quiet:
         note(f"continuing the training of {options.start}")
-    judged = model.refit(taxonomy, feedback, not options.quiet, options.log, options.tensorboard)
+    judged = model.refit(
+        taxonomy,
+        feedback,
+        not options.quiet,
+        options.log,
+        options.tensorboard,
+        processes=processes,
+    )
     if feedback:
         _print_decisions(judged)
     print_training(model, options.quiet)

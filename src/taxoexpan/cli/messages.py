@@ -14,6 +14,7 @@ from taxoexpan.errors import NamesOptions
 from taxoexpan.phrasing import join_words, pluralize
 
 if TYPE_CHECKING:
+    from taxoexpan.archive import ModelSummary
     from taxoexpan.expansion import AppliedSuggestions
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
     from taxoexpan.model import TaxoExpan
@@ -152,7 +153,7 @@ def print_confidence(calibrators: Calibrators) -> None:
         )
 
 
-def print_confidence_limits(model: TaxoExpan) -> None:
+def print_confidence_limits(model: TaxoExpan | ModelSummary) -> None:
     """Print that a model has no confidence, with the remedy, or that its confidence is coarse."""
     from taxoexpan.placement.confidence import FEW_HELD_OUT
     from taxoexpan.placement.missing_confidence import MissingConfidence
@@ -169,7 +170,7 @@ def print_confidence_limits(model: TaxoExpan) -> None:
         )
 
 
-def print_training_advice(model: TaxoExpan) -> None:
+def print_training_advice(model: TaxoExpan | ModelSummary) -> None:
     """Print that a continued training pays, if the taxonomy has grown that much by updates."""
     added, trained = len(model.growth.added), model.training.concepts
     if model.growth.is_training_advised(trained):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +27,12 @@ from taxoexpan.cli.messages import (
     print_filtered,
     print_training_advice,
     write_report,
+)
+from taxoexpan.cli.placement_engine import (
+    RAY,
+    add_engine,
+    blocks_from_ray,
+    refuse_engine_conflicts,
 )
 from taxoexpan.cli.ranking_arguments import add_exact
 from taxoexpan.cli.suggestion_output import (
@@ -54,7 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", type=Path, metavar="MODEL", help="a model directory, from train")
     add_new_concepts(parser)
     add_glossary(parser)
-    add_output(parser, "the CSV file to write (default: standard output)")
+    add_output(
+        parser,
+        "the file to write: CSV, or Parquet if the name ends in .parquet (default: CSV on standard "
+        "output)",
+    )
     parser.add_argument(
         "--top-k",
         type=positive,
@@ -77,6 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_together(parser)
     add_ids(parser)
+    add_engine(parser)
     add_report(parser, "also write a report to read in a browser")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="write JSON instead of CSV")
@@ -89,38 +101,57 @@ def run(options: argparse.Namespace) -> int:
     """Write the ranked parents."""
     from taxoexpan.files import preflight, refuse_inside
 
-    if options.together and options.evidence:
-        message = "--together has no evidence per concept"
-        raise ConfigurationError(f"{message}; omit one of the two")
+    _refuse_conflicts(options)
     outputs = list(filter(None, (options.output, options.report)))
     inputs = filter(None, (options.new, options.model, options.glossary))
     preflight(outputs, list(inputs), options.force)
     for path in outputs:
         refuse_inside(path, options.model)
-    concepts, described = _new_concepts(options)
-    from taxoexpan.archive import load_archive
-    from taxoexpan.model import TaxoExpan
-
-    archive = load_archive(options.model, options.features, options.device, described)
-    model = TaxoExpan.from_archive(archive, options.device, options.exact)
-    print_filtered(model.taxonomy, concepts)
+    about, concepts = _new_concepts(options)
+    model = None if options.engine == RAY else _load(options, about)
+    print_filtered(about.taxonomy, concepts)
     if options.glossary:
-        concepts = _with_definitions(options.glossary, concepts, model.taxonomy)
+        concepts = _with_definitions(options.glossary, concepts, about.taxonomy)
     summary = SuggestionSummary()
-    kept = _write_suggestions(options, _blocks(options, model, concepts), concepts, summary)
-    if options.report:
+    with closing(_blocks(options, model, about.taxonomy, concepts)) as blocks:
+        kept = _write_suggestions(options, blocks, concepts, summary)
+    if options.report and model is not None:
         suggestions = [each for block in kept for each in block.suggestions]
         evidence = [each for block in kept for each in block.evidence]
         page = _page(options, model, suggestions, evidence, concepts)
         write_report(options.report, page, options.force)
     if summary.queries and not options.together:
-        print_confidence_limits(model)
-        print_training_advice(model)
+        print_confidence_limits(about)
+        print_training_advice(about)
     summary.print()
     if options.output:
         ranked = pluralize(len(concepts.new), "new concept")
         note(f"{ranked} ranked; suggestions written to {options.output}")
     return 0
+
+
+def _refuse_conflicts(options: argparse.Namespace) -> None:
+    """Refuse options that exclude each other, before any work."""
+    from taxoexpan.placement.suggestion_parquet import check_arrow, is_parquet
+
+    if options.together and options.evidence:
+        message = "--together has no evidence per concept"
+        raise ConfigurationError(f"{message}; omit one of the two")
+    refuse_engine_conflicts(options)
+    if options.output and is_parquet(options.output):
+        if options.json or options.table:
+            message = f"{options.output} is the name of a Parquet file"
+            raise ConfigurationError(f"{message}; choose another, or omit --json and --table")
+        check_arrow(options.output)
+
+
+def _load(options: argparse.Namespace, about: ModelSummary) -> TaxoExpan:
+    """Load the rest of a model whose files are checked and whose taxonomy is read."""
+    from taxoexpan.archive import load_archive
+    from taxoexpan.model import TaxoExpan
+
+    archive = load_archive(options.model, options.features, options.device, about)
+    return TaxoExpan.from_archive(archive, options.device, options.exact)
 
 
 def _write_suggestions(
@@ -130,6 +161,8 @@ def _write_suggestions(
     summary: SuggestionSummary,
 ) -> list[SuggestedBlock]:
     """Write the suggestions in the requested form; return them if an output needs all of them."""
+    from taxoexpan.placement.suggestion_parquet import is_parquet, parquet_file
+
     kept: list[SuggestedBlock] = []
     keeps = options.report or options.table
 
@@ -140,6 +173,11 @@ def _write_suggestions(
                 kept.append(block)
             yield block
 
+    if options.output and is_parquet(options.output):
+        with parquet_file(options.output, options.force) as write_rows:
+            for block in noted():
+                write_rows(block.suggestions)
+        return kept
     with text_output(options.output, options.force) as write:
         if options.table:
             from taxoexpan.cli.text_table import placements_table
@@ -157,10 +195,10 @@ def _write_suggestions(
     return kept
 
 
-def _new_concepts(options: argparse.Namespace) -> tuple[FilteredConcepts, ModelSummary]:
-    """Return the new concepts with their ids, which are made before the encoder is loaded.
+def _new_concepts(options: argparse.Namespace) -> tuple[ModelSummary, FilteredConcepts]:
+    """Return what is known of the model, and the new concepts with their ids.
 
-    The summary of the model comes with them, so that its files are checked and read once.
+    This happens before the encoder is loaded.
     """
     from taxoexpan.formats.concept_list import read_concepts
 
@@ -168,8 +206,8 @@ def _new_concepts(options: argparse.Namespace) -> tuple[FilteredConcepts, ModelS
     from taxoexpan.archive import load_summary
     from taxoexpan.taxonomy.known_names import filter_known_names
 
-    summary = load_summary(options.model)
-    return filter_known_names(summary.taxonomy, new, ids), summary
+    about = load_summary(options.model)
+    return about, filter_known_names(about.taxonomy, new, ids)
 
 
 def _with_definitions(
@@ -191,16 +229,22 @@ def _needs_evidence(options: argparse.Namespace) -> bool:
 
 
 def _blocks(
-    options: argparse.Namespace, model: TaxoExpan, concepts: FilteredConcepts
-) -> Iterator[SuggestedBlock]:
+    options: argparse.Namespace,
+    model: TaxoExpan | None,
+    taxonomy: Taxonomy,
+    concepts: FilteredConcepts,
+) -> Generator[SuggestedBlock]:
     """Yield the suggestions, and their evidence if an option needs it."""
     from taxoexpan.explain.suggested_block import SuggestedBlock
 
-    if options.together:
+    explain = _needs_evidence(options)
+    if model is None:
+        yield from blocks_from_ray(options, taxonomy, concepts.new, explain)
+    elif options.together:
         _ensure_joint_prior(model, options.model)
         yield SuggestedBlock(model.suggest_together(concepts.new), [])
     else:
-        yield from model.suggest_blocks(concepts.new, options.top_k, _needs_evidence(options))
+        yield from model.suggest_blocks(concepts.new, options.top_k, explain)
 
 
 def _ensure_joint_prior(model: TaxoExpan, directory: Path) -> None:

@@ -19,10 +19,12 @@ from taxoexpan.cli.arguments import (
 from taxoexpan.cli.fitting import fit_model
 from taxoexpan.cli.learning import add_continuation, read_feedback, refit_model, refuse_conflicts
 from taxoexpan.cli.messages import note, print_json, write_report
+from taxoexpan.cli.torchrun import joined_processes
 from taxoexpan.errors import FormatError
 
 if TYPE_CHECKING:
     from taxoexpan.model import TaxoExpan
+    from taxoexpan.training.distributed import Processes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,11 +61,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Train and save."""
+    """Train and save; several processes of torchrun train together, and the first one saves."""
+    try:
+        with joined_processes(options) as processes:
+            return _train(options, processes)
+    except KeyboardInterrupt:
+        for path in _existing_checkpoints(options)[-1:]:
+            note(f"\n--resume continues the training from {path}")
+        raise
+
+
+def _train(options: argparse.Namespace, processes: Processes) -> int:
     refuse_conflicts(options)
     resumed = options.resume and bool(_existing_checkpoints(options))
     _refuse_outputs(options, options.force or resumed)
-    model = _continued(options) if options.start else _trained(options)
+    train = _continued if options.start else _trained
+    model = train(options, processes)
     model.save(options.output, options.force or resumed)
     note(f"model written to {options.output}")
     left = _existing_checkpoints(options)
@@ -82,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _trained(options: argparse.Namespace) -> TaxoExpan:
+def _trained(options: argparse.Namespace, processes: Processes) -> TaxoExpan:
     """Train a new model."""
     from taxoexpan.formats.concept_list import read_concepts
 
@@ -92,16 +105,23 @@ def _trained(options: argparse.Namespace) -> TaxoExpan:
     checkpoint = _checkpoint(options)
     taxonomy = read_defined_taxonomy(options.taxonomy, options)
     fit_model(
-        model, taxonomy, options.quiet, options.log, checkpoint, options.tensorboard, expected
+        model,
+        taxonomy,
+        options.quiet,
+        options.log,
+        checkpoint,
+        options.tensorboard,
+        expected,
+        processes,
     )
     return model
 
 
-def _continued(options: argparse.Namespace) -> TaxoExpan:
+def _continued(options: argparse.Namespace, processes: Processes) -> TaxoExpan:
     """Continue the training of a model; the decisions are read before anything expensive."""
     feedback = read_feedback(options.decisions) if options.decisions else None
     taxonomy = read_defined_taxonomy(options.taxonomy, options)
-    return refit_model(options, taxonomy, feedback)
+    return refit_model(options, taxonomy, feedback, processes)
 
 
 def _refuse_outputs(options: argparse.Namespace, replace_model: bool) -> None:
@@ -154,5 +174,5 @@ def _checkpoint(options: argparse.Namespace) -> Path:
             fix = "--resume continues it, --force deletes it and starts again"
             raise FormatError(existing[0], f"{message}; {fix}")
         for each in existing:
-            each.unlink()
+            each.unlink(missing_ok=True)  # another process may have been faster
     return path

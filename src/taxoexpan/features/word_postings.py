@@ -16,7 +16,7 @@ from torch import Tensor
 from taxoexpan.features.label_words import LabelWords, Numbers, QueryWords
 from taxoexpan.taxonomy.arrays import Indices
 
-MAX_ENTRIES = 1 << 21
+MAX_ENTRIES = {"cpu": 1 << 20, "cuda": 1 << 25}
 """Entries of posting lists that are added at a time; one list may be longer."""
 
 
@@ -33,7 +33,8 @@ class Postings:
         """Add the lists of some columns to scores [N, Q], each for one query and with a factor."""
         flat, device = scores.view(-1), scores.device
         lengths = self.offsets[columns + 1] - self.offsets[columns]
-        for some in _runs(lengths):
+        limit = MAX_ENTRIES.get(device.type, MAX_ENTRIES["cpu"])
+        for some in _runs(lengths, limit):
             count = lengths[some]
             ends = np.cumsum(count)
             total = int(ends[-1])
@@ -100,11 +101,11 @@ def _one_hot(numbers: Indices, width: int) -> csr_array:
     return csr_array((ones, (rows, numbers[rows])), shape=(len(numbers), width))
 
 
-def _runs(lengths: Indices) -> Iterator[slice]:
-    """Split lists into consecutive runs of at most `MAX_ENTRIES` entries, or of one list."""
+def _runs(lengths: Indices, limit: int) -> Iterator[slice]:
+    """Split lists into consecutive runs of at most `limit` entries, or of one list."""
     ends, start = np.cumsum(lengths), 0
     while start < len(lengths) and ends[-1] > (before := ends[start] - lengths[start]):
-        stop = max(start + 1, int(np.searchsorted(ends, before + MAX_ENTRIES, side="right")))
+        stop = max(start + 1, int(np.searchsorted(ends, before + limit, side="right")))
         yield slice(start, stop)
         start = stop
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 
+from taxoexpan.network.dropout import drop
 from taxoexpan.network.egonets import Egonets
 
 
@@ -25,6 +27,8 @@ class TrainingBatch:
         negatives: the indices of the anchors to try as negatives, [N] for all queries or [N, B] for
             each query; without them all anchors are tried.
         mentions: the triples (anchor, query, `MentionKind`) of mentioned anchors [3, M].
+        first: the column of the first query in the batch that this one is a part of.
+        drawn: the number of queries in that batch; without it, this is no part.
     """
 
     queries: torch.Tensor
@@ -34,6 +38,24 @@ class TrainingBatch:
     blocked: torch.Tensor
     negatives: torch.Tensor | None = None
     mentions: torch.Tensor | None = None
+    first: int = 0
+    drawn: int | None = None
+
+    def part(self, first: int, stop: int) -> TrainingBatch:
+        """Return the instances of some consecutive queries, over the same egonets."""
+        return TrainingBatch(
+            queries=self.queries[first:stop],
+            egonets=self.egonets,
+            positives=self.positives[first:stop],
+            own_sibling=self.own_sibling[first:stop],
+            blocked=_select_columns(self.blocked, first, stop),
+            mentions=None if self.mentions is None else _select_columns(self.mentions, first, stop),
+            negatives=self.negatives
+            if self.negatives is None or self.negatives.dim() == 1
+            else self.negatives[:, first:stop],
+            first=self.first + first,
+            drawn=len(self.queries) if self.drawn is None else self.drawn,
+        )
 
     def to(self, device: torch.device) -> TrainingBatch:
         """Return the same batch on another device."""
@@ -49,28 +71,27 @@ class TrainingBatch:
             self.blocked.to(device, non_blocking=True),
             moved(self.negatives),
             moved(self.mentions),
+            self.first,
+            self.drawn,
         )
 
     def split(self, parts: int) -> Iterator[TrainingBatch]:
-        """Split the instances into batches over the same egonets, to save memory."""
-        for columns in torch.arange(len(self.queries)).tensor_split(parts):
-            first, last = int(columns[0]), int(columns[-1])
-            yield TrainingBatch(
-                queries=self.queries[first : last + 1],
-                egonets=self.egonets,
-                positives=self.positives[first : last + 1],
-                own_sibling=self.own_sibling[first : last + 1],
-                blocked=_select_columns(self.blocked, first, last),
-                mentions=None
-                if self.mentions is None
-                else _select_columns(self.mentions, first, last),
-                negatives=self.negatives
-                if self.negatives is None or self.negatives.dim() == 1
-                else self.negatives[:, first : last + 1],
-            )
+        """Split the instances into parts, to save memory."""
+        bounds = [-(-len(self.queries) * number // parts) for number in range(parts + 1)]
+        for first, stop in pairwise(bounds):
+            yield self.part(first, stop)
+
+    def drop_queries(self, values: torch.Tensor, rate: float) -> torch.Tensor:
+        """Apply dropout to rows of queries; a part gets the rows that the whole batch would get."""
+        if self.drawn is None:
+            return drop(values, rate)
+        whole = values.new_zeros(self.drawn, *values.shape[1:])
+        own = slice(self.first, self.first + len(values))
+        whole[own] = values
+        return drop(whole, rate)[own]
 
 
-def _select_columns(pairs: torch.Tensor, first: int, last: int) -> torch.Tensor:
+def _select_columns(pairs: torch.Tensor, first: int, stop: int) -> torch.Tensor:
     """Select the pairs (row, column, ...) of a range of columns, and number these from 0."""
-    inside = pairs[:, (pairs[1] >= first) & (pairs[1] <= last)]
+    inside = pairs[:, (pairs[1] >= first) & (pairs[1] < stop)]
     return torch.cat([inside[:1], inside[1:2] - first, inside[2:]])

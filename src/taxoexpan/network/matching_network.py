@@ -93,9 +93,10 @@ class MatchingNetwork(nn.Module):
             bonuses = list(self._bonuses(known, queries, batch))
         means, parents = self._pool(known.names, egonets, left_out)
         matrix = self.output.matrix()
-        projected = match.project_training_queries(
-            self._drop(queries.names, self.query_dropout), matrix
-        )
+        names = queries.names
+        if self.training:
+            names = batch.drop_queries(names, self.query_dropout)
+        projected = match.project_training_queries(names, matrix)
         positive = match.score_pairs(match.training_keys(parents, matrix), projected)
         scores = self._scores(match.training_keys(means, matrix), projected, batch.negatives)
         join()

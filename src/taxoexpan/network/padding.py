@@ -136,7 +136,14 @@ class PaddedShape:
             arrays.pop("counts"),
             self.near,
         )
-        return TrainingBatch(egonets=egonets, **arrays)
+        return TrainingBatch(
+            queries=arrays["queries"],
+            egonets=egonets,
+            positives=arrays["positives"],
+            own_sibling=arrays["own_sibling"],
+            blocked=arrays["blocked"],
+            mentions=arrays.get("mentions"),
+        )
 
     def fill(self, buffer: torch.Tensor, batch: TrainingBatch) -> None:
         """Write a batch on the CPU into a buffer on the CPU."""

@@ -7,7 +7,7 @@ label and definition, an anchor also by the label of its parent.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -68,6 +68,11 @@ class TextTower(nn.Module):
         """The device of the weights."""
         return next(self.parameters()).device
 
+    @property
+    def dimension(self) -> int:
+        """The size of a vector, D."""
+        return self.transformer.get_embedding_dimension() or 0
+
     def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
         """Split texts into tokens."""
         longest = min(MAX_TOKENS, self.transformer.max_seq_length or MAX_TOKENS)
@@ -111,17 +116,23 @@ class TextTower(nn.Module):
         return self.encode_tokens(self.tokenize(texts))
 
     @torch.no_grad()
-    def encode_tokens(self, tokens: Sequence[Tokens]) -> Tensor:
-        """Return one unit vector per tokenized text; equal texts are encoded once: [N, D]."""
+    def encode_tokens(
+        self,
+        tokens: Sequence[Tokens],
+        encode: Callable[[Sequence[Tokens]], Tensor] | None = None,
+    ) -> Tensor:
+        """Return one unit vector per tokenized text; equal texts are encoded once: [N, D].
+
+        `encode` encodes the distinct texts, if it is not this tower alone that does.
+        """
         was_training = self.training
         self.eval()
         distinct: dict[tuple[int, ...], int] = {}
         rows = [distinct.setdefault(tuple(each), len(distinct)) for each in tokens]
         if not rows:
-            width = self.transformer.get_embedding_dimension() or 0
-            vectors = torch.zeros(0, width, device=self.device)
+            vectors = torch.zeros(0, self.dimension, device=self.device)
         else:
-            vectors = self(list(distinct))[torch.tensor(rows, device=self.device)]
+            vectors = (encode or self)(list(distinct))[torch.tensor(rows, device=self.device)]
         self.train(was_training)
         return vectors
 

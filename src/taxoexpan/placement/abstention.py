@@ -121,9 +121,12 @@ def features_of_block(ranker: Ranker, block: RankedBlock, nearest: Tensor) -> Fl
     `nearest` are the cosines of the `NEAREST` nearest concepts of each query, nearest first.
     """
     taxonomy, families = ranker.anchors.taxonomy, ranker.anchors.families
-    heads = (families.heads @ block.queries.vectors[1].T).amax(0)
+    cosines = block.cosines
+    heads = families.heads @ block.queries.vectors[1].T if cosines is None else cosines.heads
     anchors = block.rows[: min(NEAREST, len(taxonomy))]
-    return assembled_features(taxonomy, block.best[0], block.log_total, anchors, nearest, heads)
+    return assembled_features(
+        taxonomy, block.best[0], block.log_total, anchors, nearest, heads.amax(0)
+    )
 
 
 def assembled_features(

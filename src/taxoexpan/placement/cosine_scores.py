@@ -63,12 +63,16 @@ class CosineScorer:
 
 
 class CosineScores:
-    """The scores of one block of B queries; `names` are the cosines of all names [n, B]."""
+    """The scores of one block of B queries.
+
+    `names` [n, B] and `heads` [V, B] are the cosines of the names and head words that occur.
+    """
 
     def __init__(self, scorer: CosineScorer, queries: Queries) -> None:
         self._scorer, self._families, self._queries = scorer, scorer.families, queries
         self.names = self._families.names @ queries.vectors[0].T
         self.heads = self._families.heads @ queries.vectors[1].T
+        self._leaf_pairs: _Pairs | None = None
         self._of_parents = self._scores_of_parents()
 
     def add_to(self, results: Sequence[Tensor], rows: slice) -> None:
@@ -82,25 +86,25 @@ class CosineScores:
 
     def _add_as_leaves(self, results: Sequence[Tensor], rows: slice) -> None:
         """Add the scores of some anchors as if none of them had children."""
+        scorer, size = self._scorer, self.names.shape[1]
         own, heads = self._families.own[rows], self._families.own_heads[rows]
-        size, units = self.names.shape[1], len(self._scorer.leaf_hidden)
-        buffer: Tensor | None = None
-        for part in row_slices(len(own), size, MAX_PAIRS, self.names.device):
+        flat = [result.view(1, -1) for result in results]
+        for part in row_slices(rows.stop - rows.start, size, MAX_PAIRS, self.names.device):
             count = part.stop - part.start
-            if buffer is None or count * size != buffer.shape[1]:
-                buffer = self.names.new_empty(units + len(LEAF_COSINES), count * size)
-                buffer[-1] = 1.0
-            name, head, _ = buffer[units:].view(-1, count, size)
-            torch.index_select(self.names, 0, own[part], out=name)
-            torch.index_select(self.heads, 0, heads[part], out=head)
-            _activate(self._scorer.leaf_hidden, buffer)
-            for result, weights in zip(results, self._scorer.leaf_outputs, strict=True):
-                result[part].view(1, -1).addmm_(weights, buffer)
+            pairs = self._leaf_pairs
+            if pairs is None or pairs.count != count:
+                pairs = self._leaf_pairs = _Pairs(scorer.leaf_hidden, count, size)
+                pairs.features[2].fill_(1.0)
+            torch.index_select(self.names, 0, own[part], out=pairs.features[0])
+            torch.index_select(self.heads, 0, heads[part], out=pairs.features[1])
+            pairs.activate()
+            for result, weights in zip(flat, scorer.leaf_outputs, strict=True):
+                result[:, part.start * size : part.stop * size].addmm_(weights, pairs.table)
 
     def _scores_of_parents(self) -> Tensor:
         """Return the scores of the anchors with children: [1 or 2, I, B]."""
         scorer, families, queries = self._scorer, self._families, self._queries
-        size, units, count = self.names.shape[1], len(scorer.hidden), len(families.parents)
+        size, count = self.names.shape[1], len(families.parents)
         scores = self.names.new_empty(len(scorer.outputs), count, size)
         if not count:
             return scores
@@ -112,19 +116,40 @@ class CosineScores:
         heads = families.own_heads.index_select(0, scorer.parents)
         by_name, by_head = queries.vectors[0].T, queries.vectors[1].T
         for rows in row_slices(count, size, MAX_PAIRS, self.names.device):
-            buffer = self.names.new_empty(units + COSINES, (rows.stop - rows.start) * size)
-            cosines = buffer[units:].view(COSINES, -1, size)
+            pairs = _Pairs(scorer.hidden, rows.stop - rows.start, size)
+            cosines = pairs.features
             torch.index_select(self.names, 0, own[rows], out=cosines[0])
             torch.index_select(self.heads, 0, heads[rows], out=cosines[1])
-            cosines[2], cosines[3] = nearest[rows], nearest_head[rows]
+            cosines[2].copy_(nearest[rows])
+            cosines[3].copy_(nearest_head[rows])
             torch.mm(families.mean_names[rows], by_name, out=cosines[4])
             torch.mm(families.mean_heads[rows], by_head, out=cosines[5])
-            cosines[6], cosines[7] = families.log_counts[rows, None], 1.0
-            cosines[8] = 0.0 if by_tower is None else by_tower[rows]
-            _activate(scorer.hidden, buffer)
+            cosines[6].copy_(families.log_counts[rows, None])
+            cosines[7].fill_(1.0)
+            cosines[8].zero_() if by_tower is None else cosines[8].copy_(by_tower[rows])
+            pairs.activate()
             for score, weights in zip(scores, scorer.outputs, strict=True):
-                torch.mm(weights, buffer, out=score[rows].view(1, -1))
+                torch.mm(weights, pairs.table, out=score[rows].view(1, -1))
         return scores
+
+
+class _Pairs:
+    """The hidden units and the features of the pairs of some anchors with all queries.
+
+    They share one table [H + F, count * size], so that one product weighs both.
+    """
+
+    def __init__(self, hidden: Tensor, count: int, size: int) -> None:
+        units, features = hidden.shape
+        self.count, self.hidden = count, hidden
+        self.table = hidden.new_empty(units + features, count * size)
+        self.units, self.inputs = self.table[:units], self.table[units:]
+        self.features = self.inputs.view(features, count, size).unbind()
+
+    def activate(self) -> None:
+        """Compute the hidden units of the features."""
+        torch.mm(self.hidden, self.inputs, out=self.units)
+        self.units.relu_()
 
 
 def row_slices(
@@ -138,14 +163,6 @@ def row_slices(
     rows = max(1, pairs // max(size, 1) // step) * step
     for start in range(0, count, rows):
         yield slice(start, min(start + rows, count))
-
-
-def _activate(hidden: Tensor, buffer: Tensor) -> None:
-    """Fill the first rows of a buffer with the hidden units of the features in the others."""
-    if len(hidden):
-        units, features = buffer.split([len(hidden), hidden.shape[1]])
-        torch.mm(hidden, features, out=units)
-        units.relu_()
 
 
 def _output_rows(output: Tensor, own: Tensor, weight: float, is_separate: bool) -> list[Tensor]:

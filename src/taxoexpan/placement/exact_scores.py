@@ -21,7 +21,7 @@ from taxoexpan.features.word_postings import WordScores
 from taxoexpan.network.matching import DoubleExpMatch, LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.cosine_scores import CosineScorer, row_slices
+from taxoexpan.placement.cosine_scores import CosineScorer, CosineScores, row_slices
 from taxoexpan.placement.families import Families
 from taxoexpan.placement.pair_features import COSINE_SCALE
 from taxoexpan.placement.score_summary import GROUP_SIZE, ScoreSummary
@@ -118,8 +118,8 @@ class ExactScorer:
         queries: Queries,
         excluded: tuple[Tensor, Tensor] | None = None,
         summary: ScoreSummary | None = None,
-    ) -> tuple[Tensor, Tensor | None]:
-        """Return the scores of all pairs [A, Q], and the cosines of names [n, Q] if they are used.
+    ) -> tuple[Tensor, CosineScores | None]:
+        """Return the scores of all pairs [A, Q], and the cosines that they were computed from.
 
         The `excluded` pairs, as rows and columns, score minus infinity. The `summary` gets every
         slice of the scores.
@@ -148,7 +148,7 @@ class ExactScorer:
                 block.addcmul_(self._of_network[rows], log_f)
             if summary is not None:
                 summary.add(block)
-        return scores, None if cosines is None else cosines.names
+        return scores, cosines
 
     def _fold(
         self, weights: ScoreWeights, families: Families, tower: tuple[Tensor, Tensor] | None

@@ -26,6 +26,7 @@ from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.ranking import Anchors
 from taxoexpan.taxonomy.stored_columns import taxonomy_digest
 from taxoexpan.training.checkpoint import Checkpoint, identity_of
+from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import History
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.tensorboard import TensorBoardWriter
@@ -74,11 +75,16 @@ class FittedParts:
 
 
 def fit_parts(
-    prepared: PreparedTaxonomy, embedder: Embedder, seed: int, outputs: FittingOutputs
+    prepared: PreparedTaxonomy,
+    embedder: Embedder,
+    seed: int,
+    outputs: FittingOutputs,
+    processes: Processes = ALONE,
 ) -> FittedParts:
     """Fit all parts of a model to a prepared taxonomy.
 
-    If Ctrl-C ends the training of the network, the encoder is not fine-tuned.
+    If Ctrl-C ends the training of the network, the encoder is not fine-tuned. After the training,
+    the first process goes on alone, and the others end.
     """
     network = MatchingNetwork(embedder.config, embedder.encoder.dimension)
     if prepared.start is not None:
@@ -86,11 +92,12 @@ def fit_parts(
     writer = TensorBoardWriter(outputs.tensorboard) if outputs.tensorboard else None
     with closing(TrainingLog(outputs.progress, outputs.log, writer)) as log:
         kept = _checkpoint(outputs.checkpoint, prepared, embedder, seed)
-        history = train_network(network, prepared.data, embedder.config, seed, log, kept)
+        history = train_network(network, prepared.data, embedder.config, seed, log, kept, processes)
     tuned = None
     if not history.interrupted:
         kept = None if kept is None else kept.of_tower()
-        tuned = fine_tune(prepared, embedder, seed, outputs.progress, kept)
+        tuned = fine_tune(prepared, embedder, seed, outputs.progress, kept, processes)
+    processes.leave()
     # An interrupted training that continues an earlier one keeps the encoder of that one.
     earlier = None if prepared.start is None else prepared.start.tower
     tower, tower_history = tuned or (earlier, None)

@@ -57,9 +57,13 @@ class GroupedMaximum:
             width = table.shape[1]
             cells = MAX_CELLS.get(values.device.type, MAX_CELLS["cpu"])
             for part in table.split(max(1, cells // max(width * size, 1))):
-                rows = values.index_select(0, part.reshape(-1)).view(-1, width, size)
-                torch.amax(rows, 1, out=maxima[first : first + len(part)])
+                result = maxima[first : first + len(part)]
                 first += len(part)
+                if width == 1:
+                    torch.index_select(values, 0, part[:, 0], out=result)
+                    continue
+                rows = values.index_select(0, part.reshape(-1)).view(-1, width, size)
+                torch.amax(rows, 1, out=result)
         if self._rest is not None:
             return self._rest(maxima)
         return maxima.index_select(0, self._place)

@@ -47,6 +47,7 @@ from taxoexpan.placement.signal_fusion import FusionExamples, SignalFusion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.checkpoint import Checkpoint
+from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.holdout import HOLDOUTS, Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true_parents
 from taxoexpan.training.tensorboard import check_tensorboard
@@ -171,6 +172,7 @@ def fine_tune(
     seed: int,
     progress: bool = False,
     checkpoint: Checkpoint | None = None,
+    processes: Processes = ALONE,
 ) -> tuple[TextTower, TowerHistory] | None:
     """Fine-tune the sentence transformer of the encoder, if it has one, on the remaining taxonomy.
 
@@ -204,6 +206,7 @@ def fine_tune(
         progress,
         checkpoint,
         news,
+        processes,
     )
     gc.collect()  # so have optimizers
     release_memory()

@@ -97,10 +97,11 @@ def _rank_all(
     is_plain = excluded is None and (ranker.fusion is not None or not ranker.leaf_bonus)
 
     def assess(block: RankedBlock) -> None:
-        cosines = block.names
-        if cosines is None:
-            cosines = ranker.anchors.vectors.names @ block.queries.vectors[0].T
-        nearest, rows = best_of(cosines, min(NEAREST, len(cosines)))
+        if block.cosines is not None:
+            names = block.cosines.names
+        else:
+            names = ranker.anchors.vectors.names @ block.queries.vectors[0].T
+        nearest, rows = best_of(names, min(NEAREST, len(names)))
         nearest_rows.append(rows.T.cpu().numpy())
         if abstention is not None and is_plain:
             features.append(features_of_block(ranker, block, nearest))

@@ -20,6 +20,7 @@ from taxoexpan.network.egonets import Egonets, build_egonets, spread_siblings
 from taxoexpan.network.matching import LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries, Queries
+from taxoexpan.placement.cosine_scores import CosineScores
 from taxoexpan.placement.exact_scores import ExactScorer, ScoreWeights
 from taxoexpan.placement.families import Families
 from taxoexpan.placement.pair_features import AnchorTexts, combine_features
@@ -152,14 +153,14 @@ class RankedBlock:
         best: log f of their best anchors, best first [k, Q].
         rows: these anchors [k, Q].
         log_total: the logarithm of the sum of f over all anchors [Q].
-        names: the cosines of the queries with the names of all concepts [N, Q], if computed.
+        cosines: the cosines of the queries with all names and head words, if computed.
     """
 
     queries: Queries
     best: Tensor
     rows: Tensor
     log_total: Tensor
-    names: Tensor | None
+    cosines: CosineScores | None
 
 
 class Ranker:
@@ -341,18 +342,18 @@ class Ranker:
         excluded: tuple[Tensor, Tensor] | None,
     ) -> tuple[RankedBlock, Tensor]:
         """Rank the anchors of a few queries, and return the softmax's denominator when tempered."""
-        summary = ScoreSummary((1.0, temperature) if temperature != 1 else (1.0,))
+        summary = ScoreSummary(temperature)
         if self.fusion is not None or type(self.network.match) is LogBilinearMatch:
-            scores, names = self._scorer.score(queries, excluded, summary)
+            scores, cosines = self._scorer.score(queries, excluded, summary)
             best, rows = summary.best_of(scores, count)
         else:
-            scores, names = self._scorer.score(queries, excluded)
+            scores, cosines = self._scorer.score(queries, excluded)
             best, rows = best_of(scores, count)
             log_f = self.log_match(scores).masked_fill_(scores == -torch.inf, -torch.inf)
             summary.add(log_f)
             best = self.log_match(best)
-        totals = summary.log_totals()
-        return RankedBlock(queries, best, rows, totals[0], names), totals[-1]
+        log_total, heated = summary.log_totals()
+        return RankedBlock(queries, best, rows, log_total, cosines), heated
 
     def true_ranks(self, queries: LabeledQueries, ties: float = 0.0) -> list[NDArray[np.floating]]:
         """Return the rank of each true parent of each query, without its other true parents.

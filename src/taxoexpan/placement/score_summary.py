@@ -12,15 +12,16 @@ GROUP_SIZE = 64
 class ScoreSummary:
     """Summarizes scores [N, Q] from slices of consecutive rows, while these are in the cache.
 
-    Every slice but the last has a multiple of `GROUP_SIZE` rows. The softmax needs the summed
-    exponentials at each temperature.
+    Every slice but the last has a multiple of `GROUP_SIZE` rows. The exponentials are summed for
+    two softmaxes, a plain one and one at a temperature.
     """
 
-    def __init__(self, temperatures: tuple[float, ...] = (1.0,)) -> None:
-        self._temperatures = temperatures
+    def __init__(self, temperature: float = 1.0) -> None:
+        self._temperature = temperature
         self._maxima: list[Tensor] = []
         self._highest: list[Tensor] = []
-        self._sums: list[list[Tensor]] = [[] for _ in temperatures]
+        self._sums: list[Tensor] = []
+        self._heated_sums: list[Tensor] = []
 
     def add(self, scores: Tensor) -> None:
         """Add the next slice [n, Q]."""
@@ -33,20 +34,22 @@ class ScoreSummary:
         highest = highest.clamp_(min=torch.finfo(scores.dtype).min)
         self._highest.append(highest)
         shifted = scores - highest
-        for temperature, sums in zip(self._temperatures, self._sums, strict=True):
-            sums.append((shifted / temperature if temperature != 1 else shifted).exp().sum(0))
+        if self._temperature != 1:
+            self._heated_sums.append((shifted / self._temperature).exp_().sum(0))
+        self._sums.append(shifted.exp_().sum(0))
 
     def best_of(self, scores: Tensor, k: int) -> tuple[Tensor, Tensor]:
         """Return the k highest of all scores that were added, and their rows: two of [k, Q]."""
         return best_of(scores, k, torch.cat(self._maxima))
 
-    def log_totals(self) -> list[Tensor]:
-        """Return the logarithm of the summed exponentials at each temperature: [Q] each."""
+    def log_totals(self) -> tuple[Tensor, Tensor]:
+        """Return the logarithm of the summed exponentials, plain and at the temperature: [Q]."""
         highest = torch.stack(self._highest)
-        return [
-            (torch.stack(sums).log_() + highest / temperature).logsumexp(0)
-            for temperature, sums in zip(self._temperatures, self._sums, strict=True)
-        ]
+        plain = (torch.stack(self._sums).log_() + highest).logsumexp(0)
+        if self._temperature == 1:
+            return plain, plain
+        heated = torch.stack(self._heated_sums).log_() + highest / self._temperature
+        return plain, heated.logsumexp(0)
 
 
 def best_of(scores: Tensor, k: int, maxima: Tensor | None = None) -> tuple[Tensor, Tensor]:

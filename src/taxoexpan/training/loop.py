@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 
 import torch
 from torch import Tensor
 from tqdm import tqdm
 
 from taxoexpan.config import Config
-from taxoexpan.device import fast_matmul
+from taxoexpan.device import fast_matmul, random_state, set_random_state
 from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.cuda_graph import GraphedGradients, can_be_graphed
+from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import History
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.optimization import TrainingRun
@@ -35,6 +37,7 @@ def train(
     config: Config,
     log: TrainingLog = SILENT,
     checkpoint: Checkpoint | None = None,
+    processes: Processes = ALONE,
 ) -> History:
     """Train until validation stops improving, and leave the best weights in the network.
 
@@ -51,21 +54,23 @@ def train(
         config: the settings.
         log: where to report every epoch.
         checkpoint: where to store the state after every epoch.
+        processes: those that share the work. The first one validates and reports.
     """
-    run = TrainingRun(network, sampler, config)
+    run = TrainingRun(network, sampler, config, processes)
     graph = None
-    if can_be_graphed(config, vectors.device) and vectors.streamed_to is None:
+    if processes.is_alone and can_be_graphed(config, vectors.device) and not vectors.streamed_to:
         graph = GraphedGradients(network, vectors, config.batch_size)
     if checkpoint is not None and checkpoint.path.exists():
         run.restore(checkpoint.load())
+    processes.refuse_difference(run.finished_epochs)
     try:
         while not run.is_done():
             started = time.monotonic()
             with fast_matmul(vectors.device):
                 loss = _train_epoch(run, vectors, graph, log.progress)
-            metrics = validate(network) if validate else None
+            metrics = _validate(run, validate)
             epoch, is_best = run.finish_epoch(loss, metrics, time.monotonic() - started)
-            if checkpoint is not None:
+            if checkpoint is not None and processes.is_first:
                 checkpoint.save(run.state())
             log.write(epoch, is_best)
     except KeyboardInterrupt:
@@ -75,6 +80,13 @@ def train(
     network.load_state_dict(run.best_weights)
     network.eval()
     return run.history
+
+
+def _validate(run: TrainingRun, validate: Validate | None) -> Metrics | None:
+    """Return the metrics after an epoch; the first process computes them for all."""
+    if validate is None:
+        return None
+    return Metrics(**run.processes.share(lambda: asdict(validate(run.network))))
 
 
 def _train_epoch(
@@ -119,7 +131,7 @@ def train_batch(
     if loss is not None:
         run.optimizer.step()
         return loss
-    batch = batch.to(vectors.device)
+    batch, state = batch.to(vectors.device), random_state(vectors.device)
     while True:
         try:
             run.optimizer.zero_grad(set_to_none=True)
@@ -135,23 +147,42 @@ def train_batch(
                 ) from None
         # Outside the handler, so that the memory of the failed attempt has been released.
         run.split_batches_further()
+        set_random_state(vectors.device, state)
     run.optimizer.step()
     return loss
 
 
 def compute_gradients(run: TrainingRun, vectors: ConceptVectors, batch: TrainingBatch) -> Tensor:
-    """Compute the gradients of the batch's mean loss, and return that loss."""
-    if run.parts == 1:
+    """Compute the gradients of the batch's mean loss, and return that loss.
+
+    Every process computes those of its own queries. All of them encode all anchors.
+    """
+    processes = run.processes
+    if run.parts == 1 and processes.is_alone:
         loss = run.network.loss(vectors, batch)
         loss.backward()
         return loss.detach()
-    total, count = vectors.names.new_zeros((), device=vectors.device), 0
-    for part in batch.split(min(run.parts, len(batch.queries))):
+    own = batch.part(*processes.own_columns(len(batch.queries)))
+    total, count = processes.attempt(lambda: _add_gradients(run, vectors, own))
+    processes.add_up_gradients(run.parameters)
+    processes.add_up(total, count)
+    for parameter in run.parameters:
+        if parameter.grad is not None:
+            parameter.grad /= count
+    return total / count
+
+
+def _add_gradients(
+    run: TrainingRun, vectors: ConceptVectors, batch: TrainingBatch
+) -> tuple[Tensor, Tensor]:
+    """Add up the gradients of the parts' losses; return the loss and the number of instances."""
+    state = random_state(vectors.device)
+    total = vectors.names.new_zeros((), device=vectors.device)
+    count = torch.zeros((), dtype=total.dtype)
+    for part in batch.split(max(1, min(run.parts, len(batch.queries)))):
+        set_random_state(vectors.device, state)  # every part drops the same of the anchors
         part_loss, instances = run.network.total_loss(vectors, part)
         part_loss.backward()
         total += part_loss.detach()
         count += instances
-    for parameter in run.network.parameters():
-        if parameter.grad is not None:
-            parameter.grad /= count
-    return total / count
+    return total, count.to(total.device)

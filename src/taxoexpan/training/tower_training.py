@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 from tqdm import tqdm
 
 from taxoexpan.config import Config
@@ -38,11 +37,11 @@ from taxoexpan.training.checkpoint import (
     with_prefix,
 )
 from taxoexpan.training.continuation import News
+from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.metrics import Metrics
+from taxoexpan.training.tower_gradients import TowerBatch, compute_gradients, encode_together
 from taxoexpan.training.training_log import describe_metrics
 
-SCALE = 20.0
-"""The factor of the cosines in the loss: an inverse temperature."""
 NEAREST = 30
 """The nearest anchors of a query, among which its hard negatives are drawn."""
 WARM_UP = 0.1
@@ -69,19 +68,6 @@ class TowerHistory:
     interrupted: bool = False
 
 
-@dataclass(frozen=True)
-class TowerBatch:
-    """Relations of a batch: queries [B], anchors in ascending order [A], each query's parent [B].
-
-    `blocked` [B, A] says which anchors are no negatives of a query.
-    """
-
-    queries: Indices
-    anchors: Indices
-    positives: Tensor
-    blocked: Tensor
-
-
 def train_tower(
     tower: TextTower,
     taxonomy: Taxonomy,
@@ -91,10 +77,12 @@ def train_tower(
     progress: bool = False,
     checkpoint: Checkpoint | None = None,
     news: News | None = None,
+    processes: Processes = ALONE,
 ) -> TowerHistory:
     """Fine-tune a tower, and leave the weights of the best epoch in it.
 
-    With `news`, the tower has been fine-tuned before, and learns what is new since.
+    With `news`, the tower has been fine-tuned before, and learns what is new since. The
+    `processes` share the texts; the first one validates, reports and saves.
 
     Ctrl-C ends the training with the best state so far, which may be the encoder as it came. If the
     file of the checkpoint exists, the training continues from it. On a CPU, the result is the same
@@ -102,10 +90,10 @@ def train_tower(
     """
     gpus = [tower.device] if tower.device.type == "cuda" else []
     with torch.random.fork_rng(devices=gpus):
-        torch.manual_seed(seed)
-        run = TowerRun(tower, taxonomy, config, seed, validate, news)
+        run = TowerRun(tower, taxonomy, config, seed, validate, news, processes)
         if checkpoint is not None and checkpoint.path.exists():
             run.restore(checkpoint.load())
+        processes.refuse_difference(run.epoch)
         try:
             with _progress_bar(run, progress) as bar:
                 if progress:
@@ -113,7 +101,7 @@ def train_tower(
                 while run.epoch < config.tower_epochs:
                     run.train_epoch(bar)
                     # First: who reads the line may stop the training, and expects to resume there.
-                    if checkpoint is not None:
+                    if checkpoint is not None and processes.is_first:
                         checkpoint.save(run.state())
                     if progress:
                         _report(run.last_epoch())
@@ -152,9 +140,10 @@ class TowerRun:
         seed: int,
         validate: Validate | None,
         news: News | None = None,
+        processes: Processes = ALONE,
     ) -> None:
         self.tower, self.taxonomy, self.config, self.validate = tower, taxonomy, config, validate
-        self.news = news
+        self.seed, self.news, self.processes = seed, news, processes
         self.rng = np.random.default_rng(seed)
         self.parents, self.children = taxonomy.relation_indices
         self.query_tokens = tower.tokenize([query_text(c) for c in taxonomy.concepts])
@@ -204,7 +193,7 @@ class TowerRun:
         with fast_matmul(self.tower.device):
             for number, batch in enumerate(self._draw_batches(hard)):
                 self._set_learning_rate(self.step + number)
-                total += self._train_batch(batch)
+                total += self._train_batch(batch, self.step + number)
                 bar.update()
         loss = total.item() / self.batches
         if not math.isfinite(loss):
@@ -218,9 +207,11 @@ class TowerRun:
 
     def _look_at_anchors(self) -> None:
         """Encode all anchors, for the hard negatives of the next epoch and to validate this one."""
-        self.anchor_vectors = self.tower.encode_tokens(self.anchor_tokens)
-        if self.validate is not None:
-            metrics = self.validate(self.tower, self.anchor_vectors)
+        vectors = self.anchor_vectors = self._encode(self.anchor_tokens)
+        validate = self.validate
+        if validate is not None:
+            shared = self.processes.share(lambda: asdict(validate(self.tower, vectors)))
+            metrics = Metrics(**shared)
             if self.epoch:
                 self.history.validation.append(metrics)
             if metrics.reciprocal_rank <= self.highest:
@@ -228,6 +219,9 @@ class TowerRun:
             self.highest = metrics.reciprocal_rank
         self._keep_weights()
         self.history.best = self.epoch
+
+    def _encode(self, tokens: Sequence[Tokens]) -> Tensor:
+        return encode_together(self.tower, tokens, self.processes)
 
     @torch.no_grad()
     def _keep_weights(self) -> None:
@@ -242,7 +236,7 @@ class TowerRun:
     def _hard_negatives(self) -> Indices:
         """Return the nearest anchors of every concept as a query: [N, K]."""
         assert self.anchor_vectors is not None
-        queries = self.tower.encode_tokens(self.query_tokens)
+        queries = self._encode(self.query_tokens)
         count = min(NEAREST, len(queries))
         nearest = [
             (block @ self.anchor_vectors.T).topk(count).indices.cpu()
@@ -279,24 +273,28 @@ class TowerRun:
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.tower_learning_rate * min(1.0, rising, falling)
 
-    def _train_batch(self, batch: TowerBatch) -> Tensor:
+    def _train_batch(self, batch: TowerBatch, step: int) -> Tensor:
         """Make one optimizer step, with the batch in as many parts as memory requires; its loss."""
         self.tower.train()
-        queries = [self.query_tokens[i] for i in batch.queries.tolist()]
-        anchors = [self.anchor_tokens[i] for i in batch.anchors.tolist()]
+        texts = [self.query_tokens[i] for i in batch.queries.tolist()]
+        texts += [self.anchor_tokens[i] for i in batch.anchors.tolist()]
+        seeds = (self.seed, step)
         while True:
             try:
                 self.optimizer.zero_grad(set_to_none=True)
-                loss = compute_gradients(self.tower, queries, anchors, batch, self.parts)
+                loss = compute_gradients(
+                    self.tower, texts, batch, seeds, self.parts, self.processes
+                )
                 break
             except (MemoryError, RuntimeError) as error:
                 if not is_out_of_memory(error):
                     raise
-                if self.parts >= len(queries) + len(anchors):
+                if self.parts >= len(texts):
                     message = f"the memory of {self.tower.device} is too small for a single text"
                     raise ModelError(f"{message}; set tower_epochs=0") from None
             # Outside the handler, so that the memory of the failed attempt has been released.
             self._split_batches_further()
+        self.processes.add_up_gradients(self.parameters)
         torch.nn.utils.clip_grad_norm_(self.parameters, MAX_NORM)
         self.optimizer.step()
         return loss
@@ -314,7 +312,6 @@ class TowerRun:
         tensors |= optimizer_tensors(self.optimizer)
         if self.history.best != self.epoch:
             tensors |= add_prefix("best", self.best_weights)
-        tensors["rng"] = torch.get_rng_state()
         return State(
             tensors,
             {
@@ -337,60 +334,7 @@ class TowerRun:
         self.best_weights = best or copy.deepcopy(self.tower.state_dict())
         restore_optimizer(self.optimizer, tensors, values["groups"])
         self.rng.bit_generator.state = values["draws"]
-        torch.set_rng_state(tensors["rng"])
         validation = [Metrics(**metrics) for metrics in values["validation"]]
         self.history = TowerHistory(values["losses"], validation, values["best"])
         self.epoch, self.highest, self.parts = values["epoch"], values["highest"], values["parts"]
-        self.anchor_vectors = self.tower.encode_tokens(self.anchor_tokens)
-
-
-def contrastive_loss(queries: Tensor, anchors: Tensor, batch: TowerBatch) -> Tensor:
-    """Return the mean InfoNCE loss of queries [B, D] among anchors [A, D] (Eq. 9)."""
-    scores = (SCALE * queries @ anchors.T).masked_fill(batch.blocked, -torch.inf)
-    return F.cross_entropy(scores, batch.positives)
-
-
-def compute_gradients(
-    tower: TextTower,
-    queries: Sequence[Tokens],
-    anchors: Sequence[Tokens],
-    batch: TowerBatch,
-    parts: int = 1,
-) -> Tensor:
-    """Compute the gradients of a batch's loss, and return the loss.
-
-    In several parts, all texts are first encoded without a graph. The gradient of their vectors is
-    then passed back part by part, which encodes each part again. The result is the same.
-    """
-    if parts == 1:
-        loss = contrastive_loss(tower(queries), tower(anchors), batch)
-        loss.backward()
-        return loss.detach()
-    texts = [*queries, *anchors]
-    size = math.ceil(len(texts) / parts)
-    pieces = [texts[start : start + size] for start in range(0, len(texts), size)]
-    states = []
-    with torch.no_grad():
-        vectors = []
-        for piece in pieces:
-            states.append(_random_state(tower.device))  # dropout must be the same both times
-            vectors.append(tower(piece))
-    leaves = torch.cat(vectors).requires_grad_()
-    loss = contrastive_loss(leaves[: len(queries)], leaves[len(queries) :], batch)
-    (gradient,) = torch.autograd.grad(loss, leaves)
-    for piece, part, state in zip(pieces, gradient.split(size), states, strict=True):
-        _set_random_state(tower.device, state)
-        tower(piece).backward(part)
-    return loss.detach()
-
-
-def _random_state(device: torch.device) -> Tensor:
-    cuda = device.type == "cuda"
-    return torch.cuda.get_rng_state(device) if cuda else torch.get_rng_state()
-
-
-def _set_random_state(device: torch.device, state: Tensor) -> None:
-    if device.type == "cuda":
-        torch.cuda.set_rng_state(state, device)
-    else:
-        torch.set_rng_state(state)
+        self.anchor_vectors = self._encode(self.anchor_tokens)

@@ -1,0 +1,192 @@
+"""A Ray session that leaves nothing behind: no process, no file, no message, no open port.
+
+Without an address, Ray is started on this machine for the session only. It listens on the loopback
+interface, demands a random token, sends no usage statistics, and has no dashboard.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from taxoexpan.errors import ConfigurationError, ModelError
+
+OBJECT_STORE_BYTES = 256 << 20
+"""The shared memory of a local session; what does not fit is written to its folder."""
+
+MAX_FOLDER_LENGTH = 30
+"""In a folder with a longer name, the names of Ray's sockets would be too long for the system."""
+
+REMOVE_SECONDS = 10
+
+START_ATTEMPTS = 2
+
+_SILENT: dict[str, Any] = {"logging_level": "CRITICAL", "log_to_driver": False}
+_QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
+    "RAY_DATA_LOG_LEVEL": "CRITICAL",
+    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # Ray prints errors of workers to standard output
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+
+
+@contextmanager
+def ray_session(address: str | None, cpus: int) -> Iterator[Any]:
+    """Yield the module `ray`, connected to a cluster or to `cpus` cores of this machine."""
+    with _environment(_QUIET if address else _QUIET | _local_environment()):
+        folder = None if address else _new_folder()
+        ray = _import_ray()
+        try:
+            # Ray says on standard error that it will be quiet.
+            with _own_handlers(), _stderr_discarded():
+                _connect(ray, address, cpus, folder)
+            yield ray
+        finally:
+            with interrupts_ignored():
+                ray.shutdown()
+                if folder is not None:
+                    _remove(folder)
+
+
+def _local_environment() -> dict[str, str]:
+    """Return the variables that keep a local session on the loopback interface."""
+    return {
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # without a cluster, only loopback is used
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),  # without one, Ray writes a file to the home
+    }
+
+
+def _import_ray() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import ray
+        import ray.data
+    return ray
+
+
+def _connect(ray: Any, address: str | None, cpus: int, folder: Path | None) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if address is None:
+            _start(ray, cpus, folder)
+            return
+        try:
+            ray.init(address=address, **_SILENT)
+        except Exception as error:
+            message = f"no connection to the Ray cluster at {address!r} ({_first_line(error)})"
+            fix = "start one, and check the address and the versions"
+            raise ConfigurationError(f"{message}; {fix} of Ray and Python") from None
+
+
+def _start(ray: Any, cpus: int, folder: Path | None) -> None:
+    """Start Ray on this machine; it gives up after 30 seconds, which may be too few."""
+    for attempt in range(START_ATTEMPTS):
+        try:
+            ray.init(
+                address="local",
+                num_cpus=cpus,
+                include_dashboard=False,
+                object_store_memory=OBJECT_STORE_BYTES,
+                _temp_dir=str(folder),
+                **_SILENT,
+            )
+            return
+        except Exception as error:
+            ray.shutdown()
+            if attempt + 1 == START_ATTEMPTS:
+                message = f"Ray did not start on this machine ({_first_line(error)})"
+                fix = "try again when the machine is less busy, or use the engine local"
+                raise ModelError(f"{message}; {fix}") from None
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
+
+
+@contextmanager
+def _stderr_discarded() -> Iterator[None]:
+    """Discard what is written to standard error, also by libraries in other languages."""
+    try:
+        before = os.dup(2)
+    except OSError:  # there is no standard error
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+        os.close(nowhere)
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set variables of the environment, and restore them at the end."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _own_handlers() -> Iterator[None]:
+    """Restore the handlers of signals, which Ray replaces when it starts."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def interrupts_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment, so that a second one cannot stop the end of a session."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _new_folder() -> Path:
+    """Return a new folder for the sockets and logs of a session."""
+    usual = tempfile.gettempdir()
+    too_long = len(usual) > MAX_FOLDER_LENGTH and sys.platform != "win32"
+    return Path(tempfile.mkdtemp(prefix="taxoexpan-", dir="/tmp" if too_long else usual))
+
+
+def _remove(folder: Path) -> None:
+    """Remove the folder of a session, in which processes that are ending may still write."""
+    end = time.monotonic() + REMOVE_SECONDS
+    while folder.exists() and time.monotonic() < end:
+        shutil.rmtree(folder, ignore_errors=True)
+        if folder.exists():
+            time.sleep(0.1)

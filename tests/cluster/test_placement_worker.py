@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from taxoexpan import Concept, TaxoExpan
+from taxoexpan.cluster.placement_columns import PlacementReader, concepts_table
+from taxoexpan.cluster.placement_worker import PlacementWorker, WorkerTask, manifest_digest
+from taxoexpan.errors import ModelError
+from taxoexpan.taxonomy.known_names import filter_known_names
+
+CONCEPTS = [
+    Concept("n1", "cashew milk", ("milk of cashews",), "a drink made of nuts"),
+    Concept("n2", "white tea"),
+    Concept("n3", "🙂"),
+]
+
+
+@pytest.fixture
+def task(model_directory: Path) -> WorkerTask:
+    digest, threads = manifest_digest(model_directory), torch.get_num_threads()
+    return WorkerTask(model_directory, digest, "cpu", None, 3, True, threads)
+
+
+def reader(model: TaxoExpan) -> PlacementReader:
+    return PlacementReader(model.taxonomy, CONCEPTS)
+
+
+@pytest.mark.parametrize("explain", [True, False])
+def test_a_worker_gives_what_the_model_gives(
+    model: TaxoExpan, task: WorkerTask, explain: bool
+) -> None:
+    assert filter_known_names(model.taxonomy, CONCEPTS).new == tuple(CONCEPTS)
+    table = PlacementWorker(replace(task, explain=explain))(concepts_table(0, CONCEPTS))
+    block, warnings = reader(model).read(table)
+    with pytest.warns(UserWarning, match="without words mean little") as expected:
+        local = model.suggest_block(CONCEPTS, 3, explain)
+    assert block.suggestions == local.suggestions
+    assert [e.to_dict() for e in block.evidence] == [e.to_dict() for e in local.evidence]
+    assert len(block.evidence) == (3 if explain else 0)
+    assert warnings == [str(each.message) for each in expected]
+
+
+def test_tables_are_read_in_order_and_once(model: TaxoExpan, task: WorkerTask) -> None:
+    worker, own = PlacementWorker(replace(task, explain=False)), reader(model)
+    first, second = (worker(concepts_table(i, [CONCEPTS[i]])) for i in (0, 1))
+    with pytest.raises(ModelError, match="the concept 1 came back, but 0 is the next"):
+        own.read(second)
+    assert own.read(first)[0].suggestions[0].query == CONCEPTS[0]
+    with pytest.raises(ModelError, match="the concept 0 came back, but 1 is the next"):
+        own.read(first)
+    assert own.read(second)[0].suggestions[0].query == CONCEPTS[1]
+    assert own.placed == 2
+
+
+def problem(model: TaxoExpan, task: WorkerTask) -> str:
+    table = PlacementWorker(task)(concepts_table(0, CONCEPTS))
+    with pytest.raises(ModelError) as error:
+        reader(model).read(table)
+    return str(error.value)
+
+
+def test_a_worker_names_a_missing_model(model: TaxoExpan, task: WorkerTask, tmp_path: Path) -> None:
+    message = problem(model, replace(task, model=tmp_path / "none"))
+    assert "no such model directory" in message
+    assert "a worker on " in message
+
+
+def test_a_worker_refuses_another_model(model: TaxoExpan, task: WorkerTask) -> None:
+    message = problem(model, replace(task, digest="0"))
+    assert "another model than on the machine that started the workers" in message
+    assert "a path that all machines share" in message
+
+
+def test_a_worker_names_a_damaged_part(model: TaxoExpan, task: WorkerTask, tmp_path: Path) -> None:
+    copy = tmp_path / "model"
+    shutil.copytree(task.model, copy)
+    (copy / "weights.safetensors").write_bytes(b"")
+    message = problem(model, replace(task, model=copy))
+    assert "weights.safetensors is damaged; train again, or restore the directory" in message
+
+
+def test_a_worker_names_an_unknown_device(model: TaxoExpan, task: WorkerTask) -> None:
+    assert "choose auto, cpu, cuda or mps" in problem(model, replace(task, device="abacus"))
+
+
+def test_an_error_while_placing_is_a_message(model: TaxoExpan, task: WorkerTask) -> None:
+    assert "top_k is 0; it must be a whole number" in problem(model, replace(task, top_k=0))

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from builders import KINDS, SORTS
+from torch import Tensor
+
+from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
+from taxoexpan.network.text_tower import TextTower, Tokens
+from taxoexpan.training.distributed import ALONE, Processes
+from taxoexpan.training.tower_gradients import (
+    SCALE,
+    TextBlocks,
+    TowerBatch,
+    compute_gradients,
+    contrastive_loss,
+)
+
+MakeTower = Callable[[], TextTower]
+Weights = dict[str, Tensor]
+
+
+@pytest.fixture(scope="module")
+def make_tower(tiny_transformer: Path) -> MakeTower:
+    """Return towers with the same weights."""
+    encoder = TransformerEncoder(str(tiny_transformer), "cpu")
+    return lambda: TextTower(encoder.copy_model())
+
+
+def some_batch(tower: TextTower, size: int = 9) -> tuple[list[Tokens], TowerBatch]:
+    """Return the tokens of queries and anchors, and a batch with some blocked pairs."""
+    names = [f"{sort} {kind}" for kind in KINDS for sort in SORTS][:size]
+    anchors = ["food", *(f"{kind} < food" for kind in KINDS)]
+    blocked = torch.rand(size, len(anchors), generator=torch.Generator().manual_seed(1)) < 0.3
+    positives = torch.arange(size) % len(anchors)
+    blocked[torch.arange(size), positives] = False
+    batch = TowerBatch(np.arange(size), np.arange(len(anchors)), positives, blocked)
+    return tower.tokenize([*names, *anchors]), batch
+
+
+def gradients(tower: TextTower) -> Weights:
+    return {n: p.grad.clone() for n, p in tower.named_parameters() if p.grad is not None}
+
+
+def assert_same_gradients(one: TextTower, other: TextTower) -> None:
+    expected, found = gradients(one), gradients(other)
+    assert expected.keys() == found.keys()
+    assert max(float(g.abs().max()) for g in expected.values()) > 0.01
+    for name, gradient in expected.items():
+        assert torch.allclose(found[name], gradient, rtol=1e-5, atol=1e-6), name
+
+
+@pytest.mark.parametrize("parts", [2, 3, 7, 18])
+def test_gradients_in_parts_are_those_of_the_whole_batch(make_tower: MakeTower, parts: int) -> None:
+    whole, split = make_tower().eval(), make_tower().eval()
+    loss = compute_gradients(whole, *some_batch(whole))
+    loss_in_parts = compute_gradients(split, *some_batch(split), parts=parts)
+    assert loss_in_parts.item() == pytest.approx(loss.item(), abs=1e-6)
+    assert_same_gradients(whole, split)
+
+
+def test_gradients_are_those_of_the_loss(make_tower: MakeTower) -> None:
+    tower, plain = make_tower().eval(), make_tower().eval()
+    compute_gradients(tower, *some_batch(tower, 40))  # in two blocks
+    texts, batch = some_batch(plain, 40)
+    contrastive_loss(plain(texts[:40]), plain(texts[40:]), batch).backward()
+    assert_same_gradients(plain, tower)
+
+
+def test_parts_use_the_dropout_of_the_whole_batch(make_tower: MakeTower) -> None:
+    """As long as a block of 32 texts fits in memory."""
+    whole, split, other = (make_tower().train() for _ in range(3))
+    texts, batch = some_batch(whole, 80)
+    loss = compute_gradients(whole, texts, batch, (3, 5)).item()
+    torch.manual_seed(9)  # must not matter
+    in_parts = compute_gradients(split, texts, batch, (3, 5), parts=2).item()
+    assert in_parts == pytest.approx(loss, abs=1e-6)
+    assert_same_gradients(whole, split)
+    assert compute_gradients(other, texts, batch, (3, 6)).item() != pytest.approx(loss, abs=1e-3)
+
+
+def test_every_block_has_other_dropout(make_tower: MakeTower) -> None:
+    tower = make_tower().train()
+    texts = tower.tokenize(["oat milk"] * 64)
+    encoded = list(TextBlocks.of(texts, 32, ALONE, (3, 5)).encode(tower))
+    assert [len(rows) for rows, _ in encoded] == [32, 32]
+    assert not torch.allclose(encoded[0][1], encoded[1][1], atol=1e-3)
+
+
+def test_the_processes_divide_blocks_of_texts(make_tower: MakeTower) -> None:
+    """Each block is encoded once, with the same vectors by whichever process."""
+    tower = make_tower().train()
+    texts = some_batch(tower, 80)[0]
+    whole = torch.zeros(len(texts), tower.dimension)
+    for rows, vectors in TextBlocks.of(texts, 8, ALONE, (1, 2)).encode(tower):
+        whole[rows] = vectors.detach()
+    found = []
+    for rank in (1, 2, 0):
+        processes = Processes(rank, 3)
+        for rows, vectors in TextBlocks.of(texts, 8, processes, (1, 2)).encode(tower):
+            assert torch.equal(vectors, whole[rows])
+            found += rows.tolist()
+    assert sorted(found) == list(range(len(texts)))
+
+
+def test_blocked_anchors_do_not_count_in_the_loss() -> None:
+    generator = torch.Generator().manual_seed(0)
+    queries, anchors = (torch.randn(n, 4, generator=generator) for n in (2, 3))
+    blocked = torch.tensor([[False, True, False], [False, False, False]])
+    batch = TowerBatch(np.arange(2), np.arange(3), torch.tensor([0, 2]), blocked)
+    scores = SCALE * queries @ anchors.T
+    expected = -(scores[0, [0, 2]].log_softmax(0)[0] + scores[1].log_softmax(0)[2]) / 2
+    assert contrastive_loss(queries, anchors, batch).item() == pytest.approx(expected.item())
