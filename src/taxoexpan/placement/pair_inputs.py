@@ -162,17 +162,19 @@ def _match_scores(ranker: Ranker, queries: Queries, pairs: QueryAnchorPairs) -> 
 
 def _mention_bonuses(ranker: Ranker, queries: Queries, pairs: QueryAnchorPairs) -> Tensor:
     """Return the bonus of each pair whose query mentions its anchor, and 0 for the others [P]."""
-    bonuses, bonus = ranker.keys.new_zeros(len(pairs)), ranker.network.mentions
-    if bonus is None or queries.mentions is None or not len(pairs):
-        return bonuses
+    bonus, device = ranker.network.mentions, ranker.keys.device
+    if bonus is None or queries.mentions is None or not len(queries.mentions.kinds):
+        return ranker.keys.new_zeros(len(pairs))
     of, mentioned, kinds = queries.mentions.of_many(np.arange(len(queries)))
     size = len(ranker.keys)
-    keys, wanted = pairs.query * size + pairs.anchor, of * size + mentioned
-    order = np.argsort(keys, kind="stable")
-    position = order[np.searchsorted(keys[order], wanted).clip(max=len(keys) - 1)]
-    found = keys[position] == wanted
-    values = bonus.reach * bonus.weight.index_select(0, _tensor(kinds[found], bonuses.device))
-    return bonuses.index_add_(0, _tensor(position[found], bonuses.device), values)
+    # A query may mention an anchor in several ways.
+    keys, row = np.unique(of * size + mentioned, return_inverse=True)
+    values = bonus.reach * bonus.weight.index_select(0, _tensor(kinds, device))
+    totals = ranker.keys.new_zeros(len(keys)).index_add_(0, _tensor(row, device), values)
+    wanted = pairs.query * size + pairs.anchor
+    position = np.searchsorted(keys, wanted).clip(max=len(keys) - 1)
+    is_mentioned = torch.from_numpy(keys[position] == wanted).to(device)
+    return totals.index_select(0, _tensor(position, device)) * is_mentioned
 
 
 def _tensor(indices: Indices, device: torch.device) -> Tensor:
