@@ -30,6 +30,7 @@ from taxoexpan.model_directory import (
     FEATURES,
     KIND,
     OWN,
+    SEARCH,
     TAXONOMY,
     TOWER,
     VERSION,
@@ -42,6 +43,10 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.calibrators import Calibrators
+from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
+from taxoexpan.placement.candidates.search_choice import find_search
+from taxoexpan.placement.candidates.search_file import read_record, read_search, save_search
+from taxoexpan.placement.candidates.search_record import SearchRecord, StoredSearch
 from taxoexpan.placement.embedder import Embedder
 from taxoexpan.placement.fitting_session import FittedParts
 from taxoexpan.placement.model_card import ModelCard
@@ -62,7 +67,8 @@ class Archive:
 
     `tower` is the fine-tuned encoder, and `texts` are what the fusion compares; both are None in a
     model without them. `held_out` are the ids of the held-out concepts, `rejections` what must not
-    be proposed again, and `growth` how the taxonomy differs from that of the training.
+    be proposed again, and `growth` how the taxonomy differs from that of the training. `search` is
+    the candidate search of a large taxonomy.
     """
 
     config: Config
@@ -80,6 +86,7 @@ class Archive:
     held_out: tuple[str, ...] = ()
     rejections: Rejections = NO_REJECTIONS
     growth: TaxonomyGrowth = NO_GROWTH
+    search: StoredSearch | None = None
 
     def updated(self, taxonomy: Taxonomy, embedder: Embedder) -> tuple[Archive, UpdateReport]:
         """Return the model with a newer version of the taxonomy; see `update_encoding`."""
@@ -95,6 +102,7 @@ class Archive:
             held_out=tuple(id for id in self.held_out if id in taxonomy),
             rejections=self.rejections.within(taxonomy),
             growth=self.growth.followed_by(report.changes),
+            search=None,
         )
         return changed, report
 
@@ -106,6 +114,11 @@ class Archive:
         network, keys = self.network.to(device), self.keys.to(device)
         bonus, fusion = self.calibrators.leaf_bonus, self.calibrators.fusion
         return Ranker(network, anchors, keys, bonus, fusion)
+
+    def find_search(self, ranker: Ranker) -> CandidateRanker | None:
+        """Return the candidate search of the ranker of all concepts; see `find_search`."""
+        calibration = self.calibrators.calibration
+        return find_search(ranker, self.search, calibration.temperature if calibration else 1.0)
 
 
 def new_archive(
@@ -148,6 +161,9 @@ def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
         if archive.texts is not None:
             _save_arrays(words_arrays(archive.texts.words), directory / WORDS)
             checked.append(WORDS)
+        if archive.search is not None:
+            save_search(archive.search, directory / SEARCH)
+            checked.append(SEARCH)
         _write_json(directory / CONTINUATION, _continuation(archive))
         archive.encoder.save(directory / FEATURES)
         _write_json(directory / CALIBRATION, archive.calibrators.as_dict())
@@ -214,6 +230,7 @@ def load_archive(
             tower,
             texts,
             **_read_continuation(path),
+            search=read_search(path / SEARCH) if SEARCH in manifest["sha256"] else None,
         )
 
 
@@ -274,6 +291,7 @@ class ModelSummary:
     signals: tuple[Signal, ...]
     growth: TaxonomyGrowth
     manifest: dict[str, Any]
+    search: SearchRecord | None = None
 
 
 def load_summary(path: Path) -> ModelSummary:
@@ -291,6 +309,7 @@ def load_summary(path: Path) -> ModelSummary:
             (Signal.NETWORK,) if fusion is None else fusion.signals,
             _read_continuation(path)["growth"],
             manifest,
+            read_record(path / SEARCH) if SEARCH in manifest["sha256"] else None,
         )
 
 
@@ -369,4 +388,5 @@ def _card(archive: Archive) -> ModelCard:
         archive.calibrators,
         archive.growth,
         has_tower=archive.tower is not None,
+        search=None if archive.search is None else archive.search.record,
     )

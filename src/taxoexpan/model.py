@@ -27,6 +27,8 @@ from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.acceptance import Acceptance
 from taxoexpan.placement.calibrators import Calibrators
+from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
+from taxoexpan.placement.candidates.search_choice import pays
 from taxoexpan.placement.confidence import Reliability
 from taxoexpan.placement.decisions import expanded_taxonomy
 from taxoexpan.placement.embedder import Embedder
@@ -78,12 +80,14 @@ class TaxoExpan:
         self.history: History | None = None
         self.tower_history: TowerHistory | None = None
         self._tower: TextTower | None = None
+        self.exact = False
         self._reset(None)
 
     def _reset(self, archive: Archive | None) -> None:
         """Use another archive, and forget everything that was derived from the last one."""
         self._archive = archive
         self._cached_ranker: Ranker | None = None
+        self._cached_search: tuple[CandidateRanker | None] | None = None
         self._cached_lexicon: Lexicon | None = None
 
     def fit(
@@ -245,8 +249,9 @@ class TaxoExpan:
         warn_of_weak_texts(queries.vectors.cpu().numpy(), concepts)
         archive = self._fitted()
         known = archive.taxonomy, archive.vectors.names, self._ranker, archive.calibrators
-        found = suggest_parents(*known, queries, top_k, min_ranked, archive.rejections)
-        return found[0], queries, found[1]
+        asked, rejections = (queries, top_k, min_ranked), archive.rejections
+        proposed, ranking = suggest_parents(*known, *asked, rejections, self._search)
+        return proposed, queries, ranking
 
     def suggest_together(self, concepts: Iterable[str | Concept]) -> list[Suggestion]:
         """Suggest one parent for each concept of a batch; a parent may be another new concept.
@@ -332,18 +337,30 @@ class TaxoExpan:
         return self._ranker if is_own else self._ranker_of(holdout.taxonomy), queries
 
     def save(self, path: str | Path, force: bool = False) -> None:
-        """Write the model as a directory."""
+        """Write the model as a directory, that of a large taxonomy with its candidate search."""
+        if (search := self._search) is not None:
+            self._archive = replace(self._fitted(), search=search.stored())
         save_archive(self._fitted(), Path(path), force)
 
     @classmethod
-    def load(cls, path: str | Path, device: str = "auto", features: str | None = None) -> TaxoExpan:
-        """Read a saved model; give `features` if its vectors have moved since."""
-        return cls.from_archive(load_archive(Path(path), features, device), device)
+    def load(
+        cls,
+        path: str | Path,
+        device: str = "auto",
+        features: str | None = None,
+        exact: bool = False,
+    ) -> TaxoExpan:
+        """Read a saved model; give `features` if its vectors have moved since.
+
+        With `exact`, all anchors are ranked, however many there are.
+        """
+        return cls.from_archive(load_archive(Path(path), features, device), device, exact)
 
     @classmethod
-    def from_archive(cls, archive: Archive, device: str = "auto") -> TaxoExpan:
+    def from_archive(cls, archive: Archive, device: str = "auto", exact: bool = False) -> TaxoExpan:
         """Use a model that is loaded."""
         model = cls.__new__(cls)
+        model.exact = exact
         model.preset, model.seed = archive.preset, archive.seed
         model.config = model._requested = archive.config
         model.device, model.encoder = choose_device(device), archive.encoder
@@ -382,6 +399,15 @@ class TaxoExpan:
         if self._cached_ranker is None:
             self._cached_ranker = self._fitted().ranker(self.device)
         return self._cached_ranker
+
+    @property
+    def _search(self) -> CandidateRanker | None:
+        """The candidate search, if there are so many anchors that it pays; built on first use."""
+        if self.exact or not pays(len(self.taxonomy), self.device):
+            return None
+        if self._cached_search is None:
+            self._cached_search = (self._fitted().find_search(self._ranker),)
+        return self._cached_search[0]
 
     def _ranker_of(self, taxonomy: Taxonomy) -> Ranker:
         """Return the ranker of all anchors of another taxonomy."""

@@ -11,7 +11,7 @@ from typing import Any
 from taxoexpan.errors import ModelError
 
 KIND, VERSION = "taxoexpan-model", 9
-CONFIG, WEIGHTS, TOWER, ANCHORS, TAXONOMY, WORDS, FEATURES, CALIBRATION, CONTINUATION = (
+CONFIG, WEIGHTS, TOWER, ANCHORS, TAXONOMY, WORDS, FEATURES, CALIBRATION, CONTINUATION, SEARCH = (
     "config.json",
     "weights.safetensors",
     "tower.safetensors",
@@ -21,6 +21,7 @@ CONFIG, WEIGHTS, TOWER, ANCHORS, TAXONOMY, WORDS, FEATURES, CALIBRATION, CONTINU
     "features",
     "calibration.json",
     "continuation.json",
+    "search.safetensors",
 )
 OWN = (
     CONFIG,
@@ -32,6 +33,7 @@ OWN = (
     FEATURES,
     CALIBRATION,
     CONTINUATION,
+    SEARCH,
     "README.md",
     "taxonomy",
 )
@@ -39,8 +41,9 @@ OWN = (
 `taxonomy` is of earlier versions."""
 CHECKED = (WEIGHTS, ANCHORS, TAXONOMY, CALIBRATION, CONTINUATION)
 """The files with a checksum that every model has."""
-OPTIONAL = (TOWER, WORDS)
-"""The files with a checksum that only models with a fine-tuned encoder or the fusion have."""
+OPTIONAL = (TOWER, WORDS, SEARCH)
+"""The files with a checksum that only models with a fine-tuned encoder, the fusion or a candidate
+search have."""
 
 
 def read_intact_manifest(path: Path) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from taxoexpan.cli.placement_engine import (
     blocks_from_ray,
     refuse_engine_conflicts,
 )
+from taxoexpan.cli.ranking_arguments import add_exact
 from taxoexpan.cli.suggestion_output import (
     SuggestionSummary,
     text_output,
@@ -78,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "vectors:NEW_PATH",
     )
     add_device(parser)
+    add_exact(parser)
     parser.add_argument(
         "--evidence",
         action="store_true",
@@ -149,7 +151,7 @@ def _load(options: argparse.Namespace, about: ModelSummary) -> TaxoExpan:
     from taxoexpan.model import TaxoExpan
 
     archive = load_archive(options.model, options.features, options.device, about)
-    return TaxoExpan.from_archive(archive, options.device)
+    return TaxoExpan.from_archive(archive, options.device, options.exact)
 
 
 def _write_suggestions(
