@@ -32,7 +32,7 @@ def flip_a_byte(path: Path) -> None:
 
 
 def truncate_taxonomy(path: Path) -> None:
-    file = path / "taxonomy/taxonomy.json"
+    file = path / "taxonomy.safetensors"
     file.write_bytes(file.read_bytes()[:100])
 
 
@@ -62,7 +62,7 @@ def change_config(name: str, value: object) -> Callable[[Path], None]:
     [
         (drop_weights, "weights.safetensors is missing; train again"),
         (flip_a_byte, "anchors.safetensors is damaged"),
-        (truncate_taxonomy, "taxonomy/taxonomy.json is damaged"),
+        (truncate_taxonomy, "taxonomy.safetensors is damaged"),
         (break_config, "config.json cannot be read"),
         (foreign_config, "config.json does not belong to a taxoexpan model"),
         (drop_config, "no config.json; this is not a taxoexpan model"),

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -50,7 +49,7 @@ def test_blocks_give_the_suggestions_of_the_whole_list(
 ) -> None:
     labels = ["cashew milk", "white tea", "tomato soup", "barley bread", "pea milk"]
     concepts = [Concept(f"new {i}", label) for i, label in enumerate(labels)]
-    monkeypatch.setattr("taxoexpan.model.QUERY_BLOCK", 2)
+    monkeypatch.setattr("taxoexpan.explain.suggested_block.QUERY_BLOCK", 2)
     for explain in (False, True):
         blocks = list(model.suggest_blocks(concepts, 3, explain))
         suggestions = [suggestion for block in blocks for suggestion in block.suggestions]
@@ -570,18 +569,3 @@ def test_accepted_concepts_are_known_and_become_parents(model: TaxoExpan) -> Non
         assert refitted.suggest(["Fermented"]) == []
     parents = {s.parent.label for s in refitted.suggest(["fermented fermented"], top_k=90)}
     assert "fermented" in parents
-
-
-def test_a_model_of_an_older_version_cannot_be_continued(
-    model_directory: Path, tmp_path: Path
-) -> None:
-    path = tmp_path / "model"
-    shutil.copytree(model_directory, path)
-    (path / "continuation.json").unlink()
-    manifest = json.loads((path / "config.json").read_text(encoding="utf-8"))
-    del manifest["sha256"]["continuation.json"]
-    (path / "config.json").write_text(json.dumps(manifest), encoding="utf-8")
-    old = TaxoExpan.load(path, "cpu")
-    assert old.suggest(["tomato soup"])
-    with pytest.raises(ModelError, match="an older version has written this model"):
-        old.refit(old.taxonomy)

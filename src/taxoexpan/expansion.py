@@ -12,7 +12,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from taxoexpan.archive import OWN as MODEL_FILES
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.explain import Evidence
 from taxoexpan.features.glossary.definition_lookup import (
@@ -30,6 +29,7 @@ from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
 from taxoexpan.model import TaxoExpan
+from taxoexpan.model_directory import OWN as MODEL_FILES
 from taxoexpan.placement.acceptance import (
     DEFAULT_ACCEPTANCE,
     Acceptance,
@@ -132,6 +132,7 @@ class ExpansionRequest:
     acceptance: Acceptance = DEFAULT_ACCEPTANCE
     accept_at_precision: float | None = None
     together: bool = False
+    exact: bool = False
     glossary: Path | None = None
     format: str | None = None
     read_options: ReadOptions = DEFAULT_OPTIONS
@@ -217,6 +218,7 @@ class Expansion:
         """Rank parents for the new concepts; save the model if requested."""
         if model is None:
             return PlacedConcepts([], [], Calibrators())
+        model.exact = self.request.exact
         placed = self._rank(model)
         if self.request.model:
             model.save(self.request.model, self.request.force)
@@ -367,6 +369,7 @@ def expand_file(
     allow_moves: bool = False,
     allow_merges: bool = False,
     together: bool = False,
+    exact: bool = False,
     glossary: str | Path | None = None,
     suggestions: str | Path | None = None,
     model: str | Path | None = None,
@@ -384,7 +387,8 @@ def expand_file(
     The suggestions say what was accepted and what is undecided. They are written to `suggestions`,
     or next to the output (`OUT.suggestions.csv`). `model` is a further output. Definitions
     from a `glossary` help to place concepts, and are not written to the file. `ids` says how new
-    concepts without an id get one. `settings` change single settings of the preset.
+    concepts without an id get one. With `exact`, all concepts of a large taxonomy are compared with
+    every new one. `settings` change single settings of the preset.
     """
     for name, path in (("taxonomy", taxonomy), ("new", new), ("output", output)):
         if not isinstance(path, str | Path):
@@ -406,6 +410,7 @@ def expand_file(
         ),
         accept_at_precision=accept_at_precision,
         together=together,
+        exact=exact,
         glossary=None if glossary is None else Path(glossary),
     )
     untrained = TaxoExpan(preset, seed, device, **settings)

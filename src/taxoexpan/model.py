@@ -3,47 +3,52 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.archive import Archive, load_archive, save_archive
-from taxoexpan.config import load_preset
+from taxoexpan.archive import Archive, load_archive, new_archive, save_archive
+from taxoexpan.config import check_seed, load_preset
 from taxoexpan.device import choose_device
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import Evidence, with_reasons
 from taxoexpan.explain import explain as explain_ranking
-from taxoexpan.features.embedding import warn_of_unknown, warn_of_wordless
+from taxoexpan.explain.suggested_block import SuggestedBlock, query_blocks
+from taxoexpan.features.embedding import warn_of_weak_texts
 from taxoexpan.features.encoder_choice import with_chosen_encoder
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.label_language import warn_of_language
 from taxoexpan.features.lexicon import Lexicon, resolve_mentions
-from taxoexpan.files import refuse_overwriting
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
-from taxoexpan.phrasing import pluralize
-from taxoexpan.placement.acceptance import Acceptance, accept_suggestions
+from taxoexpan.placement.acceptance import Acceptance
 from taxoexpan.placement.calibrators import Calibrators
+from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
+from taxoexpan.placement.candidates.search_choice import pays
 from taxoexpan.placement.confidence import Reliability
-from taxoexpan.placement.decisions import decide
+from taxoexpan.placement.decisions import expanded_taxonomy
 from taxoexpan.placement.embedder import Embedder
 from taxoexpan.placement.feedback import Feedback
 from taxoexpan.placement.fitting_session import FittedParts, FittingOutputs, fit_parts
-from taxoexpan.placement.held_out_ranking import measure_reliability, remaining_ranker
+from taxoexpan.placement.held_out_ranking import (
+    held_out_queries,
+    measure_reliability,
+    remaining_ranker,
+)
 from taxoexpan.placement.joint.joint_suggestions import suggest_jointly
 from taxoexpan.placement.joint.prior_learning import learn_new_parent_priors
 from taxoexpan.placement.judged_taxonomy import JudgedTaxonomy, apply_feedback
-from taxoexpan.placement.model_fitting import PreparedTaxonomy, prepare_taxonomy, refuse_too_small
-from taxoexpan.placement.proposals import propose
-from taxoexpan.placement.query_assessment import rank_and_assess
+from taxoexpan.placement.model_fitting import PreparedTaxonomy, check_inputs, prepare_taxonomy
+from taxoexpan.placement.query_assessment import suggest_parents
 from taxoexpan.placement.ranking import Ranker, Ranking
 from taxoexpan.placement.refitting import StartingPoint, prepare_refit, refuse_other_taxonomy
-from taxoexpan.placement.suggestions import Suggestion
+from taxoexpan.placement.suggestions import Suggestion, grouped_by_position
+from taxoexpan.placement.taxonomy_growth import TaxonomyGrowth
+from taxoexpan.placement.updating import UpdateReport
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.concept_inputs import as_concept, as_concepts
 from taxoexpan.taxonomy.id_assignment import with_ids
@@ -53,26 +58,8 @@ from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import History
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
-from taxoexpan.training.tensorboard import check_tensorboard
 from taxoexpan.training.tower_training import TowerHistory
-from taxoexpan.training.training_record import TrainingRecord, training_record
-
-QUERY_BLOCK = 1024
-"""The number of new concepts whose suggestions are computed, and held in memory, together."""
-
-
-@dataclass(frozen=True)
-class SuggestedBlock:
-    """The suggestions for a block of new concepts, and the evidence for them if it was wanted."""
-
-    suggestions: list[Suggestion]
-    evidence: list[Evidence]
-
-
-def query_blocks(concepts: Sequence[Concept]) -> Iterator[Sequence[Concept]]:
-    """Split new concepts into blocks; the same blocks give the same scores, to the last bit."""
-    for start in range(0, len(concepts), QUERY_BLOCK):
-        yield concepts[start : start + QUERY_BLOCK]
+from taxoexpan.training.training_record import TrainingRecord
 
 
 class TaxoExpan:
@@ -85,24 +72,22 @@ class TaxoExpan:
     def __init__(
         self, preset: str = "best", seed: int = 0, device: str = "auto", **changes: Any
     ) -> None:
-        if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**63:
-            message = f"seed is {seed!r}; it must be a whole number from 0 to 2^63 - 1"
-            raise ConfigurationError(message)
-        self.preset = preset
-        self.seed = seed
+        check_seed(seed)
+        self.preset, self.seed = preset, seed
         self.device = choose_device(device)
         self.config = self._requested = with_chosen_encoder(load_preset(preset, **changes))
-        features, oov = self.config.features, self.config.oov
-        self.encoder = make_encoder(features, oov, str(self.device))
+        self.encoder = make_encoder(self.config.features, self.config.oov, str(self.device))
         self.history: History | None = None
         self.tower_history: TowerHistory | None = None
         self._tower: TextTower | None = None
+        self.exact = False
         self._reset(None)
 
     def _reset(self, archive: Archive | None) -> None:
         """Use another archive, and forget everything that was derived from the last one."""
         self._archive = archive
         self._cached_ranker: Ranker | None = None
+        self._cached_search: tuple[CandidateRanker | None] | None = None
         self._cached_lexicon: Lexicon | None = None
 
     def fit(
@@ -126,14 +111,8 @@ class TaxoExpan:
         `expected` concepts are learned too. Several `processes` share the training; all of them
         but the first end after it.
         """
-        if not isinstance(taxonomy, Taxonomy):
-            message = f"fit needs a Taxonomy, not {taxonomy!r}; Taxonomy.read reads one from a file"
-            raise ConfigurationError(message)
-        if log:
-            refuse_overwriting(Path(log), force=True)  # a log is appended to
-        refuse_too_small(taxonomy.active)
-        if tensorboard:
-            check_tensorboard(Path(tensorboard))
+        outputs = FittingOutputs.of(progress, log, checkpoint, tensorboard)
+        check_inputs(taxonomy, outputs.log, outputs.tensorboard)
         warn_of_language(self.config.features, taxonomy.labels)
         began = time.monotonic()
         self.config = resolve_mentions(self._requested, taxonomy.active)
@@ -143,9 +122,8 @@ class TaxoExpan:
         prepared = processes.first_before_others(
             lambda: prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)
         )
-        outputs = FittingOutputs.of(progress, log, checkpoint, tensorboard)
         parts = fit_parts(prepared, self._embedder, self.seed, outputs, processes)
-        self._keep(parts, self._new_archive(prepared, parts, time.monotonic() - began))
+        self._keep(prepared, parts, began)
         return self
 
     def refit(
@@ -166,52 +144,40 @@ class TaxoExpan:
         not changed if the training fails.
         """
         archive = self._fitted()
-        if archive.held_out is None:
-            message = "an older version has written this model, without a list of held-out concepts"
-            raise ModelError(f"{message}; train it again before you continue its training")
         refuse_other_taxonomy(archive.taxonomy, taxonomy)
         began = time.monotonic()
         judged = apply_feedback(taxonomy, feedback or Feedback())
-        start = StartingPoint(
-            archive.taxonomy, archive.network, self.calibrators, self._ranker, archive.held_out
-        )
+        # The network has not learned from the concepts that updates have added.
+        trained = archive.taxonomy.without(archive.growth.added)
+        ranker = self._ranker_of(trained) if archive.growth.added else self._ranker
+        start = StartingPoint(trained, archive.network, self.calibrators, ranker, archive.held_out)
         prepared = processes.first_before_others(
             lambda: prepare_refit(judged, start, self._embedder, recipe, self.seed)
         )
         outputs = FittingOutputs.of(progress, log, tensorboard=tensorboard)
         embedder = replace(self._embedder, config=recipe.changed(self.config))
         parts = fit_parts(prepared, embedder, self.seed, outputs, processes)
-        new = self._new_archive(prepared, parts, time.monotonic() - began)
-        self._keep(parts, replace(new, rejections=archive.rejections.joined(judged.rejections)))
+        self._keep(prepared, parts, began)
+        rejections = archive.rejections.joined(judged.rejections)
+        self._reset(replace(self._fitted(), rejections=rejections))
         return judged
 
-    def _keep(self, parts: FittedParts, archive: Archive) -> None:
-        """Use what a training has learned."""
-        self.history, self.tower_history = parts.history, parts.tower_history
-        self._tower = parts.tower
-        self._reset(archive)
+    def update(self, taxonomy: Taxonomy) -> UpdateReport:
+        """Use a newer version of the taxonomy without training: only what has changed is encoded.
 
-    def _new_archive(
-        self, prepared: PreparedTaxonomy, parts: FittedParts, seconds: float
-    ) -> Archive:
-        """Collect the parts of the trained model."""
-        taxonomy, figures = prepared.taxonomy, (parts.history, parts.tower_history)
-        record = training_record(taxonomy, self.encoder, *figures, parts.validation, seconds)
-        return Archive(
-            config=self.config,
-            preset=self.preset,
-            seed=self.seed,
-            taxonomy=taxonomy,
-            encoder=self.encoder,
-            network=parts.network,
-            vectors=prepared.vectors().stacked(),
-            keys=parts.keys,
-            training=record,
-            calibrators=parts.calibrators,
-            tower=parts.tower,
-            texts=parts.texts,
-            held_out=tuple(concept.id for concept in prepared.holdout.concepts),
-        )
+        The result is the same as if the same network encoded the whole version. All that the model
+        has learned stays. `growth` says how far the taxonomy has moved on since the training.
+        """
+        refuse_other_taxonomy(self.taxonomy, taxonomy)
+        updated, report = self._fitted().updated(taxonomy, self._embedder)
+        self._reset(updated)
+        return report
+
+    def _keep(self, prepared: PreparedTaxonomy, parts: FittedParts, began: float) -> None:
+        """Use what a training has learned since it began."""
+        self.history, self.tower_history = parts.history, parts.tower_history
+        self._tower, seconds = parts.tower, time.monotonic() - began
+        self._reset(new_archive(self.preset, self.seed, self._embedder, prepared, parts, seconds))
 
     def suggest(
         self, concepts: Iterable[str | Concept], top_k: int = 5, explain: bool = False
@@ -222,9 +188,7 @@ class TaxoExpan:
         learned to detect duplicates, a likely synonym of an existing concept gets a suggestion to
         merge the two. With `explain`, first suggestions say why.
         """
-        if explain:
-            return self.suggest_with_evidence(concepts, top_k)[0]
-        return self._suggest(self._new_concepts(concepts), top_k)[0]
+        return self.suggest_block(self._new_concepts(concepts), top_k, explain).suggestions
 
     def suggest_with_evidence(
         self, concepts: Iterable[str | Concept], top_k: int = 5
@@ -233,12 +197,8 @@ class TaxoExpan:
 
         The evidence is about the parents, even if a merge is ranked above them.
         """
-        new = self._new_concepts(concepts)
-        suggestions, queries, ranking = self._suggest(new, top_k, min_ranked=2)
-        if not suggestions:
-            return [], []
-        evidence = explain_ranking(self._ranker, queries, ranking)
-        return with_reasons(suggestions, evidence), evidence
+        block = self.suggest_block(self._new_concepts(concepts), top_k, explain=True)
+        return block.suggestions, block.evidence
 
     def suggest_blocks(
         self, concepts: Sequence[Concept], top_k: int = 5, explain: bool = False
@@ -268,21 +228,13 @@ class TaxoExpan:
         Unlike `suggest`, this accepts repeated concepts and names that the taxonomy already has.
         """
         numbered = [replace(concept, id=str(i)) for i, concept in enumerate(concepts)]
-        ranked, queries, ranking = self._suggest(numbered, top_k, min_ranked=2 if explain else 1)
-        if explain and ranked:
-            ranked = with_reasons(ranked, explain_ranking(self._ranker, queries, ranking))
-        groups: list[list[Suggestion]] = [[] for _ in concepts]
-        for suggestion in ranked:
-            index = int(suggestion.query.id)
-            groups[index].append(replace(suggestion, query=concepts[index]))
-        return groups
+        block = self.suggest_block(numbered, top_k, explain)
+        return grouped_by_position(block.suggestions, concepts)
 
     def _new_concepts(self, concepts: Iterable[str | Concept]) -> Sequence[Concept]:
         """Return the concepts that the taxonomy does not have, and warn about the others."""
         filtered = filter_known_names(self.taxonomy, as_concepts(concepts))
-        for concept, known in filtered.present:
-            message = f"{concept.label!r} is already in the taxonomy ({known.id}); not placed again"
-            warnings.warn(message, stacklevel=3)
+        filtered.warn_of_present(stacklevel=4)
         return filtered.new
 
     def _suggest(
@@ -294,15 +246,12 @@ class TaxoExpan:
         queries = self._queries(concepts)
         if not len(queries):
             return [], queries, Ranking.empty()
-        warn_of_unknown(queries.vectors.cpu().numpy(), concepts)
-        warn_of_wordless(concepts)
-        archive, ranked = self._fitted(), max(top_k, min_ranked)
-        vectors, rejections = archive.vectors, archive.rejections
-        ranking, assessment = rank_and_assess(
-            self.taxonomy, vectors, self._ranker, self.calibrators, queries, ranked, rejections
-        )
-        proposed = propose(self.taxonomy, concepts, ranking, assessment, top_k)
-        return rejections.filtered(proposed) if rejections else proposed, queries, ranking
+        warn_of_weak_texts(queries.vectors.cpu().numpy(), concepts)
+        archive = self._fitted()
+        known = archive.taxonomy, archive.vectors.names, self._ranker, archive.calibrators
+        asked, rejections = (queries, top_k, min_ranked), archive.rejections
+        proposed, ranking = suggest_parents(*known, *asked, rejections, self._search)
+        return proposed, queries, ranking
 
     def suggest_together(self, concepts: Iterable[str | Concept]) -> list[Suggestion]:
         """Suggest one parent for each concept of a batch; a parent may be another new concept.
@@ -313,8 +262,7 @@ class TaxoExpan:
         new = with_ids(self.taxonomy, as_concepts(concepts))
         if not new:
             return []
-        warn_of_unknown(self._embedder.array(new), new)
-        warn_of_wordless(new)
+        warn_of_weak_texts(self._embedder.array(new), new)
         if self.calibrators.joint_priors is None:
             self.fit_joint_prior()
         priors = self.calibrators.joint_priors or ()
@@ -323,8 +271,7 @@ class TaxoExpan:
     def fit_joint_prior(self) -> TaxoExpan:
         """Learn the new-parent priors of joint placement from the taxonomy's own subtrees.
 
-        `suggest_together` does this on first use. `save` stores the priors, so that a loaded model
-        that has them does not train again.
+        `suggest_together` does this on first use. `save` stores the priors.
         """
         archive = self._fitted()
         priors = learn_new_parent_priors(self._ranker, self.seed)
@@ -357,14 +304,7 @@ class TaxoExpan:
             allow_moves=allow_moves,
             allow_merges=allow_merges,
         )
-        suggestions = decide(self.suggest(concepts, top_k), acceptance)
-        decided = replace(acceptance, min_score=None, min_confidence=None)
-        accepted = accept_suggestions(self.taxonomy, suggestions, decided)
-        if accepted.undecided:
-            message = f"{pluralize(accepted.undecided, 'concept')} left out"
-            reason = "below the threshold, or without a suitable parent"
-            warnings.warn(f"{message}: {reason}; min_confidence=0 adds all", stacklevel=2)
-        return self.taxonomy.expanded(accepted.additions)
+        return expanded_taxonomy(self.taxonomy, self.suggest(concepts, top_k), acceptance)
 
     def evaluate(self, holdout: Holdout) -> Metrics:
         """Rank the true parents of held-out concepts in the remaining taxonomy."""
@@ -392,24 +332,35 @@ class TaxoExpan:
 
     def _held_out(self, holdout: Holdout) -> tuple[Ranker, LabeledQueries]:
         """Return the ranker of the remaining taxonomy, and the held-out concepts as queries."""
-        archive = self._fitted()
-        if not holdout.concepts:
-            raise ModelError("nothing is held out, so there is nothing to evaluate")
-        embedder, remaining = self._embedder, holdout.taxonomy
-        queries = embedder.labeled_queries(holdout, embedder.lexicon(remaining))
-        if remaining is archive.taxonomy:
-            return self._ranker, queries
-        return remaining_ranker(remaining, archive.network, embedder, self.calibrators), queries
+        is_own = holdout.taxonomy is self.taxonomy
+        queries = held_out_queries(holdout, self._embedder)
+        return self._ranker if is_own else self._ranker_of(holdout.taxonomy), queries
 
     def save(self, path: str | Path, force: bool = False) -> None:
-        """Write the model as a directory."""
+        """Write the model as a directory, that of a large taxonomy with its candidate search."""
+        if (search := self._search) is not None:
+            self._archive = replace(self._fitted(), search=search.stored())
         save_archive(self._fitted(), Path(path), force)
 
     @classmethod
-    def load(cls, path: str | Path, device: str = "auto", features: str | None = None) -> TaxoExpan:
-        """Read a saved model; give `features` if its vectors have moved since."""
-        archive = load_archive(Path(path), features, device)
+    def load(
+        cls,
+        path: str | Path,
+        device: str = "auto",
+        features: str | None = None,
+        exact: bool = False,
+    ) -> TaxoExpan:
+        """Read a saved model; give `features` if its vectors have moved since.
+
+        With `exact`, all anchors are ranked, however many there are.
+        """
+        return cls.from_archive(load_archive(Path(path), features, device), device, exact)
+
+    @classmethod
+    def from_archive(cls, archive: Archive, device: str = "auto", exact: bool = False) -> TaxoExpan:
+        """Use a model that is loaded."""
         model = cls.__new__(cls)
+        model.exact = exact
         model.preset, model.seed = archive.preset, archive.seed
         model.config = model._requested = archive.config
         model.device, model.encoder = choose_device(device), archive.encoder
@@ -429,6 +380,11 @@ class TaxoExpan:
         return self._fitted().training
 
     @property
+    def growth(self) -> TaxonomyGrowth:
+        """How the taxonomy differs from that of the training, because of updates."""
+        return self._fitted().growth
+
+    @property
     def calibrators(self) -> Calibrators:
         """What the model has learned about its own reliability from the held-out concepts."""
         return self._fitted().calibrators
@@ -443,6 +399,20 @@ class TaxoExpan:
         if self._cached_ranker is None:
             self._cached_ranker = self._fitted().ranker(self.device)
         return self._cached_ranker
+
+    @property
+    def _search(self) -> CandidateRanker | None:
+        """The candidate search, if there are so many anchors that it pays; built on first use."""
+        if self.exact or not pays(len(self.taxonomy), self.device):
+            return None
+        if self._cached_search is None:
+            self._cached_search = (self._fitted().find_search(self._ranker),)
+        return self._cached_search[0]
+
+    def _ranker_of(self, taxonomy: Taxonomy) -> Ranker:
+        """Return the ranker of all anchors of another taxonomy."""
+        network = self._fitted().network
+        return remaining_ranker(taxonomy, network, self._embedder, self.calibrators)
 
     def _queries(self, concepts: Sequence[Concept]) -> Queries:
         """Embed concepts, and find the concepts of the taxonomy that they mention."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from taxoexpan.cli.suggestion_output import text_output, with_few_warnings, write_csv, write_json
-from taxoexpan.model import SuggestedBlock
+from taxoexpan.explain.suggested_block import SuggestedBlock
 from taxoexpan.placement.suggestions import Suggestion, suggestions_csv
 from taxoexpan.taxonomy import Concept
 

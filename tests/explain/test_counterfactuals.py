@@ -27,7 +27,7 @@ from reference_network import double_precision
 
 from taxoexpan.explain import explain
 from taxoexpan.explain.counterfactuals import MAX_REMOVALS, score_removals
-from taxoexpan.explain.neighbourhood import QueryAnchorPairs, find_neighbourhood
+from taxoexpan.explain.neighbourhood import find_neighbourhood
 from taxoexpan.explain.similarity import pair_mentions
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
@@ -37,6 +37,7 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
 from taxoexpan.network.text_tower import TextTower, query_text
 from taxoexpan.placement.pair_features import AnchorTexts
+from taxoexpan.placement.pair_inputs import QueryAnchorPairs
 from taxoexpan.placement.ranking import Anchors, Ranker, Ranking
 from taxoexpan.taxonomy import Taxonomy
 

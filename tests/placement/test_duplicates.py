@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from importlib import resources
 from pathlib import Path
 
@@ -11,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taxoexpan.features.embedding import embed_concepts
+from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.placement.duplicates import (
     MIN_SYNONYM_CONCEPTS,
     DuplicateDetector,
+    Embed,
     distinct_names,
     letter_similarity,
 )
@@ -22,6 +23,11 @@ from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.names import normalize_name
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
+
+
+def name_vectors(encoder: Encoder) -> Embed:
+    """Return a function that embeds the names and definitions of concepts."""
+    return lambda concepts: embed_concepts(encoder, concepts)[0]
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +49,7 @@ def test_taken_synonyms_are_found_and_get_higher_odds_than_new_concepts(
 ) -> None:
     taxonomy, taken = food
     smaller = taxonomy.without(taxonomy.leaves[::5])
-    embed = partial(embed_concepts, StaticEncoder())
+    embed = name_vectors(StaticEncoder())
     detector = DuplicateDetector.learn(smaller, embed(list(smaller.concepts)), embed)
     assert detector is not None
     asked = [(taxonomy.ids[i], c) for i, c in taken if taxonomy.ids[i] in smaller]
@@ -62,7 +68,7 @@ def test_taken_synonyms_are_found_and_get_higher_odds_than_new_concepts(
 
 def test_the_same_seed_learns_the_same(food: tuple[Taxonomy, list[tuple[int, Concept]]]) -> None:
     taxonomy, _ = food
-    embed = partial(embed_concepts, StaticEncoder())
+    embed = name_vectors(StaticEncoder())
     vectors = embed(list(taxonomy.concepts))
     one, same, other = (
         DuplicateDetector.learn(taxonomy, vectors, embed, seed) for seed in (1, 1, 2)
@@ -82,7 +88,7 @@ def test_nothing_is_learned_from_few_synonyms() -> None:
         for i in range(50)
     ]
     taxonomy = Taxonomy(concepts, [("0", str(i)) for i in range(1, 50)])
-    embed = partial(embed_concepts, StaticEncoder())
+    embed = name_vectors(StaticEncoder())
     assert DuplicateDetector.learn(taxonomy, embed(concepts), embed) is None
 
 

@@ -31,6 +31,6 @@ def test_the_assessment_uses_the_features_of_abstention(
     expected = abstention.has_parent(features)
     assert 0 < expected.sum() < len(labels)
     calibrators = replace(Calibrators(), abstention=abstention)
-    vectors = model._fitted().vectors
-    _, assessment = rank_and_assess(model.taxonomy, vectors, ranker, calibrators, queries, 3)
+    names = model._fitted().vectors.names
+    _, assessment = rank_and_assess(model.taxonomy, names, ranker, calibrators, queries, 3)
     assert assessment.has_parent.tolist() == expected.tolist()

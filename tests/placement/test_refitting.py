@@ -49,7 +49,7 @@ def prepare(model: TaxoExpan, taxonomy: Taxonomy, feedback: Feedback) -> Prepare
 def test_the_same_concepts_are_held_out_again(model: TaxoExpan) -> None:
     prepared = prepare(model, model.taxonomy, review())
     held_out = [concept.id for concept in prepared.holdout.concepts]
-    assert held_out == list(model._fitted().held_out or ())
+    assert held_out == list(model._fitted().held_out)
     remaining = prepared.data.anchors.taxonomy
     assert not {*held_out} & {*remaining}
     assert not {*NEW} & {*held_out}
@@ -58,7 +58,7 @@ def test_the_same_concepts_are_held_out_again(model: TaxoExpan) -> None:
 
 def test_a_held_out_concept_leaves_no_trace_in_what_is_new(model: TaxoExpan) -> None:
     """Neither as a rejected anchor, nor as a new concept's parent."""
-    (held_out, *_) = model._fitted().held_out or ()
+    (held_out, *_) = model._fitted().held_out
     feedback = review()
     rejected = [*feedback.rejected, *(judged(name, held_out) for name in NEW)]
     prepared = prepare(model, model.taxonomy, Feedback(feedback.accepted, rejected))
@@ -76,7 +76,7 @@ def test_a_held_out_concept_leaves_no_trace_in_what_is_new(model: TaxoExpan) -> 
 
 
 def test_a_held_out_concept_with_new_children_is_learned_from(model: TaxoExpan) -> None:
-    (parent, *others) = model._fitted().held_out or ()
+    (parent, *others) = model._fitted().held_out
     feedback = Feedback([judged(f"organic {parent}", parent)])
     prepared = prepare(model, model.taxonomy, feedback)
     assert [concept.id for concept in prepared.holdout.concepts] == others

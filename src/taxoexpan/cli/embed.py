@@ -91,11 +91,12 @@ def _opened(
 
     Terms of --nearest are not added to the vocabulary: they are encoded as `suggest` encodes them.
     """
-    from taxoexpan.archive import is_archive, load_archive
+    from taxoexpan.archive import load_archive
     from taxoexpan.config import load_preset
     from taxoexpan.features.embedding import embed_concepts, names_of
     from taxoexpan.features.encoder_choice import with_chosen_encoder
     from taxoexpan.features.encoder_registry import make_encoder
+    from taxoexpan.model_directory import is_archive
 
     settings = changed_settings(options.changes, options.features)
     if is_archive(options.taxonomy):

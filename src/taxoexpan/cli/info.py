@@ -26,6 +26,11 @@ def run(options: argparse.Namespace) -> int:
         summary = load_summary(options.taxonomy)
         taxonomy, record = summary.taxonomy, summary.training.as_dict()
         model = {**record, "fine_tuned": summary.fine_tuned, "signals": summary.signals}
+        sizes = summary.training.concepts, summary.training.relations
+        model["since_training"] = summary.growth.figures(*sizes)
+        model["search"] = summary.search.as_dict() if summary.search else None
+        model["ranking"] = summary.search.sentence() if summary.search else "exact"
+        model["growth"] = summary.growth.sentence(sizes[0]) if summary.growth else "none"
     else:
         taxonomy = read_taxonomy(options.taxonomy, options)
     degrees = taxonomy.children_of.degrees
@@ -74,6 +79,17 @@ def _print_model(model: Mapping[str, object]) -> None:
     print(f"{'fine-tuned encoder':<22}{_describe_fine_tuning(model)}")
     if isinstance(signals, Sequence):
         print(f"{'ranked by':<22}{', '.join(signals)}")
+    if model["ranking"] != "exact":
+        print(f"{'ranking':<22}{model['ranking']}")
+    print(f"{'since the training':<22}{_describe_growth(model)}")
+
+
+def _describe_growth(model: Mapping[str, object]) -> str:
+    """Say how far the taxonomy has moved on since the training, and whether to train again."""
+    since, growth = model["since_training"], str(model["growth"])
+    if isinstance(since, Mapping) and since["training_advised"]:
+        growth += "; train --from would rank better"
+    return growth if growth != "none" else "the taxonomy is that of the training"
 
 
 def _describe_fine_tuning(model: Mapping[str, object]) -> str:

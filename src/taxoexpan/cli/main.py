@@ -27,6 +27,7 @@ from taxoexpan.cli import (
     serve,
     suggest,
     train,
+    update,
 )
 from taxoexpan.cli.arguments import Version
 from taxoexpan.cli.messages import note, with_flags
@@ -40,6 +41,7 @@ COMMANDS = (
     discover,
     embed,
     train,
+    update,
     suggest,
     review,
     apply,

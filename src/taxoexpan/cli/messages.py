@@ -170,6 +170,15 @@ def print_confidence_limits(model: TaxoExpan | ModelSummary) -> None:
         )
 
 
+def print_training_advice(model: TaxoExpan | ModelSummary) -> None:
+    """Print that a continued training pays, if the taxonomy has grown that much by updates."""
+    added, trained = len(model.growth.added), model.training.concepts
+    if model.growth.is_training_advised(trained):
+        count = f"{pluralize(added, 'concept')} ({100 * added / trained:.0f} %)"
+        fix = "train --from MODEL learns from them, and ranks better"
+        note(f"note: updates have added {count} since the training; {fix}")
+
+
 def print_no_parent(without_parent: Sequence[Suggestion], count: int) -> None:
     """Print how many of the `count` new concepts have no suitable parent, and name some."""
     if not without_parent:

@@ -10,7 +10,7 @@ from taxoexpan.cli.arguments import positive
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from taxoexpan.model import SuggestedBlock
+    from taxoexpan.explain.suggested_block import SuggestedBlock
     from taxoexpan.taxonomy import Concept, Taxonomy
 
 RAY = "ray"
@@ -72,4 +72,5 @@ def blocks_from_ray(
         explain=explain,
         device=options.device,
         features=options.features,
+        exact=options.exact,
     )

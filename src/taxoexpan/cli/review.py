@@ -14,7 +14,8 @@ from taxoexpan.cli.arguments import (
     add_read_options,
     open_taxonomy,
 )
-from taxoexpan.cli.messages import note, print_filtered
+from taxoexpan.cli.messages import note, print_filtered, print_training_advice
+from taxoexpan.cli.ranking_arguments import add_exact
 from taxoexpan.cli.server_arguments import access, add_server
 from taxoexpan.phrasing import pluralize
 
@@ -56,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-browser", action="store_true", help="do not open the browser")
     add_read_options(parser)
     add_device(parser)
+    add_exact(parser)
     parser.add_argument(
         "--features",
         metavar="ENCODER",
@@ -78,7 +80,8 @@ def run(options: argparse.Namespace) -> int:
     listen(allowed.host, options.port).close()  # a busy port is refused before the work begins
     listed = read_concepts(options.new)
     file = open_taxonomy(options.taxonomy, options) if options.taxonomy else None
-    model = TaxoExpan.load(options.model, options.device, options.features)
+    model = TaxoExpan.load(options.model, options.device, options.features, options.exact)
+    print_training_advice(model)
     if file is not None:
         refuse_other_file(model.taxonomy, file)
     with DecisionStore.open(options.decisions) as store:

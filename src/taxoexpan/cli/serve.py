@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 
 from taxoexpan.cli.arguments import add_device, positive
-from taxoexpan.cli.messages import note
+from taxoexpan.cli.messages import note, print_training_advice
+from taxoexpan.cli.ranking_arguments import add_exact
 from taxoexpan.cli.server_arguments import access, add_server
 
 
@@ -52,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "vectors:NEW_PATH",
     )
     add_device(parser)
+    add_exact(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -65,7 +67,8 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.model import TaxoExpan
 
     listen(granted.host, options.port).close()  # a busy port is refused before the model is loaded
-    model = TaxoExpan.load(options.model, options.device, options.features)
+    model = TaxoExpan.load(options.model, options.device, options.features, options.exact)
+    print_training_advice(model)
     limits = ServiceLimits(options.max_concepts, options.max_waiting, options.max_requests)
     state = ServiceState.of(model, options.model.resolve().name, limits)
 

@@ -25,6 +25,7 @@ from taxoexpan.cli.messages import (
     note,
     print_confidence_limits,
     print_filtered,
+    print_training_advice,
     write_report,
 )
 from taxoexpan.cli.placement_engine import (
@@ -33,6 +34,7 @@ from taxoexpan.cli.placement_engine import (
     blocks_from_ray,
     refuse_engine_conflicts,
 )
+from taxoexpan.cli.ranking_arguments import add_exact
 from taxoexpan.cli.suggestion_output import (
     SuggestionSummary,
     text_output,
@@ -46,7 +48,8 @@ from taxoexpan.phrasing import pluralize
 if TYPE_CHECKING:
     from taxoexpan.archive import ModelSummary
     from taxoexpan.explain import Evidence
-    from taxoexpan.model import SuggestedBlock, TaxoExpan
+    from taxoexpan.explain.suggested_block import SuggestedBlock
+    from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.suggestions import Suggestion
     from taxoexpan.report.html import Page
     from taxoexpan.taxonomy import Taxonomy
@@ -76,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "vectors:NEW_PATH",
     )
     add_device(parser)
+    add_exact(parser)
     parser.add_argument(
         "--evidence",
         action="store_true",
@@ -104,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
     for path in outputs:
         refuse_inside(path, options.model)
     about, concepts = _new_concepts(options)
-    model = None if options.engine == RAY else _load(options)
+    model = None if options.engine == RAY else _load(options, about)
     print_filtered(about.taxonomy, concepts)
     if options.glossary:
         concepts = _with_definitions(options.glossary, concepts, about.taxonomy)
@@ -118,6 +122,7 @@ def run(options: argparse.Namespace) -> int:
         write_report(options.report, page, options.force)
     if summary.queries and not options.together:
         print_confidence_limits(about)
+        print_training_advice(about)
     summary.print()
     if options.output:
         ranked = pluralize(len(concepts.new), "new concept")
@@ -140,10 +145,13 @@ def _refuse_conflicts(options: argparse.Namespace) -> None:
         check_arrow(options.output)
 
 
-def _load(options: argparse.Namespace) -> TaxoExpan:
+def _load(options: argparse.Namespace, about: ModelSummary) -> TaxoExpan:
+    """Load the rest of a model whose files are checked and whose taxonomy is read."""
+    from taxoexpan.archive import load_archive
     from taxoexpan.model import TaxoExpan
 
-    return TaxoExpan.load(options.model, options.device, options.features)
+    archive = load_archive(options.model, options.features, options.device, about)
+    return TaxoExpan.from_archive(archive, options.device, options.exact)
 
 
 def _write_suggestions(
@@ -227,7 +235,7 @@ def _blocks(
     concepts: FilteredConcepts,
 ) -> Generator[SuggestedBlock]:
     """Yield the suggestions, and their evidence if an option needs it."""
-    from taxoexpan.model import SuggestedBlock
+    from taxoexpan.explain.suggested_block import SuggestedBlock
 
     explain = _needs_evidence(options)
     if model is None:

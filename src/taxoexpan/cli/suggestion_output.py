@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 from taxoexpan.cli.messages import MAX_NOTES, note, print_merges, print_no_parent
 
 if TYPE_CHECKING:
-    from taxoexpan.model import SuggestedBlock
+    from taxoexpan.explain.suggested_block import SuggestedBlock
     from taxoexpan.placement.suggestions import Suggestion
 
 Write = Callable[[str], object]

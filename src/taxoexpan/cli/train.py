@@ -126,8 +126,8 @@ def _continued(options: argparse.Namespace, processes: Processes) -> TaxoExpan:
 
 def _refuse_outputs(options: argparse.Namespace, replace_model: bool) -> None:
     """Refuse outputs that would overwrite each other or an input."""
-    from taxoexpan.archive import OWN
     from taxoexpan.files import preflight, refuse_inside, refuse_overwriting, refuse_replacing
+    from taxoexpan.model_directory import OWN
 
     refuse_replacing(options.output, OWN, replace_model)
     if options.log:

@@ -19,7 +19,7 @@ from taxoexpan.cluster.cluster_options import (
 )
 from taxoexpan.cluster.ray_session import ray_session
 from taxoexpan.errors import ModelError
-from taxoexpan.model import QUERY_BLOCK, SuggestedBlock, query_blocks
+from taxoexpan.explain.suggested_block import QUERY_BLOCK, SuggestedBlock, query_blocks
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 NO_PROGRESS_SECONDS = 1800.0
@@ -39,6 +39,7 @@ def suggest_on_cluster(
     explain: bool = False,
     device: str = "auto",
     features: str | None = None,
+    exact: bool = False,
 ) -> Iterator[SuggestedBlock]:
     """Yield what `TaxoExpan.suggest_blocks` yields, computed by several processes.
 
@@ -59,7 +60,7 @@ def suggest_on_cluster(
         if pool.gpus and device == "auto":
             device = "cuda"
         task = WorkerTask(
-            directory.resolve(), digest, device, features, top_k, explain, pool.threads
+            directory.resolve(), digest, device, features, top_k, explain, pool.threads, exact
         )
         for table in _placed(ray, blocks, task, pool):
             block, messages = reader.read(table)

@@ -11,10 +11,10 @@ from pathlib import Path
 import pyarrow as pa
 import torch
 
-from taxoexpan.archive import CONFIG
 from taxoexpan.cluster.placement_columns import concepts_of, error_table, placements_table
 from taxoexpan.errors import ModelError, TaxoExpanError, is_out_of_memory
 from taxoexpan.model import TaxoExpan
+from taxoexpan.model_directory import CONFIG
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,7 @@ class WorkerTask:
     top_k: int
     explain: bool
     threads: int
+    exact: bool = False
 
 
 class PlacementWorker:
@@ -73,7 +74,7 @@ def manifest_digest(model: Path) -> str:
 
 
 def _load(task: WorkerTask) -> TaxoExpan:
-    model = TaxoExpan.load(task.model, task.device, task.features)
+    model = TaxoExpan.load(task.model, task.device, task.features, task.exact)
     if manifest_digest(task.model) != task.digest:
         message = f"{task.model}: another model than on the machine that started the workers"
         raise ModelError(f"{message}; put one model directory on a path that all machines share")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.explain.neighbourhood import Neighbourhood
-from taxoexpan.explain.pair_scores import PairScores, score_pairs
+from taxoexpan.explain.pair_scores import PairScores, parts_of_pairs
 from taxoexpan.explain.removal_inputs import RemovedRows, removal_inputs
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.ranking import Ranker
@@ -62,7 +62,8 @@ def score_removals(
     parents, children = (side.nearest(limit, rival) for side in (around.parents, around.children))
     removed = RemovedRows(around, parents, children)
     before, after = (
-        score_pairs(ranker, inputs) for inputs in removal_inputs(ranker, queries, mentions, removed)
+        parts_of_pairs(ranker, inputs)
+        for inputs in removal_inputs(ranker, queries, mentions, removed)
     )
     pair, neighbour = removed.pair, removed.neighbour
     loss = before.total[pair] - after.total

@@ -15,9 +15,10 @@ from taxoexpan.explain.evidence import (
     ScoreParts,
     SignalParts,
 )
-from taxoexpan.explain.neighbourhood import QueryAnchorPairs, find_neighbourhood
+from taxoexpan.explain.neighbourhood import find_neighbourhood
 from taxoexpan.explain.similarity import ConceptLookup, pair_mentions, suggestion_evidence
 from taxoexpan.network.queries import Queries
+from taxoexpan.placement.pair_inputs import QueryAnchorPairs
 from taxoexpan.placement.ranking import Ranker, Ranking
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices

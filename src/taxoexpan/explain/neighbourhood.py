@@ -5,23 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from torch import Tensor
 
+from taxoexpan.placement.pair_inputs import QueryAnchorPairs, concept_cosines
 from taxoexpan.placement.ranking import Anchors
 from taxoexpan.taxonomy.adjacency import Adjacency, ranges
 from taxoexpan.taxonomy.arrays import Floats, Indices
-
-
-@dataclass(frozen=True)
-class QueryAnchorPairs:
-    """P pairs: pair p is the query `query[p]` with the anchor `anchor[p]`, both [P]."""
-
-    query: Indices
-    anchor: Indices
-
-    def __len__(self) -> int:
-        return len(self.query)
 
 
 @dataclass(frozen=True)
@@ -85,7 +74,7 @@ def find_neighbourhood(anchors: Anchors, pairs: QueryAnchorPairs, queries: Tenso
     parents, children = _edges(taxonomy.parents_of, pairs), _edges(taxonomy.children_of, pairs)
     concepts = np.concatenate([pairs.anchor, parents[1], children[1]])
     query = pairs.query[np.concatenate([np.arange(len(pairs)), parents[0], children[0]])]
-    cosines = _cosines(anchors, concepts, query, queries)
+    cosines = concept_cosines(anchors.vectors, concepts, queries, query).cpu().numpy()
     own, by_parent, by_child = np.split(cosines, np.cumsum([len(pairs), len(parents[0])]), axis=1)
     return Neighbourhood(
         pairs, own, Neighbours(*parents, by_parent), Neighbours(*children, by_child)
@@ -98,25 +87,3 @@ def _edges(adjacency: Adjacency, pairs: QueryAnchorPairs) -> tuple[Indices, Indi
     counts = adjacency.offsets[pairs.anchor + 1] - starts
     edges = ranges(starts, counts)
     return np.repeat(np.arange(len(pairs)), counts), adjacency.targets[edges], edges
-
-
-def _cosines(anchors: Anchors, concepts: Indices, query: Indices, queries: Tensor) -> Floats:
-    """Return the cosines [2, E] of concept e with the query `query[e]`, by names and head words."""
-    vectors = anchors.vectors
-    head_of = vectors.head_of.cpu().numpy()[concepts]
-    by_name = dot_products(vectors.names, concepts, queries[0], query)
-    by_head = dot_products(vectors.heads, head_of, queries[1], query)
-    return torch.stack([by_name, by_head]).cpu().numpy()
-
-
-def dot_products(vectors: Tensor, rows: Indices, queries: Tensor, query: Indices) -> Tensor:
-    """Return the dot products [E] of the vector `rows[e]` with the query `query[e]`.
-
-    Many queries ask for the children of the same hub. It is cheaper to multiply each distinct
-    vector with all queries than to multiply pair by pair.
-    """
-    distinct, position = np.unique(rows, return_inverse=True)
-    used, row, column = (
-        torch.from_numpy(i).to(vectors.device) for i in (distinct, position, query)
-    )
-    return (vectors.index_select(0, used) @ queries.T)[row, column]

@@ -6,35 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from taxoexpan.explain.evidence import ScoreParts, SignalParts
-from taxoexpan.explain.neighbourhood import QueryAnchorPairs
-from taxoexpan.network.queries import Queries
-from taxoexpan.placement.pair_features import combine_features
-from taxoexpan.placement.ranking import Anchors, Ranker
+from taxoexpan.placement.pair_inputs import PairInputs
+from taxoexpan.placement.pair_rescoring import fusion_features, head_scores
+from taxoexpan.placement.ranking import Ranker
 from taxoexpan.taxonomy.arrays import Floats
-
-
-@dataclass(frozen=True)
-class PairInputs:
-    """The numbers that the scores of P pairs are computed from.
-
-    Args:
-        match: the raw scores of the network's match [P].
-        mentions: the bonuses of mentions [P].
-        cosines: the cosine features of the fusion head [8, P].
-        is_leaf: whether the anchor has no children that are not deprecated [P].
-        words: the features of the labels' words [6, P]; only for a learned fusion.
-        tower: the tower's cosines with the anchor, its nearest and its mean child [3, P], if any.
-    """
-
-    match: Tensor
-    mentions: Tensor
-    cosines: Tensor
-    is_leaf: Tensor
-    words: Tensor | None
-    tower: Tensor | None
 
 
 @dataclass(frozen=True)
@@ -56,27 +33,12 @@ class PairScores:
 
 
 @torch.no_grad()
-def score_pairs(ranker: Ranker, inputs: PairInputs) -> PairScores:
-    """Score pairs exactly as the ranker does."""
-    network, head = ranker.network, torch.zeros_like(inputs.match)
-    if network.fusion is not None:
-        head = network.fusion(inputs.cosines[..., None])[:, 0]
-    if ranker.fusion is None or inputs.words is None:
+def parts_of_pairs(ranker: Ranker, inputs: PairInputs) -> PairScores:
+    """Score pairs exactly as the ranker does, in parts."""
+    if ranker.fusion is None:
+        head = head_scores(ranker.network, inputs)
         bonus = (ranker.leaf_bonus * inputs.is_leaf).to(head.dtype)
         columns = torch.stack([inputs.match, head, inputs.mentions, bonus])
         return PairScores(ScoreParts, columns.cpu().numpy())
-    log_f = network.match.log_match(inputs.match + inputs.mentions + head)
-    # To the fusion, an anchor is a leaf only if it has no children at all.
-    leaf = (inputs.cosines[6].expm1() < 0.5).to(log_f.dtype)
-    tower = None if inputs.tower is None else inputs.tower.unbind()
-    features = combine_features(log_f, inputs.cosines, inputs.words, tower, leaf)
-    by_signal = ranker.fusion.contributions(features.cpu().numpy())
+    by_signal = ranker.fusion.contributions(fusion_features(ranker, inputs).cpu().numpy())
     return PairScores(SignalParts, np.stack(list(by_signal.values())))
-
-
-def word_features_of_pairs(anchors: Anchors, pairs: QueryAnchorPairs, queries: Queries) -> Tensor:
-    """Return the features of the labels' words of each pair: [6, P]."""
-    distinct, rows = np.unique(pairs.anchor, return_inverse=True)
-    words = anchors.words.of_queries(queries.concepts)
-    compared = anchors.words.select(distinct).compare(words, 0, len(distinct))
-    return torch.from_numpy(compared[:, rows, pairs.query]).to(anchors.vectors.names)

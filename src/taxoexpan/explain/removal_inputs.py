@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.errors import ModelError
-from taxoexpan.explain.neighbourhood import Neighbourhood, dot_products
-from taxoexpan.explain.pair_scores import PairInputs, word_features_of_pairs
+from taxoexpan.explain.neighbourhood import Neighbourhood
 from taxoexpan.network.cosine_features import child_cosines_of_pairs, cosine_features_of_pairs
 from taxoexpan.network.egonets import build_egonets, spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.pooling import LeftOutSiblings
 from taxoexpan.network.queries import Queries
+from taxoexpan.placement.pair_inputs import PairInputs, dot_products, word_features_of_pairs
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy.arrays import Floats, Indices
 

@@ -9,9 +9,10 @@ from functools import cache
 import numpy as np
 
 from taxoexpan.explain.evidence import Mention, Position, SimilarChild, SuggestionEvidence
-from taxoexpan.explain.neighbourhood import Neighbourhood, Neighbours, QueryAnchorPairs
+from taxoexpan.explain.neighbourhood import Neighbourhood, Neighbours
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.mention_bonus import MentionBonus
+from taxoexpan.placement.pair_inputs import QueryAnchorPairs
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.taxonomy.english import STOP_WORDS, singular

@@ -65,6 +65,12 @@ def refuse_unknown(both: Vectors, features: str) -> None:
         warnings.warn(f"{message}; add a second encoder, for example static+…", stacklevel=3)
 
 
+def warn_of_weak_texts(both: Vectors, concepts: Sequence[Concept]) -> None:
+    """Warn about concepts without a vector in [2, N, D], and about those without a word."""
+    warn_of_unknown(both, concepts)
+    warn_of_wordless(concepts)
+
+
 def warn_of_unknown(both: Vectors, concepts: Sequence[Concept]) -> None:
     """Warn about concepts without a vector, whose results mean nothing."""
     unknown = np.flatnonzero(~both[0].any(axis=1)).tolist()

@@ -6,7 +6,7 @@ singular. A rare word counts more than a frequent one (inverse document frequenc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -75,7 +75,7 @@ class LabelWords:
     """
 
     vocabulary: dict[str, int]
-    names: dict[tuple[str, ...], int]
+    names: Mapping[tuple[str, ...], int]
     idf: Numbers
     labels: csr_array
     weighted: csr_array

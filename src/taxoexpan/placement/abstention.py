@@ -108,7 +108,9 @@ def abstention_features(ranker: Ranker, queries: Queries, closed: Indices | None
         best, anchors = best_of(log_f, count)
         nearest, _ = best_of(names, count)
         features.append(
-            _features(taxonomy, best[0], log_f.logsumexp(0), anchors, nearest, heads.amax(0))
+            assembled_features(
+                taxonomy, best[0], log_f.logsumexp(0), anchors, nearest, heads.amax(0)
+            )
         )
     return np.concatenate(features)
 
@@ -122,10 +124,12 @@ def features_of_block(ranker: Ranker, block: RankedBlock, nearest: Tensor) -> Fl
     cosines = block.cosines
     heads = families.heads @ block.queries.vectors[1].T if cosines is None else cosines.heads
     anchors = block.rows[: min(NEAREST, len(taxonomy))]
-    return _features(taxonomy, block.best[0], block.log_total, anchors, nearest, heads.amax(0))
+    return assembled_features(
+        taxonomy, block.best[0], block.log_total, anchors, nearest, heads.amax(0)
+    )
 
 
-def _features(
+def assembled_features(
     taxonomy: Taxonomy,
     best: Tensor,
     log_total: Tensor,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 
-from taxoexpan.placement.acceptance import Acceptance
+from taxoexpan.phrasing import pluralize
+from taxoexpan.placement.acceptance import Acceptance, accept_suggestions
 from taxoexpan.placement.selection import merges, no_suitable_parent, select_additions
 from taxoexpan.placement.suggestions import Decision, Suggestion, SuggestionKind
+from taxoexpan.taxonomy import Taxonomy
 
 DEFAULT_MIN_CONFIDENCE = 0.5
 """Without other thresholds, a placement is accepted if it is more likely right than wrong."""
@@ -48,3 +51,16 @@ def have_confidence(suggestions: Sequence[Suggestion]) -> bool:
 def leave_undecided(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
     """Mark all suggestions as undecided."""
     return [replace(s, decision=Decision.UNDECIDED) for s in suggestions]
+
+
+def expanded_taxonomy(
+    taxonomy: Taxonomy, suggestions: Sequence[Suggestion], acceptance: Acceptance
+) -> Taxonomy:
+    """Return the taxonomy with the concepts of accepted suggestions, and warn about the others."""
+    decided = replace(acceptance, min_score=None, min_confidence=None)
+    accepted = accept_suggestions(taxonomy, decide(suggestions, acceptance), decided)
+    if accepted.undecided:
+        message = f"{pluralize(accepted.undecided, 'concept')} left out"
+        reason = "below the threshold, or without a suitable parent"
+        warnings.warn(f"{message}: {reason}; min_confidence=0 adds all", stacklevel=3)
+    return taxonomy.expanded(accepted.additions)

@@ -21,7 +21,7 @@ from taxoexpan.taxonomy.names import normalize_name
 
 Vectors = NDArray[np.float32]
 Embed = Callable[[Sequence[Concept]], Vectors]
-"""A function that returns the two vectors of concepts, [2, N, D]; see `embed_concepts`."""
+"""A function that returns the vectors of concepts, [N, D]."""
 
 NUM_CANDIDATES = 10
 """Existing concepts that are compared with a new one: the nearest."""
@@ -29,7 +29,8 @@ MAX_EXAMPLES = 2000
 """Concepts to learn from, and twice as many leaves: enough for three weights."""
 MIN_SYNONYM_CONCEPTS = 20
 """With fewer concepts that have several names, nothing is learned."""
-BLOCK_SIZE = 1024
+BLOCK_SIZE, MAX_COSINES = 1024, 16_000_000
+"""New concepts that are compared with all existing ones at a time, and their cosines, at most."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class DuplicateDetector:
     def learn(
         cls, taxonomy: Taxonomy, vectors: Vectors, embed: Embed, seed: int = 0
     ) -> DuplicateDetector | None:
-        """Learn from a taxonomy and its vectors [2, N, D]; None if it has too few synonyms.
+        """Learn from a taxonomy and its vectors [N, D]; None if it has too few synonyms.
 
         There are twice as many leaves as names, because most new concepts are no synonyms.
         """
@@ -68,13 +69,13 @@ class DuplicateDetector:
         name_vectors = embed(names)
         right = pair_features(names, name_vectors, [distinct_names(c) for c in rest], embed(rest))
         # Only near concepts are ever compared. With far ones, nearness would count against a pair.
-        nearest = untrained._nearest(name_vectors[0], exclude=sources)
+        nearest = untrained._nearest(name_vectors, exclude=sources)
         others = untrained._features(names, name_vectors, nearest)
         right = right[right[:, 0] >= others[:, :, 0].min(axis=1)]
         all_leaves = np.flatnonzero(taxonomy.children_of.degrees == 0)
         leaves = rng.permutation(all_leaves)[: 2 * len(sources)]
-        nearest = untrained._nearest(vectors[0, leaves], exclude=leaves)
-        wrong = untrained._features([concepts[i] for i in leaves], vectors[:, leaves], nearest)
+        nearest = untrained._nearest(vectors[leaves], exclude=leaves)
+        wrong = untrained._features([concepts[i] for i in leaves], vectors[leaves], nearest)
         table = np.concatenate([right, wrong.reshape(-1, 3)])
         truth = np.concatenate([np.ones(len(right)), np.zeros(len(table) - len(right))])
         return cls(taxonomy, vectors, logistic(table, truth).tolist())
@@ -84,10 +85,10 @@ class DuplicateDetector:
     ) -> DuplicateCandidates:
         """Return, for each new concept, the existing concept that it most likely duplicates.
 
-        The result also has the log-odds. `vectors` are those of the new concepts [2, Q, D], and
+        The result also has the log-odds. `vectors` are those of the new concepts [Q, D], and
         `nearest` their `NUM_CANDIDATES` nearest concepts [Q, K], if they are known.
         """
-        nearest = self._nearest(vectors[0]) if nearest is None else nearest
+        nearest = self._nearest(vectors) if nearest is None else nearest
         log_odds = self._features(concepts, vectors, nearest) @ self.weights
         best = log_odds.argmax(axis=1)[:, None]
         return DuplicateCandidates(
@@ -99,11 +100,12 @@ class DuplicateDetector:
         """Return the concepts nearest to each new one, except its `exclude`: [Q, D] → [Q, K]."""
         count = min(NUM_CANDIDATES, len(self._taxonomy))
         nearest = [np.zeros((0, count), dtype=np.int64)]
-        for start in range(0, len(vectors), BLOCK_SIZE):
-            cosines = vectors[start : start + BLOCK_SIZE] @ self.vectors[0].T
+        size = max(1, min(BLOCK_SIZE, MAX_COSINES // len(self._taxonomy)))
+        for start in range(0, len(vectors), size):
+            cosines = vectors[start : start + size] @ self.vectors.T
             if exclude is not None:
                 rows = np.arange(len(cosines))
-                cosines[rows, exclude[start : start + BLOCK_SIZE]] = -np.inf
+                cosines[rows, exclude[start : start + size]] = -np.inf
             nearest.append(np.argpartition(-cosines, count - 1, axis=1)[:, :count])
         return np.concatenate(nearest)
 
@@ -115,8 +117,8 @@ class DuplicateDetector:
             i: distinct_names(self._taxonomy.concept_at(i)) for i in np.unique(nearest).tolist()
         }
         names = [known[index] for index in nearest.ravel().tolist()]
-        own = np.repeat(vectors, count, axis=1)
-        features = pair_features(repeated, own, names, self.vectors[:, nearest.ravel()])
+        own = np.repeat(vectors, count, axis=0)
+        features = pair_features(repeated, own, names, self.vectors[nearest.ravel()])
         return features.reshape(*nearest.shape, 3)
 
 
@@ -126,8 +128,8 @@ def pair_features(
     names: Sequence[Sequence[str]],
     others: Vectors,
 ) -> Floats:
-    """Return the cosine, the letter similarity, and 1, of pairs with vectors [2, P, D]: [P, 3]."""
-    cosines = np.einsum("pd,pd->p", vectors[0], others[0])
+    """Return the cosine, the letter similarity, and 1, of pairs with vectors [P, D]: [P, 3]."""
+    cosines = np.einsum("pd,pd->p", vectors, others)
     letters = [
         max(letter_similarity(concept.label, name) for name in own)
         for concept, own in zip(concepts, names, strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from taxoexpan.errors import ModelError
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
@@ -13,6 +14,7 @@ from taxoexpan.placement.embedder import Embedder
 from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.training.holdout import Holdout
 
 
 def remaining_ranker(
@@ -24,6 +26,13 @@ def remaining_ranker(
     anchors = Anchors(remaining, vectors, embedder.config.max_siblings, texts=texts)
     network, bonus = network.to(embedder.device), calibrators.leaf_bonus
     return Ranker(network, anchors, None, bonus, calibrators.fusion)
+
+
+def held_out_queries(holdout: Holdout, embedder: Embedder) -> LabeledQueries:
+    """Return the held-out concepts as queries to the remaining taxonomy."""
+    if not holdout.concepts:
+        raise ModelError("nothing is held out, so there is nothing to evaluate")
+    return embedder.labeled_queries(holdout, embedder.lexicon(holdout.taxonomy))
 
 
 def measure_reliability(

@@ -6,6 +6,7 @@ import gc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.device import release_memory
-from taxoexpan.errors import ModelError
+from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.features.embedding import names_of, refuse_unknown
 from taxoexpan.features.encoder_registry import transformer_of
+from taxoexpan.files import refuse_overwriting
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
@@ -48,6 +50,7 @@ from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.holdout import HOLDOUTS, Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true_parents
+from taxoexpan.training.tensorboard import check_tensorboard
 from taxoexpan.training.tower_training import TowerHistory, train_tower
 
 if TYPE_CHECKING:
@@ -244,8 +247,13 @@ def _learn_duplicates(
     prepared: PreparedTaxonomy, embedder: Embedder, seed: int
 ) -> tuple[float, ...] | None:
     """Return the weights of the detection of duplicates; None if there are too few synonyms."""
-    vectors = prepared.vectors().stacked().cpu().numpy()
-    detector = DuplicateDetector.learn(prepared.taxonomy, vectors, embedder.array, seed)
+    names = prepared.vectors().names.cpu().numpy()
+
+    def embed(concepts: Sequence[Concept]) -> NDArray[np.float32]:
+        vectors: NDArray[np.float32] = embedder.array(concepts)[0]
+        return vectors
+
+    detector = DuplicateDetector.learn(prepared.taxonomy, names, embed, seed)
     return None if detector is None else tuple(detector.weights.tolist())
 
 
@@ -303,6 +311,18 @@ def _without_held_out(prepared: PreparedTaxonomy, prior: SignalFusion | None) ->
     if prepared.start is None:
         return Calibrators(fusion=prior)
     return replace(prepared.start.calibrators, joint_priors=None)
+
+
+def check_inputs(taxonomy: Taxonomy, log: Path | None, tensorboard: Path | None) -> None:
+    """Refuse what no model can be fitted to, and outputs that cannot be written."""
+    if not isinstance(taxonomy, Taxonomy):
+        message = f"fit needs a Taxonomy, not {taxonomy!r}; Taxonomy.read reads one from a file"
+        raise ConfigurationError(message)
+    if log:
+        refuse_overwriting(log, force=True)  # a log is appended to
+    refuse_too_small(taxonomy.active)
+    if tensorboard:
+        check_tensorboard(tensorboard)
 
 
 def refuse_too_small(taxonomy: Taxonomy) -> None:

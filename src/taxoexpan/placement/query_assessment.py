@@ -8,32 +8,89 @@ from torch import Tensor
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.abstention import NEAREST, abstention_features, features_of_block
 from taxoexpan.placement.calibrators import Calibrators
+from taxoexpan.placement.candidates.candidate_ranker import MAX_TOP_K, CandidateRanker
+from taxoexpan.placement.candidates.ranked_candidates import RankedQueries, rank_candidates
 from taxoexpan.placement.duplicates import DuplicateDetector
-from taxoexpan.placement.proposals import QueryAssessment
+from taxoexpan.placement.proposals import QueryAssessment, propose
 from taxoexpan.placement.ranking import RankedBlock, Ranker, Ranking
 from taxoexpan.placement.rejections import NO_REJECTIONS, Rejections
 from taxoexpan.placement.score_summary import best_of
+from taxoexpan.placement.suggestions import Suggestion
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 
 
+def suggest_parents(
+    taxonomy: Taxonomy,
+    names: Tensor,
+    ranker: Ranker,
+    calibrators: Calibrators,
+    queries: Queries,
+    top_k: int,
+    min_ranked: int = 1,
+    rejections: Rejections = NO_REJECTIONS,
+    search: CandidateRanker | None = None,
+) -> tuple[list[Suggestion], Ranking]:
+    """Return the suggestions for queries, without rejected ones, and the ranking behind them.
+
+    At least `min_ranked` anchors are ranked. The others are as in `rank_and_assess`.
+    """
+    ranked = max(top_k, min_ranked)
+    ranking, assessment = rank_and_assess(
+        taxonomy, names, ranker, calibrators, queries, ranked, rejections, search
+    )
+    proposed = propose(taxonomy, queries.concepts, ranking, assessment, top_k)
+    return rejections.filtered(proposed) if rejections else proposed, ranking
+
+
 def rank_and_assess(
     taxonomy: Taxonomy,
-    vectors: Tensor,
+    names: Tensor,
     ranker: Ranker,
     calibrators: Calibrators,
     queries: Queries,
     top_k: int,
     rejections: Rejections = NO_REJECTIONS,
+    search: CandidateRanker | None = None,
 ) -> tuple[Ranking, QueryAssessment]:
     """Rank the anchors of queries, and assess the result.
 
-    `vectors` [2, N, D] are those of all concepts of the taxonomy. All queries have a suitable
-    parent if the opposite was not learned. Rejected parents are not ranked.
+    `names` [N, D] are the vectors of all concepts of the taxonomy. All queries have a suitable
+    parent if the opposite was not learned. Rejected parents are not ranked. With a `search`, only
+    the candidates that it finds are ranked.
     """
     calibration, abstention = calibrators.calibration, calibrators.abstention
     temperature = calibration.temperature if calibration else 1.0
     excluded = rejections.anchors_of(taxonomy, queries.concepts) if rejections else None
+    if search is not None and search.record.is_used and top_k <= MAX_TOP_K:
+        ranked = rank_candidates(search, queries, top_k, temperature, excluded)
+    else:
+        ranked = _rank_all(ranker, calibrators, queries, top_k, temperature, excluded)
+    has_parent = np.ones(len(queries), dtype=bool)
+    if abstention is not None:
+        known = ranked.features
+        has_parent = abstention.has_parent(
+            abstention_features(ranker, queries) if known is None else known
+        )
+    duplicates = None
+    if calibrators.duplicates is not None:
+        detector = DuplicateDetector(taxonomy, names.cpu().numpy(), calibrators.duplicates)
+        own = queries.vectors[0].cpu().numpy()
+        duplicates = detector.candidates(queries.concepts, own, ranked.nearest)
+    confidence = calibration.confidence(ranked.ranking.tempered) if calibration else None
+    return ranked.ranking, QueryAssessment(confidence, has_parent, duplicates)
+
+
+def _rank_all(
+    ranker: Ranker,
+    calibrators: Calibrators,
+    queries: Queries,
+    top_k: int,
+    temperature: float,
+    excluded: list[Indices] | None,
+) -> RankedQueries:
+    """Rank all anchors of queries, and keep what an assessment needs."""
+    abstention = calibrators.abstention
     features: list[Floats] = []
     nearest_rows: list[Indices] = []
     # The features have the scores of the ranking, but no leaf bonus and no rejected parents.
@@ -52,14 +109,8 @@ def rank_and_assess(
     is_assessed = abstention is not None or calibrators.duplicates is not None
     on_block = assess if is_assessed else None
     ranking = ranker.rank(queries, top_k, temperature, excluded, on_block)
-    has_parent = np.ones(len(queries), dtype=bool)
-    if abstention is not None:
-        known = np.concatenate(features) if is_plain else abstention_features(ranker, queries)
-        has_parent = abstention.has_parent(known)
-    duplicates = None
-    if calibrators.duplicates is not None:
-        detector = DuplicateDetector(taxonomy, vectors.cpu().numpy(), calibrators.duplicates)
-        own, nearest = queries.vectors.cpu().numpy(), np.concatenate(nearest_rows)
-        duplicates = detector.candidates(queries.concepts, own, nearest)
-    confidence = calibration.confidence(ranking.tempered) if calibration else None
-    return ranking, QueryAssessment(confidence, has_parent, duplicates)
+    return RankedQueries(
+        ranking,
+        np.concatenate(features) if features else None,
+        np.concatenate(nearest_rows) if nearest_rows else None,
+    )

@@ -57,6 +57,10 @@ class Rejections:
             _union(self.merges, later.merges),
         )
 
+    def within(self, taxonomy: Taxonomy) -> Rejections:
+        """Return the rejections whose parents or concepts to merge with are in a taxonomy."""
+        return Rejections(_within(self.parents, taxonomy), _within(self.merges, taxonomy))
+
     def anchors_of(self, taxonomy: Taxonomy, concepts: Sequence[Concept]) -> list[Indices]:
         """Return the indices of the rejected parents of each concept."""
         rows = []
@@ -85,6 +89,11 @@ NO_REJECTIONS = Rejections()
 
 def _as_tuples(ids: Mapping[str, Iterable[str]]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(each) for name, each in ids.items()}
+
+
+def _within(ids: Mapping[str, tuple[str, ...]], taxonomy: Taxonomy) -> dict[str, tuple[str, ...]]:
+    known = {name: tuple(id for id in own if id in taxonomy) for name, own in ids.items()}
+    return {name: own for name, own in known.items() if own}
 
 
 def _union(

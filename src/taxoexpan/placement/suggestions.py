@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -283,3 +283,14 @@ def _split(path: Path, line: int, name: str, cells: dict[str, str]) -> tuple[str
 def _number(text: str) -> float:
     """Parse a number as a spreadsheet may have saved it."""
     return float(text.replace(",", "."))
+
+
+def grouped_by_position(
+    suggestions: Iterable[Suggestion], concepts: Sequence[Concept]
+) -> list[list[Suggestion]]:
+    """Return the suggestions of each concept; the id of a query is the concept's position."""
+    groups: list[list[Suggestion]] = [[] for _ in concepts]
+    for suggestion in suggestions:
+        index = int(suggestion.query.id)
+        groups[index].append(replace(suggestion, query=concepts[index]))
+    return groups

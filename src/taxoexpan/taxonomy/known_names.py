@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,12 @@ class FilteredConcepts:
     new: tuple[Concept, ...]
     present: tuple[tuple[Concept, Concept], ...]
     repeated: tuple[Concept, ...]
+
+    def warn_of_present(self, stacklevel: int) -> None:
+        """Warn about each concept with an existing name."""
+        for concept, known in self.present:
+            message = f"{concept.label!r} is already in the taxonomy ({known.id}); not placed again"
+            warnings.warn(message, stacklevel=stacklevel)
 
 
 def filter_known_names(

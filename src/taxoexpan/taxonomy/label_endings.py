@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from taxoexpan.taxonomy.adjacency import Adjacency
@@ -15,7 +17,7 @@ class LabelEndings:
     A search reads only the labels that it finds, however many children the concept has.
     """
 
-    def __init__(self, labels: tuple[str, ...], children_of: Adjacency) -> None:
+    def __init__(self, labels: Sequence[str], children_of: Adjacency) -> None:
         self._labels, self._children_of = labels, children_of
         concepts: list[int] = []
         hashes: list[int] = []

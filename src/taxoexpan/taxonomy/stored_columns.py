@@ -16,8 +16,8 @@ def taxonomy_columns(taxonomy: Taxonomy) -> dict[str, Any]:
     """Return all that a taxonomy holds, as JSON stores it."""
     parents, children = taxonomy.relation_indices
     return {
-        "ids": taxonomy.ids,
-        "labels": taxonomy.labels,
+        "ids": list(taxonomy.ids),
+        "labels": list(taxonomy.labels),
         "synonyms": {str(index): names for index, names in taxonomy.synonyms.items()},
         "definitions": {str(index): text for index, text in taxonomy.definitions.items()},
         "deprecated": sorted(taxonomy.deprecated),

@@ -90,6 +90,31 @@ class Taxonomy:
         return taxonomy
 
     @classmethod
+    def from_parts(
+        cls,
+        ids: Sequence[str],
+        labels: Sequence[str],
+        synonyms: Mapping[int, tuple[str, ...]],
+        definitions: Mapping[int, str],
+        deprecated: frozenset[int],
+        foreign_names: Mapping[int, tuple[str, ...]],
+        reserved: frozenset[str],
+        parents_of: Adjacency,
+        children_of: Adjacency,
+        levels: Indices,
+    ) -> Taxonomy:
+        """Restore a taxonomy from the parts of a valid one, without a copy or a check of them."""
+        if not len(ids) == len(labels) == len(levels) == len(parents_of) == len(children_of):
+            raise TaxonomyError("the parts of the taxonomy have different sizes")
+        taxonomy = cls.__new__(cls)
+        taxonomy.ids, taxonomy.labels = ids, labels
+        taxonomy.synonyms, taxonomy.definitions = synonyms, definitions
+        taxonomy.deprecated, taxonomy.foreign_names = deprecated, foreign_names
+        taxonomy.reserved, taxonomy.levels = reserved, levels
+        taxonomy.parents_of, taxonomy.children_of = parents_of, children_of
+        return taxonomy
+
+    @classmethod
     def read(
         cls,
         path: str | Path,
@@ -123,14 +148,13 @@ class Taxonomy:
         definitions: Mapping[int, str],
         deprecated: Iterable[int],
     ) -> None:
-        self.ids = tuple(ids)
-        self.labels = tuple(labels)
-        self.synonyms = MappingProxyType(dict(synonyms))
-        self.definitions = MappingProxyType(dict(definitions))
+        self.ids: Sequence[str] = tuple(ids)
+        self.labels: Sequence[str] = tuple(labels)
+        self.synonyms: Mapping[int, tuple[str, ...]] = MappingProxyType(dict(synonyms))
+        self.definitions: Mapping[int, str] = MappingProxyType(dict(definitions))
         self.deprecated = frozenset(deprecated)
         self.foreign_names: Mapping[int, tuple[str, ...]] = MappingProxyType({})
         self.reserved: frozenset[str] = frozenset()
-        self._index = {id: i for i, id in enumerate(self.ids)}
         if len(self._index) < len(self.ids):
             repeated = next(id for id, count in Counter(self.ids).items() if count > 1)
             raise TaxonomyError(f"two concepts have the id {repeated!r}; give one another id")
@@ -145,6 +169,11 @@ class Taxonomy:
         self.levels, cycles = compute_levels(self.parents_of, self.children_of)
         if cycles:
             raise CycleError([list(self._ids(cycle)) for cycle in cycles])
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        """The index of each concept by its id; built on first use."""
+        return {id: i for i, id in enumerate(self.ids)}
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -314,7 +343,7 @@ class Taxonomy:
         both = kept[parents] & kept[children]
         return Taxonomy.from_columns(
             self._ids(old),
-            [self.labels[i] for i in old],
+            [self.labels[i] for i in old.tolist()],
             new[parents[both]],
             new[children[both]],
             {int(new[i]): names for i, names in self.synonyms.items() if kept[i]},

@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 from tqdm import tqdm
 
-from taxoexpan.archive import CONFIG
 from taxoexpan.desk.review.evidence_cache import TOP_K
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.queue_query import QueueQuery
@@ -17,6 +16,7 @@ from taxoexpan.desk.store.records import Action
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.model import TaxoExpan
+from taxoexpan.model_directory import CONFIG
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 CHUNK = 500

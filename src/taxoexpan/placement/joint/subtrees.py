@@ -46,7 +46,7 @@ def remove_subtrees(
         if len(subtrees) < count and not removed[subtree].any():
             removed[subtree] = True
             subtrees.append(rng.permutation(subtree))
-    rest = taxonomy.without([taxonomy.ids[i] for i in np.flatnonzero(removed)])
+    rest = taxonomy.without([taxonomy.ids[i] for i in np.flatnonzero(removed).tolist()])
     return RemovedSubtrees(rest, tuple(_batch(taxonomy, subtree.tolist()) for subtree in subtrees))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from builders import KINDS, SORTS
@@ -9,11 +11,13 @@ from torch import Tensor
 
 from taxoexpan.config import load_preset
 from taxoexpan.features.label_words import LabelWords
+from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
-from taxoexpan.placement.pair_features import AnchorTexts
+from taxoexpan.placement.pair_features import NUM_FEATURES, AnchorTexts
 from taxoexpan.placement.ranking import Anchors, Ranker
+from taxoexpan.placement.signal_fusion import SignalFusion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
@@ -77,3 +81,16 @@ def fused_case(
 def all_features(ranker: Ranker, queries: LabeledQueries) -> Tensor:
     """Return the features of all pairs [F, N, Q]."""
     return torch.cat([features for _, features in ranker.feature_blocks(queries)], dim=1)
+
+
+def with_mentions(queries: LabeledQueries, anchors: int) -> LabeledQueries:
+    """Return the queries with random mentions of anchors."""
+    rng, kinds = np.random.default_rng(1), len(MentionKind)
+    rows = [[(int(rng.integers(anchors)), int(rng.integers(kinds)))] * 2 for _ in queries.parents]
+    return replace(queries, mentions=Mentions.from_rows(rows))
+
+
+def random_fusion(seed: int, scale: float = 1.0) -> SignalFusion:
+    """Return a fusion with random weights."""
+    weights = np.random.default_rng(seed).normal(size=NUM_FEATURES) * scale
+    return SignalFusion(tuple(weights.tolist()))

@@ -1,0 +1,100 @@
+"""Compare the CPU time of an update with that of encoding the whole newer version of a taxonomy.
+
+    python benchmarks/update_speed.py TAXONOMY --preset fast
+    python benchmarks/update_speed.py TAXONOMY --features static+transformer:all-MiniLM-L6-v2
+
+The older version lacks some concepts of TAXONOMY, which are held out as taxonomies grow. Weights
+are random, and the fine-tuned encoder is the sentence transformer as it comes: neither the time nor
+the comparison depends on what they have learned. The largest difference of both results is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+
+from taxoexpan import Taxonomy
+from taxoexpan.config import load_preset
+from taxoexpan.features.encoder_registry import make_encoder, transformer_of
+from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.text_tower import TextTower
+from taxoexpan.placement.embedder import Embedder
+from taxoexpan.placement.pair_features import AnchorTexts
+from taxoexpan.placement.ranking import Anchors
+from taxoexpan.placement.updating import EncodedTaxonomy, update_encoding
+from taxoexpan.training.holdout import hold_out_growth
+
+Result = TypeVar("Result")
+
+
+def encode(taxonomy: Taxonomy, network: MatchingNetwork, embedder: Embedder) -> EncodedTaxonomy:
+    """Encode a whole taxonomy."""
+    vectors = ConceptVectors.of(embedder.tensor(taxonomy.concepts))
+    keys = Anchors(taxonomy, vectors, embedder.config.max_siblings).encode(network)
+    return EncodedTaxonomy(taxonomy, vectors, keys, AnchorTexts.of(taxonomy, embedder.tower))
+
+
+def largest_difference(one: EncodedTaxonomy, other: EncodedTaxonomy) -> float:
+    """Return the largest difference between two encodings of the same taxonomy."""
+    assert one.texts is not None
+    assert other.texts is not None
+    pairs = [(one.vectors.stacked(), other.vectors.stacked()), (one.keys, other.keys)]
+    pairs += [
+        (mine, yours)
+        for mine, yours in (
+            (one.texts.as_anchors, other.texts.as_anchors),
+            (one.texts.as_queries, other.texts.as_queries),
+        )
+        if mine is not None and yours is not None
+    ]
+    return max(float((mine - yours).abs().max()) for mine, yours in pairs)
+
+
+def timed(work: Callable[[], Result]) -> tuple[Result, float]:
+    """Return a result, and the CPU seconds that it took."""
+    began = time.process_time()
+    result = work()
+    return result, round(time.process_time() - began, 2)
+
+
+def main() -> None:
+    """Measure one taxonomy, and print the figures as JSON."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("taxonomy", type=Path)
+    parser.add_argument("--preset", default="fast")
+    parser.add_argument("--features", default="static")
+    parser.add_argument("--growth", type=float, default=0.01)
+    options = parser.parse_args()
+    config = load_preset(options.preset, features=options.features, use_mentions=False)
+    encoder, device = make_encoder(config.features, config.oov, "cpu"), torch.device("cpu")
+    transformer = transformer_of(encoder)
+    tower = None if transformer is None else TextTower(transformer.copy_model())
+    embedder = Embedder(encoder, config, device, tower)
+    network = MatchingNetwork(config, encoder.dimension)
+    network.reset(torch.Generator().manual_seed(0))
+    newer = Taxonomy.read(options.taxonomy).active
+    older = hold_out_growth(newer, 0.99, round(options.growth * len(newer)), 0).taxonomy
+    state = encode(older, network, embedder)
+    (updated, report), spent = timed(lambda: update_encoding(state, newer, network, embedder))
+    whole, full = timed(lambda: encode(newer, network, embedder))
+    figures = {
+        "concepts": len(newer),
+        "added": len(newer) - len(older),
+        "encoded": {"vectors": report.vectors, "keys": report.keys, "texts": report.texts},
+        "cpu_seconds": {"update": spent, "whole": full, "ratio": round(full / spent, 1)},
+        "largest_difference": largest_difference(updated, whole),
+    }
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

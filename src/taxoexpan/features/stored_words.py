@@ -1,0 +1,99 @@
+"""The words of labels as flat arrays that are saved in a model, and read without a copy of them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from taxoexpan.features.label_words import LabelWords
+from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.packed_text import PackedTexts
+
+MATRICES = ("labels", "weighted", "paths", "named")
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class StoredNames(Mapping[tuple[str, ...], int]):
+    """The number of each name, as its words; a name is found by binary search.
+
+    Args:
+        texts: the names with their words joined by spaces, in ascending order.
+        numbers: the number of each of them.
+    """
+
+    def __init__(self, texts: PackedTexts, numbers: Indices) -> None:
+        self.texts, self.numbers = texts, numbers
+
+    @classmethod
+    def of(cls, names: Mapping[tuple[str, ...], int]) -> StoredNames:
+        """Sort names, unless they are sorted already."""
+        if isinstance(names, StoredNames):
+            return names
+        ordered = sorted((" ".join(words), number) for words, number in names.items())
+        numbers = np.array([number for _, number in ordered], dtype=np.int64)
+        return cls(PackedTexts.pack(text for text, _ in ordered), numbers)
+
+    def __getitem__(self, words: tuple[str, ...]) -> int:
+        text = " ".join(words)
+        row = bisect_left(self.texts, text)
+        if row == len(self.texts) or self.texts[row] != text:
+            raise KeyError(words)
+        return int(self.numbers[row])
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return (tuple(text.split(" ")) for text in self.texts)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def words_arrays(words: LabelWords) -> dict[str, NDArray[Any]]:
+    """Return all that is known of the words of labels."""
+    names, vocabulary = StoredNames.of(words.names), PackedTexts.pack(words.vocabulary)
+    arrays: dict[str, NDArray[Any]] = {
+        "vocabulary.text": vocabulary.text,
+        "vocabulary.offsets": vocabulary.offsets,
+        "names.text": names.texts.text,
+        "names.offsets": names.texts.offsets,
+        "names.numbers": names.numbers,
+        "idf": words.idf,
+        "heads": words.heads,
+        "unknown_weight": np.array([words.unknown_weight]),
+    }
+    for name in MATRICES:
+        matrix: csr_array = getattr(words, name)
+        arrays |= {
+            f"{name}.data": matrix.data,
+            f"{name}.indices": matrix.indices,
+            f"{name}.indptr": matrix.indptr,
+        }
+    return arrays
+
+
+def words_from_arrays(arrays: Arrays) -> LabelWords:
+    """Restore the words from the arrays of `words_arrays`."""
+    words = PackedTexts(arrays["vocabulary.text"], arrays["vocabulary.offsets"])
+    names = PackedTexts(arrays["names.text"], arrays["names.offsets"])
+    count = len(arrays["heads"])
+
+    def matrix(name: str) -> csr_array:
+        parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
+        width = len(names) if name == "named" else len(words)
+        return csr_array(parts, shape=(count, width), copy=False)
+
+    return LabelWords(
+        {word: number for number, word in enumerate(words)},
+        StoredNames(names, arrays["names.numbers"]),
+        arrays["idf"],
+        matrix("labels"),
+        matrix("weighted"),
+        matrix("paths"),
+        matrix("named"),
+        arrays["heads"],
+        float(arrays["unknown_weight"][0]),
+    )

@@ -1,0 +1,46 @@
+"""Whether a model searches for candidates or ranks all anchors."""
+
+from __future__ import annotations
+
+import warnings
+
+import torch
+
+from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
+from taxoexpan.placement.candidates.index_building import build_search
+from taxoexpan.placement.candidates.search_record import StoredSearch, checksum_of_ids
+from taxoexpan.placement.candidates.vector_graph import has_faiss
+from taxoexpan.placement.ranking import Ranker
+
+MIN_ANCHORS = 100_000
+"""From so many anchors on, the candidate search is used on a CPU."""
+MIN_ANCHORS_ON_GPU = 2_000_000
+INSTALL = 'pip install "taxoexpan[ann]"'
+
+
+def pays(anchors: int, device: torch.device) -> bool:
+    """Return whether a taxonomy is so large that searching for candidates is faster."""
+    return anchors >= (MIN_ANCHORS if device.type == "cpu" else MIN_ANCHORS_ON_GPU)
+
+
+def find_search(
+    ranker: Ranker, stored: StoredSearch | None, temperature: float
+) -> CandidateRanker | None:
+    """Restore the stored search, or build one if there is none for the anchors of the ranker.
+
+    Without faiss, or if the search finds too little, the result is None, with a warning.
+    """
+    taxonomy = ranker.anchors.taxonomy
+    if not has_faiss():
+        message = f"all {len(taxonomy):,} anchors are compared with every new concept"
+        warnings.warn(f"{message}; {INSTALL} makes this faster", stacklevel=2)
+        return None
+    if stored is not None and stored.record.taxonomy == checksum_of_ids(taxonomy.ids):
+        if stored.record.is_used:
+            return CandidateRanker(ranker, stored.record, stored=stored)
+        warnings.warn(stored.record.sentence(), stacklevel=2)
+        return None
+    search = build_search(ranker, temperature)
+    if not search.record.is_used:
+        warnings.warn(search.record.sentence(), stacklevel=2)
+    return search

@@ -1,0 +1,105 @@
+"""Updating a model to a newer version of its taxonomy from the command line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from taxoexpan import TaxoExpan
+from taxoexpan.cli.main import main
+
+
+@pytest.fixture
+def directory(model_directory: Path, tmp_path: Path) -> Path:
+    """A copy of the model, which a test may replace."""
+    return Path(shutil.copytree(model_directory, tmp_path / "model"))
+
+
+def newer(pantry: Path, tmp_path: Path, *lines: str) -> Path:
+    path = tmp_path / "newer.csv"
+    text = pantry.read_text(encoding="utf-8") + "\n".join(lines) + "\n"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def update(*arguments: Path | str) -> int:
+    return main(["update", *map(str, arguments), "--device", "cpu"])
+
+
+def test_a_model_is_replaced_by_its_newer_version(
+    directory: Path, pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taxonomy = newer(pantry, tmp_path, "nut milk,milk", "cashew milk,nut milk")
+    assert update(directory, taxonomy) == 0
+    messages = capsys.readouterr().err
+    assert "2 concepts added, 0 removed, 0 changed; 2 relations added, 0 removed\n" in messages
+    assert "encoded 2 concepts, 3 anchors, of a taxonomy of 91 concepts\n" in messages
+    assert "since the training: 2 concepts added (2.2" in messages
+    assert "train --from" not in messages
+    model = TaxoExpan.load(directory, "cpu")
+    assert model.growth.added == {"nut milk", "cashew milk"}
+    assert model.training.concepts == 89
+    assert "Since the training: 2 concepts added" in (directory / "README.md").read_text("utf-8")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "newer.csv"]
+
+
+def test_updates_add_up_until_training_is_advised(
+    directory: Path, pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f"{word} milk,milk" for word in ("nut", "pea", "cashew", "rice", "barley")]
+    for count in (2, 5):
+        assert update(directory, newer(pantry, tmp_path, *lines[:count]), "--json") == 0
+        since = json.loads(capsys.readouterr().out)["since_training"]
+        assert since["concepts_added"] == count
+        assert since["training_advised"] == (count == 5)
+    (tmp_path / "new.txt").write_text("hazelnut milk\n", encoding="utf-8")
+    assert main(["suggest", str(directory), str(tmp_path / "new.txt"), "--device", "cpu"]) == 0
+    advice = "note: updates have added 5 concepts (6 %) since the training; train --from MODEL"
+    assert advice in capsys.readouterr().err
+    assert main(["info", str(directory)]) == 0
+    printed = capsys.readouterr().out
+    assert "since the training    5 concepts added (5.6" in printed
+    assert "train --from would rank better\n" in printed
+
+
+def test_another_directory_is_written_and_the_old_one_stays(
+    directory: Path, pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = (directory / "config.json").read_bytes()
+    taxonomy, output = newer(pantry, tmp_path, "nut milk,milk"), tmp_path / "model-2"
+    assert update(directory, taxonomy, "-o", output) == 0
+    assert (directory / "config.json").read_bytes() == old
+    assert "nut milk" in TaxoExpan.load(output, "cpu").taxonomy
+    assert update(directory, taxonomy, "-o", output) == 2
+    assert "model-2: already exists" in capsys.readouterr().err
+    assert update(directory, taxonomy, "-o", output, "--force") == 0
+
+
+def test_an_equal_version_writes_nothing(
+    directory: Path, pantry: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (directory / "config.json").stat().st_mtime_ns
+    assert update(directory, pantry) == 0
+    assert "nothing has changed; the model stays as it is" in capsys.readouterr().err
+    assert (directory / "config.json").stat().st_mtime_ns == before
+
+
+def test_another_taxonomy_is_refused_and_the_model_stays(
+    directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text("child,parent\ncar,\nbus,car\ntram,car\n", encoding="utf-8")
+    before = sorted((path.name, path.stat().st_mtime_ns) for path in directory.iterdir())
+    assert update(directory, other) == 2
+    assert "this one has 0 of its 89 concepts; train a new model" in capsys.readouterr().err
+    assert sorted((path.name, path.stat().st_mtime_ns) for path in directory.iterdir()) == before
+
+
+def test_a_missing_model_is_named(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert update(tmp_path / "nothing", pantry) == 2
+    assert "no such model directory" in capsys.readouterr().err

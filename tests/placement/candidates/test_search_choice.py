@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from fused_cases import fused_case, random_fusion
+
+from taxoexpan import TaxoExpan
+from taxoexpan.archive import load_summary
+from taxoexpan.cli.main import main
+from taxoexpan.errors import ModelError
+from taxoexpan.model_directory import SEARCH
+from taxoexpan.placement.candidates import search_choice
+from taxoexpan.placement.candidates.index_building import build_search
+from taxoexpan.placement.candidates.search_choice import find_search, pays
+
+
+def test_it_pays_for_many_anchors_and_later_on_a_gpu() -> None:
+    cpu, gpu = torch.device("cpu"), torch.device("cuda")
+    assert [pays(count, cpu) for count in (99_999, 100_000)] == [False, True]
+    assert [pays(count, gpu) for count in (1_000_000, 2_000_000)] == [False, True]
+
+
+def test_without_faiss_all_anchors_are_ranked_with_a_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(search_choice, "has_faiss", lambda: False)
+    ranker, _ = fused_case(0)
+    with pytest.warns(UserWarning, match=r'pip install "taxoexpan\[ann\]"'):
+        assert find_search(ranker, None, 1.0) is None
+
+
+def test_a_search_that_finds_too_little_is_not_used() -> None:
+    pytest.importorskip("faiss")
+    ranker = fused_case(0)[0].with_fusion(random_fusion(0))
+    stored = build_search(ranker).stored()
+    bad = replace(stored, record=replace(stored.record, recall=0.5))
+    with pytest.warns(UserWarning, match=r"finds 50\.0% .* so all anchors are ranked"):
+        assert find_search(ranker, bad, 1.0) is None
+    other = replace(bad, record=replace(bad.record, taxonomy="another"))
+    found = find_search(ranker, other, 1.0)
+    assert found is not None
+    assert found.record == stored.record
+
+
+def test_a_model_of_a_large_taxonomy_searches_unless_it_is_exact(
+    model: TaxoExpan,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip("faiss")
+    path = tmp_path / "model"
+    model.save(path)
+    assert not (path / SEARCH).exists()
+    monkeypatch.setattr(search_choice, "MIN_ANCHORS", 10)
+    exact = TaxoExpan.load(path, "cpu", exact=True)
+    assert exact._search is None
+    large = TaxoExpan.load(path, "cpu")
+    large.save(path, force=True)
+    loaded = TaxoExpan.load(path, "cpu")
+    assert loaded._search is not None
+    assert loaded._fitted().search is not None
+    given = ["truffle milk", "spelt bread"]
+    for one, other in zip(loaded.suggest(given), exact.suggest(given), strict=True):
+        assert (one.parent, one.kind, one.place) == (other.parent, other.kind, other.place)
+        assert one.score == pytest.approx(other.score, abs=1e-5)
+    record = load_summary(path).search
+    assert record is not None
+    assert record.recall == 1
+    assert "finds 100.0% of the ten best parents" in (path / "README.md").read_text()
+    assert main(["info", str(path)]) == 0
+    assert "finds 100.0% of the ten best parents" in capsys.readouterr().out
+    with (path / SEARCH).open("r+b") as file:
+        file.seek(200)
+        file.write(b"damage")
+    with pytest.raises(ModelError, match=r"search\.safetensors is damaged"):
+        TaxoExpan.load(path)

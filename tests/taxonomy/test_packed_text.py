@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from taxoexpan.taxonomy.packed_text import PackedNameMapping, PackedTextMapping, PackedTexts
+
+texts = st.text(st.characters(), max_size=6)  # with surrogates, which some files have
+
+
+@given(st.lists(texts))
+def test_packed_texts_are_the_same_sequence(strings: list[str]) -> None:
+    packed = PackedTexts.pack(strings)
+    assert packed == strings
+    assert tuple(strings) == packed
+    assert list(packed) == strings
+    assert [packed[i] for i in range(-len(strings), 0)] == strings
+    assert packed[1:3] == tuple(strings[1:3])
+    with pytest.raises(IndexError):
+        packed[len(strings)]
+    assert packed != [*strings, ""]
+
+
+@given(st.dictionaries(st.integers(0, 9), texts.filter(bool)))
+def test_packed_definitions_are_the_same_mapping(values: dict[int, str]) -> None:
+    packed = PackedTextMapping.pack(values, 10)
+    assert packed == values
+    assert len(packed) == len(values)
+    assert [packed.get(np.int64(i), "") for i in range(-2, 12)] == [
+        values.get(i, "") for i in range(-2, 12)
+    ]
+
+
+@given(st.dictionaries(st.integers(0, 9), st.lists(texts, min_size=1, max_size=3).map(tuple)))
+def test_packed_names_are_the_same_mapping(values: dict[int, tuple[str, ...]]) -> None:
+    packed = PackedNameMapping.pack(values, 10)
+    assert dict(packed.items()) == values
+    assert [i in packed for i in range(-2, 12)] == [i in values for i in range(-2, 12)]
+    with pytest.raises(KeyError):
+        packed[10]
+
+
+def test_packed_texts_cannot_be_changed_and_must_fit_together() -> None:
+    packed = PackedTexts.pack(["a", "b"])
+    with pytest.raises(ValueError, match="read-only"):
+        packed.text[0] = 1
+    with pytest.raises(ValueError, match="offsets of the texts do not fit"):
+        PackedTexts(packed.text, packed.offsets[:-1])
