@@ -144,6 +144,7 @@ def main() -> None:
         "build_seconds": built,
         "stored_megabytes": (stored.anchor_graph.nbytes + stored.name_graph.nbytes) / 1e6,
         "candidates": search.record.candidates,
+        "effort": search.record.effort,
         "recall_at_10_sampled": search.record.recall,
         "recall_at_10_new": new.recall,
         **compare(model, search, queries),

@@ -25,7 +25,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search among few anchors as among many."""
     monkeypatch.setattr(candidate_ranker, "NUM_SAMPLED", 60)
     monkeypatch.setattr(candidate_ranker, "HUB_CHILDREN", 8)
-    monkeypatch.setattr(index_building, "CANDIDATES", (40, 80))
+    monkeypatch.setattr(index_building, "WIDTHS", ((40, 40), (80, 160)))
     monkeypatch.setattr(index_building, "NUM_QUERIES", 60)
 
 
@@ -58,7 +58,7 @@ def test_the_recall_is_measured_and_more_candidates_find_more() -> None:
     assert 0.5 < search.record.recall <= 1
     scores = index_building.exact_scores(ranker, queries)
     few, many, every = (
-        index_building.measure(search.with_candidates(count), queries, scores, 1.0)
+        index_building.measure(search.with_candidates(count, 600), queries, scores, 1.0)
         for count in (5, 80, 600)
     )
     assert few.recall < many.recall <= every.recall
