@@ -190,7 +190,7 @@ def measure_epoch(
         graph = GraphedGradients(network, task.vectors, config.batch_size)
     stream = sampler.epoch(task.vectors.device if graph is None else CPU)
     next(stream)
-    found.seconds["setup of an epoch"] = clock.now() - began
+    found.seconds["setup of the training"] = clock.now() - began
     run = TrainingRun(network, sampler, config)
     network.train()
 

@@ -27,6 +27,7 @@ from timing import CONCEPTS, MatrixProducts, measure_undisturbed, print_ratio, s
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.config import Config, load_preset
+from taxoexpan.device import keep_freed_memory
 from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.skipgram.skipgram_training import join_names
@@ -64,8 +65,9 @@ def main() -> None:
     task = mag_cs(options.mag_cs) if options.mag_cs else synthetic_task()
     print(f"{torch.get_num_threads()} threads, torch {torch.__version__}; {task.taxonomy!r}")
     print(f"load average {os.getloadavg()[0]:.1f}; above 1, other work disturbs the ratios")
-    print_training(task)
-    print_products(task)
+    with keep_freed_memory(torch.device("cpu")):
+        print_training(task)
+        print_products(task)
     print_ranking(task)
     print_encoding()
     print_corpus(options.corpus, task)

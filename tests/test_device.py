@@ -123,3 +123,28 @@ print(before - resident_megabytes())
     command = [sys.executable, "-c", program]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     assert float(run.stdout) > 100  # of 200 MB
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs the allocator of Linux")
+def test_freed_memory_is_kept_during_a_training_and_returned_after_it() -> None:
+    program = """
+import mmap
+from pathlib import Path
+import torch
+from taxoexpan.device import keep_freed_memory
+
+def resident_megabytes():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE / 1e6
+
+torch.ones(25_000_000)
+before = resident_megabytes()
+with keep_freed_memory(torch.device("cpu")):
+    torch.ones(25_000_000)
+    print(resident_megabytes() - before)
+print(resident_megabytes() - before)
+"""
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    inside, outside = map(float, run.stdout.split())
+    assert inside > 90  # of 100 MB
+    assert outside < 10

@@ -17,7 +17,7 @@ def test_every_step_is_measured() -> None:
     assert found.concepts == 1_200
     assert found.relations > 1_200
     assert [*found.seconds] == [
-        "setup of an epoch",
+        "setup of the training",
         "one epoch",
         "words of all labels",
         "keys of all anchors",

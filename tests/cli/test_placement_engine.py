@@ -23,6 +23,7 @@ def new(tmp_path: Path) -> Path:
         ("--engine ray --report r.html", "--report needs all concepts in one process"),
         ("--workers 2", "--workers belongs to Ray; add --engine ray"),
         ("--address ray://host:10001", "--address belongs to Ray; add --engine ray"),
+        ("--engine ray --address ray://host:10001", "Ray Data does not run through Ray Client"),
         ("-o s.parquet --json", "s.parquet is the name of a Parquet file"),
         ("-o s.parquet --table", "s.parquet is the name of a Parquet file"),
     ],

@@ -33,8 +33,8 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--address",
         metavar="HOST:PORT",
-        help="with --engine ray: a running Ray cluster, also as ray://HOST:PORT; the model "
-        "directory must have the same path on all of its machines",
+        help="with --engine ray: a running Ray cluster to which this machine belongs; the "
+        "model directory must have the same path on all of its machines",
     )
 
 
@@ -48,6 +48,9 @@ def refuse_engine_conflicts(options: argparse.Namespace) -> None:
         from taxoexpan.cluster.cluster_options import check_ray
 
         check_ray()
+        from taxoexpan.cluster.ray_session import refuse_ray_client
+
+        refuse_ray_client(options.address)
     else:
         for flag in ("workers", "address"):
             if getattr(options, flag) is not None:

@@ -18,8 +18,8 @@ class ClusterOptions:
     """Where to place concepts.
 
     Without an `address`, `workers` processes are started on this machine (by default one per core,
-    at most `MAX_WORKERS`). With the address of a Ray cluster (HOST:PORT, or ray://HOST:PORT), they
-    run there, and the model directory must have the same path on all of its machines.
+    at most `MAX_WORKERS`). With the address of a Ray cluster (HOST:PORT), they run there, and the
+    model directory must have the same path on all of its machines.
     """
 
     workers: int | None = None

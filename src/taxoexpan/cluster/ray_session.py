@@ -10,6 +10,7 @@ import os
 import secrets
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -31,6 +32,7 @@ MAX_FOLDER_LENGTH = 30
 REMOVE_SECONDS = 10
 
 START_ATTEMPTS = 2
+CONNECT_SECONDS = 10
 
 _SILENT: dict[str, Any] = {"logging_level": "CRITICAL", "log_to_driver": False}
 _QUIET = {
@@ -45,6 +47,7 @@ _QUIET = {
 @contextmanager
 def ray_session(address: str | None, cpus: int) -> Iterator[Any]:
     """Yield the module `ray`, connected to a cluster or to `cpus` cores of this machine."""
+    refuse_ray_client(address)
     with _environment(_QUIET if address else _QUIET | _local_environment()):
         folder = None if address else _new_folder()
         ray = _import_ray()
@@ -84,11 +87,27 @@ def _connect(ray: Any, address: str | None, cpus: int, folder: Path | None) -> N
             _start(ray, cpus, folder)
             return
         try:
+            _refuse_closed_port(address)
             ray.init(address=address, **_SILENT)
         except Exception as error:
             message = f"no connection to the Ray cluster at {address!r} ({_first_line(error)})"
             fix = "start one, and check the address and the versions"
             raise ConfigurationError(f"{message}; {fix} of Ray and Python") from None
+
+
+def refuse_ray_client(address: str | None) -> None:
+    """Refuse the address of a Ray Client server, through which Ray Data does not run."""
+    if address is not None and address.startswith("ray://"):
+        message = f"Ray Data does not run through Ray Client ({address})"
+        fix = "run the command on a machine of the cluster, with the address HOST:PORT"
+        raise ConfigurationError(f"{message}; {fix}")
+
+
+def _refuse_closed_port(address: str) -> None:
+    """Raise an error if nothing listens at an address, for which Ray would wait for minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
 
 
 def _start(ray: Any, cpus: int, folder: Path | None) -> None:

@@ -16,7 +16,7 @@ from taxoexpan.taxonomy.arrays import Indices
 
 MAX_SCORES = 16_000_000
 """Scores of pairs of an anchor and a query that are held in memory at a time."""
-MAX_BLOCK = 128
+MAX_BLOCK = 256
 """Queries that are scored together, at most."""
 GPU_FACTOR = 16
 """How many times more scores and queries are held at a time on a GPU."""

@@ -57,9 +57,26 @@ class CosineScorer:
         )
         self.parents = torch.from_numpy(families.parents).to(names.device)
 
-    def of_queries(self, queries: Queries) -> CosineScores:
-        """Prepare the scores of a block of queries."""
-        return CosineScores(self, queries)
+    def of_queries(self, queries: Queries, memory: ReusedMemory | None = None) -> CosineScores:
+        """Prepare the scores of a block of queries, which are valid until the next block."""
+        return CosineScores(self, queries, ReusedMemory() if memory is None else memory)
+
+
+class ReusedMemory:
+    """Tensors that one block of queries after the other is written to.
+
+    The operating system clears new memory, which takes almost as long as writing to it.
+    """
+
+    def __init__(self) -> None:
+        self._tensors: dict[str, Tensor] = {}
+
+    def take(self, name: str, like: Tensor, rows: int, columns: int) -> Tensor:
+        """Return a tensor [rows, columns] with any content, of the type of another one."""
+        known = self._tensors.get(name)
+        if known is None or known.shape != (rows, columns):
+            known = self._tensors[name] = like.new_empty(rows, columns)
+        return known
 
 
 class CosineScores:
@@ -68,10 +85,13 @@ class CosineScores:
     `names` [n, B] and `heads` [V, B] are the cosines of the names and head words that occur.
     """
 
-    def __init__(self, scorer: CosineScorer, queries: Queries) -> None:
+    def __init__(self, scorer: CosineScorer, queries: Queries, memory: ReusedMemory) -> None:
         self._scorer, self._families, self._queries = scorer, scorer.families, queries
-        self.names = self._families.names @ queries.vectors[0].T
-        self.heads = self._families.heads @ queries.vectors[1].T
+        names, heads = self._families.names, self._families.heads
+        self.names = memory.take("names", names, len(names), len(queries))
+        self.heads = memory.take("heads", heads, len(heads), len(queries))
+        torch.mm(names, queries.vectors[0].T, out=self.names)
+        torch.mm(heads, queries.vectors[1].T, out=self.heads)
         self._leaf_pairs: _Pairs | None = None
         self._of_parents = self._scores_of_parents()
 
@@ -115,8 +135,10 @@ class CosineScores:
         own = families.own.index_select(0, scorer.parents)
         heads = families.own_heads.index_select(0, scorer.parents)
         by_name, by_head = queries.vectors[0].T, queries.vectors[1].T
+        pairs: _Pairs | None = None
         for rows in row_slices(count, size, MAX_PAIRS, self.names.device):
-            pairs = _Pairs(scorer.hidden, rows.stop - rows.start, size)
+            if pairs is None or pairs.count != rows.stop - rows.start:
+                pairs = _Pairs(scorer.hidden, rows.stop - rows.start, size)
             cosines = pairs.features
             torch.index_select(self.names, 0, own[rows], out=cosines[0])
             torch.index_select(self.heads, 0, heads[rows], out=cosines[1])

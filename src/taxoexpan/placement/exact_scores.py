@@ -21,7 +21,12 @@ from taxoexpan.features.word_postings import WordScores
 from taxoexpan.network.matching import DoubleExpMatch, LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.cosine_scores import CosineScorer, CosineScores, row_slices
+from taxoexpan.placement.cosine_scores import (
+    CosineScorer,
+    CosineScores,
+    ReusedMemory,
+    row_slices,
+)
 from taxoexpan.placement.families import Families
 from taxoexpan.placement.pair_features import COSINE_SCALE
 from taxoexpan.placement.score_summary import GROUP_SIZE, ScoreSummary
@@ -118,18 +123,20 @@ class ExactScorer:
         queries: Queries,
         excluded: tuple[Tensor, Tensor] | None = None,
         summary: ScoreSummary | None = None,
+        memory: ReusedMemory | None = None,
     ) -> tuple[Tensor, CosineScores | None]:
         """Return the scores of all pairs [A, Q], and the cosines that they were computed from.
 
         The `excluded` pairs, as rows and columns, score minus infinity. The `summary` gets every
-        slice of the scores.
+        slice of the scores. The results are in `memory`, if it is given.
         """
-        side, scores = self._query_side(queries), self._sparse_part(queries, excluded)
+        memory = ReusedMemory() if memory is None else memory
+        side, scores = self._query_side(queries), self._sparse_part(queries, excluded, memory)
         projected = self._network.match.project_queries(queries.vectors[0])
         mentions = None
         if self._takes_log and self._network.mentions is not None:
             mentions = self._add_mentions(torch.zeros_like(scores), queries)
-        cosines = None if self._cosines is None else self._cosines.of_queries(queries)
+        cosines = None if self._cosines is None else self._cosines.of_queries(queries, memory)
         for rows in row_slices(len(scores), len(queries), MAX_PAIRS, scores.device, GROUP_SIZE):
             block = scores[rows]
             if side is not None and self._folded is not None:
@@ -192,9 +199,12 @@ class ExactScorer:
             parts.append(queries.tower)
         return torch.cat(parts, 1).T if parts else None
 
-    def _sparse_part(self, queries: Queries, excluded: tuple[Tensor, Tensor] | None) -> Tensor:
+    def _sparse_part(
+        self, queries: Queries, excluded: tuple[Tensor, Tensor] | None, memory: ReusedMemory
+    ) -> Tensor:
         """Return what the anchors add to all pairs, and words and mentions to few: [A, Q]."""
-        scores = self._constants.repeat(1, len(queries))
+        scores = memory.take("scores", self._constants, len(self._keys), len(queries))
+        scores.copy_(self._constants.expand_as(scores))
         if self._words is not None and self._word_scores is not None:
             if len(queries.concepts) != len(queries):
                 raise ModelError("the learned fusion needs the labels of the queries")

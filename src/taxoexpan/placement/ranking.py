@@ -20,7 +20,7 @@ from taxoexpan.network.egonets import Egonets, build_egonets, spread_siblings
 from taxoexpan.network.matching import LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries, Queries
-from taxoexpan.placement.cosine_scores import CosineScores
+from taxoexpan.placement.cosine_scores import CosineScores, ReusedMemory
 from taxoexpan.placement.exact_scores import ExactScorer, ScoreWeights
 from taxoexpan.placement.families import Families
 from taxoexpan.placement.pair_features import AnchorTexts, combine_features
@@ -320,11 +320,12 @@ class Ranker:
         top_k = min(top_k, max(fewest, 1))
         least = top_k if on_block is None else min(max(top_k, MIN_BEST), len(self.keys))
         anchors, scores, tempered = [], [], []
+        memory = ReusedMemory()
         for start, some in queries.blocks(len(self.keys)):
             no_parents = None
             if excluded:
                 no_parents = _pairs(excluded[start : start + len(some)], self.keys.device)
-            block, heated = self._rank_block(some, least, temperature, no_parents)
+            block, heated = self._rank_block(some, least, temperature, no_parents, memory)
             if on_block is not None:
                 on_block(block)
             anchors.append(block.rows[:top_k].T)
@@ -340,11 +341,12 @@ class Ranker:
         count: int,
         temperature: float,
         excluded: tuple[Tensor, Tensor] | None,
+        memory: ReusedMemory,
     ) -> tuple[RankedBlock, Tensor]:
         """Rank the anchors of a few queries, and return the softmax's denominator when tempered."""
         summary = ScoreSummary(temperature)
         if self.fusion is not None or type(self.network.match) is LogBilinearMatch:
-            scores, cosines = self._scorer.score(queries, excluded, summary)
+            scores, cosines = self._scorer.score(queries, excluded, summary, memory)
             best, rows = summary.best_of(scores, count)
         else:
             scores, cosines = self._scorer.score(queries, excluded)

@@ -12,7 +12,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from taxoexpan.config import Config
-from taxoexpan.device import fast_matmul, random_state, set_random_state
+from taxoexpan.device import fast_matmul, keep_freed_memory, random_state, set_random_state
 from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
@@ -66,7 +66,7 @@ def train(
     try:
         while not run.is_done():
             started = time.monotonic()
-            with fast_matmul(vectors.device):
+            with fast_matmul(vectors.device), keep_freed_memory(vectors.device):
                 loss = _train_epoch(run, vectors, graph, log.progress)
             metrics = _validate(run, validate)
             epoch, is_best = run.finish_epoch(loss, metrics, time.monotonic() - started)
