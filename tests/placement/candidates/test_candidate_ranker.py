@@ -102,9 +102,8 @@ def test_a_stored_search_finds_the_same(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("small")
 def test_features_of_the_abstention_have_no_leaf_bonus() -> None:
     ranker, queries = case(4)
-    plain, bonus = (ranker.with_fusion(None).with_leaf_bonus(b) for b in (0.0, 5.0))
-    search = build_search(plain)
-    with_bonus = rank_candidates(search._with(bonus, search.record), queries, 2)
+    search = build_search(ranker.with_fusion(None))
+    with_bonus = rank_candidates(search.with_leaf_bonus(5.0), queries, 2)
     without = rank_candidates(search, queries, 2)
     assert with_bonus.features is not None
     assert without.features is not None

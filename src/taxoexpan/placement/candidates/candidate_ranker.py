@@ -133,16 +133,15 @@ class CandidateRanker:
 
     def with_leaf_bonus(self, leaf_bonus: float) -> CandidateRanker:
         """Return the same search with another leaf bonus."""
-        return self._with(self.ranker.with_leaf_bonus(leaf_bonus), self.record)
+        other = copy.copy(self)
+        other.ranker = self.ranker.with_leaf_bonus(leaf_bonus)
+        other.__dict__.pop("_always_ranker", None)
+        return other
 
     def with_candidates(self, count: int, effort: int) -> CandidateRanker:
         """Return the same search with another number of candidates and another effort."""
-        return self._with(self.ranker, replace(self.record, candidates=count, effort=effort))
-
-    def _with(self, ranker: Ranker, record: SearchRecord) -> CandidateRanker:
         other = copy.copy(self)
-        other.ranker, other.record = ranker, record
-        other.__dict__.pop("_always_ranker", None)
+        other.record = replace(self.record, candidates=count, effort=effort)
         return other
 
     def blocks(self, queries: Queries) -> Iterator[tuple[slice, Queries, ScoredAnchors]]:
