@@ -54,13 +54,12 @@ def enlarged(archive: Archive, concepts: int, rng: np.random.Generator) -> Archi
     labels = [label for copy in range(copies) for label in _labels(old, copy, rng)][:concepts]
     ids = [str(number) for number in range(concepts)]
     taxonomy = Taxonomy.from_columns(ids, labels, above[kept], below[kept])
-    real = archive.vectors.numpy()
+    real = archive.vectors.stacked().numpy()
     blocks = [real] + [_noisy(old, real, rng) for _ in range(copies - 1)]
-    vectors = torch.from_numpy(np.concatenate(blocks, axis=1)[:, :concepts])
-    siblings = archive.config.max_siblings
-    keys = Anchors(taxonomy, ConceptVectors.of(vectors), siblings).encode(archive.network)
+    vectors = ConceptVectors.of(torch.from_numpy(np.concatenate(blocks, axis=1)[:, :concepts]))
+    keys = Anchors(taxonomy, vectors, archive.config.max_siblings).encode(archive.network)
     texts = AnchorTexts.of(taxonomy, None)
-    return replace(archive, taxonomy=taxonomy, vectors=vectors, keys=keys, texts=texts)
+    return replace(archive, taxonomy=taxonomy, vectors=vectors, keys=keys, texts=texts, search=None)
 
 
 def _labels(taxonomy: Taxonomy, copy: int, rng: np.random.Generator) -> list[str]:
