@@ -138,7 +138,7 @@ def _named(concept: Concept) -> str:
 
 def _place(taxonomy: Taxonomy, id: str) -> str:
     """Return the paths of all parents."""
-    paths = (" > ".join(taxonomy.path(parent)) for parent in taxonomy.parents(id))
+    paths = (" > ".join(taxonomy.short_path(parent)) for parent in taxonomy.parents(id))
     return " and ".join(f"under {path}" for path in paths) or "at the top"
 
 

@@ -49,8 +49,8 @@ def ray_session(address: str | None, cpus: int) -> Iterator[Any]:
     """Yield the module `ray`, connected to a cluster or to `cpus` cores of this machine."""
     refuse_ray_client(address)
     with _environment(_QUIET if address else _QUIET | _local_environment()):
+        ray = _import_ray()  # takes seconds, so it comes before there is anything to remove
         folder = None if address else _new_folder()
-        ray = _import_ray()
         try:
             # Ray says on standard error that it will be quiet.
             with _own_handlers(), _stderr_discarded():

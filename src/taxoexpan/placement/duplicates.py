@@ -29,7 +29,8 @@ MAX_EXAMPLES = 2000
 """Concepts to learn from, and twice as many leaves: enough for three weights."""
 MIN_SYNONYM_CONCEPTS = 20
 """With fewer concepts that have several names, nothing is learned."""
-BLOCK_SIZE = 1024
+BLOCK_SIZE, MAX_COSINES = 1024, 16_000_000
+"""New concepts that are compared with all existing ones at a time, and their cosines, at most."""
 
 
 @dataclass(frozen=True)
@@ -99,11 +100,12 @@ class DuplicateDetector:
         """Return the concepts nearest to each new one, except its `exclude`: [Q, D] → [Q, K]."""
         count = min(NUM_CANDIDATES, len(self._taxonomy))
         nearest = [np.zeros((0, count), dtype=np.int64)]
-        for start in range(0, len(vectors), BLOCK_SIZE):
-            cosines = vectors[start : start + BLOCK_SIZE] @ self.vectors.T
+        size = max(1, min(BLOCK_SIZE, MAX_COSINES // len(self._taxonomy)))
+        for start in range(0, len(vectors), size):
+            cosines = vectors[start : start + size] @ self.vectors.T
             if exclude is not None:
                 rows = np.arange(len(cosines))
-                cosines[rows, exclude[start : start + BLOCK_SIZE]] = -np.inf
+                cosines[rows, exclude[start : start + size]] = -np.inf
             nearest.append(np.argpartition(-cosines, count - 1, axis=1)[:, :count])
         return np.concatenate(nearest)
 

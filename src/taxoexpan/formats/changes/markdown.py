@@ -131,7 +131,7 @@ def _place(taxonomy: Taxonomy, parents: Iterable[str]) -> str:
 
 
 def _paths(taxonomy: Taxonomy, ids: Iterable[str]) -> str:
-    return " and ".join(" › ".join(map(escape, taxonomy.path(id))) for id in ids)
+    return " and ".join(" › ".join(map(escape, taxonomy.short_path(id))) for id in ids)
 
 
 def _details(concept: Concept) -> str:
