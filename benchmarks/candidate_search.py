@@ -34,7 +34,7 @@ from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.ranking import Anchors
 from taxoexpan.taxonomy.known_names import filter_known_names
 
-NOISE = 0.5
+NOISE = 1.0
 """The length of the noise in the vectors of copies; those of concepts have length 1."""
 INHERITED = 0.5
 """The share of the variance of the noise that a concept has from its first parent."""
@@ -54,13 +54,12 @@ def enlarged(archive: Archive, concepts: int, rng: np.random.Generator) -> Archi
     labels = [label for copy in range(copies) for label in _labels(old, copy, rng)][:concepts]
     ids = [str(number) for number in range(concepts)]
     taxonomy = Taxonomy.from_columns(ids, labels, above[kept], below[kept])
-    real = archive.vectors.numpy()
+    real = archive.vectors.stacked().numpy()
     blocks = [real] + [_noisy(old, real, rng) for _ in range(copies - 1)]
-    vectors = torch.from_numpy(np.concatenate(blocks, axis=1)[:, :concepts])
-    siblings = archive.config.max_siblings
-    keys = Anchors(taxonomy, ConceptVectors.of(vectors), siblings).encode(archive.network)
+    vectors = ConceptVectors.of(torch.from_numpy(np.concatenate(blocks, axis=1)[:, :concepts]))
+    keys = Anchors(taxonomy, vectors, archive.config.max_siblings).encode(archive.network)
     texts = AnchorTexts.of(taxonomy, None)
-    return replace(archive, taxonomy=taxonomy, vectors=vectors, keys=keys, texts=texts)
+    return replace(archive, taxonomy=taxonomy, vectors=vectors, keys=keys, texts=texts, search=None)
 
 
 def _labels(taxonomy: Taxonomy, copy: int, rng: np.random.Generator) -> list[str]:
@@ -78,16 +77,16 @@ def _labels(taxonomy: Taxonomy, copy: int, rng: np.random.Generator) -> list[str
 def _noisy(
     taxonomy: Taxonomy, vectors: NDArray[np.float32], rng: np.random.Generator
 ) -> NDArray[np.float32]:
-    """Return unit vectors near those of names and head words: [2, N, D]."""
+    """Return unit vectors near those of names, and the same ones of head words: [2, N, D]."""
     noise = rng.normal(size=vectors[0].shape).astype(np.float32) / vectors.shape[2] ** 0.5
     parents = first_parents(taxonomy)
     for level in range(1, int(taxonomy.levels.max()) + 1):
         rows = np.flatnonzero((taxonomy.levels == level) & (parents >= 0))
         inherited = noise[parents[rows]] * INHERITED**0.5
         noise[rows] = inherited + noise[rows] * (1 - INHERITED) ** 0.5
-    total = vectors + NOISE * noise
-    length = np.linalg.norm(total, axis=2, keepdims=True)
-    return total / np.maximum(length, 1e-9)
+    names = vectors[0] + NOISE * noise
+    names /= np.maximum(np.linalg.norm(names, axis=1, keepdims=True), 1e-9)
+    return np.stack([names, vectors[1]])
 
 
 def compare(model: TaxoExpan, search: CandidateRanker, queries: Queries) -> dict[str, float]:
@@ -144,6 +143,7 @@ def main() -> None:
         "build_seconds": built,
         "stored_megabytes": (stored.anchor_graph.nbytes + stored.name_graph.nbytes) / 1e6,
         "candidates": search.record.candidates,
+        "effort": search.record.effort,
         "recall_at_10_sampled": search.record.recall,
         "recall_at_10_new": new.recall,
         **compare(model, search, queries),

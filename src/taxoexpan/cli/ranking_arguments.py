@@ -11,5 +11,5 @@ def add_exact(parser: argparse.ArgumentParser) -> None:
         "--exact",
         action="store_true",
         help="compare every new concept with all concepts of the taxonomy, even if there are so "
-        "many that only likely parents are searched by default (100,000 or more)",
+        "many that only likely parents are searched by default (200,000 or more)",
     )

@@ -25,7 +25,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Search among few anchors as among many."""
     monkeypatch.setattr(candidate_ranker, "NUM_SAMPLED", 60)
     monkeypatch.setattr(candidate_ranker, "HUB_CHILDREN", 8)
-    monkeypatch.setattr(index_building, "CANDIDATES", (40, 80))
+    monkeypatch.setattr(index_building, "WIDTHS", ((40, 40), (80, 160)))
     monkeypatch.setattr(index_building, "NUM_QUERIES", 60)
 
 
@@ -58,7 +58,7 @@ def test_the_recall_is_measured_and_more_candidates_find_more() -> None:
     assert 0.5 < search.record.recall <= 1
     scores = index_building.exact_scores(ranker, queries)
     few, many, every = (
-        index_building.measure(search.with_candidates(count), queries, scores, 1.0)
+        index_building.measure(search.with_candidates(count, 600), queries, scores, 1.0)
         for count in (5, 80, 600)
     )
     assert few.recall < many.recall <= every.recall
@@ -102,9 +102,8 @@ def test_a_stored_search_finds_the_same(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("small")
 def test_features_of_the_abstention_have_no_leaf_bonus() -> None:
     ranker, queries = case(4)
-    plain, bonus = (ranker.with_fusion(None).with_leaf_bonus(b) for b in (0.0, 5.0))
-    search = build_search(plain)
-    with_bonus = rank_candidates(search._with(bonus, search.record), queries, 2)
+    search = build_search(ranker.with_fusion(None))
+    with_bonus = rank_candidates(search.with_leaf_bonus(5.0), queries, 2)
     without = rank_candidates(search, queries, 2)
     assert with_bonus.features is not None
     assert without.features is not None

@@ -133,16 +133,15 @@ class CandidateRanker:
 
     def with_leaf_bonus(self, leaf_bonus: float) -> CandidateRanker:
         """Return the same search with another leaf bonus."""
-        return self._with(self.ranker.with_leaf_bonus(leaf_bonus), self.record)
-
-    def with_candidates(self, count: int) -> CandidateRanker:
-        """Return the same search with another number of candidates."""
-        return self._with(self.ranker, replace(self.record, candidates=count))
-
-    def _with(self, ranker: Ranker, record: SearchRecord) -> CandidateRanker:
         other = copy.copy(self)
-        other.ranker, other.record = ranker, record
+        other.ranker = self.ranker.with_leaf_bonus(leaf_bonus)
         other.__dict__.pop("_always_ranker", None)
+        return other
+
+    def with_candidates(self, count: int, effort: int) -> CandidateRanker:
+        """Return the same search with another number of candidates and another effort."""
+        other = copy.copy(self)
+        other.record = replace(self.record, candidates=count, effort=effort)
         return other
 
     def blocks(self, queries: Queries) -> Iterator[tuple[slice, Queries, ScoredAnchors]]:
@@ -191,7 +190,7 @@ class CandidateRanker:
     def _candidates(self, queries: Queries) -> tuple[Indices, Indices]:
         """Return the query and the anchor of each candidate, sorted by query, without hubs."""
         side, count = self._parts.query_side(queries), self.record.candidates
-        found = self._graph.search(side, min(count, len(self._rows)), count)
+        found = self._graph.search(side, min(count, len(self._rows)), self.record.effort)
         query = np.repeat(np.arange(len(queries)), found.shape[1])
         rows = found.ravel()
         query, anchor = query[rows >= 0], self._rows[rows[rows >= 0]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -16,8 +18,8 @@ from taxoexpan.placement.candidates.search_vectors import LinearParts
 from taxoexpan.placement.ranking import Ranker
 from taxoexpan.taxonomy.arrays import Indices
 
-CANDIDATES = (200, 400, 800, 1600)
-"""Numbers of candidates; the first with enough recall is chosen."""
+WIDTHS = ((200, 200), (200, 400), (200, 800), (400, 1600), (800, 3200))
+"""Numbers of candidates, and efforts of the search; the first with enough recall are chosen."""
 NUM_QUERIES = 192
 """Queries that are drawn; the weights are fitted to the first third, recall is of the others."""
 MEASURED_BEST = 10
@@ -36,11 +38,11 @@ def build_search(ranker: Ranker, temperature: float = 1.0, seed: int = 0) -> Can
     parts, fitted = LinearParts(ranker), len(queries) // 3
     weights = parts.fit(queries[:fitted], scores[:, :fitted], rng)
     ids = checksum_of_ids(ranker.anchors.taxonomy.ids)
-    record = SearchRecord(ids, tuple(weights.tolist()), CANDIDATES[0], 0.0, 0.0, 0)
+    record = SearchRecord(ids, tuple(weights.tolist()), *WIDTHS[0], 0.0, 0.0, 0)
     search = CandidateRanker(ranker, record, parts)
     measured, expected = queries[fitted:], scores[:, fitted:]
-    for count in CANDIDATES:
-        search = search.with_candidates(count)
+    for count, effort in WIDTHS:
+        search = search.with_candidates(count, effort)
         search.record = measure(search, measured, expected, temperature)
         if search.record.is_used:
             break
@@ -90,14 +92,8 @@ def measure(
         score = (found.log_f[0] / temperature - found.log_totals[0]).exp().cpu()
         errors.append((score - exact[rows]).abs())
     error = float(np.quantile(torch.cat(errors).numpy(), 0.95))
-    return SearchRecord(
-        search.record.taxonomy,
-        search.record.weights,
-        search.record.candidates,
-        float(torch.cat(hits).mean()),
-        error,
-        len(queries),
-    )
+    recall = float(torch.cat(hits).mean())
+    return replace(search.record, recall=recall, confidence_error=error, queries=len(queries))
 
 
 def _draw_siblings(ranker: Ranker, count: int, rng: np.random.Generator) -> tuple[Indices, Indices]:

@@ -12,7 +12,7 @@ from taxoexpan.placement.candidates.search_record import StoredSearch, checksum_
 from taxoexpan.placement.candidates.vector_graph import has_faiss
 from taxoexpan.placement.ranking import Ranker
 
-MIN_ANCHORS = 100_000
+MIN_ANCHORS = 200_000
 """From so many anchors on, the candidate search is used on a CPU."""
 MIN_ANCHORS_ON_GPU = 2_000_000
 INSTALL = 'pip install "taxoexpan[ann]"'

@@ -22,6 +22,7 @@ class SearchRecord:
         taxonomy: a checksum of the ids of the anchors, in their order.
         weights: the weights of the linear parts of scores (see `LinearParts`).
         candidates: the number of candidates of each query.
+        effort: the number of anchors that are kept in view while candidates are searched.
         recall: the measured fraction of the ten best anchors that are found.
         confidence_error: the 95th percentile of the error of scores at the calibrated temperature.
         queries: the number of queries that these were measured with.
@@ -30,6 +31,7 @@ class SearchRecord:
     taxonomy: str
     weights: tuple[float, ...]
     candidates: int
+    effort: int
     recall: float
     confidence_error: float
     queries: int
