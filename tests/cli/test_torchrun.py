@@ -176,3 +176,15 @@ def second_worker(agent: int) -> int:
     children = Path(f"/proc/{agent}/task/{agent}/children").read_text().split()
     (found,) = (c for c in children if b"\0RANK=1\0" in Path(f"/proc/{c}/environ").read_bytes())
     return int(found)
+
+
+def test_other_commands_are_refused_by_the_first_process(
+    pantry: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for rank, message in ((0, "only train runs in several processes"), (1, "")):
+        monkeypatch.setenv("RANK", str(rank))
+        assert main(["check", str(pantry)]) == 2
+        printed = capsys.readouterr().err
+        assert message in printed
+        assert bool(printed) == (rank == 0)

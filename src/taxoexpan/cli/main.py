@@ -59,6 +59,8 @@ COMMANDS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0 for success, 1 for findings, 2 for an error."""
     options = build_parser().parse_args(arguments)
+    if options.run is not train.run and int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        return _refuse_several_processes()
     signal.signal(signal.SIGTERM, _stop)
     try:
         with warnings.catch_warnings(), standard_output():
@@ -82,6 +84,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _discard_output()
         note(f"taxoexpan: {error.strerror}: {error.filename or 'standard output'}")
         return 2
+
+
+def _refuse_several_processes() -> int:
+    """Refuse a command that torchrun has started several times; one process says so."""
+    if os.environ.get("RANK", "0") == "0":
+        note("taxoexpan: only train runs in several processes; start this command without torchrun")
+    return 2
 
 
 class _OnceShown:
