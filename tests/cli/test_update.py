@@ -94,7 +94,7 @@ def test_another_taxonomy_is_refused_and_the_model_stays(
     other.write_text("child,parent\ncar,\nbus,car\ntram,car\n", encoding="utf-8")
     before = sorted((path.name, path.stat().st_mtime_ns) for path in directory.iterdir())
     assert update(directory, other) == 2
-    assert "this one has 0 of its 89 concepts; train a new model" in capsys.readouterr().err
+    assert "this one has 0 of its 89 ids; train a new model" in capsys.readouterr().err
     assert sorted((path.name, path.stat().st_mtime_ns) for path in directory.iterdir()) == before
 
 

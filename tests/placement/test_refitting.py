@@ -127,7 +127,7 @@ def test_a_model_without_held_out_concepts_keeps_what_it_has_learned(model: Taxo
 
 def test_a_model_of_another_taxonomy_is_refused(model: TaxoExpan) -> None:
     half = model.taxonomy.without(model.taxonomy.ids[:46])
-    with pytest.raises(ModelError, match="this one has 43 of its 89 concepts; train a new model"):
+    with pytest.raises(ModelError, match="this one has 43 of its 89 ids; train a new model"):
         refitting.refuse_other_taxonomy(model.taxonomy, half)
     refitting.refuse_other_taxonomy(model.taxonomy, model.taxonomy.without(model.taxonomy.ids[:44]))
 

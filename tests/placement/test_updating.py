@@ -139,7 +139,7 @@ def test_what_the_model_has_learned_stays_and_vanished_ids_are_dropped(model: Ta
 
 def test_another_taxonomy_is_refused(model: TaxoExpan) -> None:
     other = Taxonomy([Concept("a", "a"), Concept("b", "b")], [("a", "b")])
-    with pytest.raises(ModelError, match="this one has 0 of its 89 concepts; train a new model"):
+    with pytest.raises(ModelError, match="this one has 0 of its 89 ids; train a new model"):
         copy.copy(model).update(other)
 
 

@@ -47,7 +47,7 @@ def refuse_other_taxonomy(earlier: Taxonomy, taxonomy: Taxonomy) -> None:
     if shared < MIN_SHARED * len(earlier):
         raise ModelError(
             f"the model was trained on another taxonomy: this one has {shared:,} of its "
-            f"{len(earlier):,} concepts; train a new model"
+            f"{len(earlier):,} ids; train a new model"
         )
 
 
