@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from taxoexpan.curation.discovery.corpus_shard import CorpusSize, Shard, ShardedDocuments
+from taxoexpan.curation.discovery.corpus_shard import CorpusIdentity, Shard, ShardedDocuments
 from taxoexpan.errors import ConfigurationError
 
 
@@ -24,7 +24,20 @@ def test_every_document_is_in_one_shard() -> None:
     assert [len(share) for share in shares] == [4, 4, 3]
 
 
-def test_a_shard_measures_the_whole_corpus() -> None:
-    shard = ShardedDocuments(["one", "three", "eleven"], Shard(2, 3))
-    assert list(shard) == ["three"]
-    assert shard.size == CorpusSize(3, 14)
+def identity(documents: list[str], shard: Shard) -> CorpusIdentity:
+    share = ShardedDocuments(documents, shard)
+    list(share)
+    return share.identity
+
+
+def test_all_shards_identify_the_whole_corpus() -> None:
+    documents = ["one", "three", "eleven"]
+    first = identity(documents, Shard(2, 3))
+    assert (first.documents, first.characters) == (3, 14)
+    assert first == identity(documents, Shard(3, 3))
+
+
+def test_other_documents_of_the_same_size_are_another_corpus() -> None:
+    first = identity(["one", "three"], Shard(1, 2))
+    for others in (["three", "one"], ["two", "seven"], ["onet", "hree"]):
+        assert identity(others, Shard(1, 2)) != first

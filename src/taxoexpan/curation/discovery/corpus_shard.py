@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -30,15 +31,16 @@ class Shard:
 
 
 @dataclass(frozen=True, slots=True)
-class CorpusSize:
-    """The size of a whole corpus, which shows whether two processes have read the same one."""
+class CorpusIdentity:
+    """The size and the checksum of a whole corpus: whether two processes have read the same one."""
 
     documents: int
     characters: int
+    sha256: str
 
 
 class ShardedDocuments:
-    """Iterates over the documents of one shard, and measures the whole corpus meanwhile.
+    """Iterates over the documents of one shard, and identifies the whole corpus meanwhile.
 
     Consecutive documents belong to different shards, so that all shards take about as long.
     """
@@ -46,16 +48,19 @@ class ShardedDocuments:
     def __init__(self, documents: Iterable[str], shard: Shard) -> None:
         self._documents, self._shard = documents, shard
         self._documents_read = self._characters_read = 0
+        self._digest = hashlib.sha256()
 
     def __iter__(self) -> Iterator[str]:
         for document in self._documents:
             own = self._documents_read % self._shard.count == self._shard.number - 1
             self._documents_read += 1
             self._characters_read += len(document)
+            self._digest.update(f"{len(document)} {document}".encode("utf-8", "surrogatepass"))
             if own:
                 yield document
 
     @property
-    def size(self) -> CorpusSize:
-        """The size of the corpus as far as it was read."""
-        return CorpusSize(self._documents_read, self._characters_read)
+    def identity(self) -> CorpusIdentity:
+        """The size and the checksum of the corpus as far as it was read."""
+        checksum = self._digest.hexdigest()
+        return CorpusIdentity(self._documents_read, self._characters_read, checksum)

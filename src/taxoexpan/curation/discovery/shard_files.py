@@ -10,7 +10,7 @@ import json
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from taxoexpan.curation.discovery.candidates import Candidate, TrackedPhrases
-from taxoexpan.curation.discovery.corpus_shard import CorpusSize, Shard
+from taxoexpan.curation.discovery.corpus_shard import CorpusIdentity, Shard
 from taxoexpan.curation.discovery.observations import BestTexts, BlockObservations, Observations
 from taxoexpan.errors import FormatError
 from taxoexpan.files import write_whole
@@ -42,7 +42,7 @@ class Origin:
     """The taxonomy (a digest) and the corpus from which a file was computed."""
 
     taxonomy: str
-    corpus: CorpusSize
+    corpus: CorpusIdentity
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,8 @@ def read_shard_file(path: Path) -> ShardFile:
     """Read an intermediate file; another file or a damaged one is an error."""
     values = _read_json(path)
     if not isinstance(values, dict) or values.get("kind") != KIND:
-        raise FormatError(path, "is not an intermediate file of discover; give one that it wrote")
+        message = "is damaged, or not an intermediate file of discover"
+        raise FormatError(path, f"{message}; write it again, or give one that discover wrote")
     if values.get("version") != VERSION:
         message = f"has version {values.get('version')}, but this taxoexpan reads {VERSION}"
         raise FormatError(path, f"{message}; write all files with the same taxoexpan")
@@ -153,15 +154,15 @@ def as_block(observations: Observations) -> BlockObservations:
 
 
 def _of_origin(origin: Origin) -> dict[str, Any]:
-    size = origin.corpus
-    corpus = {"documents": size.documents, "characters": size.characters}
-    return {"taxonomy_sha256": origin.taxonomy, "corpus": corpus}
+    return {"taxonomy_sha256": origin.taxonomy, "corpus": asdict(origin.corpus)}
 
 
 def _origin(values: dict[str, Any]) -> Origin:
     corpus = values["corpus"]
-    size = CorpusSize(int(corpus["documents"]), int(corpus["characters"]))
-    return Origin(str(values["taxonomy_sha256"]), size)
+    identity = CorpusIdentity(
+        int(corpus["documents"]), int(corpus["characters"]), str(corpus["sha256"])
+    )
+    return Origin(str(values["taxonomy_sha256"]), identity)
 
 
 def _of_shard(shard: Shard) -> dict[str, Any]:

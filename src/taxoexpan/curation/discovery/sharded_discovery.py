@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from taxoexpan.curation.discovery.candidates import choose_candidates
 from taxoexpan.curation.discovery.contexts import observe_phrases
-from taxoexpan.curation.discovery.corpus_shard import CorpusSize, Shard, ShardedDocuments
+from taxoexpan.curation.discovery.corpus_shard import CorpusIdentity, Shard, ShardedDocuments
 from taxoexpan.curation.discovery.phrase_counts import CAPACITY, PhraseCounts, count_phrases
 from taxoexpan.curation.discovery.shard_files import (
     ChosenPhrases,
@@ -57,7 +57,7 @@ def count_shard(
     documents = ShardedDocuments(read_documents(corpus), shard)
     texts = with_progress(iter(documents), "counting", progress)
     total = count_phrases(texts, keys_of_words(known_names(taxonomy)), workers, capacity)
-    origin = Origin(taxonomy_digest(taxonomy), documents.size)
+    origin = Origin(taxonomy_digest(taxonomy), documents.identity)
     return CountedShard(origin, shard, total.counts, total.max_error)
 
 
@@ -76,7 +76,7 @@ def observe_shard(
     texts = with_progress(iter(documents), "reading", progress)
     keys = keys_of_words(known_names(taxonomy))
     observations = observe_phrases(texts, keys, phrases.tracked, workers)
-    _refuse_changed_corpus(corpus, documents.size, phrases.origin.corpus)
+    _refuse_changed_corpus(corpus, documents.identity, phrases.origin.corpus)
     return ObservedShard(phrases, shard, as_block(observations))
 
 
@@ -155,13 +155,13 @@ def _expected(path: Path, kind: type[_S]) -> _S:
 
 def _refuse_incomplete(paths: Sequence[Path], files: Sequence[_S]) -> None:
     """Refuse shards of different divisions or corpora, repeated shards, and missing ones."""
-    count, size = files[0].shard.count, _size(files[0])
+    count, size = files[0].shard.count, _corpus_of(files[0])
     seen: dict[int, Path] = {}
     for path, file in zip(paths, files, strict=True):
         if file.shard.count != count:
             message = f"is shard {file.shard}, but {paths[0]} is one of {count}"
             raise FormatError(path, f"{message}; divide the corpus into the same number of shards")
-        _refuse_changed_corpus(path, _size(file), size)
+        _refuse_changed_corpus(path, _corpus_of(file), size)
         if file.shard.number in seen:
             message = f"is shard {file.shard}, and so is {seen[file.shard.number]}"
             raise FormatError(path, f"{message}; give every shard once")
@@ -172,15 +172,18 @@ def _refuse_incomplete(paths: Sequence[Path], files: Sequence[_S]) -> None:
         raise FormatError(paths[0], message)
 
 
-def _size(file: CountedShard | ObservedShard) -> CorpusSize:
+def _corpus_of(file: CountedShard | ObservedShard) -> CorpusIdentity:
     return (file.origin if isinstance(file, CountedShard) else file.phrases.origin).corpus
 
 
-def _refuse_changed_corpus(path: Path, found: CorpusSize, expected: CorpusSize) -> None:
+def _refuse_changed_corpus(path: Path, found: CorpusIdentity, expected: CorpusIdentity) -> None:
     if found != expected:
         message = f"the corpus had {found.documents:,} documents with {found.characters:,} "
         message += f"characters, but that of the other files {expected.documents:,} with "
-        message += f"{expected.characters:,}; give every process the same corpus"
+        message += f"{expected.characters:,}"
+        if (found.documents, found.characters) == (expected.documents, expected.characters):
+            message = "the corpus has the size of that of the other files, but other documents"
+        message += "; give every process the same corpus"
         raise FormatError(path, message)
 
 
