@@ -35,6 +35,7 @@ from taxoexpan.features.static import StaticEncoder
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
+from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.training.sampling import TrainingSampler
 
@@ -153,7 +154,7 @@ def print_step(name: str, config: Config, task: Task) -> None:
 
 def print_ranking(task: Task) -> None:
     """Print the ratios of ranking all queries, and of writing their suggestions."""
-    model = TaxoExpan(epochs=1, validation_fraction=0.0).fit(small(task.taxonomy))
+    model = TaxoExpan("fast", epochs=1, validation_fraction=0.0).fit(small(task.taxonomy))
     network = MatchingNetwork(BEST, DIMENSION).eval()
     network.reset(torch.Generator().manual_seed(0))
     everyone = Anchors(task.taxonomy, ConceptVectors.of(task.both), BEST.max_siblings)
@@ -184,16 +185,22 @@ def print_ranking(task: Task) -> None:
             suggestions, _, _ = whole._suggest(concepts_named(task.names), 5)
             write_whole({target: suggestions_csv(suggestions).encode()}, force=True)
 
-        print_ratio("from the loaded model to the written file / one product", suggest, product)
+        print_ratio(
+            "fused: from the loaded model to the written file / one product", suggest, product
+        )
 
 
 def loaded_model(
     model: TaxoExpan, task: Task, network: MatchingNetwork, keys: torch.Tensor
 ) -> TaxoExpan:
     """Return a model as after loading, with this taxonomy and network."""
-    archive = model._fitted()
     model._archive = replace(
-        archive, taxonomy=task.taxonomy, network=network, vectors=task.both, keys=keys
+        model._fitted(),
+        taxonomy=task.taxonomy,
+        network=network,
+        vectors=ConceptVectors.of(task.both),
+        keys=keys,
+        texts=AnchorTexts.of(task.taxonomy, None),
     )
     return model
 
