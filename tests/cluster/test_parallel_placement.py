@@ -39,6 +39,7 @@ def local(model: Path, new: Path, *options: str) -> bytes:
     return output.read_bytes()
 
 
+@pytest.mark.slow
 def test_two_workers_write_what_one_process_writes(model_directory: Path, tmp_path: Path) -> None:
     new, output = new_concepts(tmp_path / "new.txt", 2100), tmp_path / "ray.csv"
     with running_cli("suggest", model_directory, new, "-o", output, *RAY) as process:
