@@ -125,7 +125,7 @@ def main() -> None:
     model = TaxoExpan.load(options.model, "cpu")
     if options.concepts:
         rng = np.random.default_rng(0)
-        model._reset(enlarged(model._archive, options.concepts, rng))  # type: ignore[arg-type]
+        model._reset(enlarged(model._fitted(), options.concepts, rng))
     calibration = model.calibrators.calibration
     temperature = calibration.temperature if calibration else 1.0
     model._ranker.scores(model._queries(list(model.taxonomy.concepts)[:1]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +16,11 @@ from taxoexpan.errors import ModelError
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.placement.embedder import Embedder
 from taxoexpan.placement.feedback import JudgedPlacement
+from taxoexpan.placement.judged_taxonomy import JudgedTaxonomy
+from taxoexpan.placement.model_fitting import PreparedTaxonomy
 from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.ranking import Anchors
+from taxoexpan.placement.refitting import StartingPoint
 from taxoexpan.placement.rejections import Rejections
 from taxoexpan.placement.updating import EncodedTaxonomy, update_encoding
 from taxoexpan.taxonomy import Concept
@@ -153,7 +157,7 @@ def test_a_continued_training_learns_from_concepts_that_an_update_has_added(
     updated.update(newer)
     prepare = facade.prepare_refit
 
-    def spy(judged, start, *others):  # type: ignore[no-untyped-def]
+    def spy(judged: JudgedTaxonomy, start: StartingPoint, *others: Any) -> PreparedTaxonomy:
         prepared = prepare(judged, start, *others)
         seen.append((start.taxonomy, prepared))
         return prepared

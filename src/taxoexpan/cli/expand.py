@@ -33,7 +33,7 @@ from taxoexpan.cli.messages import (
     print_no_parent,
     write_report,
 )
-from taxoexpan.cli.ranking_arguments import add_exact
+from taxoexpan.cli.model_arguments import add_exact
 
 if TYPE_CHECKING:
     from taxoexpan.expansion import AppliedSuggestions, Expansion, ExpansionRequest, PlacedConcepts

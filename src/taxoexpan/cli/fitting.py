@@ -55,8 +55,8 @@ def print_training(model: TaxoExpan, quiet: bool) -> None:
     count = 0 if metrics is None else metrics.queries
     if count < FEW_QUERIES:
         note(
-            f"note: only {pluralize(count, 'leaf', 'leaves')} to validate on; the taxonomy is too "
-            "small for good results"
+            f"note: {pluralize(count, 'leaf', 'leaves')} to validate on; the taxonomy has too few "
+            "for good results"
         )
     history = model.history
     if history is not None and history.interrupted:

@@ -15,7 +15,7 @@ from taxoexpan.cli.arguments import (
     open_taxonomy,
 )
 from taxoexpan.cli.messages import note, print_filtered, print_training_advice
-from taxoexpan.cli.ranking_arguments import add_exact
+from taxoexpan.cli.model_arguments import add_encoder_location, add_exact, add_model
 from taxoexpan.cli.server_arguments import access, add_server
 from taxoexpan.phrasing import pluralize
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a model directory, from train")
+    add_model(parser)
     add_new_concepts(parser)
     parser.add_argument(
         "--decisions",
@@ -58,11 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_read_options(parser)
     add_device(parser)
     add_exact(parser)
-    parser.add_argument(
-        "--features",
-        metavar="ENCODER",
-        help="new location of the encoder's files, if they were moved after training",
-    )
+    add_encoder_location(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 

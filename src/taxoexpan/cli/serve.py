@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from taxoexpan.cli.arguments import add_device, positive
 from taxoexpan.cli.messages import note, print_training_advice
-from taxoexpan.cli.ranking_arguments import add_exact
+from taxoexpan.cli.model_arguments import add_encoder_location, add_exact, add_model
 from taxoexpan.cli.server_arguments import access, add_server
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a model directory, from train")
+    add_model(parser)
     add_server(parser, 8000)
     parser.add_argument(
         "--max-concepts",
@@ -46,12 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="let web pages of this origin use reconciliation, such as http://127.0.0.1:3333; can "
         "be repeated (default: all web pages, as the specification demands)",
     )
-    parser.add_argument(
-        "--features",
-        metavar="ENCODER",
-        help="new location of the encoder's files, if they were moved after training, such as "
-        "vectors:NEW_PATH",
-    )
+    add_encoder_location(parser)
     add_device(parser)
     add_exact(parser)
 

@@ -28,13 +28,13 @@ from taxoexpan.cli.messages import (
     print_training_advice,
     write_report,
 )
+from taxoexpan.cli.model_arguments import add_encoder_location, add_exact, add_model
 from taxoexpan.cli.placement_engine import (
     RAY,
     add_engine,
     blocks_from_ray,
     refuse_engine_conflicts,
 )
-from taxoexpan.cli.ranking_arguments import add_exact
 from taxoexpan.cli.suggestion_output import (
     SuggestionSummary,
     text_output,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a model directory, from train")
+    add_model(parser)
     add_new_concepts(parser)
     add_glossary(parser)
     add_output(
@@ -72,12 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=5,
         help="number of parents to suggest per concept (default: 5)",
     )
-    parser.add_argument(
-        "--features",
-        metavar="ENCODER",
-        help="new location of the encoder's files, if they were moved after training, such as "
-        "vectors:NEW_PATH",
-    )
+    add_encoder_location(parser)
     add_device(parser)
     add_exact(parser)
     parser.add_argument(

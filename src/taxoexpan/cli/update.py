@@ -14,6 +14,7 @@ from taxoexpan.cli.arguments import (
     read_defined_taxonomy,
 )
 from taxoexpan.cli.messages import note, print_json, print_training_advice
+from taxoexpan.cli.model_arguments import add_encoder_location, add_model
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
@@ -23,16 +24,11 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("model", type=Path, metavar="MODEL", help="a model directory, from train")
+    add_model(parser)
     add_taxonomy(parser, "the newer version of the model's taxonomy, or - for standard input")
     add_output(parser, "the model directory to write (default: MODEL itself is replaced)")
     add_glossary(parser)
-    parser.add_argument(
-        "--features",
-        metavar="ENCODER",
-        help="new location of the encoder's files, if they were moved after training, such as "
-        "vectors:NEW_PATH",
-    )
+    add_encoder_location(parser)
     add_device(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.add_argument("--json", action="store_true", help="print the changes as JSON")
@@ -68,7 +64,8 @@ def run(options: argparse.Namespace) -> int:
 def _print_update(report: UpdateReport, output: Path, is_in_place: bool) -> None:
     """Say what has changed since the last version, and how much was encoded for it."""
     if not report.changes:
-        note(f"nothing has changed; {'the model stays as it is' if is_in_place else output}")
+        kept = "the model stays as it is" if is_in_place else f"a copy was written to {output}"
+        note(f"nothing has changed; {kept}")
         return
     c = report.changes
     concepts = f"{pluralize(len(c.added), 'concept')} added, {len(c.removed):,} removed"

@@ -11,7 +11,7 @@ from taxoexpan.phrasing import pluralize
 Relation = tuple[str, str]
 
 RETRAINING_SHARE = 0.05
-"""The added share of concepts from which on a continued training ranks measurably better
+"""If this share of the concepts was added, a continued training ranks measurably better
 (docs/guides/updating.md)."""
 
 

@@ -113,16 +113,15 @@ class Processes:
 
     def attempt(self, work: Callable[[], T]) -> T:
         """Do some work; if the memory of one process is too small, raise an error in all."""
-        result, failed = None, False
+        results: list[T] = []
         try:
-            result = work()
+            results.append(work())
         except (MemoryError, RuntimeError) as error:
             if not is_out_of_memory(error):
                 raise
-            failed = True
-        if self._is_true_anywhere(failed):
+        if self._is_true_anywhere(not results):
             raise MemoryError("out of memory")
-        return result  # type: ignore[return-value]
+        return results[0]
 
     def first_before_others(self, work: Callable[[], T]) -> T:
         """Do some work in the first process, then in the others, which find its cached results."""

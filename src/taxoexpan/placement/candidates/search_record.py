@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MIN_RECALL = 0.98
-"""The candidate search is used only if it finds so many of the ten best anchors, on average."""
+"""The candidate search is used only if its mean recall of the ten best anchors is at least this."""
 
 
 @dataclass(frozen=True)
