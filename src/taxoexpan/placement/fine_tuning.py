@@ -18,8 +18,9 @@ from taxoexpan.placement.prepared_taxonomy import EarlierModel, PreparedTaxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.distributed import ALONE, Processes
+from taxoexpan.training.history import TowerHistory
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true_parents
-from taxoexpan.training.tower_training import TowerHistory, train_tower
+from taxoexpan.training.tower_training import train_tower
 
 if TYPE_CHECKING:
     from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder

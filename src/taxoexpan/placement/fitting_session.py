@@ -24,10 +24,9 @@ from taxoexpan.placement.ranking import Anchors
 from taxoexpan.taxonomy.stored_columns import taxonomy_digest
 from taxoexpan.training.checkpoint import Checkpoint, identity_of
 from taxoexpan.training.distributed import ALONE, Processes
-from taxoexpan.training.history import History
+from taxoexpan.training.history import History, TowerHistory
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.tensorboard import TensorBoardWriter
-from taxoexpan.training.tower_training import TowerHistory
 from taxoexpan.training.training_log import TrainingLog, describe_metrics
 
 
