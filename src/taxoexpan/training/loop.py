@@ -61,7 +61,7 @@ def train(
     if processes.is_alone and can_be_graphed(config, vectors.device) and not vectors.streamed_to:
         graph = GraphedGradients(network, vectors, config.batch_size)
     if checkpoint is not None and checkpoint.path.exists():
-        run.restore(checkpoint.load())
+        checkpoint.restore(run)
     processes.refuse_difference(run.finished_epochs)
     try:
         while not run.is_done():

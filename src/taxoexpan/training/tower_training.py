@@ -43,7 +43,7 @@ def train_tower(
     with torch.random.fork_rng(devices=gpus):
         run = TowerRun(tower, taxonomy, config, seed, validate, news, processes)
         if checkpoint is not None and checkpoint.path.exists():
-            run.restore(checkpoint.load())
+            checkpoint.restore(run)
         processes.refuse_difference(run.epoch)
         try:
             with _progress_bar(run, progress) as bar:
