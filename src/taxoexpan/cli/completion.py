@@ -33,10 +33,11 @@ def run(options: argparse.Namespace) -> int:
 
     parser = build_parser()
     for action in _all_actions(parser):
-        if action.dest in VALUES and action.choices is None:
-            action.choices = VALUES[action.dest]
-        elif action.type is Path:
+        if action.type is Path:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
+        elif not isinstance(action, argparse._SubParsersAction):
+            # shtab takes a mapping of choices for a mapping of commands.
+            action.choices = tuple(action.choices or VALUES.get(action.dest, ())) or None
     print(shtab.complete(parser, options.shell))
     return 0
 
