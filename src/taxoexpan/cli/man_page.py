@@ -45,7 +45,7 @@ def _command(name: str, parser: argparse.ArgumentParser) -> list[str]:
 
 def _arguments(parser: argparse.ArgumentParser) -> Iterator[str]:
     """Yield the arguments and options of a parser, each as a tagged paragraph."""
-    formatter = parser.formatter_class(parser.prog)
+    formatter = parser._get_formatter()
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction | argparse._HelpAction):
             continue
