@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.files import STANDARD_STREAM, whole_directory, write_whole
+from taxoexpan.files import STANDARD_STREAM, temporary_folder, whole_directory, write_whole
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.obo import obo_format
 from taxoexpan.formats.obographs import obographs_format
@@ -192,11 +191,11 @@ def _refuse_stream(copy: Copy, path: Path, format: Format) -> None:
 
 def _read_back(copy: Copy, target: Path, format: Format) -> Taxonomy:
     """Read the new files; they must be recognized as files of this format."""
-    with TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         for part, content in copy.contents().items():
-            (Path(folder) / part.name).write_bytes(content)
-        first = Path(folder) / next(iter(copy.files)).name
-        path = Path(folder) if format.NAME == wordnet_format.NAME else first
+            (folder / part.name).write_bytes(content)
+        first = folder / next(iter(copy.files)).name
+        path = folder if format.NAME == wordnet_format.NAME else first
         file = TextFile.open(path)
         if target != STANDARD_STREAM:
             _refuse_other_name(file, target, format)
