@@ -17,8 +17,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from taxoexpan.errors import ModelError
-from taxoexpan.regular_file import open_regular, parse_json, read_regular, reason_of
-from taxoexpan.tensor_file import TensorFile, scan_tensor_file
+from taxoexpan.files import recover_directory
+from taxoexpan.files.regular_file import open_regular, parse_json, read_regular, reason_of
+from taxoexpan.files.tensor_file import TensorFile, scan_tensor_file
 
 KIND, VERSION = "taxoexpan-model", 10
 MANIFEST, CONFIG, WEIGHTS, TOWER, ANCHORS, TAXONOMY, WORDS = (
@@ -122,6 +123,8 @@ def read_intact(path: Path) -> IntactDirectory:
 
 def read_manifest(path: Path) -> Manifest:
     """Read the manifest of a model; refuse another directory, and another version of the format."""
+    if not path.is_dir():
+        recover_directory(path)
     if not path.is_dir():
         raise ModelError(f"{path}: no such model directory; create one with taxoexpan train")
     if not (path / MANIFEST).exists():

@@ -27,6 +27,7 @@ from taxoexpan.errors import ModelError, TaxoExpanError
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.encoder_registry import make_encoder, transformer_of
 from taxoexpan.features.stored_words import check_words, words_from_arrays
+from taxoexpan.files.regular_file import reason_of
 from taxoexpan.model_directory import (
     ANCHORS,
     FEATURES,
@@ -46,7 +47,6 @@ from taxoexpan.placement.candidates.search_file import read_record, read_search
 from taxoexpan.placement.candidates.search_record import SearchRecord
 from taxoexpan.placement.pair_features import AnchorTexts, Signal
 from taxoexpan.placement.taxonomy_growth import TaxonomyGrowth
-from taxoexpan.regular_file import reason_of
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.stored_arrays import check_taxonomy_arrays, taxonomy_from_arrays
 from taxoexpan.training.training_record import TrainingRecord

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from taxoexpan.config import Config
 from taxoexpan.features.encoder import Encoder
+from taxoexpan.files.tensor_file import TensorInfo
 from taxoexpan.model_directory import ANCHORS, TAXONOMY, TOWER, WEIGHTS, IntactDirectory
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
-from taxoexpan.tensor_file import TensorInfo
 
 LAYOUT = {
     "names": ("F32", 2),

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from itertools import groupby
 
 from taxoexpan.cli.arguments import add_taxonomy, read_options
-from taxoexpan.cli.messages import print_json
+from taxoexpan.cli.messages import print_json, print_line
 from taxoexpan.curation.checks import CODES, SEVERITIES, Finding
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.phrasing import pluralize
@@ -64,8 +64,8 @@ def run(options: argparse.Namespace) -> int:
         print_json([asdict(finding) for finding in findings])
     else:
         for line in _lines(findings, limit=None if options.select else MAX_SHOWN):
-            print(line)
-        print(_summary(findings))
+            print_line(line)
+        print_line(_summary(findings))
     if options.fail_on == "never":
         return 0
     failing = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]
@@ -106,7 +106,7 @@ def _lines(findings: Sequence[Finding], limit: int | None) -> Iterator[str]:
         same = list(group)
         start = f"{same[0].severity:<9}{same[0].code:<20}"
         for finding in same[:limit]:
-            yield start + " ".join(f"{finding.place}: {finding.message}".splitlines())
+            yield start + " ".join(f"{finding.place}: {finding.message}".split("\n"))
         if limit is not None and len(same) > limit:
             hidden = f"… and {len(same) - limit:,} more"
             yield f"{start}{hidden} (--select {same[0].code} or --json shows all)"

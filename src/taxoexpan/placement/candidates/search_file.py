@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
+from taxoexpan.files.regular_file import parse_json
 from taxoexpan.placement.candidates.search_record import SearchRecord, StoredSearch
-from taxoexpan.regular_file import parse_json
 
 GRAPHS = ("anchor_graph", "name_graph")
 

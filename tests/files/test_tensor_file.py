@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from taxoexpan.tensor_file import BLOCK, TensorInfo, scan_tensor_file
+from taxoexpan.files.tensor_file import BLOCK, TensorInfo, scan_tensor_file
 
 
 def test_a_scan_finds_types_shapes_ranges_and_the_checksum(tmp_path: Path) -> None:
