@@ -148,5 +148,5 @@ def demo_page(number: int = 600) -> Page:
                 [Row(("soya milk", "soymilk", ("food", "foodstuff", "dairy product", "milk")))],
             ),
         ],
-        "Created by taxoexpan 0.1.0 on 3 May 2026.",
+        "Created by taxoexpan 1.0.0 on 3 May 2026.",
     )

@@ -13,6 +13,7 @@ import taxoexpan
 
 PACKAGE = Path(taxoexpan.__file__).parent
 TESTS = Path(__file__).parent
+OTHER = ("benchmarks", "tools")
 
 
 def test_no_module_name_occurs_twice() -> None:
@@ -31,9 +32,9 @@ def test_every_package_says_what_it_is() -> None:
 
 
 def test_tests_mirror_the_package() -> None:
-    """Every folder of tests, but that of the benchmarks, has a package of the same name."""
+    """Every folder of tests, but those of scripts, has a package of the same name."""
     folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}
-    unknown = [f for f in folders if not (PACKAGE / f).is_dir() and f != Path("benchmarks")]
+    unknown = [f for f in folders if not (PACKAGE / f).is_dir() and str(f) not in OTHER]
     assert unknown == []
 
 

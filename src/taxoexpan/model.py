@@ -42,7 +42,7 @@ from taxoexpan.placement.held_out_ranking import (
 from taxoexpan.placement.joint.joint_suggestions import suggest_jointly
 from taxoexpan.placement.joint.prior_learning import learn_new_parent_priors
 from taxoexpan.placement.judged_taxonomy import JudgedTaxonomy, apply_feedback
-from taxoexpan.placement.model_fitting import PreparedTaxonomy, check_inputs, prepare_taxonomy
+from taxoexpan.placement.prepared_taxonomy import PreparedTaxonomy, check_inputs, prepare_taxonomy
 from taxoexpan.placement.query_assessment import suggest_parents
 from taxoexpan.placement.ranking import Ranker, Ranking
 from taxoexpan.placement.refitting import StartingPoint, prepare_refit, refuse_other_taxonomy
@@ -55,10 +55,9 @@ from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe
 from taxoexpan.training.distributed import ALONE, Processes
-from taxoexpan.training.history import History
+from taxoexpan.training.history import History, TowerHistory
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
-from taxoexpan.training.tower_training import TowerHistory
 from taxoexpan.training.training_record import TrainingRecord
 
 

@@ -7,16 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import confidence_calibration as benchmark
 import numpy as np
 import pytest
 from builders import random_taxonomy
-from conftest import SMALL
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-import confidence_calibration as benchmark
 from calibration_plots import plot_svg, pooled_bins
 from calibration_results import (
     AbstentionResult,
@@ -27,6 +21,9 @@ from calibration_results import (
     save_result,
     tables,
 )
+from conftest import SMALL
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from taxoexpan import TaxoExpan
 from taxoexpan.errors import FormatError, TaxonomyError

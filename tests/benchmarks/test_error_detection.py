@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import pairwise, permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
 from builders import random_taxonomy
+from error_detection import average_precision, better_parents, plant, precision_at
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-from error_detection import average_precision, better_parents, plant, precision_at
 
 from taxoexpan import Concept, Taxonomy
 from taxoexpan.curation.cleaning import SuspiciousRelation

@@ -1,12 +1,8 @@
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
 from independent_readers import Comparison, compare_files
 
 PREFIX = "@prefix s: <http://www.w3.org/2004/02/skos/core#> .\n"

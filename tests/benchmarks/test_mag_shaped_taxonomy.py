@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-from taxoexpan import Taxonomy
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
 from mag_shaped_taxonomy import generate_vectors, mag_shaped_taxonomy, write_csv
 from pronounceable_labels import SHORT_WORDS, word_of_rank
+
+from taxoexpan import Taxonomy
 
 
 @pytest.fixture(scope="module")

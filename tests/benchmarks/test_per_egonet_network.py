@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from builders import random_taxonomy, star
+from per_egonet_network import PlainBatch, PlainNetwork, plain_batch, plain_step_maker
 from reference_network import double_precision
 
 from taxoexpan.config import Config, load_preset
@@ -16,10 +14,6 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.sampling import TrainingSampler
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-from per_egonet_network import PlainBatch, PlainNetwork, plain_batch, plain_step_maker
 
 SIZE = 6
 

@@ -1,16 +1,10 @@
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 from builders import random_taxonomy
+from recovery import recovery_of
 
 from taxoexpan.placement.joint.subtrees import remove_subtrees
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-from recovery import recovery_of
 
 FOOD = Taxonomy(
     [Concept(name, name) for name in ("food", "fruit", "bread", "rye bread", "apple", "gala")],

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 from scale import Measurement, growth, measure, table
 

@@ -1,19 +1,13 @@
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
+from simulated_review import Queue, answer, count_actions, ordered, parse_recipe
 
 from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training.continuation import DEFAULT_RECIPE
 from taxoexpan.training.holdout import Holdout
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-from simulated_review import Queue, answer, count_actions, ordered, parse_recipe
 
 TAXONOMY = Taxonomy([Concept(id, id) for id in "abcd"], [("a", each) for each in "bcd"])
 MERGE = SuggestionKind.MERGE

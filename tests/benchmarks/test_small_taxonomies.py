@@ -6,16 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+import small_taxonomies as benchmark
 from builders import pantry_csv, random_taxonomy
 from conftest import SMALL
+from small_taxonomies import SubtreeResult, compare_on, small_subtrees, table
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.errors import TaxonomyError
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-
-import small_taxonomies as benchmark
-from small_taxonomies import SubtreeResult, compare_on, small_subtrees, table
 
 
 def test_subtrees_are_complete_and_have_no_common_concept() -> None:

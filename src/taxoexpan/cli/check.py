@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from taxoexpan.cli.arguments import add_read_options, read_options
+from taxoexpan.cli.messages import print_line
 from taxoexpan.curation.checks import CODES, SEVERITIES, Finding, count_findings
 from taxoexpan.errors import ConfigurationError
 
@@ -139,11 +140,11 @@ def _print_some(findings: Sequence[Finding], options: argparse.Namespace) -> Non
         else:
             lines = (start + _line(finding, several) for finding in group[:limit])
         for line in lines:
-            print(line)
+            print_line(line)
         if limit is not None and len(group) > limit:
             hidden = f"… and {len(group) - limit:,} more"
-            print(f"{start}{hidden} (--select {group[0].code} or --json shows all)")
-    print(count_findings(findings))
+            print_line(f"{start}{hidden} (--select {group[0].code} or --json shows all)")
+    print_line(count_findings(findings))
 
 
 def _groups(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
@@ -165,4 +166,4 @@ def _line(finding: Finding, several: bool) -> str:
         place += f" (line {finding.line})"
     if several and finding.path and place != str(finding.path):
         place = f"{finding.path}: {place}"
-    return " ".join(f"{place}: {finding.message}".splitlines())
+    return " ".join(f"{place}: {finding.message}".split("\n"))

@@ -16,7 +16,7 @@ from taxoexpan.cli.arguments import (
     positive,
     read_taxonomy,
 )
-from taxoexpan.cli.messages import note, print_json
+from taxoexpan.cli.messages import note, print_json, print_line
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -137,6 +137,8 @@ def _as_rows(nearest: list[NearestConcept], taxonomy: Taxonomy) -> list[dict[str
 
 def _print_nearest(found: dict[str, list[NearestConcept]], taxonomy: Taxonomy) -> None:
     for term, nearest in found.items():
-        print(f"{term}:")
+        print_line(f"{term}:")
         for concept, cosine in nearest:
-            print(f"  {cosine:6.3f}  {concept.label}  ({' > '.join(_path(concept, taxonomy))})")
+            print_line(
+                f"  {cosine:6.3f}  {concept.label}  ({' > '.join(_path(concept, taxonomy))})"
+            )

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from builders import random_taxonomy, star
+from distance_features_speed import plain_features
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import quickly, taxonomies
@@ -27,10 +28,6 @@ from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.training.holdout import hold_out_leaves
 from taxoexpan.training.metrics import compute_metrics
 from taxoexpan.training.training_log import SILENT, TrainingLog
-
-sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
-
-from distance_features_speed import plain_features
 
 # Unit vectors whose products are exact in single precision, so that a tie is a tie.
 SIGNS = torch.cartesian_prod(*[torch.tensor([-0.5, 0.5])] * 4)

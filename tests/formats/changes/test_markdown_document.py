@@ -58,3 +58,8 @@ def test_a_document_starts_with_a_marker_that_is_not_shown() -> None:
     assert re.fullmatch(r"<!-- [^<>]* -->", first)
     assert second == "## Changes in a--\\>b.ttl"
     assert document("Changes in b.ttl", "None.", {}).splitlines()[0] != first
+
+
+def test_characters_that_hide_text_are_shown_as_escapes() -> None:
+    assert escape("a\u202eb\x1b") == r"a\\u202eb\\x1b"
+    assert code("a\u202eb") == r"`a\u202eb`"

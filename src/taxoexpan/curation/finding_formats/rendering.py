@@ -13,6 +13,7 @@ from taxoexpan.curation.finding_formats.github_annotations import github_annotat
 from taxoexpan.curation.finding_formats.gitlab_report import gitlab_report
 from taxoexpan.curation.finding_formats.sarif import sarif_log
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.phrasing import visible_json
 
 
 class FindingFormat(StrEnum):
@@ -54,7 +55,8 @@ def render(findings: Sequence[Finding], format: FindingFormat, checked: Sequence
     }
     if format == FindingFormat.GITHUB:
         return "".join(f"{line}\n" for line in github_annotations(findings))
-    return json.dumps(writers[format](findings), ensure_ascii=False, indent=2) + "\n"
+    text = json.dumps(writers[format](findings), ensure_ascii=False, indent=2)
+    return visible_json(text) + "\n"
 
 
 def _as_dict(finding: Finding) -> dict[str, str | int | None]:

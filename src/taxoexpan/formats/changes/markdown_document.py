@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
+from taxoexpan.phrasing import visible
+
 MAX_LISTED = 100
 """Entries that are listed in a section."""
 MAX_CHARACTERS = 60_000
@@ -43,14 +45,14 @@ def marker(title: str) -> str:
 
 def escape(text: str) -> str:
     """Return a text that Markdown shows as it is, on one line."""
-    one_line = _SYNTAX.sub(r"\\\1", " ".join(text.split()))
+    one_line = _SYNTAX.sub(r"\\\1", visible(" ".join(text.split())))
     # Mentions are found after the Markdown is rendered; only another node in between stops them.
     return _REFERENCE.sub(lambda found: f"{found[0]}<!-- -->", one_line)
 
 
 def code(text: str) -> str:
     """Return an id as a code span."""
-    one_line = " ".join(text.split())
+    one_line = visible(" ".join(text.split()))
     longest = max(map(len, _BACKTICKS.findall(one_line)), default=0)
     fence = "`" * (longest + 1)
     space = " " if one_line.startswith("`") or one_line.endswith("`") else ""

@@ -67,13 +67,13 @@ def _common_length(first: Sequence[str], second: Sequence[str]) -> int:
 def _nested(path: Sequence[str], below: list[Element]) -> list[Element]:
     """Nest the list items of a path, with `below` in the last one."""
     items = below
-    for label in reversed(_shortened(path)):
+    for label in reversed(shortened_path(path)):
         content = _omitted(len(path)) if label is None else isolated(label)
         items = [element("li", content, _list(items))]
     return items
 
 
-def _shortened(path: Sequence[str]) -> list[str | None]:
+def shortened_path(path: Sequence[str]) -> list[str | None]:
     """Return the path, with None in place of the middle of a long one."""
     if len(path) <= MAX_PATH:
         return list(path)
