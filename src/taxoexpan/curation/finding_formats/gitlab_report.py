@@ -15,7 +15,7 @@ _SEVERITIES = {"error": "blocker", "warning": "major", "info": "info"}
 def gitlab_report(findings: Sequence[Finding]) -> list[dict[str, object]]:
     """Return one entry per finding; GitLab needs a path, a line and a unique fingerprint."""
     repeated: Counter[tuple[str, ...]] = Counter()
-    report = []
+    report: list[dict[str, object]] = []
     for finding in findings:
         path = annotated_path(finding.path)
         name = path.as_posix() if path else "-"
