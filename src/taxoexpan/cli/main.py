@@ -13,6 +13,7 @@ from taxoexpan.cli import (
     apply,
     check,
     clean,
+    completion,
     convert,
     demo,
     diff,
@@ -22,6 +23,7 @@ from taxoexpan.cli import (
     expand,
     export,
     info,
+    mcp,
     reproduce,
     review,
     serve,
@@ -51,9 +53,11 @@ COMMANDS = (
     diff,
     export,
     serve,
+    mcp,
     demo,
     reproduce,
     evaluate,
+    completion,
 )
 
 

@@ -8,7 +8,6 @@ Google's word2vec is used, which the authors used, too.
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.corpus.parallel import map_blocks
 from taxoexpan.features.corpus.phrases import PhraseMatcher, name_token, tokenize
 from taxoexpan.features.encoder import Vectors
+from taxoexpan.files import temporary_folder
 
 DIMENSION = 250
 
@@ -90,8 +90,8 @@ def train_skipgram(
         workers=workers,
         hashfxn=_stable_hash,
     )
-    with tempfile.TemporaryDirectory() as folder:
-        training_file = Path(folder) / "corpus.txt"
+    with temporary_folder() as folder:
+        training_file = folder / "corpus.txt"
         _write_training_file(training_file, path, names)
         sentences = LineSentence(str(training_file))
         model.build_vocab(sentences)
