@@ -42,8 +42,8 @@ from taxoexpan.placement.signal_fusion import PRIOR_WITHOUT_TOWER
 from taxoexpan.taxonomy import Concept
 from taxoexpan.training.cuda_graph import GraphedGradients, can_be_graphed
 from taxoexpan.training.loop import train_batch
-from taxoexpan.training.optimization import TrainingRun
 from taxoexpan.training.sampling import CPU, TrainingSampler
+from taxoexpan.training.training_run import TrainingRun
 
 SIZES = (10_000, 100_000, 1_000_000)
 QUERIES = 1_000
@@ -237,7 +237,7 @@ def peak_memory() -> float:
 
 
 def growth(found: Sequence[Measurement]) -> list[dict[str, Any]]:
-    """Return the exponent of every step's time between neighbouring sizes."""
+    """Return the exponent of every step's time between neighboring sizes."""
     return [
         {
             "from": one.concepts,

@@ -28,22 +28,22 @@ from scipy.sparse import csr_array
 
 from taxoexpan import TaxoExpan, Taxonomy, model
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
-from taxoexpan.placement import fitting_session, model_fitting
+from taxoexpan.placement import calibrator_learning, fitting_session, prepared_taxonomy
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.training import loop
 
 STAGES: tuple[tuple[Any, str, str], ...] = (
-    (model_fitting, "embed_holdout", "vectors of all concepts"),
+    (prepared_taxonomy, "embed_holdout", "vectors of all concepts"),
     (model, "prepare_taxonomy", "hold out and embed"),
     (loop, "_train_epoch", "one epoch"),
     (Anchors, "encode", "keys of all anchors"),
     (Ranker, "true_ranks", "ranks of the held-out concepts"),
     (fitting_session, "train_network", "training of the network"),
-    (model_fitting, "_learn_duplicates", "detection of duplicates"),
-    (model_fitting, "collect_examples", "examples for the fusion"),
-    (model_fitting, "_learn_weights", "weights of the fusion"),
-    (model_fitting, "score_held_out_by_fold", "scores for the confidence"),
-    (model_fitting, "learn_abstention", "abstention"),
+    (calibrator_learning, "_learn_duplicates", "detection of duplicates"),
+    (calibrator_learning, "collect_examples", "examples for the fusion"),
+    (calibrator_learning, "_learn_weights", "weights of the fusion"),
+    (calibrator_learning, "score_held_out_by_fold", "scores for the confidence"),
+    (calibrator_learning, "learn_abstention", "abstention"),
     (fitting_session, "learn_calibrators", "fusion, confidence, abstention"),
     (fitting_session, "_encode_anchors", "final keys and words"),
 )

@@ -50,8 +50,8 @@ from taxoexpan.placement.candidates.search_record import SearchRecord, StoredSea
 from taxoexpan.placement.embedder import Embedder
 from taxoexpan.placement.fitting_session import FittedParts
 from taxoexpan.placement.model_card import ModelCard
-from taxoexpan.placement.model_fitting import PreparedTaxonomy
 from taxoexpan.placement.pair_features import AnchorTexts, Signal
+from taxoexpan.placement.prepared_taxonomy import PreparedTaxonomy
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.placement.rejections import NO_REJECTIONS, Rejections
 from taxoexpan.placement.taxonomy_growth import NO_GROWTH, TaxonomyGrowth

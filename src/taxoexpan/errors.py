@@ -6,6 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Self
 
+from taxoexpan.phrasing import shortened, shortened_message, visible
+
+MAX_ID = 60
+"""The number of characters of an id in a cycle."""
+
 
 class NamesOptions:
     """A message that names options and settings as Python spells them.
@@ -27,6 +32,10 @@ class NamesOptions:
 
 class TaxoExpanError(NamesOptions, Exception):
     """An error that the user can fix; the base class of all errors of this package."""
+
+    def __str__(self) -> str:
+        """Return the message; texts of a file that it quotes are shortened."""
+        return shortened_message(super().__str__())
 
 
 class OptionWarning(NamesOptions, UserWarning):
@@ -60,13 +69,16 @@ class FormatError(TaxoExpanError):
 
 
 class FileCycleError(FormatError):
-    """A file whose relations form cycles; `cycles` is as in `CycleError`."""
+    """A file whose relations form cycles; `cycles` is as in `CycleError`.
+
+    `lines` has a line of each cycle, or None where it is unknown.
+    """
 
     def __init__(
-        self, path: Path | str, message: str, line: int | None, cycles: list[list[str]]
+        self, path: Path | str, message: str, cycles: list[list[str]], lines: list[int | None]
     ) -> None:
-        self.cycles = cycles
-        super().__init__(path, message, line)
+        self.cycles, self.lines = cycles, lines
+        super().__init__(path, message, lines[0])
 
 
 class ConfigurationError(TaxoExpanError):
@@ -79,7 +91,7 @@ class ModelError(TaxoExpanError):
 
 def spell_cycle(cycle: list[str], max_ids: int = 12) -> str:
     """Format a cycle as `a → b → a`; the middle of a very long cycle is left out."""
-    closed = [*cycle, cycle[0]]
+    closed = [visible(shortened(id, MAX_ID)) for id in (*cycle, cycle[0])]
     if len(closed) > max_ids:
         closed = [*closed[: max_ids - 2], f"… ({len(cycle) - max_ids + 2} more)", closed[-1]]
     return " → ".join(closed)

@@ -28,7 +28,7 @@ from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.acceptance import Acceptance
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
-from taxoexpan.placement.candidates.search_choice import pays
+from taxoexpan.placement.candidates.search_choice import is_search_faster
 from taxoexpan.placement.confidence import Reliability
 from taxoexpan.placement.decisions import expanded_taxonomy
 from taxoexpan.placement.embedder import Embedder
@@ -42,7 +42,7 @@ from taxoexpan.placement.held_out_ranking import (
 from taxoexpan.placement.joint.joint_suggestions import suggest_jointly
 from taxoexpan.placement.joint.prior_learning import learn_new_parent_priors
 from taxoexpan.placement.judged_taxonomy import JudgedTaxonomy, apply_feedback
-from taxoexpan.placement.model_fitting import PreparedTaxonomy, check_inputs, prepare_taxonomy
+from taxoexpan.placement.prepared_taxonomy import PreparedTaxonomy, check_inputs, prepare_taxonomy
 from taxoexpan.placement.query_assessment import suggest_parents
 from taxoexpan.placement.ranking import Ranker, Ranking
 from taxoexpan.placement.refitting import StartingPoint, prepare_refit, refuse_other_taxonomy
@@ -55,10 +55,9 @@ from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe
 from taxoexpan.training.distributed import ALONE, Processes
-from taxoexpan.training.history import History
+from taxoexpan.training.history import History, TowerHistory
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
-from taxoexpan.training.tower_training import TowerHistory
 from taxoexpan.training.training_record import TrainingRecord
 
 
@@ -402,8 +401,8 @@ class TaxoExpan:
 
     @property
     def _search(self) -> CandidateRanker | None:
-        """The candidate search, if there are so many anchors that it pays; built on first use."""
-        if self.exact or not pays(len(self.taxonomy), self.device):
+        """The candidate search, if it is faster with so many anchors; built on first use."""
+        if self.exact or not is_search_faster(len(self.taxonomy), self.device):
             return None
         if self._cached_search is None:
             self._cached_search = (self._fitted().find_search(self._ranker),)

@@ -1,11 +1,62 @@
-"""Formats numbers and lists for readers."""
+"""Formats numbers, lists and the text of others for readers."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 ONE_HALF = 0.5
 """Above it, a suggestion is more likely right than wrong: readers compare numbers with it."""
+
+MAX_QUOTED = 120
+"""The number of characters of a quotation in a message."""
+
+MAX_MESSAGE = 3000
+"""The number of characters of a message; the longest ones list the columns of a table."""
+
+ELLIPSIS = "…"
+
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, line separators, changes of the writing direction, and half characters."""
+
+_QUOTATION = re.compile(r"""(?<!\w)(?:'(?:[^'\\\n]|\\.)*+'|"(?:[^"\\\n]|\\.)*+")""")
+"""A text as `repr` writes it."""
+
+
+def visible(text: str, keep: str = "") -> str:
+    r"""Return a text that is safe to print: control characters are escaped, such as `\x1b`.
+
+    They could clear the screen, hide text, or look like another message. `keep` names those that
+    belong to the layout, such as line ends.
+    """
+    if text.isprintable():
+        return text
+    return _CONTROLS.sub(
+        lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], text
+    )
+
+
+def visible_json(text: str) -> str:
+    """Return JSON text, with layout, in which all other control characters are escaped."""
+    return _CONTROLS.sub(
+        lambda match: match[0] if match[0] == "\n" else f"\\u{ord(match[0]):04x}", text
+    )
+
+
+def shortened(text: str, limit: int) -> str:
+    """Return a text of at most `limit` characters; the middle of a longer one is left out."""
+    if len(text) <= limit:
+        return text
+    start = limit // 2
+    return text[:start] + ELLIPSIS + text[len(text) - (limit - start - 1) :]
+
+
+def shortened_message(text: str) -> str:
+    """Return a message in which no quotation and not the whole is too long."""
+    if len(text) <= MAX_QUOTED:
+        return text
+    text = _QUOTATION.sub(lambda match: shortened(match[0], MAX_QUOTED), text)
+    return shortened(text, MAX_MESSAGE)
 
 
 def percent(fraction: float) -> str:

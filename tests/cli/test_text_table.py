@@ -37,3 +37,8 @@ def test_decisions_are_shown_if_there_are_any() -> None:
         ]
     ).splitlines()
     assert [line.split()[3] for line in decided] == ["DECISION", "accepted", "undecided"]
+
+
+def test_a_term_cannot_control_the_terminal() -> None:
+    table = placements_table(ranked("chai\x1b[2J\nTERM", 0.8))
+    assert table.splitlines()[1].startswith(r"chai\x1b[2J\nTERM  tea")

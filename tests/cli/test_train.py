@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from taxoexpan.cli.main import main
 from taxoexpan.training.checkpoint import Checkpoint, State, tower_path
-from taxoexpan.training.tower_training import TowerRun
+from taxoexpan.training.tower_run import TowerRun
 
 
 @pytest.fixture

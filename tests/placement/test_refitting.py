@@ -11,10 +11,12 @@ from ctrl_c import press_ctrl_c
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.errors import ModelError
-from taxoexpan.placement import model_fitting, refitting
+from taxoexpan.placement import refitting
+from taxoexpan.placement.calibrator_learning import learn_calibrators
 from taxoexpan.placement.feedback import Feedback, JudgedPlacement
+from taxoexpan.placement.fusion_learning import collect_examples
 from taxoexpan.placement.judged_taxonomy import apply_feedback
-from taxoexpan.placement.model_fitting import PreparedTaxonomy
+from taxoexpan.placement.prepared_taxonomy import PreparedTaxonomy
 from taxoexpan.placement.refitting import StartingPoint, prepare_refit
 from taxoexpan.placement.signal_fusion import FusionExamples
 from taxoexpan.taxonomy import Additions
@@ -117,9 +119,7 @@ def test_a_model_without_held_out_concepts_keeps_what_it_has_learned(model: Taxo
     )
     judged_taxonomy = apply_feedback(model.taxonomy, review())
     prepared = prepare_refit(judged_taxonomy, start, model._embedder, RECIPE, 0)
-    learned, metrics = model_fitting.learn_calibrators(
-        prepared, archive.network, model._embedder, 0
-    )
+    learned, metrics = learn_calibrators(prepared, archive.network, model._embedder, 0)
     assert metrics is None
     assert learned.fusion == archive.calibrators.fusion
     assert learned.calibration == archive.calibrators.calibration
@@ -143,7 +143,7 @@ def _added_examples(model: TaxoExpan, feedback: Feedback) -> FusionExamples:
     assert start is not None
     assert start.added is not None
     added = start.added
-    return model_fitting.collect_examples(added.ranker, added.queries, 0, added.rejected)
+    return collect_examples(added.ranker, added.queries, 0, added.rejected)
 
 
 @pytest.mark.parametrize("kind", ["model", "tuned_model"])

@@ -17,8 +17,8 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.placement.embedder import Embedder
 from taxoexpan.placement.feedback import JudgedPlacement
 from taxoexpan.placement.judged_taxonomy import JudgedTaxonomy
-from taxoexpan.placement.model_fitting import PreparedTaxonomy
 from taxoexpan.placement.pair_features import AnchorTexts
+from taxoexpan.placement.prepared_taxonomy import PreparedTaxonomy
 from taxoexpan.placement.ranking import Anchors
 from taxoexpan.placement.refitting import StartingPoint
 from taxoexpan.placement.rejections import Rejections

@@ -3,44 +3,39 @@ from __future__ import annotations
 import pytest
 
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.taxonomy.id_policy import IdPolicy, IdTemplate
+from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.id_assignment import with_ids
+from taxoexpan.taxonomy.id_policy import IdPolicy
+from taxoexpan.taxonomy.id_templates import IdTemplate
+
+OBO = "http://purl.obolibrary.org/obo/"
 
 
-@pytest.mark.parametrize(
-    ("template", "id"),
-    [
-        ("FOOD:{number:07}", "FOOD:0000012"),
-        ("{parent}-{number}", "hg-2-12"),
-        ("https://food.org/{slug}", "https://food.org/oat-milk"),
-        ("{{x}}{number}", "{x}12"),
-    ],
-)
-def test_a_template_is_filled(template: str, id: str) -> None:
-    assert IdTemplate(template).fill("oat-milk", "hg-2", 12) == id
+def made(ids: list[str], template: str) -> str:
+    taxonomy = Taxonomy([Concept(id, f"thing {number}") for number, id in enumerate(ids)])
+    (kiwi,) = with_ids(taxonomy, [Concept("", "kiwi")], IdPolicy(IdTemplate(template)))
+    return kiwi.id
 
 
-def test_the_uuid_of_a_label_is_always_the_same() -> None:
-    template = IdTemplate("urn:uuid:{uuid}")
-    first, again, other = (template.fill(slug, "", 0) for slug in ("kiwi", "kiwi", "fig"))
-    assert first == again != other
+def test_a_template_of_obo_ids_is_expanded_where_ids_are_iris() -> None:
+    ids = [f"{OBO}FOOD_{number:07}" for number in range(1, 9)]
+    assert made(ids, "FOOD:{number:07}") == f"{OBO}FOOD_0000009"
+    assert made(ids, OBO + "FOOD_{number:07}") == f"{OBO}FOOD_0000009"
+    assert (
+        made([f"FOOD:{number:07}" for number in range(1, 9)], "FOOD:{number:07}") == "FOOD:0000009"
+    )
 
 
-@pytest.mark.parametrize(
-    ("template", "problem"),
-    [
-        ("{name}", "is not a field"),
-        ("{number:x}", "is no width"),
-        ("{number:5}", "is no width"),
-        ("{number!r:07}", "conversion"),
-        ("{slug:07}", "is no width"),
-        ("FOOD", "so that the ids differ"),
-        ("{parent}", "so that the ids differ"),
-        ("{number", "for a brace"),
-    ],
-)
-def test_a_template_that_cannot_work_is_refused(template: str, problem: str) -> None:
-    with pytest.raises(ConfigurationError, match=problem):
-        IdTemplate(template)
+@pytest.mark.parametrize("template", ["drinks:{slug}", "{slug}"])
+def test_a_template_without_iris_is_refused_where_ids_are_iris(template: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"gives no IRIs.* write 'http://x.org/{slug}'"):
+        made(["http://x.org/tea", "http://x.org/milk"], template)
+
+
+def test_a_template_with_a_blank_is_refused_unless_ids_have_blanks() -> None:
+    with pytest.raises(ConfigurationError, match=r"gives ids with blanks, .* write 'F{number}'"):
+        made(["F1", "F2"], "F {number}")
+    assert made(["F 1", "F 2"], "F {number}") == "F 3"
 
 
 def test_an_empty_range_is_refused() -> None:

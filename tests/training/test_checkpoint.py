@@ -15,6 +15,7 @@ import pytest
 import torch
 from conftest import SMALL
 from ctrl_c import press_ctrl_c
+from safetensors.torch import load
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
@@ -62,7 +63,7 @@ def test_a_checkpoint_of_another_training_is_refused(
 def test_a_damaged_checkpoint_is_refused(pantry: Path, tmp_path: Path, content: bytes) -> None:
     checkpoint = tmp_path / "checkpoint"
     checkpoint.write_bytes(content)
-    message = f"^{checkpoint}: not a readable checkpoint, or a damaged one; remove the file$"
+    message = f"^{checkpoint}: not a readable checkpoint, or a damaged one.*; remove the file to "
     with pytest.raises(ModelError, match=message):
         TaxoExpan("fast", device="cpu", **QUICK).fit(Taxonomy.read(pantry), checkpoint=checkpoint)
 
@@ -90,6 +91,57 @@ def test_a_check_refuses_a_truncated_file(tmp_path: Path) -> None:
     checkpoint.path.write_bytes(checkpoint.path.read_bytes()[:-1])
     with pytest.raises(ModelError, match="not a readable checkpoint"):
         checkpoint.check()
+
+
+def test_every_changed_bit_of_a_checkpoint_is_noticed(tmp_path: Path) -> None:
+    checkpoint = saved(tmp_path / "checkpoint")
+    whole = checkpoint.path.read_bytes()
+    for position in range(len(whole)):
+        changed = bytearray(whole)
+        changed[position] ^= 1 << position % 8
+        checkpoint.path.write_bytes(changed)
+        with pytest.raises(ModelError, match="not a readable checkpoint, or a damaged one"):
+            checkpoint.load()
+
+
+def test_a_training_with_a_changed_weight_in_its_checkpoint_is_not_resumed(
+    pantry: Path, tmp_path: Path
+) -> None:
+    taxonomy, path = Taxonomy.read(pantry), tmp_path / "checkpoint"
+    settings: dict[str, Any] = {"preset": "fast", "seed": 3, "device": "cpu", **QUICK}
+    TaxoExpan(**{**settings, "epochs": 1}).fit(taxonomy, checkpoint=path)
+    content = bytearray(path.read_bytes())
+    content[-1000] ^= 64
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match=f"^{path}: .* damaged one.*; remove the file to train"):
+        TaxoExpan(**{**settings, "epochs": 2}).fit(taxonomy, checkpoint=path)
+
+
+@pytest.mark.parametrize("values", [{}, {"groups": []}, {"epochs": 3, "groups": None}])
+def test_a_checkpoint_with_an_unusable_state_is_refused(
+    pantry: Path, tmp_path: Path, values: dict[str, object]
+) -> None:
+    taxonomy, path = Taxonomy.read(pantry), tmp_path / "checkpoint"
+    settings: dict[str, Any] = {"preset": "fast", "seed": 3, "device": "cpu", **QUICK, "epochs": 1}
+    TaxoExpan(**settings).fit(taxonomy, checkpoint=path)
+    stored = load(path.read_bytes().split(b"\n", 2)[2])
+    identity = json.loads(stored["values"].numpy().tobytes())["identity"]
+    Checkpoint(path, identity).save(State({"weights.match.weight": torch.ones(2)}, values))
+    with pytest.raises(ModelError, match=f"^{path}: .*; remove the file"):
+        TaxoExpan(**settings).fit(taxonomy, checkpoint=path)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "folder"])
+def test_a_checkpoint_that_is_no_file_is_refused(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "checkpoint"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        path.mkdir()
+    with pytest.raises(ModelError, match="not a readable checkpoint"):
+        Checkpoint(path, "this training").check()
 
 
 def test_the_checkpoint_of_the_network_cannot_stand_for_that_of_the_fine_tuning(

@@ -18,9 +18,9 @@ from taxoexpan.training.distributed import Processes
 from taxoexpan.training.history import Epoch
 from taxoexpan.training.loop import compute_gradients, train, train_batch
 from taxoexpan.training.metrics import Metrics
-from taxoexpan.training.optimization import TrainingRun
 from taxoexpan.training.sampling import TrainingSampler
 from taxoexpan.training.training_log import TrainingLog
+from taxoexpan.training.training_run import TrainingRun
 
 SIZE = 6
 

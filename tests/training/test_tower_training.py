@@ -15,10 +15,10 @@ from torch import Tensor
 from taxoexpan.config import Config, load_preset
 from taxoexpan.errors import ModelError
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
-from taxoexpan.network.text_tower import TextTower, Tokens, query_text
+from taxoexpan.network.text_tower import TextTower, Tokens, anchor_texts, query_text
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
-from taxoexpan.training import tower_gradients, tower_training
+from taxoexpan.training import tower_gradients, tower_run
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.continuation import News, Recipe
 from taxoexpan.training.holdout import Holdout, hold_out
@@ -103,9 +103,9 @@ def test_fine_tuning_lowers_the_loss_and_the_ranks_of_held_out_concepts(
     make_tower: MakeTower, held: Holdout
 ) -> None:
     tower, validate = make_tower(), Validation(held)
-    before = validate(tower, tower.encode(tower_training.anchor_texts(held.taxonomy)))
+    before = validate(tower, tower.encode(anchor_texts(held.taxonomy)))
     history = train_tower(tower, held.taxonomy, settings(8), 0, validate)
-    after = validate(tower, tower.encode(tower_training.anchor_texts(held.taxonomy)))
+    after = validate(tower, tower.encode(anchor_texts(held.taxonomy)))
     assert history.losses[-1] < 0.75 * history.losses[0]
     assert after.reciprocal_rank > 1.3 * before.reciprocal_rank
     assert after.mr < 0.3 * before.mr
@@ -342,10 +342,10 @@ def test_hard_negatives_are_near_their_queries(
     make_tower: MakeTower, held: Holdout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beside the parents of a batch, each batch has one of the nearest anchors of every query."""
-    monkeypatch.setattr(tower_training, "NEAREST", 1)
+    monkeypatch.setattr(tower_run, "NEAREST", 1)
     tower, recorder, taxonomy = make_tower(), Recorder(monkeypatch), held.taxonomy
     queries = tower.encode([query_text(concept) for concept in taxonomy.concepts])
-    nearest = (queries @ tower.encode(tower_training.anchor_texts(taxonomy)).T).argmax(1).numpy()
+    nearest = (queries @ tower.encode(anchor_texts(taxonomy)).T).argmax(1).numpy()
     train_tower(tower, taxonomy, settings(1), 0)
     for batch in recorder.batches:
         parents = batch.anchors[batch.positives.numpy()]

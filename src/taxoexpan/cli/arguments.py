@@ -166,6 +166,16 @@ def add_report(parser: argparse.ArgumentParser, help: str) -> None:
     parser.add_argument("--report", type=Path, metavar="HTML", help=help)
 
 
+def add_keep_formulas(parser: argparse.ArgumentParser) -> None:
+    """Add the option that keeps texts as they are, also if a spreadsheet computes them."""
+    parser.add_argument(
+        "--keep-formulas",
+        action="store_true",
+        help="write texts that start with =, +, - or @ as they are into CSV files (default: with "
+        "an apostrophe, so that no spreadsheet computes them)",
+    )
+
+
 def add_acceptance(parser: argparse.ArgumentParser, all_help: str) -> None:
     """Add the options that decide which suggestions are applied."""
     parser.add_argument(
@@ -339,7 +349,8 @@ def acceptance(options: argparse.Namespace) -> Acceptance:
 
 def id_policy(options: argparse.Namespace) -> IdPolicy:
     """Return how new concepts without an id get one."""
-    from taxoexpan.taxonomy.id_policy import IdPolicy, IdTemplate
+    from taxoexpan.taxonomy.id_policy import IdPolicy
+    from taxoexpan.taxonomy.id_templates import IdTemplate
 
     if options.id_start is not None and options.id_range is not None:
         message = "--id-start and --id-range both say where the numbers begin"

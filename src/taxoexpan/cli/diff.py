@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taxoexpan.cli.arguments import add_read_options, open_taxonomies
-from taxoexpan.cli.messages import note, print_json
+from taxoexpan.cli.messages import note, print_json, print_line
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         print_json(_as_dict(comparison))
     elif options.to == "text":
         _print(comparison)
-        print(_matched(comparison))
+        print_line(_matched(comparison))
     else:
         title = f"Changes in {options.new.name}"
         text, notes = changes.text(ChangeFormat(options.to), title)
@@ -92,18 +92,18 @@ def _print(comparison: Comparison) -> None:
     difference = comparison.difference
     old, new = difference.old, difference.new
     for concept in difference.added:
-        print(f"added       {_named(concept)} {_place(new, concept.id)}")
+        print_line(f"added       {_named(concept)} {_place(new, concept.id)}")
     for concept in difference.removed:
-        print(f"removed     {_named(concept)}, which was {_place(old, concept.id)}")
+        print_line(f"removed     {_named(concept)}, which was {_place(old, concept.id)}")
     for change in difference.relabelled:
-        print(f"relabelled  {change.old.label} → {change.new.label} ({change.old.id})")
+        print_line(f"relabelled  {change.old.label} → {change.new.label} ({change.old.id})")
     for change in difference.redescribed:
-        print(f"redescribed {_named(change.new)}")
+        print_line(f"redescribed {_named(change.new)}")
     for move in difference.moved:
-        print(f"moved       {_named(move.concept)}: {_steps(old, new, move)}")
+        print_line(f"moved       {_named(move.concept)}: {_steps(old, new, move)}")
     for old_id, new_id in comparison.changed_ids:
-        print(f"id changed  {old.concept(old_id).label}: {old_id} → {new_id}")
-    print(
+        print_line(f"id changed  {old.concept(old_id).label}: {old_id} → {new_id}")
+    print_line(
         f"{pluralize(len(difference.added), 'concept')} added, "
         f"{len(difference.removed):,} removed, "
         f"{len(difference.relabelled):,} relabelled, {len(difference.redescribed):,} redescribed, "

@@ -16,7 +16,7 @@ from taxoexpan.cli.arguments import (
     positive,
     read_taxonomy,
 )
-from taxoexpan.cli.messages import note, print_json
+from taxoexpan.cli.messages import note, print_json, print_line
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Embed the concepts, write the vectors, and print the closest ones."""
     from taxoexpan.features.embedding import refuse_unknown, warn_of_unknown
-    from taxoexpan.features.nearest import nearest_concepts, refuse_suffix, vectors_content
+    from taxoexpan.features.nearest import nearest_concepts
+    from taxoexpan.features.vector_export import refuse_suffix, vectors_content
     from taxoexpan.files import preflight, write_whole
     from taxoexpan.formats.concept_list import read_concepts
     from taxoexpan.taxonomy import Concept
@@ -137,6 +138,8 @@ def _as_rows(nearest: list[NearestConcept], taxonomy: Taxonomy) -> list[dict[str
 
 def _print_nearest(found: dict[str, list[NearestConcept]], taxonomy: Taxonomy) -> None:
     for term, nearest in found.items():
-        print(f"{term}:")
+        print_line(f"{term}:")
         for concept, cosine in nearest:
-            print(f"  {cosine:6.3f}  {concept.label}  ({' > '.join(_path(concept, taxonomy))})")
+            print_line(
+                f"  {cosine:6.3f}  {concept.label}  ({' > '.join(_path(concept, taxonomy))})"
+            )

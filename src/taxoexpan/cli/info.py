@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from taxoexpan.cli.arguments import add_taxonomy, read_taxonomy
-from taxoexpan.cli.messages import print_json
+from taxoexpan.cli.messages import print_json, print_line
 from taxoexpan.phrasing import pluralize
 
 
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         for name, value in figures.items():
             if isinstance(value, int):
-                print(f"{name.replace('_', ' '):<22}{value:>10,}")
+                print_line(f"{name.replace('_', ' '):<22}{value:>10,}")
         _print_model(model)
     return 0
 
@@ -75,13 +75,13 @@ def _print_model(model: Mapping[str, object]) -> None:
         figures = f"MR {validation['mr']:.1f}, Hit@1 {validation['hit_at_1']:.3f}, "
         figures += f"MRR {validation['reciprocal_rank']:.3f} (scaled {validation['mrr']:.3f}) on "
         figures += f"{validation['queries']:,} held-out leaves"
-        print(f"{'validation':<22}{figures}")
-    print(f"{'fine-tuned encoder':<22}{_describe_fine_tuning(model)}")
+        print_line(f"{'validation':<22}{figures}")
+    print_line(f"{'fine-tuned encoder':<22}{_describe_fine_tuning(model)}")
     if isinstance(signals, Sequence):
-        print(f"{'ranked by':<22}{', '.join(signals)}")
+        print_line(f"{'ranked by':<22}{', '.join(signals)}")
     if model["ranking"] != "exact":
-        print(f"{'ranking':<22}{model['ranking']}")
-    print(f"{'since the training':<22}{_describe_growth(model)}")
+        print_line(f"{'ranking':<22}{model['ranking']}")
+    print_line(f"{'since the training':<22}{_describe_growth(model)}")
 
 
 def _describe_growth(model: Mapping[str, object]) -> str:

@@ -13,6 +13,7 @@ from taxoexpan.cli import (
     apply,
     check,
     clean,
+    completion,
     convert,
     demo,
     diff,
@@ -22,6 +23,7 @@ from taxoexpan.cli import (
     expand,
     export,
     info,
+    mcp,
     reproduce,
     review,
     serve,
@@ -29,6 +31,7 @@ from taxoexpan.cli import (
     train,
     update,
 )
+from taxoexpan.cli.argument_parser import ArgumentParser
 from taxoexpan.cli.arguments import Version
 from taxoexpan.cli.messages import note, with_flags
 from taxoexpan.cli.standard_output import standard_output
@@ -50,9 +53,11 @@ COMMANDS = (
     diff,
     export,
     serve,
+    mcp,
     demo,
     reproduce,
     evaluate,
+    completion,
 )
 
 
@@ -120,7 +125,7 @@ def _discard_output() -> None:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser with all commands and their options."""
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="taxoexpan",
         description="Place new concepts in an existing taxonomy.",
         epilog="Data goes to standard output or -o, messages to standard error.",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taxoexpan.errors import NamesOptions
-from taxoexpan.phrasing import join_words, pluralize
+from taxoexpan.phrasing import join_words, pluralize, shortened_message, visible, visible_json
 
 if TYPE_CHECKING:
     from taxoexpan.archive import ModelSummary
@@ -32,9 +32,17 @@ PRECISIONS = (0.95, 0.9, 0.8)
 
 
 def note(message: str) -> None:
-    """Print a message on standard error, unless its reader is gone."""
+    """Print a message on standard error, unless its reader is gone.
+
+    Control characters are shown as escape sequences, because labels and file names are in it.
+    """
     with suppress(BrokenPipeError):
-        print(message, file=sys.stderr)
+        print(visible(shortened_message(message), keep="\n"), file=sys.stderr)
+
+
+def print_line(text: str) -> None:
+    """Print a line for people on standard output; control characters are shown as escapes."""
+    print(visible(shortened_message(text)))
 
 
 def with_flags(error: NamesOptions) -> str:
@@ -50,8 +58,9 @@ def with_flags(error: NamesOptions) -> str:
         flags[option] = flag
     for option, flag in flags.items():
         # The fix is at the end; the same word may be part of a path before it.
-        *_, last = re.finditer(rf"(?<![\w-]){re.escape(option)}(?!\w)", message)
-        message = message[: last.start()] + flag + message[last.end() :]
+        found = list(re.finditer(rf"(?<![\w-]){re.escape(option)}(?!\w)", message))
+        if found:  # it is missing if the middle of a very long message was left out
+            message = message[: found[-1].start()] + flag + message[found[-1].end() :]
     return message
 
 
@@ -65,7 +74,12 @@ def note_some(messages: Sequence[str], rest: str) -> None:
 
 def as_json(content: object) -> str:
     """Return a result as JSON text."""
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+    return readable_json(content) + "\n"
+
+
+def readable_json(content: object) -> str:
+    """Return a value as JSON; control characters are escaped, also those that JSON allows."""
+    return visible_json(json.dumps(content, ensure_ascii=False, indent=2))
 
 
 def print_json(content: object) -> None:
@@ -220,10 +234,19 @@ def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: A
     if applied.written.lost:
         lost = " and ".join(applied.written.lost)
         note(f"note: this file has no place for {lost}; they were not written")
+    print_protected(applied.protected)
     blank = [f"left blank: {each}" for each in applied.written.left_blank]
     note_some(blank, " properties were left blank")
     files = spell_files(applied.written.files)
     note(f"{_counts(applied.additions, acceptance)}; expanded taxonomy in {files}")
+
+
+def print_protected(count: int) -> None:
+    """Print how many texts got an apostrophe, so that no spreadsheet computes them."""
+    if count:
+        texts = "1 new text starts" if count == 1 else f"{count:,} new texts start"
+        reason = "because a spreadsheet would compute it as a formula"
+        note(f"note: {texts} with an added apostrophe, {reason}; --keep-formulas adds none")
 
 
 def _deprecated_notes(taxonomy: Taxonomy, additions: Additions) -> list[str]:

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from io import BufferedWriter, RawIOBase, TextIOWrapper
 from typing import TYPE_CHECKING
 
+from taxoexpan.cli.terminal_output import TerminalOutput
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
@@ -50,6 +52,7 @@ def standard_output() -> AbstractContextManager[object]:
     if type(sys.stdout) is not TextIOWrapper:  # it was replaced, or there is none
         return nullcontext()
     sys.stdout.flush()
-    raw = BufferedWriter(_UntilClosed(sys.stdout.fileno()))
+    raw: RawIOBase = _UntilClosed(sys.stdout.fileno())
+    buffered = BufferedWriter(TerminalOutput(raw) if raw.isatty() else raw)
     line_buffering = sys.stdout.line_buffering
-    return redirect_stdout(TextIOWrapper(raw, encoding="utf-8", line_buffering=line_buffering))
+    return redirect_stdout(TextIOWrapper(buffered, encoding="utf-8", line_buffering=line_buffering))

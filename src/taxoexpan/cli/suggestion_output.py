@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 import textwrap
@@ -13,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from taxoexpan.cli.messages import MAX_NOTES, note, print_merges, print_no_parent
+from taxoexpan.cli.messages import MAX_NOTES, note, print_merges, print_no_parent, readable_json
 
 if TYPE_CHECKING:
     from taxoexpan.explain.suggested_block import SuggestedBlock
@@ -56,13 +55,13 @@ def text_output(path: Path | None, force: bool) -> Iterator[Write]:
         yield lambda text: file.write(text.encode())
 
 
-def write_csv(blocks: Iterable[SuggestedBlock], write: Write) -> None:
+def write_csv(blocks: Iterable[SuggestedBlock], write: Write, keep_formulas: bool = False) -> None:
     """Write the suggestions as a CSV table."""
     from taxoexpan.placement.suggestions import suggestions_csv
 
     write(suggestions_csv([]))
     for block in blocks:
-        write(suggestions_csv(block.suggestions, header=False))
+        write(suggestions_csv(block.suggestions, keep_formulas, header=False))
 
 
 def write_json(
@@ -102,7 +101,7 @@ class JsonArray:
     def extend(self, items: Iterable[object]) -> None:
         """Write some items."""
         for item in items:
-            text = json.dumps(item, ensure_ascii=False, indent=2)
+            text = readable_json(item)
             self._write("[\n" if self._is_empty else ",\n")
             self._write(textwrap.indent(text, "    "))
             self._is_empty = False

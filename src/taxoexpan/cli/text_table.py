@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from taxoexpan.phrasing import ranked_numbers
+from taxoexpan.phrasing import ranked_numbers, visible
 
 if TYPE_CHECKING:
     from taxoexpan.placement.suggestions import Suggestion
@@ -28,8 +28,8 @@ def placements_table(suggestions: Sequence[Suggestion], runners_up: int = 2) -> 
         rows[0][HEAD.index("CONFIDENCE")] = "SCORE"
     for _, group in groupby(suggestions, key=lambda suggestion: suggestion.query.id):
         ranked = list(group)
-        rows.append(_row(ranked[: 1 + runners_up]))
-        reasons.append(next((each.why for each in ranked if each.why), ""))
+        rows.append([visible(cell) for cell in _row(ranked[: 1 + runners_up])])
+        reasons.append(visible(next((each.why for each in ranked if each.why), "")))
     decided = any(suggestion.decision for suggestion in suggestions)
     hidden = -1 if decided else HEAD.index("DECISION")
     width = shutil.get_terminal_size((160, 40)).columns

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 
@@ -53,8 +51,3 @@ def check_ray() -> None:
     if missing:
         message = f"the engine ray needs {' and '.join(missing)}"
         raise ConfigurationError(f"{message}; pip install 'taxoexpan[cluster]'")
-
-
-def available_cores() -> int:
-    """The number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1

@@ -11,15 +11,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from taxoexpan.cluster.cluster_options import (
-    ClusterOptions,
-    WorkerPool,
-    available_cores,
-    check_ray,
-)
+from taxoexpan.cluster.cluster_options import ClusterOptions, WorkerPool, check_ray
 from taxoexpan.cluster.ray_session import ray_session
 from taxoexpan.errors import ModelError
 from taxoexpan.explain.suggested_block import QUERY_BLOCK, SuggestedBlock, query_blocks
+from taxoexpan.features.corpus.parallel import available_cores
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 NO_PROGRESS_SECONDS = 1800.0

@@ -192,11 +192,7 @@ class LabelWords:
 
 def first_parents(taxonomy: Taxonomy) -> Indices:
     """Return the first parent of each concept, or -1 for roots: [N]."""
-    above = taxonomy.parents_of
-    first = np.full(len(taxonomy), -1, dtype=np.int64)
-    has_parent = above.degrees > 0
-    first[has_parent] = above.targets[above.offsets[:-1][has_parent]]
-    return first
+    return np.where(taxonomy.parents_of.degrees > 0, taxonomy.first_parents, -1)
 
 
 def _parts(length: int) -> list[tuple[int, int]]:

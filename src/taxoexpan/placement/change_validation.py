@@ -27,9 +27,9 @@ class ValidatedAdditions:
 def validate_additions(taxonomy: Taxonomy, additions: Additions) -> ValidatedAdditions:
     """Keep the moves that are safe and the synonyms that are new.
 
-    Synonyms of concepts that are new themselves become a part of these.
-    Moves are considered in their order. A child moves once, it must still be below the old parent,
-    and it must not be above the concept that it would move below.
+    Synonyms of concepts that are new themselves become a part of these. Moves are considered in
+    their order. A child moves once, it must still be below the old parent, and it must not be above
+    the concept that it would move below.
     """
     labels = {concept.id: concept.label for concept in additions.concepts}
     moves, refused = _safe_moves(taxonomy, additions, labels)

@@ -31,13 +31,13 @@ def decide(suggestions: Sequence[Suggestion], acceptance: Acceptance) -> list[Su
         min_confidence = DEFAULT_MIN_CONFIDENCE if have_confidence(suggestions) else 0.0
     chosen = select_additions(candidates, acceptance.top_k, min_score, min_confidence)
     relations = set(chosen.relations)
-    settled = {concept.id for concept in chosen.concepts}
-    settled |= {s.query.id for s in merges(candidates, min_confidence, min_score)}
+    handled = {concept.id for concept in chosen.concepts}
+    handled |= {s.query.id for s in merges(candidates, min_confidence, min_score)}
     return [
         replace(s, decision=Decision.ACCEPTED)
         if (s.parent.id, s.query.id) in relations and s.kind != SuggestionKind.MERGE
         else s
-        if s.query.id in settled
+        if s.query.id in handled
         else replace(s, decision=Decision.UNDECIDED)
         for s in suggestions
     ]

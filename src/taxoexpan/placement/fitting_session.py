@@ -13,24 +13,20 @@ from tqdm import tqdm
 from taxoexpan.device import release_memory
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
+from taxoexpan.placement.calibrator_learning import learn_calibrators
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.embedder import Embedder
-from taxoexpan.placement.model_fitting import (
-    PreparedTaxonomy,
-    fine_tune,
-    learn_calibrators,
-    transformer_to_tune,
-)
+from taxoexpan.placement.fine_tuning import fine_tune, transformer_to_tune
 from taxoexpan.placement.network_training import train_network
 from taxoexpan.placement.pair_features import AnchorTexts
+from taxoexpan.placement.prepared_taxonomy import PreparedTaxonomy
 from taxoexpan.placement.ranking import Anchors
 from taxoexpan.taxonomy.stored_columns import taxonomy_digest
 from taxoexpan.training.checkpoint import Checkpoint, identity_of
 from taxoexpan.training.distributed import ALONE, Processes
-from taxoexpan.training.history import History
+from taxoexpan.training.history import History, TowerHistory
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.tensorboard import TensorBoardWriter
-from taxoexpan.training.tower_training import TowerHistory
 from taxoexpan.training.training_log import TrainingLog, describe_metrics
 
 

@@ -48,9 +48,9 @@ def train_network(
 ) -> History:
     """Draw the weights and train on the device of the vectors; the caller's rng is left as it was.
 
-    With news, the weights of the network are kept, and trained further.
-    The same seed on the same machine gives the same weights. Several processes share the work,
-    unless the first GPU alone is faster; then the others have nothing to do, and no history.
+    With news, the weights of the network are kept, and trained further. The same seed on the same
+    machine gives the same weights. Several processes share the work, unless the first GPU alone is
+    faster; then the others have nothing to do, and no history.
     """
     vectors = data.anchors.vectors
     if can_be_graphed(config, vectors.device) and not vectors.streamed_to:

@@ -127,22 +127,22 @@ def dot_products(vectors: Tensor, rows: Indices, queries: Tensor, query: Indices
 def word_features_of_pairs(anchors: Anchors, pairs: QueryAnchorPairs, queries: Queries) -> Tensor:
     """Return the features of the labels' words of each pair, as `LabelWords.compare`: [6, P]."""
     words, count = anchors.words, len(queries)
-    asked = words.of_queries(queries.concepts)
+    query_words = words.of_queries(queries.concepts)
 
     def shared(of_anchors: csr_array, number: Indices, of: Indices, values: Numbers) -> Numbers:
         of_queries = csr_array((values, (of, number)), shape=(count, of_anchors.shape[1]))
         products = of_anchors[pairs.anchor].multiply(of_queries[pairs.query])
         return np.asarray(products.sum(axis=1), dtype=np.float32).ravel()
 
-    ones = np.ones(len(asked.words), np.float32)
-    is_ending = asked.is_ending.astype(np.float32)
+    ones = np.ones(len(query_words.words), np.float32)
+    is_ending = query_words.is_ending.astype(np.float32)
     features = [
-        shared(words.named, asked.names, asked.name_of, is_ending).clip(max=1),
-        shared(words.named, asked.names, asked.name_of, 1 - is_ending).clip(max=1),
-        words.heads[pairs.anchor] == asked.heads[pairs.query],
-        shared(words.labels, asked.words, asked.word_of, asked.weighted),
-        shared(words.weighted, asked.words, asked.word_of, ones),
-        shared(words.paths, asked.words, asked.word_of, asked.weighted),
+        shared(words.named, query_words.names, query_words.name_of, is_ending).clip(max=1),
+        shared(words.named, query_words.names, query_words.name_of, 1 - is_ending).clip(max=1),
+        words.heads[pairs.anchor] == query_words.heads[pairs.query],
+        shared(words.labels, query_words.words, query_words.word_of, query_words.weighted),
+        shared(words.weighted, query_words.words, query_words.word_of, ones),
+        shared(words.paths, query_words.words, query_words.word_of, query_words.weighted),
     ]
     return torch.from_numpy(np.stack(features).astype(np.float32)).to(anchors.vectors.names)
 

@@ -360,8 +360,8 @@ class Ranker:
     def true_ranks(self, queries: LabeledQueries, ties: float = 0.0) -> list[NDArray[np.floating]]:
         """Return the rank of each true parent of each query, without its other true parents.
 
-        Of the anchors with an equal score, the fraction `ties` counts as higher;
-        with 0.5, a network that gives all anchors the same score ranks in the middle, not first.
+        Of the anchors with an equal score, the fraction `ties` counts as higher; with 0.5, a
+        network that gives all anchors the same score ranks in the middle, not first.
         """
         ranks: list[NDArray[np.floating]] = []
         for _, some in queries.blocks(len(self.keys)):

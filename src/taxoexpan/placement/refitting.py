@@ -12,7 +12,7 @@ from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.embedder import Embedder
 from taxoexpan.placement.judged_taxonomy import JudgedTaxonomy
-from taxoexpan.placement.model_fitting import (
+from taxoexpan.placement.prepared_taxonomy import (
     AddedQueries,
     EarlierModel,
     PreparedTaxonomy,

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from taxoexpan.taxonomy.curies import OBO_BASE, is_long
-from taxoexpan.taxonomy.id_numbers import next_number
+from taxoexpan.taxonomy.id_numbers import next_and_width
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 MIN_FRACTION = 0.8
@@ -72,7 +72,7 @@ class BranchNumbers:
             return None
         following, widths = dict[str, int](), dict[str, int]()
         for stem, numbers in own.items():
-            following[stem], widths[stem] = _next_and_width(every if shared else numbers)
+            following[stem], widths[stem] = next_and_width(every if shared else numbers)
         return cls(following, widths, shared)
 
     def child_of(self, parent: str, siblings: Collection[str], taken: Collection[str]) -> str:
@@ -86,10 +86,3 @@ class BranchNumbers:
         for each in self.following if self.shared else (stem,):
             self.following[each] = number + 1
         return id
-
-
-def _next_and_width(numbers: Sequence[str]) -> tuple[int, int]:
-    """Return the number after these, and the width of the last one."""
-    following = next_number(map(int, numbers))
-    last = max((n for n in numbers if int(n) < following), key=int)
-    return following, len(last)

@@ -11,8 +11,8 @@ from taxoexpan.taxonomy.branch_numbers import BranchNumbers
 from taxoexpan.taxonomy.concept import Concept
 from taxoexpan.taxonomy.hierarchical_ids import HierarchicalCodes
 from taxoexpan.taxonomy.id_numbers import next_number
-from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy, IdTemplate
-from taxoexpan.taxonomy.id_templates import fitting_policy
+from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy, fitting_policy
+from taxoexpan.taxonomy.id_templates import IdTemplate
 from taxoexpan.taxonomy.ids import are_paths, id_style, numbered, numbering, slug
 from taxoexpan.taxonomy.padded_codes import PaddedCodes
 from taxoexpan.taxonomy.taxonomy import Taxonomy
@@ -91,6 +91,18 @@ def resolve_ids(
     style = _parent_style(taxonomy, policy)
     if style is None:
         return _with_independent_ids(taxonomy, additions, policy)
+    new = _ids_below_parents(taxonomy, additions, waiting, style, policy)
+    return _renamed(additions, new), new
+
+
+def _ids_below_parents(
+    taxonomy: Taxonomy,
+    additions: Additions,
+    waiting: Sequence[Concept],
+    style: ParentStyle,
+    policy: IdPolicy,
+) -> dict[str, str]:
+    """Return the id of each waiting concept, made from that of its first parent."""
     parent_of = {child: parent for parent, child in reversed(additions.relations)}
     taken = {*taxonomy, *taxonomy.reserved, *(concept.id for concept in additions.concepts)}
     siblings: dict[str, list[str]] = {}
@@ -111,7 +123,7 @@ def resolve_ids(
             taken.add(id)
             new[concept.id] = id
             del unplaced[concept.id]
-    return _renamed(additions, new), new
+    return new
 
 
 def _with_independent_ids(

@@ -1,8 +1,8 @@
-"""Numbers in ids: which one comes next."""
+"""Numbers in ids: which one comes next, and how many digits it has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 MAX_OUTLIERS = 0.1
 """The fraction of the ids that may be outliers, at most."""
@@ -23,3 +23,10 @@ def next_number(numbers: Iterable[int], default: int = 1) -> int:
         if ordered[first] - last > max(span, 10):
             return last + 1
     return ordered[-1] + 1
+
+
+def next_and_width(numbers: Sequence[str]) -> tuple[int, int]:
+    """Return the next number, and the width of the last one before it: 099 is followed by 100."""
+    following = next_number(map(int, numbers))
+    last = max((n for n in numbers if int(n) < following), key=int)
+    return following, len(last)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, count, islice
 from uuid import NAMESPACE_URL, uuid5
 
-from taxoexpan.taxonomy.id_numbers import next_number
+from taxoexpan.taxonomy.id_numbers import next_and_width
 from taxoexpan.taxonomy.names import GAPS, normalize_name
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
@@ -47,10 +47,8 @@ def numbering(ids: Sequence[str]) -> tuple[str, int, int] | None:
         return None
     stem = stems.most_common(1)[0][0]
     numbers = [match["number"] for match in matches if match["stem"] == stem]
-    following = next_number(map(int, numbers))
-    # The width is that of the last number before it, so that 099 is followed by 100.
-    last = max((n for n in numbers if int(n) < following), key=int)
-    return stem, len(last), following
+    following, width = next_and_width(numbers)
+    return stem, width, following
 
 
 def _spelled_ids(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:

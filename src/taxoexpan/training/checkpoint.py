@@ -1,4 +1,8 @@
-"""The state of a training between two epochs, stored in a file so that it can be continued."""
+"""The state of a training between two epochs, stored in a file so that it can be continued.
+
+The file is one line with its version, one line with the checksum of all that follows, and
+safetensors. A single changed bit is noticed.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,21 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor
 from torch.optim import Optimizer
 
-from taxoexpan.errors import ModelError
+from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.files import write_whole
+from taxoexpan.regular_file import read_regular
 
-_METADATA_KEY = "taxoexpan-checkpoint"
+_FIRST_LINE = b"taxoexpan-checkpoint 2\n"
+_VALUES = "values"
+"""The name of the tensor with the values, as the bytes of JSON."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +34,13 @@ class State:
 
     tensors: dict[str, Tensor]
     values: dict[str, Any]
+
+
+class Resumable(Protocol):
+    """A training that can be continued from a state."""
+
+    def restore(self, state: State) -> None:
+        """Restore the state from a checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +53,39 @@ class Checkpoint:
     def save(self, state: State) -> None:
         """Replace the file by this state, completely or not at all."""
         tensors = {name: tensor.cpu().contiguous() for name, tensor in state.tensors.items()}
-        values = json.dumps({**state.values, "identity": self.identity})
-        write_whole({self.path: save(tensors, {_METADATA_KEY: values})}, force=True)
+        values = json.dumps({**state.values, "identity": self.identity}).encode()
+        tensors[_VALUES] = torch.frombuffer(bytearray(values), dtype=torch.uint8)
+        content = save(tensors)
+        write_whole({self.path: _FIRST_LINE + _checksum_line(content) + content}, force=True)
 
     def load(self) -> State:
-        """Read the state that was saved last."""
-        return self._read(with_tensors=True)
+        """Read the state that was saved last; refuse a damaged file, or one of another training."""
+        try:
+            tensors = load(self._content())
+            values = json.loads(tensors.pop(_VALUES).numpy().tobytes())
+        except (OSError, SafetensorError, KeyError, ValueError, RecursionError):
+            raise self._damaged() from None
+        if not isinstance(values, dict) or values.pop("identity", None) != self.identity:
+            raise ModelError(
+                f"{self.path}: the checkpoint belongs to another training, with another taxonomy, "
+                "seed or other settings; use the same ones again, or remove the file"
+            )
+        return State(tensors, values)
+
+    def restore(self, training: Resumable) -> None:
+        """Continue a training from the state that was saved last."""
+        state = self.load()
+        try:
+            training.restore(state)
+        except (LookupError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+            if is_out_of_memory(error):
+                raise
+            raise self._damaged() from None
 
     def check(self) -> None:
         """Refuse a file that is damaged or of another training; there may be none."""
         if self.path.exists():
-            self._read(with_tensors=False)
+            self.load()
 
     def refuse_unused(self) -> None:
         """Refuse an existing file, because this training would neither use it nor replace it."""
@@ -62,21 +99,24 @@ class Checkpoint:
         """Return the checkpoint of the fine-tuning of the encoder in the same training."""
         return Checkpoint(tower_path(self.path), identity_of("tower", self.identity))
 
-    def _read(self, with_tensors: bool) -> State:
-        try:
-            with safe_open(self.path, framework="pt") as file:
-                values = json.loads((file.metadata() or {})[_METADATA_KEY])
-                names = list(file.keys()) if with_tensors else []
-                tensors = {name: file.get_tensor(name) for name in names}
-        except (OSError, SafetensorError, KeyError, ValueError):
-            message = f"{self.path}: not a readable checkpoint, or a damaged one; remove the file"
-            raise ModelError(message) from None
-        if not isinstance(values, dict) or values.pop("identity", None) != self.identity:
-            raise ModelError(
-                f"{self.path}: the checkpoint belongs to another training, with another taxonomy, "
-                "seed or other settings; use the same ones again, or remove the file"
-            )
-        return State(tensors, values)
+    def _content(self) -> bytes:
+        """Return what the checksum of the file covers."""
+        whole = read_regular(self.path)
+        start = len(_FIRST_LINE) + len(_checksum_line(b""))
+        content = whole[start:]
+        if whole[:start] != _FIRST_LINE + _checksum_line(content):
+            raise ValueError("the checksum is wrong")
+        return content
+
+    def _damaged(self) -> ModelError:
+        return ModelError(
+            f"{self.path}: not a readable checkpoint, or a damaged one, or one of another version "
+            "of taxoexpan; remove the file to train from the beginning"
+        )
+
+
+def _checksum_line(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode() + b"\n"
 
 
 def tower_path(path: Path) -> Path:

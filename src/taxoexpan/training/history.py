@@ -1,4 +1,4 @@
-"""The epochs of a training."""
+"""The epochs of a training and of a fine-tuning."""
 
 from __future__ import annotations
 
@@ -31,3 +31,16 @@ class History:
     def best_epoch(self) -> Epoch:
         """The epoch whose weights were kept; number 0 if nothing was trained."""
         return self.epochs[self.best - 1] if self.epochs else Epoch(0, 0.0, 0.0, None)
+
+
+@dataclass
+class TowerHistory:
+    """The epochs of a fine-tuning: the loss and the validation metrics of each, and the best one.
+
+    `best` is 0 if no epoch was better than the encoder as it came.
+    """
+
+    losses: list[float] = field(default_factory=list)
+    validation: list[Metrics] = field(default_factory=list)
+    best: int = 0
+    interrupted: bool = False

@@ -22,9 +22,9 @@ from taxoexpan.training.cuda_graph import GraphedGradients, can_be_graphed
 from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import History
 from taxoexpan.training.metrics import Metrics
-from taxoexpan.training.optimization import TrainingRun
 from taxoexpan.training.sampling import CPU, TrainingSampler
 from taxoexpan.training.training_log import SILENT, TrainingLog
+from taxoexpan.training.training_run import TrainingRun
 
 Validate = Callable[[MatchingNetwork], Metrics]
 
@@ -61,7 +61,7 @@ def train(
     if processes.is_alone and can_be_graphed(config, vectors.device) and not vectors.streamed_to:
         graph = GraphedGradients(network, vectors, config.batch_size)
     if checkpoint is not None and checkpoint.path.exists():
-        run.restore(checkpoint.load())
+        checkpoint.restore(run)
     processes.refuse_difference(run.finished_epochs)
     try:
         while not run.is_done():

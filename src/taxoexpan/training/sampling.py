@@ -54,7 +54,7 @@ class TrainingSampler:
         self.parents, self.children = taxonomy.children_of.of_many(np.arange(len(taxonomy)))
         self.relations = np.arange(len(self.parents))
         if config.quirks.first_parents_only:
-            self.relations = np.flatnonzero(self.parents == _first_parents(taxonomy)[self.children])
+            self.relations = np.flatnonzero(self.parents == taxonomy.first_parents[self.children])
         self.candidates = np.arange(len(taxonomy))
         if config.quirks.no_root_negatives:
             self.candidates = np.flatnonzero(taxonomy.parents_of.degrees > 0)
@@ -199,12 +199,3 @@ class _DrawnEgonets:
             return np.full(len(relations), -1)
         found, is_drawn = find_rows(self.relations, relations)
         return np.where(is_drawn, self.rows[found], -1)
-
-
-def _first_parents(taxonomy: Taxonomy) -> Indices:
-    """Return the first parent of every concept, or -1."""
-    first = np.full(len(taxonomy), -1)
-    has_parents = taxonomy.parents_of.degrees > 0
-    offsets = taxonomy.parents_of.offsets[:-1]
-    first[has_parents] = taxonomy.parents_of.targets[offsets[has_parents]]
-    return first

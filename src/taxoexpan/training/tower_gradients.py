@@ -147,6 +147,6 @@ def _gather(
 
 
 def contrastive_loss(queries: Tensor, anchors: Tensor, batch: TowerBatch) -> Tensor:
-    """Return the mean InfoNCE loss of queries [B, D] among anchors [A, D] (Eq. 9)."""
+    """Return the mean InfoNCE loss of queries [B, D] among anchors [A, D] (Eq. 11)."""
     scores = (SCALE * queries @ anchors.T).masked_fill(batch.blocked, -torch.inf)
     return F.cross_entropy(scores, batch.positives)

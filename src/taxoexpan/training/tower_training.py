@@ -1,71 +1,22 @@
-"""Fine-tuning a text tower on the relations of a taxonomy (contrastive, InfoNCE).
-
-A batch has some relations, the distinct parents in it, and as many hard negatives: anchors among
-the nearest of the batch's queries. Anchors that were rejected as their parents are added. Every
-query is compared with all these anchors, except its other parents, itself and its descendants.
-"""
+"""Fine-tuning a text tower on the relations of a taxonomy (contrastive, InfoNCE)."""
 
 from __future__ import annotations
 
-import copy
-import math
 import sys
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import numpy as np
 import torch
-from torch import Tensor
 from tqdm import tqdm
 
 from taxoexpan.config import Config
-from taxoexpan.device import fast_matmul, release_memory
-from taxoexpan.errors import ModelError, is_out_of_memory
-from taxoexpan.network.text_tower import TextTower, Tokens, anchor_texts, query_text
+from taxoexpan.network.text_tower import TextTower
 from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training.blocked_pairs import blocked_among
-from taxoexpan.training.checkpoint import (
-    Checkpoint,
-    State,
-    add_prefix,
-    optimizer_tensors,
-    restore_optimizer,
-    with_prefix,
-)
+from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.continuation import News
 from taxoexpan.training.distributed import ALONE, Processes
-from taxoexpan.training.metrics import Metrics
-from taxoexpan.training.tower_gradients import TowerBatch, compute_gradients, encode_together
-from taxoexpan.training.training_log import describe_metrics
-
-NEAREST = 30
-"""The nearest anchors of a query, among which its hard negatives are drawn."""
-WARM_UP = 0.1
-"""The fraction of the steps in which the learning rate rises; then it falls to zero."""
-MAX_NORM = 1.0
-"""Longer gradients are shortened to this length."""
-BLOCK_SIZE = 512
-"""Queries whose nearest anchors are found at a time."""
-
-Validate = Callable[[TextTower, Tensor], Metrics]
-"""Returns the metrics of a tower, given its vectors of all anchors."""
-
-
-@dataclass
-class TowerHistory:
-    """The epochs of a fine-tuning: the loss and the validation metrics of each, and the best one.
-
-    `best` is 0 if no epoch was better than the encoder as it came.
-    """
-
-    losses: list[float] = field(default_factory=list)
-    validation: list[Metrics] = field(default_factory=list)
-    best: int = 0
-    interrupted: bool = False
+from taxoexpan.training.history import TowerHistory
+from taxoexpan.training.tower_run import TowerRun, Validate
 
 
 def train_tower(
@@ -92,7 +43,7 @@ def train_tower(
     with torch.random.fork_rng(devices=gpus):
         run = TowerRun(tower, taxonomy, config, seed, validate, news, processes)
         if checkpoint is not None and checkpoint.path.exists():
-            run.restore(checkpoint.load())
+            checkpoint.restore(run)
         processes.refuse_difference(run.epoch)
         try:
             with _progress_bar(run, progress) as bar:
@@ -127,214 +78,3 @@ def _progress_bar(run: TowerRun, shown: bool) -> tqdm[Any]:
         leave=False,
         disable=None if shown else True,
     )
-
-
-class TowerRun:
-    """A fine-tuning between two epochs: weights, optimizer, best weights so far, random numbers."""
-
-    def __init__(
-        self,
-        tower: TextTower,
-        taxonomy: Taxonomy,
-        config: Config,
-        seed: int,
-        validate: Validate | None,
-        news: News | None = None,
-        processes: Processes = ALONE,
-    ) -> None:
-        self.tower, self.taxonomy, self.config, self.validate = tower, taxonomy, config, validate
-        self.seed, self.news, self.processes = seed, news, processes
-        self.rng = np.random.default_rng(seed)
-        self.parents, self.children = taxonomy.relation_indices
-        self.query_tokens = tower.tokenize([query_text(c) for c in taxonomy.concepts])
-        self.anchor_tokens = tower.tokenize(anchor_texts(taxonomy))
-        self.parameters = [p for p in tower.parameters() if p.requires_grad]
-        fused = tower.device.type in ("cpu", "cuda")
-        self.optimizer = torch.optim.AdamW(self.parameters, config.tower_learning_rate, fused=fused)
-        drawn = len(self.children)
-        if news is not None:
-            drawn = news.count(self.parents, self.children)
-        self.batches = math.ceil(drawn / config.tower_batch_size)
-        self.epoch, self.parts = 0, 1
-        self.history, self.highest = TowerHistory(), -1.0
-        self.best_weights: dict[str, Tensor] = {}
-        self.anchor_vectors: Tensor | None = None
-
-    @property
-    def steps(self) -> int:
-        """The number of steps of the whole fine-tuning."""
-        return self.batches * self.config.tower_epochs
-
-    @property
-    def remaining(self) -> int:
-        """The number of epochs that are left."""
-        return self.config.tower_epochs - self.epoch
-
-    def last_epoch(self) -> str:
-        """Describe the last finished epoch."""
-        text = f"fine-tuning epoch {self.epoch}  loss {self.history.losses[-1]:.4f}"
-        if self.history.validation:
-            text += f"  {describe_metrics(self.history.validation[-1])}"
-        return text + ("  *" if self.history.best == self.epoch else "")
-
-    @property
-    def step(self) -> int:
-        """The number of steps of the finished epochs."""
-        return self.batches * self.epoch
-
-    def train_epoch(self, bar: tqdm[Any]) -> None:
-        """Train on every relation once, and keep the weights if they are the best so far."""
-        if self.anchor_vectors is None:
-            self._look_at_anchors()
-        hard = self._hard_negatives()
-        self.anchor_vectors = None  # outdated after one step
-        release_memory()
-        total = torch.zeros((), device=self.tower.device)
-        with fast_matmul(self.tower.device):
-            for number, batch in enumerate(self._draw_batches(hard)):
-                self._set_learning_rate(self.step + number)
-                total += self._train_batch(batch, self.step + number)
-                bar.update()
-        loss = total.item() / self.batches
-        if not math.isfinite(loss):
-            fix = "train again with a lower tower_learning_rate"
-            raise ModelError(f"the loss of the fine-tuning became {loss}; {fix}")
-        self.epoch += 1
-        self.history.losses.append(loss)
-        self.optimizer.zero_grad(set_to_none=True)
-        release_memory()
-        self._look_at_anchors()
-
-    def _look_at_anchors(self) -> None:
-        """Encode all anchors, for the hard negatives of the next epoch and to validate this one."""
-        vectors = self.anchor_vectors = self._encode(self.anchor_tokens)
-        validate = self.validate
-        if validate is not None:
-            shared = self.processes.share(lambda: asdict(validate(self.tower, vectors)))
-            metrics = Metrics(**shared)
-            if self.epoch:
-                self.history.validation.append(metrics)
-            if metrics.reciprocal_rank <= self.highest:
-                return
-            self.highest = metrics.reciprocal_rank
-        self._keep_weights()
-        self.history.best = self.epoch
-
-    def _encode(self, tokens: Sequence[Tokens]) -> Tensor:
-        return encode_together(self.tower, tokens, self.processes)
-
-    @torch.no_grad()
-    def _keep_weights(self) -> None:
-        """Remember the present weights, in the memory of those that were kept before."""
-        weights = self.tower.state_dict()
-        if not self.best_weights:
-            self.best_weights = copy.deepcopy(weights)
-        for name, tensor in weights.items():
-            self.best_weights[name].copy_(tensor)
-
-    @torch.no_grad()
-    def _hard_negatives(self) -> Indices:
-        """Return the nearest anchors of every concept as a query: [N, K]."""
-        assert self.anchor_vectors is not None
-        queries = self._encode(self.query_tokens)
-        count = min(NEAREST, len(queries))
-        nearest = [
-            (block @ self.anchor_vectors.T).topk(count).indices.cpu()
-            for block in queries.split(BLOCK_SIZE)
-        ]
-        return torch.cat(nearest).numpy()
-
-    def _draw_batches(self, hard: Indices) -> Iterator[TowerBatch]:
-        """Yield all relations in random order, with the hard negatives of their queries."""
-        news, size = self.news, self.config.tower_batch_size
-        if news is None:
-            order = self.rng.permutation(len(self.children))
-        else:
-            order = news.draw(self.parents, self.children, self.rng)
-        for start in range(0, len(order), size):
-            rows = order[start : start + size]
-            queries, parents = self.children[rows], self.parents[rows]
-            drawn = hard[queries, self.rng.integers(0, hard.shape[1], len(queries))]
-            if news is not None:
-                drawn = np.concatenate([drawn, news.rejected.of_many(queries)[1]])
-            anchors = np.unique(np.concatenate([parents, drawn]))
-            positives = np.searchsorted(anchors, parents)
-            blocked = torch.zeros(len(queries), len(anchors), dtype=torch.bool)
-            of_anchor, of_query = blocked_among(self.taxonomy, queries, anchors)
-            blocked[of_query, of_anchor] = True
-            blocked[np.arange(len(queries)), positives] = False
-            device = self.tower.device
-            targets = torch.from_numpy(positives).to(device)
-            yield TowerBatch(queries, anchors, targets, blocked.to(device))
-
-    def _set_learning_rate(self, step: int) -> None:
-        warm = max(1, round(WARM_UP * self.steps))
-        rising, falling = (step + 1) / warm, (self.steps - step) / max(1, self.steps - warm)
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.config.tower_learning_rate * min(1.0, rising, falling)
-
-    def _train_batch(self, batch: TowerBatch, step: int) -> Tensor:
-        """Make one optimizer step, with the batch in as many parts as memory requires; its loss."""
-        self.tower.train()
-        texts = [self.query_tokens[i] for i in batch.queries.tolist()]
-        texts += [self.anchor_tokens[i] for i in batch.anchors.tolist()]
-        seeds = (self.seed, step)
-        while True:
-            try:
-                self.optimizer.zero_grad(set_to_none=True)
-                loss = compute_gradients(
-                    self.tower, texts, batch, seeds, self.parts, self.processes
-                )
-                break
-            except (MemoryError, RuntimeError) as error:
-                if not is_out_of_memory(error):
-                    raise
-                if self.parts >= len(texts):
-                    message = f"the memory of {self.tower.device} is too small for a single text"
-                    raise ModelError(f"{message}; set tower_epochs=0") from None
-            # Outside the handler, so that the memory of the failed attempt has been released.
-            self._split_batches_further()
-        self.processes.add_up_gradients(self.parameters)
-        torch.nn.utils.clip_grad_norm_(self.parameters, MAX_NORM)
-        self.optimizer.step()
-        return loss
-
-    def _split_batches_further(self) -> None:
-        self.parts *= 2
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-        message = f"out of memory: each batch is now encoded in {self.parts} parts"
-        warnings.warn(message, stacklevel=2)
-
-    def state(self) -> State:
-        """Return everything that the next epochs depend on."""
-        tensors = add_prefix("weights", self.tower.state_dict())
-        tensors |= optimizer_tensors(self.optimizer)
-        if self.history.best != self.epoch:
-            tensors |= add_prefix("best", self.best_weights)
-        return State(
-            tensors,
-            {
-                "epoch": self.epoch,
-                "losses": self.history.losses,
-                "validation": [asdict(metrics) for metrics in self.history.validation],
-                "best": self.history.best,
-                "highest": self.highest,
-                "groups": self.optimizer.state_dict()["param_groups"],
-                "draws": self.rng.bit_generator.state,
-                "parts": self.parts,
-            },
-        )
-
-    def restore(self, state: State) -> None:
-        """Restore the state from a checkpoint."""
-        values, tensors = state.values, state.tensors
-        self.tower.load_state_dict(with_prefix("weights", tensors))
-        best = with_prefix("best", tensors)
-        self.best_weights = best or copy.deepcopy(self.tower.state_dict())
-        restore_optimizer(self.optimizer, tensors, values["groups"])
-        self.rng.bit_generator.state = values["draws"]
-        validation = [Metrics(**metrics) for metrics in values["validation"]]
-        self.history = TowerHistory(values["losses"], validation, values["best"])
-        self.epoch, self.highest, self.parts = values["epoch"], values["highest"], values["parts"]
-        self.anchor_vectors = self._encode(self.anchor_tokens)

@@ -11,9 +11,8 @@ from typing import Any
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.stored_columns import taxonomy_digest
-from taxoexpan.training.history import History
+from taxoexpan.training.history import History, TowerHistory
 from taxoexpan.training.metrics import Metrics
-from taxoexpan.training.tower_training import TowerHistory
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from taxoexpan.curation.cleaning.fold_scoring import score_fold
 from taxoexpan.curation.cleaning.folds import concepts_to_check, hide_parents, split_into_folds
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.explain import Evidence, describe_move
-from taxoexpan.training.tower_training import TowerRun
+from taxoexpan.training.tower_run import TowerRun
 
 
 def scored_slowly(

@@ -13,7 +13,7 @@ import pytest
 from taxoexpan.errors import FormatError, TaxoExpanError
 from taxoexpan.features.corpus import parallel
 from taxoexpan.features.corpus.documents import read_documents
-from taxoexpan.features.corpus.parallel import map_blocks
+from taxoexpan.features.corpus.parallel import available_cores, map_blocks
 
 only_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs several processes")
 
@@ -29,6 +29,17 @@ def test_results_are_in_order_with_any_number_of_workers() -> None:
     texts = [str(number) for number in range(17)]
     for workers in (1, 2, 20, None):
         assert list(map_blocks(lambda block: block[0], iter(texts), workers)) == texts
+
+
+@only_linux
+def test_only_the_cores_that_this_process_may_use_are_counted() -> None:
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        assert available_cores() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert available_cores() == len(allowed)
 
 
 def test_a_block_ends_with_the_text_that_fills_it(monkeypatch: pytest.MonkeyPatch) -> None:

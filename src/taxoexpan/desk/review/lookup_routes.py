@@ -23,7 +23,7 @@ def show_results(pages: Pages, request: Request) -> Response:
 
 def show_reasons(pages: Pages, request: Request) -> Response:
     """Return why a parent is proposed."""
-    queued, parent = _asked(pages, request)
+    queued, parent = _requested(pages, request)
     if queued is None:
         return _unknown(pages, request)
     explanation = _explain(pages, queued, parent)
@@ -33,7 +33,7 @@ def show_reasons(pages: Pages, request: Request) -> Response:
 def show_surroundings(pages: Pages, request: Request) -> Response:
     """Return the tree around a proposed parent, and why it is proposed."""
     desk = pages.desk
-    queued, parent = _asked(pages, request)
+    queued, parent = _requested(pages, request)
     if queued is None or parent not in desk.taxonomy:
         return _unknown(pages, request)
     explanation = _explain(pages, queued, parent)
@@ -45,7 +45,7 @@ def show_surroundings(pages: Pages, request: Request) -> Response:
 
 def show_branch(pages: Pages, request: Request) -> Response:
     """Return the children of a concept; those that a tree leaves out, if a new one is named."""
-    queued, parent = _asked(pages, request)
+    queued, parent = _requested(pages, request)
     taxonomy = pages.desk.taxonomy
     if parent not in taxonomy:
         return _unknown(pages, request)
@@ -62,7 +62,7 @@ def _explain(pages: Pages, queued: QueuedConcept, parent: str) -> Explanation:
     return pages.desk.evidence.explain(concept, queued.proposals, parent)
 
 
-def _asked(pages: Pages, request: Request) -> tuple[QueuedConcept | None, str]:
+def _requested(pages: Pages, request: Request) -> tuple[QueuedConcept | None, str]:
     """Return the concept and the id of the parent that a request is about."""
     key = request.query_params.get("concept", "")
     return pages.desk.store.concept(key), request.query_params.get("parent", "")

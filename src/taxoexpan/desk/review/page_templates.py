@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -13,8 +12,8 @@ from taxoexpan.desk.review.static_files import asset_url
 from taxoexpan.desk.store.records import Action, Reason, Status
 from taxoexpan.phrasing import percent
 from taxoexpan.placement.suggestions import SuggestionKind
-from taxoexpan.report.html.element import MAX_WORD, replace_invalid
-from taxoexpan.report.html.tree import MAX_PATH
+from taxoexpan.report.html.element import has_long_word, replace_invalid
+from taxoexpan.report.html.tree import shortened_path
 
 STATUS_NAMES = {
     Status.TODO: "To do",
@@ -51,8 +50,8 @@ def make_environment() -> Environment:
     environment.globals["asset"] = asset_url
     environment.filters.update(
         shorten=shorten,
-        is_long=_is_long,
-        shown_path=_shown_path,
+        is_long=has_long_word,
+        shown_path=shortened_path,
         clock=_clock,
         plain=_plain,
         errors=_errors,
@@ -75,18 +74,6 @@ def shorten(text: str, limit: int) -> str:
 def _printable(value: Any) -> Any:
     """Replace the characters that UTF-8 or a browser cannot handle; markup has none."""
     return replace_invalid(value) if type(value) is str else value
-
-
-def _is_long(text: str) -> bool:
-    """Whether a text has a word that may be broken anywhere."""
-    return len(text) > MAX_WORD and any(len(word) > MAX_WORD for word in text.split())
-
-
-def _shown_path(path: Sequence[str]) -> list[str | None]:
-    """Return a path, with None in place of the middle of a long one."""
-    if len(path) <= MAX_PATH:
-        return list(path)
-    return [*path[: MAX_PATH // 2 - 1], None, *path[-MAX_PATH // 2 :]]
 
 
 def _clock(time: datetime) -> str:

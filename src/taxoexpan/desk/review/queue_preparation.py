@@ -47,8 +47,8 @@ def fill_queue(
     """Add concepts and proposals for them to the store, and return how many were computed.
 
     Concepts that this model has already proposed parents for are not computed again, unless their
-    names or their definition have changed. `defined` are
-    the concepts by id with definitions from a glossary, which the store does not keep.
+    names or their definition have changed. `defined` are the concepts by id with definitions from
+    a glossary, which the store does not keep.
     """
     refuse_other_taxonomy(store, model.taxonomy)
     store.add_concepts(concepts)

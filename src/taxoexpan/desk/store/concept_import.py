@@ -156,7 +156,7 @@ def lacking_proposals(
 ) -> list[Concept]:
     """Return the listed concepts that are not accepted and have no proposals of this model."""
     joined = queue.join(concepts).outerjoin(proposals, proposals.c.concept == concepts.c.number)
-    unasked = (queue.c.status != Status.ACCEPTED, proposals.c.model.is_distinct_from(model))
-    statement = select(concepts.c.key).select_from(joined).where(*unasked)
+    conditions = (queue.c.status != Status.ACCEPTED, proposals.c.model.is_distinct_from(model))
+    statement = select(concepts.c.key).select_from(joined).where(*conditions)
     keys = set(connection.scalars(statement))
     return [concept for key, concept in _with_keys(listed) if key in keys]

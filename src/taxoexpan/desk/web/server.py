@@ -18,6 +18,7 @@ from starlette.types import ASGIApp
 
 from taxoexpan.desk.web.access import TOKEN_PARAMETER, Access
 from taxoexpan.desk.web.header_timeout import HeaderTimeout, raise_file_limit
+from taxoexpan.desk.web.server_log import log_settings
 from taxoexpan.errors import ConfigurationError
 
 STOP_SECONDS = 30
@@ -49,6 +50,7 @@ def run_server(
         app,
         http=HeaderTimeout,
         backlog=ACCEPTED_AT_ONCE,
+        log_config=log_settings(),
         log_level="warning",
         access_log=False,  # it would contain the token
         server_header=False,

@@ -40,7 +40,7 @@ def map_blocks(
     """
     blocks = _blocks(texts)
     first = list(islice(blocks, 2))
-    workers = workers or _cores()
+    workers = workers or available_cores()
     if workers == 1 or len(first) < 2 or not _can_fork():
         return map(work, chain(first, blocks))
     return _map_in_processes(work, chain(first, blocks), workers)
@@ -63,7 +63,7 @@ def _can_fork() -> bool:
     return "fork" in multiprocessing.get_all_start_methods() and sys.platform != "darwin"
 
 
-def _cores() -> int:
+def available_cores() -> int:
     """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 

@@ -19,6 +19,7 @@ from taxoexpan.features.glossary.glossary_formats import (
     GlossaryEntry,
     GlossaryParser,
 )
+from taxoexpan.phrasing import visible
 
 SAMPLE_LINES = 1000
 """The number of lines that decide the format."""
@@ -47,7 +48,7 @@ def read_entries(
     size = path.stat().st_size if path.is_file() else 0
     with tqdm(
         total=size,
-        desc=f"reading {path.name}",
+        desc=f"reading {visible(path.name)}",
         unit="B",
         unit_scale=True,
         leave=False,

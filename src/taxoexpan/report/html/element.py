@@ -48,8 +48,12 @@ def isolated(label: str) -> Element:
 
     It isolates the text direction of the label, and lets a very long word break anywhere.
     """
-    is_long = len(label) > MAX_WORD and any(len(word) > MAX_WORD for word in label.split())
-    return element("bdi", label, class_="long" if is_long else None)
+    return element("bdi", label, class_="long" if has_long_word(label) else None)
+
+
+def has_long_word(text: str) -> bool:
+    """Return whether a text has a word that may be broken anywhere."""
+    return len(text) > MAX_WORD and any(len(word) > MAX_WORD for word in text.split())
 
 
 def to_html(node: Node) -> str:

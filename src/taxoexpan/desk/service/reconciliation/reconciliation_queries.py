@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from taxoexpan.desk.service.request_problems import invalid_request
+from taxoexpan.desk.service.field_errors import invalid_request
 from taxoexpan.desk.service.service_limits import (
     MAX_DEFINITION,
     MAX_LABEL,

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import HTMLResponse
 
 from taxoexpan.desk.service.api_schemas import ProblemDetails
-from taxoexpan.desk.service.concept_routes import find_concept
+from taxoexpan.desk.service.concept_lookup import find_concept
 from taxoexpan.desk.service.reconciliation.concept_preview import (
     PREVIEW_POLICY,
     flyout_html,

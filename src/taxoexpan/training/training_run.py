@@ -1,4 +1,4 @@
-"""The optimizer, the learning-rate schedule and early stopping: a training between two epochs."""
+"""The state of a training between two epochs: weights, optimizer, schedule and early stopping."""
 
 from __future__ import annotations
 

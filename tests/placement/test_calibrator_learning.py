@@ -14,13 +14,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan import TaxoExpan, Taxonomy
-from taxoexpan.config import load_preset
-from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.queries import LabeledQueries
-from taxoexpan.placement import model_fitting
-from taxoexpan.placement.embedder import Embedder
-from taxoexpan.placement.model_fitting import prepare_taxonomy
+from taxoexpan.placement import calibrator_learning
 from taxoexpan.placement.pair_features import FEATURES, AnchorTexts
 from taxoexpan.placement.ranking import Anchors, Ranker
 from taxoexpan.placement.signal_fusion import FusionExamples
@@ -49,14 +45,14 @@ def features_of(ranker: Ranker, queries: LabeledQueries) -> Tensor:
 
 def fit(taxonomy: Taxonomy, **settings: object) -> Fitted:
     seen: list[tuple[Ranker, LabeledQueries]] = []
-    collect = model_fitting.collect_examples
+    collect = calibrator_learning.collect_examples
 
     def keep(ranker: Ranker, queries: LabeledQueries, seed: int) -> FusionExamples:
         seen.append((ranker, queries))
         return collect(ranker, queries, seed)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(model_fitting, "collect_examples", keep)
+        patched.setattr(calibrator_learning, "collect_examples", keep)
         model = TaxoExpan("fast", device="cpu", **{**SMALL, "epochs": 3, **settings}).fit(taxonomy)
     return Fitted(model, *seen[0])
 
@@ -108,20 +104,6 @@ def test_features_are_those_of_a_taxonomy_that_never_had_the_held_out_concepts(
     assert [own.tolist() for own in fitted.queries.parents] == [
         [rest.index(parent) for parent in whole.parents(concept.id)] for concept in concepts
     ]
-
-
-def test_the_vectors_of_remaining_concepts_share_the_memory_of_all_vectors() -> None:
-    whole = defined_pantry()
-    config = load_preset("fast", **SMALL, validation_fraction=0.5)
-    embedder = Embedder(make_encoder("static"), config, torch.device("cpu"))
-    prepared = prepare_taxonomy(whole, embedder, seed=0)
-    remaining, known = prepared.holdout.taxonomy, prepared.data.anchors.vectors
-    assert len(remaining) == len(whole) - 40
-    assert torch.equal(prepared.vectors().stacked(), embedder.tensor(whole.concepts))
-    assert torch.equal(known.stacked(), embedder.tensor(remaining.concepts))
-    assert known.names.data_ptr() == prepared.stored.names.data_ptr()
-    memory = prepared.stored.names.untyped_storage().nbytes()
-    assert memory == 4 * len(whole) * embedder.encoder.dimension  # without those of head words
 
 
 def made_taxonomy() -> Taxonomy:

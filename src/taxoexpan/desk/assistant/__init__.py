@@ -1,0 +1,1 @@
+"""A server for assistants (Model Context Protocol): tools that read a model's taxonomy."""

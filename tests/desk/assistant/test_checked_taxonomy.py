@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from taxoexpan.desk.assistant.checked_taxonomy import CheckedTaxonomy
+from taxoexpan.desk.assistant.tool_schemas import CheckArguments
+from taxoexpan.errors import FormatError
+
+REPEATED = "parent,child\nfood,milk\nfood,tea\nmilk,Oat\nmilk,oat\n"
+
+
+def test_a_file_is_checked_again_after_it_has_changed(tmp_path: Path) -> None:
+    path = tmp_path / "foods.csv"
+    path.write_text(REPEATED)
+    checked = CheckedTaxonomy.of_file(path)
+    first = checked.answer(CheckArguments())
+    assert first.source == "foods.csv"
+    assert [each.code for each in first.items] == ["similar-label"]
+    path.write_text("parent,child\nfood,milk\nfood,tea\n")
+    os.utime(path, ns=(1, 1))
+    assert checked.answer(CheckArguments()).total == 0
+
+
+def test_what_hides_all_other_findings_is_always_returned(tmp_path: Path) -> None:
+    path = tmp_path / "foods.csv"
+    path.write_text("parent,child\na,b\nb,a\n")
+    answer = CheckedTaxonomy.of_file(path).answer(CheckArguments(codes=["hub"]))
+    assert [each.code for each in answer.items] == ["cycle"]
+    assert answer.errors == 1
+
+
+def test_pages_and_severities(tmp_path: Path) -> None:
+    path = tmp_path / "foods.csv"
+    rows = "".join(f"food,kind{n}x\nkind{n}x,Oat {n}y\nkind{n}x,oat {n}y\n" for n in range(5))
+    path.write_text("parent,child\n" + rows)
+    checked = CheckedTaxonomy.of_file(path)
+    every = checked.answer(CheckArguments())
+    assert every.total == len(every.items) > 4
+    first = checked.answer(CheckArguments(limit=3))
+    rest = checked.answer(CheckArguments(offset=3))
+    assert (first.next_offset, rest.next_offset) == (3, None)
+    assert [*first.items, *rest.items] == every.items
+    assert checked.answer(CheckArguments(severity="warning")).total == every.warnings
+    assert checked.answer(CheckArguments(severity="error")).total == 0
+
+
+def test_a_missing_file_is_refused_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="no such file"):
+        CheckedTaxonomy.of_file(tmp_path / "nothing.ttl")

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from taxoexpan.desk.assistant.stdio_server import printing_to_standard_error
+from taxoexpan.errors import ConfigurationError
+
+
+def test_what_libraries_print_does_not_reach_standard_output(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    print("before")
+    with printing_to_standard_error():
+        print("from Python")
+        os.write(1, b"from C\n")
+    print("after")
+    captured = capfd.readouterr()
+    assert captured.out == "before\nafter\n"
+    assert "from Python" in captured.err
+    assert "from C" in captured.err
+
+
+def test_a_closed_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with (
+        pytest.raises(ConfigurationError, match="let an MCP client start this command"),
+        printing_to_standard_error(),
+    ):
+        pass
