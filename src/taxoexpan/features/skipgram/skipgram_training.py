@@ -13,7 +13,7 @@ from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 from zlib import crc32
 
 import numpy as np
@@ -98,20 +98,30 @@ def train_skipgram(
         if not len(model.wv):
             message = f"no word occurs {min_count} times in documents that mention a concept"
             raise FormatError(path, f"{message}; use a larger corpus or a smaller min_count")
-        # The bar is created outside of `hide_harmless_errors`, which would hide it.
-        with (
-            tqdm(
-                desc="learning words",
-                total=epochs * model.corpus_count,
-                unit=" texts",
-                leave=False,
-                file=sys.stderr,
-                disable=None if progress else True,
-            ) as bar,
-            hide_harmless_errors(),
-        ):
-            counted = _CountedSentences(sentences, bar)
-            model.train(counted, total_examples=model.corpus_count, epochs=epochs)
+        _train(model, sentences, progress)
+    return _learned_vectors(model, names)
+
+
+def _train(model: Any, sentences: Iterable[list[str]], progress: bool) -> None:
+    """Train a model of word2vec whose vocabulary is built."""
+    # The bar is created outside of `hide_harmless_errors`, which would hide it.
+    with (
+        tqdm(
+            desc="learning words",
+            total=model.epochs * model.corpus_count,
+            unit=" texts",
+            leave=False,
+            file=sys.stderr,
+            disable=None if progress else True,
+        ) as bar,
+        hide_harmless_errors(),
+    ):
+        counted = _CountedSentences(sentences, bar)
+        model.train(counted, total_examples=model.corpus_count, epochs=model.epochs)
+
+
+def _learned_vectors(model: Any, names: Sequence[str]) -> SkipGramVectors:
+    """Return the vectors of a trained model of word2vec."""
     words = tuple(model.wv.index_to_key)
     # The mean of all words distinguishes none of them; parents are found better without it.
     vectors = model.wv.vectors - model.wv.vectors.mean(axis=0)
