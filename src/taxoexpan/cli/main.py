@@ -18,6 +18,7 @@ from taxoexpan.cli import (
     demo,
     diff,
     discover,
+    doctor,
     embed,
     evaluate,
     expand,
@@ -57,6 +58,7 @@ COMMANDS = (
     demo,
     reproduce,
     evaluate,
+    doctor,
     completion,
 )
 
