@@ -14,18 +14,17 @@ from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import NoReturn
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.corpus.parallel import map_blocks
 from taxoexpan.features.corpus.phrases import PhraseMatcher, name_token, tokenize
 from taxoexpan.features.encoder import Vectors
+from taxoexpan.progress import Progress
 
 DIMENSION = 250
 
@@ -100,14 +99,7 @@ def train_skipgram(
             raise FormatError(path, f"{message}; use a larger corpus or a smaller min_count")
         # The bar is created outside of `hide_harmless_errors`, which would hide it.
         with (
-            tqdm(
-                desc="learning words",
-                total=epochs * model.corpus_count,
-                unit=" texts",
-                leave=False,
-                file=sys.stderr,
-                disable=None if progress else True,
-            ) as bar,
+            Progress("learning words", epochs * model.corpus_count, "texts", shown=progress) as bar,
             hide_harmless_errors(),
         ):
             counted = _CountedSentences(sentences, bar)
@@ -126,7 +118,7 @@ def train_skipgram(
 class _CountedSentences:
     """Sentences that can be iterated several times and advance a progress bar."""
 
-    def __init__(self, sentences: Iterable[list[str]], bar: tqdm[NoReturn]) -> None:
+    def __init__(self, sentences: Iterable[list[str]], bar: Progress) -> None:
         self._sentences, self._bar = sentences, bar
 
     def __iter__(self) -> Iterator[list[str]]:
