@@ -31,6 +31,13 @@ def test_every_package_says_what_it_is() -> None:
         assert init.read_text(encoding="utf-8").startswith('"""'), init
 
 
+@pytest.mark.parametrize("package", ["network", "placement", "training"])
+def test_a_large_package_says_where_each_module_belongs(package: str) -> None:
+    documented = ast.get_docstring(ast.parse((PACKAGE / package / "__init__.py").read_text()))
+    names = {path.stem for path in (PACKAGE / package).glob("*.py")} - {"__init__"}
+    assert [name for name in sorted(names) if f"`{name}`" not in (documented or "")] == []
+
+
 def test_tests_mirror_the_package() -> None:
     """Every folder of tests, but those of scripts, has a package of the same name."""
     folders = {path.parent.relative_to(TESTS) for path in TESTS.rglob("test_*.py")}

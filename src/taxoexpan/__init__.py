@@ -7,13 +7,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from taxoexpan.errors import TaxoExpanError
-from taxoexpan.taxonomy import Concept, Taxonomy
 
 if TYPE_CHECKING:
     from taxoexpan.expansion import expand_file
     from taxoexpan.features.glossary.glossary import Glossary
     from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.suggestions import Suggestion
+    from taxoexpan.taxonomy import Concept, Taxonomy
 
 __all__ = [
     "Concept",
@@ -26,15 +26,17 @@ __all__ = [
 ]
 
 _LAZY = {
+    "Concept": "taxoexpan.taxonomy",
     "Glossary": "taxoexpan.features.glossary.glossary",
     "Suggestion": "taxoexpan.placement.suggestions",
     "TaxoExpan": "taxoexpan.model",
+    "Taxonomy": "taxoexpan.taxonomy",
     "expand_file": "taxoexpan.expansion",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Import torch only when a model is used: reading a taxonomy does not need it."""
+    """Import a name when it is used: reading needs no torch, and the command line no numpy."""
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'taxoexpan' has no attribute {name!r}")

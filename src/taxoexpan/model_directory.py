@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from taxoexpan.errors import ModelError
+from taxoexpan.files import recover_directory
 
 KIND, VERSION = "taxoexpan-model", 9
 CONFIG, WEIGHTS, TOWER, ANCHORS, TAXONOMY, WORDS, FEATURES, CALIBRATION, CONTINUATION, SEARCH = (
@@ -67,6 +68,8 @@ def is_archive(path: Path) -> bool:
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
+    if not path.is_dir():
+        recover_directory(path)
     if not path.is_dir():
         raise ModelError(f"{path}: no such model directory; create one with taxoexpan train")
     try:

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from unprivileged import give_away, open_folder, run_unprivileged
 
 from taxoexpan import TaxoExpan
 from taxoexpan.cli.main import main
@@ -103,3 +104,19 @@ def test_a_missing_model_is_named(
 ) -> None:
     assert update(tmp_path / "nothing", pantry) == 2
     assert "no such model directory" in capsys.readouterr().err
+
+
+def test_a_read_only_model_is_not_replaced(
+    model_directory: Path, pantry: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with open_folder() as folder:
+        model = Path(shutil.copytree(model_directory, folder / "model"))
+        taxonomy = newer(pantry, folder, "nut milk,milk")
+        give_away(model)
+        model.chmod(0o555)
+        assert run_unprivileged(lambda: update(model, taxonomy)) == 2
+        fix = "use -o to write the updated model to another place"
+        expected = f"taxoexpan: {model}: is read-only, and is not replaced; {fix}\n"
+        assert capfd.readouterr().err == expected
+        assert run_unprivileged(lambda: update(model, taxonomy, "-o", folder / "new")) == 0
+        assert sorted(path.name for path in folder.iterdir()) == ["model", "new", "newer.csv"]

@@ -24,7 +24,9 @@ def test_an_address_without_a_cluster_is_refused() -> None:
 
 
 def test_an_interrupt_cannot_stop_the_end_of_a_session() -> None:
-    handler = signal.getsignal(signal.SIGINT)
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    handlers = [signal.getsignal(number) for number in numbers]
     with interrupts_ignored():
-        signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) == handler
+        for number in numbers:
+            signal.raise_signal(number)
+    assert [signal.getsignal(number) for number in numbers] == handlers

@@ -19,10 +19,10 @@ from zlib import crc32
 
 import numpy as np
 import pytest
+from full_disk import no_file_larger_than
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import names, quickly
-from test_files import no_file_larger_than
 
 from taxoexpan.features.cache import BLOCK_SIZE, CachedEncoder, cache_folder
 from taxoexpan.features.encoder import Encoder, Vectors

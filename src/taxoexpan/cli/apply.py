@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from taxoexpan.cli.arguments import (
     acceptance,
     add_acceptance,
+    add_keep_formulas,
     add_output,
     add_taxonomy,
     open_taxonomy,
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Language, FILE.md for a pull request, FILE.sssom.tsv with the merges as mappings; can "
         "be repeated",
     )
+    add_keep_formulas(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -72,7 +74,9 @@ def run(options: argparse.Namespace) -> int:
     suggestions = read_decisions(options.decisions, file.taxonomy, accept.ids, options.allow_moves)
     listed = read_concepts(options.concepts) if options.concepts else []
     suggestions = with_details(suggestions, listed)
-    applied = apply_suggestions(file, suggestions, options.output, accept, options.force)
+    applied = apply_suggestions(
+        file, suggestions, options.output, accept, options.force, options.keep_formulas
+    )
     print_applied(file.taxonomy, applied, accept)
     if applied.accepted.undecided:
         count = pluralize(applied.accepted.undecided, "concept")

@@ -6,7 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import add_output, add_read_options, positive, read_taxonomy
+from taxoexpan.cli.arguments import (
+    add_keep_formulas,
+    add_output,
+    add_read_options,
+    positive,
+    read_taxonomy,
+)
 from taxoexpan.cli.messages import as_json, note
 from taxoexpan.errors import ConfigurationError, FormatError
 
@@ -33,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_read_options(parser)
     add_output(parser, "CSV file to write (default: standard output)")
+    add_keep_formulas(parser)
     parser.add_argument(
         "--top", type=positive, default=500, help="maximum number of concepts (default: 500)"
     )
@@ -187,7 +194,9 @@ def _write(options: argparse.Namespace, concepts: list[DiscoveredConcept], sourc
     if options.json:
         text = as_json([asdict(concept) for concept in concepts])
     else:
-        text = discovered_concepts_table(options.output or Path("new.csv"), concepts)
+        text = discovered_concepts_table(
+            options.output or Path("new.csv"), concepts, options.keep_formulas
+        )
     if options.output:
         write_whole({options.output: text.encode()}, options.force)
         note(

@@ -13,6 +13,7 @@ from taxoexpan.cli import (
     apply,
     check,
     clean,
+    completion,
     convert,
     demo,
     diff,
@@ -56,6 +57,7 @@ COMMANDS = (
     demo,
     reproduce,
     evaluate,
+    completion,
 )
 
 

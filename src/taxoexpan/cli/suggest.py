@@ -14,6 +14,7 @@ from taxoexpan.cli.arguments import (
     add_device,
     add_glossary,
     add_ids,
+    add_keep_formulas,
     add_new_concepts,
     add_output,
     add_report,
@@ -86,6 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_ids(parser)
     add_engine(parser)
     add_report(parser, "also write a report to read in a browser")
+    add_keep_formulas(parser)
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="write JSON instead of CSV")
     output.add_argument(
@@ -192,7 +194,7 @@ def _write_suggestions(
             ]
             write_json(noted(), write, _needs_evidence(options), present)
         else:
-            write_csv(noted(), write)
+            write_csv(noted(), write, options.keep_formulas)
     return kept
 
 

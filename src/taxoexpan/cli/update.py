@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ from taxoexpan.cli.arguments import (
 )
 from taxoexpan.cli.messages import note, print_json, print_training_advice
 from taxoexpan.cli.model_arguments import add_encoder_location, add_model
+from taxoexpan.errors import FormatError
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
@@ -42,7 +45,8 @@ def run(options: argparse.Namespace) -> int:
     output = options.output or options.model
     is_in_place = output.resolve() == options.model.resolve()
     if options.model.is_dir():
-        refuse_replacing(output, OWN, options.force or is_in_place)
+        with _other_place_suggested(is_in_place):
+            refuse_replacing(output, OWN, options.force or is_in_place)
     refuse_inside(options.taxonomy, output, "is replaced as a whole")
     taxonomy = read_defined_taxonomy(options.taxonomy, options)
     from taxoexpan.model import TaxoExpan
@@ -59,6 +63,19 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json(_as_json(model, report))
     return 0
+
+
+@contextmanager
+def _other_place_suggested(is_in_place: bool) -> Iterator[None]:
+    """Suggest -o if the model cannot be replaced."""
+    try:
+        yield
+    except FormatError as error:
+        if not is_in_place:
+            raise
+        problem = error.message.rpartition(";")[0]
+        message = f"{problem}; use -o to write the updated model to another place"
+        raise FormatError(error.path, message) from None
 
 
 def _print_update(report: UpdateReport, output: Path, is_in_place: bool) -> None:

@@ -17,11 +17,12 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from taxoexpan.errors import ConfigurationError, ModelError
+from taxoexpan.files import temporary_folder
 
 OBJECT_STORE_BYTES = 256 << 20
 """The shared memory of a local session; what does not fit is written to its folder."""
@@ -30,6 +31,8 @@ MAX_FOLDER_LENGTH = 30
 """In a folder with a longer name, the names of Ray's sockets would be too long for the system."""
 
 REMOVE_SECONDS = 10
+
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 START_ATTEMPTS = 2
 CONNECT_SECONDS = 10
@@ -50,17 +53,17 @@ def ray_session(address: str | None, cpus: int) -> Iterator[Any]:
     refuse_ray_client(address)
     with _environment(_QUIET if address else _QUIET | _local_environment()):
         ray = _import_ray()  # takes seconds, so it comes before there is anything to remove
-        folder = None if address else _new_folder()
-        try:
-            # Ray says on standard error that it will be quiet.
-            with _own_handlers(), _stderr_discarded():
-                _connect(ray, address, cpus, folder)
-            yield ray
-        finally:
-            with interrupts_ignored():
-                ray.shutdown()
-                if folder is not None:
-                    _remove(folder)
+        with nullcontext() if address else temporary_folder(_sockets_place()) as folder:
+            try:
+                # Ray says on standard error that it will be quiet.
+                with _own_handlers(), _stderr_discarded(), _separate_groups(ray):
+                    _connect(ray, address, cpus, folder)
+                yield ray
+            finally:
+                with interrupts_ignored():
+                    ray.shutdown()
+                    if folder is not None:
+                        _remove(folder)
 
 
 def _local_environment() -> dict[str, str]:
@@ -174,7 +177,7 @@ def _own_handlers() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in STOP_SIGNALS}
     try:
         yield
     finally:
@@ -184,22 +187,39 @@ def _own_handlers() -> Iterator[None]:
 
 @contextmanager
 def interrupts_ignored() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment, so that a second one cannot stop the end of a session."""
-    if threading.current_thread() is not threading.main_thread():
+    """Ignore Ctrl-C and SIGTERM, so that a second one cannot stop the end of a session."""
+    with _own_handlers():
+        if threading.current_thread() is threading.main_thread():
+            for number in STOP_SIGNALS:
+                signal.signal(number, signal.SIG_IGN)
         yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _separate_groups(ray: Any) -> Iterator[None]:
+    """Start Ray's processes outside of this process group, so that its signals do not reach them.
+
+    If one of them ends first, Ray also ends this process, which then cannot remove its files.
+    """
+    services = ray._private.services
+    before = services.ConsolePopen
+
+    class SeparateProcess(before):  # type: ignore[misc, valid-type]
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **{"process_group": 0} | options)
+
+    services.ConsolePopen = before if sys.platform == "win32" else SeparateProcess
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        services.ConsolePopen = before
 
 
-def _new_folder() -> Path:
-    """Return a new folder for the sockets and logs of a session."""
+def _sockets_place() -> Path:
+    """Return the place for the folder with the sockets and logs of a session."""
     usual = tempfile.gettempdir()
     too_long = len(usual) > MAX_FOLDER_LENGTH and sys.platform != "win32"
-    return Path(tempfile.mkdtemp(prefix="taxoexpan-", dir="/tmp" if too_long else usual))
+    return Path("/tmp" if too_long else usual)
 
 
 def _remove(folder: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from glob import escape
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from taxoexpan.errors import FormatError
+from taxoexpan.files import temporary_folder
 from taxoexpan.formats.registry import Format
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Taxonomy
@@ -24,8 +24,8 @@ def check_read_back(
 
     A missing move or synonym is an error, and so is any other difference.
     """
-    with TemporaryDirectory() as folder:
-        copy = _write_copy(file.path, contents, Path(folder))
+    with temporary_folder() as folder:
+        copy = _write_copy(file.path, contents, folder)
         try:
             reread = format.read(TextFile.open(copy, file.options)).taxonomy
         except FormatError as error:

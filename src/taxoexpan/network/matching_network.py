@@ -16,7 +16,7 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.cosine_features import Cosines, cosine_features_for_training
 from taxoexpan.network.dropout import drop
 from taxoexpan.network.egonets import Egonets
-from taxoexpan.network.fusion import FusionHead
+from taxoexpan.network.fusion_head import FusionHead
 from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import make_match
 from taxoexpan.network.mention_bonus import MentionBonus

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
-from taxoexpan.network.fusion import FusionHead
+from taxoexpan.network.fusion_head import FusionHead
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.families import Families
 

@@ -10,8 +10,6 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Thread, current_thread, main_thread
 from typing import Any
 
@@ -23,6 +21,7 @@ from taxoexpan.curation.cleaning.fold_scoring import ModelOptions, score_fold
 from taxoexpan.curation.cleaning.folds import columns_of
 from taxoexpan.errors import ModelError, OptionWarning, TaxoExpanError
 from taxoexpan.features.corpus.parallel import exit_with_parent
+from taxoexpan.files import temporary_folder
 from taxoexpan.progress import keep_lock_in_process
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
@@ -44,8 +43,8 @@ def run_folds(
 ) -> Iterator[tuple[int, FoldResult]]:
     """Yield the number and the result of each fold as soon as it is finished."""
     if jobs > 1 and len(tasks) > 1:
-        with TemporaryDirectory(prefix="taxoexpan-") as folder:
-            files = FoldFiles(Path(folder), "this run")
+        with temporary_folder() as folder:
+            files = FoldFiles(folder, "this run")
             yield from _run_in_pool(taxonomy, tasks, min(jobs, len(tasks)), files)
         return
     before = torch.get_num_threads()

@@ -50,11 +50,8 @@ def clean(
     called with a message after each fold; a single job then shows its progress too. The `explained`
     most suspicious relations of each fold get evidence.
     """
-    if not isinstance(jobs, int) or jobs < 1:
-        raise ConfigurationError(f"jobs is {jobs!r}; it must be a whole number, at least 1")
-    if not isinstance(explained, int) or explained < 0:
-        message = f"explained is {explained!r}; it must be a whole number, at least 0"
-        raise ConfigurationError(message)
+    _check_number("jobs", jobs, lowest=1)
+    _check_number("explained", explained, lowest=0)
     options, known = options or ModelOptions(), taxonomy.active
     model = options.new_model()
     groups = split_into_folds(concepts_to_check(known, inner), folds, model.seed)
@@ -86,6 +83,13 @@ def clean(
             report(f"{len(finished)} of {folds} folds are finished{rest}")
     results = [finished[number] for number in sorted(finished)]
     return suspicious_relations(known, FoldResult.concatenate(results))
+
+
+def _check_number(name: str, number: int, lowest: int) -> None:
+    """Refuse an argument that is no whole number, or too low."""
+    if not isinstance(number, int) or number < lowest:
+        message = f"{name} is {number!r}; it must be a whole number, at least {lowest}"
+        raise ConfigurationError(message)
 
 
 def _identity(model: TaxoExpan, taxonomy: Taxonomy, folds: int, inner: bool, explained: int) -> str:

@@ -28,6 +28,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.features.corpus.documents import corpus_bytes, read_documents
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.static import StaticEncoder
+from taxoexpan.formats.tables.formula_cells import protect_row
 from taxoexpan.formats.tables.table_file import VALUE_SEPARATOR, table_text
 from taxoexpan.phrasing import pluralize
 from taxoexpan.progress import Progress
@@ -125,13 +126,18 @@ def rank_observed(
     return ranking.best(scores, encoder or StaticEncoder(), top)
 
 
-def discovered_concepts_table(path: Path, concepts: Sequence[DiscoveredConcept]) -> str:
-    """The concepts as a table, which can be read as a list of new concepts."""
+def discovered_concepts_table(
+    path: Path, concepts: Sequence[DiscoveredConcept], keep_formulas: bool = False
+) -> str:
+    """The concepts as a table, which can be read as a list of new concepts.
+
+    Without `keep_formulas`, texts that a spreadsheet would compute get a leading apostrophe.
+    """
     rows = []
     for concept in concepts:
         synonyms, score = VALUE_SEPARATOR.join(concept.synonyms), f"{concept.score:.4f}"
         row = asdict(concept) | {"synonyms": synonyms, "score": score}
-        rows.append([str(cell) for cell in row.values()])
+        rows.append(protect_row([str(cell) for cell in row.values()], keep_formulas))
     return table_text(path, COLUMNS, rows)
 
 

@@ -8,12 +8,12 @@ Google's word2vec is used, which the authors used, too.
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -24,6 +24,7 @@ from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.corpus.parallel import map_blocks
 from taxoexpan.features.corpus.phrases import PhraseMatcher, name_token, tokenize
 from taxoexpan.features.encoder import Vectors
+from taxoexpan.files import temporary_folder
 from taxoexpan.progress import Progress
 
 DIMENSION = 250
@@ -89,21 +90,33 @@ def train_skipgram(
         workers=workers,
         hashfxn=_stable_hash,
     )
-    with tempfile.TemporaryDirectory() as folder:
-        training_file = Path(folder) / "corpus.txt"
+    with temporary_folder() as folder:
+        training_file = folder / "corpus.txt"
         _write_training_file(training_file, path, names)
         sentences = LineSentence(str(training_file))
         model.build_vocab(sentences)
         if not len(model.wv):
             message = f"no word occurs {min_count} times in documents that mention a concept"
             raise FormatError(path, f"{message}; use a larger corpus or a smaller min_count")
-        # The bar is created outside of `hide_harmless_errors`, which would hide it.
-        with (
-            Progress("learning words", epochs * model.corpus_count, "texts", shown=progress) as bar,
-            hide_harmless_errors(),
-        ):
-            counted = _CountedSentences(sentences, bar)
-            model.train(counted, total_examples=model.corpus_count, epochs=epochs)
+        _train(model, sentences, progress)
+    return _learned_vectors(model, names)
+
+
+def _train(model: Any, sentences: Iterable[list[str]], progress: bool) -> None:
+    """Train a model of word2vec whose vocabulary is built."""
+    # The bar is created outside of `hide_harmless_errors`, which would hide it.
+    with (
+        Progress(
+            "learning words", model.epochs * model.corpus_count, "texts", shown=progress
+        ) as bar,
+        hide_harmless_errors(),
+    ):
+        counted = _CountedSentences(sentences, bar)
+        model.train(counted, total_examples=model.corpus_count, epochs=model.epochs)
+
+
+def _learned_vectors(model: Any, names: Sequence[str]) -> SkipGramVectors:
+    """Return the vectors of a trained model of word2vec."""
     words = tuple(model.wv.index_to_key)
     # The mean of all words distinguishes none of them; parents are found better without it.
     vectors = model.wv.vectors - model.wv.vectors.mean(axis=0)

@@ -1,18 +1,34 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import stat
 from pathlib import Path
 
 import numpy as np
 import pytest
+from forked_processes import fork_and_wait
 from full_disk import no_file_larger_than
+from renaming import Renaming, handled, hidden
 from safetensors.numpy import save_file
 
 from taxoexpan.errors import FormatError
-from taxoexpan.files import preflight, refuse_overwriting, whole_directory, write_whole
+from taxoexpan.files import recover_directory, whole_directory, whole_file, write_whole
+from taxoexpan.files.staged_files import StagedFiles
 
 OWN = ("part", "old", "new")
+
+
+@pytest.fixture(params=["system calls", "no flags", "no flags and links"])
+def renaming(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Renaming:
+    """The renaming of this file system, and of others that can do less."""
+    renaming = Renaming(monkeypatch)
+    if request.param != "system calls":
+        renaming.refuse_flags()
+    if request.param == "no flags and links":
+        renaming.refuse_links()
+    return renaming
 
 
 def test_every_file_is_written_and_no_other(tmp_path: Path) -> None:
@@ -171,14 +187,6 @@ def test_a_link_stays_a_link_and_its_target_is_written(tmp_path: Path) -> None:
     assert target.read_bytes() == b"new"
 
 
-def test_outputs_that_collide_are_refused_before_any_work(tmp_path: Path) -> None:
-    one, other = tmp_path / "one", tmp_path / "other"
-    preflight([one, other], [], force=False)
-    for outputs, inputs in (([one, one], []), ([one], [tmp_path / "x" / ".." / "one"])):
-        with pytest.raises(FormatError, match="give each file its own name"):
-            preflight(outputs, inputs, force=True)
-
-
 def test_an_old_directory_stays_if_the_new_one_is_incomplete(tmp_path: Path) -> None:
     path = tmp_path / "model"
     path.mkdir()
@@ -189,5 +197,137 @@ def test_an_old_directory_stays_if_the_new_one_is_incomplete(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_unused_name_is_accepted(tmp_path: Path) -> None:
-    refuse_overwriting(tmp_path / "free", force=False)
+def test_a_file_that_another_program_creates_meanwhile_stays(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv.gz"
+    with pytest.raises(FormatError) as caught, whole_file(path):
+        path.write_bytes(b"theirs")
+    kept = tmp_path / "a.2.csv.gz"
+    assert str(caught.value) == (
+        f"{path}: was created by another program in the meantime, and is not replaced; "
+        f"the result was written to {kept}"
+    )
+    assert {p: p.read_bytes() for p in tmp_path.iterdir()} == {path: b"theirs", kept: b""}
+
+
+def test_a_directory_that_another_program_creates_meanwhile_stays(tmp_path: Path) -> None:
+    path = tmp_path / "model-1.5"
+    (tmp_path / "model-1.5.2").touch()
+    message = rf"not replaced; the result was written to {tmp_path}/model-1\.5\.3$"
+    with pytest.raises(FormatError, match=message), whole_directory(path, OWN):
+        path.mkdir()
+    assert list(path.iterdir()) == []
+    assert (tmp_path / "model-1.5.3").is_dir()
+    assert hidden(tmp_path) == []
+
+
+def test_with_force_files_that_appear_in_a_directory_meanwhile_stay(tmp_path: Path) -> None:
+    path, thesis = tmp_path / "model", tmp_path / "thesis"
+    thesis.mkdir()
+    (thesis / "chapter").write_text("years of work")
+    with pytest.raises(FormatError, match="was written to"), whole_directory(path, OWN, True):
+        shutil.copytree(thesis, path)
+    assert (path / "chapter").read_text() == "years of work"
+
+
+def test_two_files_of_which_one_exists_at_the_end_are_both_kept(tmp_path: Path) -> None:
+    one, other = tmp_path / "a.terms", tmp_path / "a.taxo"
+    with StagedFiles(force=False) as staged:
+        staged.write(one, b"one")
+        staged.write(other, b"other")
+        other.write_bytes(b"theirs")
+        message = f"{other}: was created .* written to .*/a.2.terms and .*/a.2.taxo"
+        with pytest.raises(FormatError, match=message):
+            staged.commit()
+    names = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    assert names == {"a.taxo": b"theirs", "a.2.terms": b"one", "a.2.taxo": b"other"}
+
+
+@pytest.mark.parametrize("first_exists", [True, False])
+def test_the_first_of_two_files_is_undone_if_the_second_cannot_be_renamed(
+    tmp_path: Path, first_exists: bool, renaming: Renaming
+) -> None:
+    if first_exists and not renaming.allows_links:
+        pytest.skip("here the old file cannot be kept until the end")
+    one, other = tmp_path / "one", tmp_path / "other"
+    if first_exists:
+        one.write_bytes(b"old")
+    with StagedFiles(force=True) as staged:
+        staged.write(one, b"new")
+        staged.write(other, b"new")
+        other.mkdir()
+        with pytest.raises(FormatError, match="other: cannot be written: Is a directory"):
+            staged.commit()
+    assert one.exists() == first_exists
+    assert not first_exists or one.read_bytes() == b"old"
+    assert hidden(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_between_two_renames_waits_for_the_second(
+    tmp_path: Path, number: signal.Signals, renaming: Renaming
+) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    renaming.before_each = lambda: signal.raise_signal(number)
+    with handled(number), pytest.raises(KeyboardInterrupt):
+        write_whole({one: b"new", other: b"new"})
+    assert [one.read_bytes(), other.read_bytes()] == [b"new", b"new"]
+    assert hidden(tmp_path) == []
+
+
+def test_a_link_to_a_directory_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
+    target, link = tmp_path / "model-1", tmp_path / "current"
+    target.mkdir()
+    link.symlink_to(target.name)
+    with whole_directory(link, OWN, force=True) as folder:
+        (folder / "new").touch()
+    assert link.is_symlink()
+    assert (target / "new").exists()
+
+
+def test_a_model_that_was_moved_away_by_a_killed_process_comes_back(
+    tmp_path: Path, renaming: Renaming
+) -> None:
+    """Without an exchange in one step, a kill between two renames leaves no model."""
+    path = tmp_path / "model"
+    path.mkdir()
+    (path / "old").touch()
+    renaming.refuse_flags()
+    killed = fork_and_wait(lambda: replace_and_be_killed(path, renaming))
+    assert killed == signal.SIGKILL
+    assert not path.exists()
+    recover_directory(path)
+    assert [file.name for file in path.iterdir()] == ["old"]
+    assert hidden(tmp_path) == []
+
+
+def replace_and_be_killed(path: Path, renaming: Renaming) -> None:
+    with whole_directory(path, OWN, force=True) as folder:
+        (folder / "new").touch()
+        renaming.before_each = lambda: os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_kill_while_a_model_is_replaced_leaves_the_old_or_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    path.mkdir()
+    (path / "old").touch()
+
+    def replace_forever() -> None:
+        while True:
+            with whole_directory(path, OWN, force=True) as folder:
+                (folder / "new").touch()
+
+    for milliseconds in range(8):
+        fork_and_wait(replace_forever, kill_after=milliseconds / 1000)
+        assert len(list(path.iterdir())) == 1
+    with whole_directory(path, OWN, force=True) as folder:
+        (folder / "part").touch()
+    assert [file.name for file in path.iterdir()] == ["part"]
+    assert hidden(tmp_path) == []
+
+
+def test_of_two_processes_that_write_one_file_one_gets_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    with pytest.raises(FormatError, match=r"was written to .*a\.2\.csv"), whole_file(path):
+        assert fork_and_wait(lambda: write_whole({path: b"fast"})) == 0
+    assert path.read_bytes() == b"fast"
+    assert (tmp_path / "a.2.csv").read_bytes() == b""

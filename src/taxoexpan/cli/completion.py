@@ -1,0 +1,51 @@
+"""Print the script that completes commands, options and files in bash, zsh or fish."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+SHELLS = ("bash", "zsh", "fish")
+
+VALUES = {
+    "device": ("auto", "cpu", "cuda", "mps"),
+    "features": ("auto", "static", "vectors:", "transformer:", "skipgram:"),
+    "format": (
+        *("skos", "owl", "obo", "obographs", "json", "openfoodfacts", "wordnet", "terms"),
+        *("paths", "edges", "rows"),
+    ),
+    "preset": ("best", "fast", "paper", "authors"),
+}
+"""Values to complete, of options that accept other ones, too."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("shell", choices=SHELLS, help="the shell that the script is for")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the script."""
+    import shtab
+
+    from taxoexpan.cli.main import build_parser
+
+    parser = build_parser()
+    for action in _all_actions(parser):
+        if action.type is Path:
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+        elif not isinstance(action, argparse._SubParsersAction):
+            # shtab takes a mapping of choices for a mapping of commands.
+            action.choices = tuple(action.choices or VALUES.get(action.dest, ())) or None
+    print(shtab.complete(parser, options.shell))
+    return 0
+
+
+def _all_actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield the arguments and options of a parser and of all its commands."""
+    for action in parser._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for subparser in action.choices.values():
+                yield from _all_actions(subparser)

@@ -1,0 +1,45 @@
+"""Runs as a user whom the modes of files and folders bind, unlike root."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from forked_processes import fork_and_wait
+
+NOBODY = 65534
+
+
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """Yield a folder that every user may enter and change."""
+    folder = Path(tempfile.mkdtemp(prefix="open-", dir="/tmp"))
+    folder.chmod(0o777)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def give_away(path: Path) -> None:
+    """Give a file or folder to the user of `run_unprivileged`."""
+    if os.getuid() == 0:
+        for each in (path, *path.rglob("*")):
+            os.chown(each, NOBODY, NOBODY)
+
+
+def run_unprivileged(run: Callable[[], int]) -> int:
+    """Run a function in a process of an ordinary user, and return its exit status."""
+
+    def run_as_nobody() -> int:
+        if os.getuid() == 0:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+        return run()
+
+    return fork_and_wait(run_as_nobody)
