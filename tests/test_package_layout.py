@@ -14,6 +14,7 @@ import taxoexpan
 PACKAGE = Path(taxoexpan.__file__).parent
 TESTS = Path(__file__).parent
 OTHER = ("benchmarks", "tools")
+FLAG = re.compile(r"(?<![\w-])--[a-z]")
 
 
 def test_no_module_name_occurs_twice() -> None:
@@ -54,7 +55,10 @@ def test_public_names_are_importable() -> None:
 
 def flags_in(path: Path) -> list[str]:
     """Return the texts of a module, other than docstrings, that name a flag."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    if not FLAG.search(text):
+        return []
+    tree = ast.parse(text)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     docstrings = {
         id(node.body[0].value)
@@ -65,7 +69,7 @@ def flags_in(path: Path) -> list[str]:
         node.value
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        if id(node) not in docstrings and re.search(r"(?<![\w-])--[a-z]", node.value)
+        if id(node) not in docstrings and FLAG.search(node.value)
     ]
 
 

@@ -18,6 +18,7 @@ from taxoexpan.cli import (
     demo,
     diff,
     discover,
+    doctor,
     embed,
     evaluate,
     expand,
@@ -59,6 +60,7 @@ COMMANDS = (
     demo,
     reproduce,
     evaluate,
+    doctor,
     completion,
 )
 

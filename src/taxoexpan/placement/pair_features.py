@@ -59,6 +59,14 @@ FEATURES: dict[str, Signal] = {
 """The features in their order, and where each comes from. The last three are features of leaf
 anchors only, which are recognized by other things than anchors with children."""
 NUM_FEATURES = len(FEATURES)
+COSINE_FEATURES = [
+    name
+    for name, signal in FEATURES.items()
+    if signal == Signal.NAMES and not name.startswith("leaf_")
+]
+"""The features of the names' cosines, in the order of `network.cosine_features`."""
+WORD_FEATURES = [name for name, signal in FEATURES.items() if signal == Signal.WORDS]
+"""The features of the labels' words, in the order of `LabelWords.compare`."""
 TOWER_FEATURES = [i for i, signal in enumerate(FEATURES.values()) if signal == Signal.TOWER]
 
 
