@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -14,7 +13,7 @@ from taxoexpan.desk.store.records import Action
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.model import TaxoExpan
-from taxoexpan.model_directory import CONFIG
+from taxoexpan.model_directory import model_digest
 from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -27,11 +26,9 @@ MAX_CHECKED = 1000
 def model_name(directory: Path, glossary: Path | None = None) -> str:
     """Return a name for a saved model: its folder, and a digest that changes with every training.
 
-    The configuration holds the checksums of all other files. A glossary changes the proposals, so
-    it is part of the name.
+    A glossary changes the proposals, so it is part of the name.
     """
-    digest = hashlib.sha256((directory / CONFIG).read_bytes()).hexdigest()[:8]
-    name = f"{directory.resolve().name} ({digest})"
+    name = f"{directory.resolve().name} ({model_digest(directory)[:8]})"
     return f"{name} with {glossary.name}" if glossary else name
 
 
