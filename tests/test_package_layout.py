@@ -13,7 +13,7 @@ import taxoexpan
 
 PACKAGE = Path(taxoexpan.__file__).parent
 TESTS = Path(__file__).parent
-OTHER = ("benchmarks", "tools")
+OTHER = ("benchmarks", "fuzz", "tools")
 
 
 def test_no_module_name_occurs_twice() -> None:
