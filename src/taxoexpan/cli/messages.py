@@ -238,7 +238,8 @@ def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: A
     blank = [f"left blank: {each}" for each in applied.written.left_blank]
     note_some(blank, " properties were left blank")
     files = spell_files(applied.written.files)
-    note(f"{_counts(applied.additions, acceptance)}; expanded taxonomy in {files}")
+    where = f"; expanded taxonomy in {files}" if files else ""
+    note(f"{_counts(applied.additions, acceptance)}{where}")
 
 
 def print_protected(count: int) -> None:
