@@ -104,7 +104,8 @@ def test_suggestions_are_a_patch_that_git_applies(repository: Path) -> None:
     assert removed == "0"
     text = (repository / VOCABULARY).read_text(encoding="utf-8")
     assert "pale ale" in text
-    assert f"| {added} added" in f"| {comment['body'].partition('Accepted: ')[2]}"
+    assert f"### Added ({added})" in comment["body"]
+    assert re.search(rf"^{added} of \d+ new terms have a place", comment["body"], re.M)
     assert (repository / ran.outputs["suggestions"]).read_text(encoding="utf-8").count("\n") > 6
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -19,19 +18,9 @@ EXAMPLE = ROOT / "examples" / "vocabulary-repository"
 WORKFLOWS = sorted((EXAMPLE / ".github" / "workflows").glob("*.yml"))
 
 
-def load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        "github_action", ROOT / "tools" / "github_action.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-action = load()
+sys.path.insert(0, str(ROOT / "tools"))
+action = importlib.import_module("github_action")
+comment = importlib.import_module("github_comment")
 
 
 def test_no_expression_is_part_of_a_shell_script() -> None:
@@ -129,13 +118,13 @@ def test_the_base_depends_on_the_event(event: dict[str, Any], base: str) -> None
 
 def test_a_comment_is_never_too_long_and_keeps_a_part_of_every_section() -> None:
     sections = [f"## Section {n}\n" + "- a line of text\n" * 5_000 for n in range(3)]
-    body = action.comment_body("a-->b", sections)
+    body = comment.comment_body("a-->b", sections)
     assert len(body) < 65_536
     assert [f"## Section {n}" in body for n in range(3)] == [True] * 3
     assert body.count("more lines") == 3
     first = body.splitlines()[0]
     assert first.count("-->") == 1
-    assert action.comment_body("b", ["## Short\n"]).endswith("## Short\n")
+    assert comment.comment_body("b", ["## Short\n"]).endswith("## Short\n")
 
 
 def test_outputs_cannot_be_forged_by_their_values(tmp_path: Path) -> None:
@@ -154,14 +143,16 @@ def test_one_comment_is_created_and_then_updated() -> None:
             "GITHUB_REPOSITORY": "someone/vocabulary",
             "TAXOEXPAN_TOKEN": TOKEN,
         }
-        quiet = action.comment_body("A", ["nothing\n"])
-        action.post_comment(environment, event, quiet, has_news=False)
+        quiet = comment.comment_body("A", ["nothing\n"])
+        comment.post_comment(environment, event, quiet, has_news=False)
         assert len(service.comments) == 150
         for text in ("first", "second"):
-            body = action.comment_body("A", [text])
-            action.post_comment(environment, event, body, has_news=True)
-        action.post_comment(environment, event, action.comment_body("B", ["other"]), has_news=True)
-        action.post_comment(environment, event, quiet, has_news=False)
+            body = comment.comment_body("A", [text])
+            comment.post_comment(environment, event, body, has_news=True)
+        comment.post_comment(
+            environment, event, comment.comment_body("B", ["other"]), has_news=True
+        )
+        comment.post_comment(environment, event, quiet, has_news=False)
     bodies = [each["body"] for each in service.comments[150:]]
     assert [body.splitlines()[1] for body in bodies] == ["nothing", "other"]
     assert service.calls[-1] == "PATCH /repos/someone/vocabulary/issues/comments/7150"
@@ -176,9 +167,25 @@ def test_a_token_without_permission_is_a_warning(capsys: pytest.CaptureFixture[s
             "TAXOEXPAN_TOKEN": TOKEN,
         }
         event = {"pull_request": {"number": 12}}
-        action.post_comment(environment, event, "<!-- x -->\n", has_news=True)
+        comment.post_comment(environment, event, "<!-- x -->\n", has_news=True)
     shown = capsys.readouterr().out
     assert shown.startswith(
         "::warning title=taxoexpan::the comment was not written (HTTP Error 403"
     )
     assert "pull-requests: write" in shown
+
+
+def test_probable_places_of_a_model_are_accepted(tmp_path: Path) -> None:
+    header = "query,rank,parent_id,confidence,decision,kind,place\n"
+    rows = "oat,1,a,0.7,,attach,\noat,2,b,0.6,,attach,\nrye,1,a,0.4,,attach,\n"
+    rows += '"a ""b"", c",1,a,0.9,,attach,none\ntea,1,a,0.9,,merge,\n'
+    path = write_file(tmp_path / "suggestions.csv", header + rows)
+    action.decide(path)
+    decisions = [line.split(",")[-3] for line in path.read_text().splitlines()[1:]]
+    assert decisions == ["accepted", "undecided", "undecided", "undecided", "undecided"]
+    assert '"a ""b"", c",1' in path.read_text()
+    write_file(path, header + "oat,1,a,,,attach,\nrye,1,a,,,attach,none\n")
+    action.decide(path)
+    assert (
+        path.read_text() == header + "oat,1,a,,accepted,attach,\nrye,1,a,,undecided,attach,none\n"
+    )

@@ -17,20 +17,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+
+from github_comment import annotate, comment_body, post_comment
 
 COMMANDS = ("check", "diff", "suggest")
-MAX_COMMENT = 65_000
-"""Characters of a comment; GitHub refuses more than 65,536."""
 INSTALLED = "installed"
 """The version that means: do not install anything."""
+MIN_CONFIDENCE = 0.5
+"""The confidence at or above which a place is accepted, as in `taxoexpan expand`."""
 ROOT = Path(__file__).resolve().parents[1]
 _NO_COMMIT = "0" * 40
 
@@ -205,16 +204,37 @@ def suggest(inputs: Inputs, report: Report, folder: Path) -> None:
     changes, patch = folder / "changes.md", Path(inputs.patch)
     apply = ["apply", taxonomy, str(suggestions), "--concepts", inputs.terms]
     apply += ["--patch", str(patch), "--changes", str(changes), "--force"]
-    for command in (place, apply):
-        with without_commands():
-            status = subprocess.run(_program(*command), check=False).returncode
-        if status:
-            raise ActionError(f"taxoexpan {command[0]} failed; its message is in the log")
+    _run_logged(place)
+    if inputs.model:
+        decide(suggestions)
+    _run_logged(apply)
     kept = Path(inputs.patch).with_suffix(".suggestions.csv")
     shutil.copyfile(suggestions, kept)
     report.outputs |= {"patch": str(patch), "suggestions": str(kept)}
     report.sections.append(_suggested(changes, suggestions, patch, inputs.terms))
     report.has_news |= patch.stat().st_size > 0
+
+
+def decide(path: Path) -> None:
+    """Accept what `expand` would accept: probable places, if there is a suitable parent."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    has_confidence = any(row["confidence"] for row in rows)
+    for row in rows:
+        is_probable = not has_confidence or float(row["confidence"] or 0) >= MIN_CONFIDENCE
+        is_place = row["rank"] == "1" and row["place"] != "none" and row["kind"] != "merge"
+        row["decision"] = "accepted" if is_probable and is_place else "undecided"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]) if rows else [], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _run_logged(command: Sequence[str]) -> None:
+    with without_commands():
+        status = subprocess.run(_program(*command), check=False).returncode
+    if status:
+        raise ActionError(f"taxoexpan {command[0]} failed; its message is in the log")
 
 
 def _changes(old: str, path: str) -> str:
@@ -230,82 +250,25 @@ def _changes(old: str, path: str) -> str:
 
 def _suggested(changes: Path, suggestions: Path, patch: Path, terms: str) -> str:
     """Return the additions as Markdown under a title of their own."""
-    text = changes.read_text(encoding="utf-8").split("\n", 3)[-1]
     with suggestions.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     queries = {row["query"] for row in rows}
-    lines = [f"## Suggestions for {_code(terms)}", ""]
-    lines.append(f"{len(queries):,} new terms were placed. Accepted: {text.strip()}")
+    accepted = {row["query"] for row in rows if row["decision"] == "accepted"}
+    if any(row["confidence"] for row in rows):
+        fraction = f"{len(accepted):,} of {len(queries):,} new terms have a probable place."
+    else:
+        fraction = (
+            f"{len(accepted):,} of {len(queries):,} new terms have a place. Review all of them: "
+        )
+        fraction += "the vocabulary is too small to say how probable the places are."
+    lines = [f"## Suggestions for {_code(terms)}", "", fraction]
+    if len(accepted) < len(queries):
+        lines.append("The others are undecided in the table of suggestions.")
+    # Without the marker, the title and the summary.
+    lines += changes.read_text(encoding="utf-8").splitlines()[4:]
     if patch.stat().st_size:
-        lines += [
-            "",
-            f"Apply them with {_code(f'git apply {patch.name}')}, or choose others first.",
-        ]
+        lines += ["", f"To add them, run {_code(f'git apply {patch.name}')}."]
     return "\n".join(lines) + "\n"
-
-
-def comment_body(title: str, sections: Sequence[str]) -> str:
-    """Return a comment with a hidden marker; long sections are cut at the end of a line."""
-    parts = [section.splitlines() for section in sections]
-    cut = [0] * len(parts)
-    while sum(len(line) + 1 for part in parts for line in part) > MAX_COMMENT - 2_000:
-        longest = max(range(len(parts)), key=lambda i: sum(map(len, parts[i])))
-        half = len(parts[longest]) // 2
-        cut[longest] += len(parts[longest]) - half
-        parts[longest] = parts[longest][:half]
-    lines = [comment_marker(title)]
-    for part, missing in zip(parts, cut, strict=True):
-        lines += [*part, *(["", f"… and {missing:,} more lines"] if missing else []), ""]
-    return "\n".join(lines)
-
-
-def comment_marker(title: str) -> str:
-    """Return the hidden first line, by which the comment is found again."""
-    return f"<!-- taxoexpan action: {quote(title)} -->"
-
-
-def post_comment(
-    environment: Mapping[str, str], event: Mapping[str, Any], body: str, has_news: bool
-) -> None:
-    """Create or update the comment on the pull request; without news, none is created."""
-    number = event.get("pull_request", {}).get("number")
-    if not number:
-        annotate("notice", "this is not a pull request, so there is no comment")
-        return
-    repository = f"/repos/{environment['GITHUB_REPOSITORY']}"
-    try:
-        old = _old_comment(environment, f"{repository}/issues/{number}/comments", body)
-        if old is not None:
-            _call(environment, "PATCH", f"{repository}/issues/comments/{old}", {"body": body})
-        elif has_news:
-            _call(environment, "POST", f"{repository}/issues/{number}/comments", {"body": body})
-    except (urllib.error.URLError, TimeoutError) as error:
-        fix = "give the job the permission pull-requests: write; forks never have it"
-        annotate("warning", f"the comment was not written ({error}); {fix}")
-
-
-def _old_comment(environment: Mapping[str, str], path: str, body: str) -> int | None:
-    """Return the id of the comment with the same marker."""
-    marker, page = body.partition("\n")[0], 1
-    while comments := _call(environment, "GET", f"{path}?per_page=100&page={page}"):
-        for comment in comments:
-            if comment["body"].startswith(marker):
-                return int(comment["id"])
-        page += 1
-    return None
-
-
-def _call(environment: Mapping[str, str], method: str, path: str, content: Any = None) -> Any:
-    url = environment.get("GITHUB_API_URL", "https://api.github.com") + path
-    data = None if content is None else json.dumps(content).encode()
-    headers = {
-        "Accept": "application/vnd.github+json",
-        "Authorization": f"Bearer {environment.get('TAXOEXPAN_TOKEN', '')}",
-        "Content-Type": "application/json",
-    }
-    request = urllib.request.Request(url, data, headers, method=method)
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        return json.load(answer)
 
 
 def base_commit(event: Mapping[str, Any]) -> str:
@@ -316,12 +279,6 @@ def base_commit(event: Mapping[str, Any]) -> str:
             return str(part["base"]["sha"] if key == "pull_request" else part["base_sha"])
     before = str(event.get("before", ""))
     return "" if before == _NO_COMMIT else before
-
-
-def annotate(kind: str, message: str) -> None:
-    """Print an annotation."""
-    escaped = message.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    print(f"::{kind} title=taxoexpan::{escaped}", flush=True)
 
 
 def write_outputs(environment: Mapping[str, str], outputs: Mapping[str, str]) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tqdm import tqdm
-
+from taxoexpan.progress import write_line
 from taxoexpan.training.history import Epoch
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.tensorboard import TensorBoardWriter
@@ -31,7 +29,7 @@ class TrainingLog:
     def write(self, epoch: Epoch, is_best: bool) -> None:
         """Report an epoch that is finished."""
         if self.progress:
-            tqdm.write(_line(epoch, is_best), file=sys.stderr)
+            write_line(_line(epoch, is_best))
         if self.path is not None:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps({**asdict(epoch), "better": is_best}) + "\n")
