@@ -149,9 +149,8 @@ def test_one_comment_is_created_and_then_updated() -> None:
         for text in ("first", "second"):
             body = comment.comment_body("A", [text])
             comment.post_comment(environment, event, body, has_news=True)
-        comment.post_comment(
-            environment, event, comment.comment_body("B", ["other"]), has_news=True
-        )
+        other = comment.comment_body("B", ["other"])
+        comment.post_comment(environment, event, other, has_news=True)
         comment.post_comment(environment, event, quiet, has_news=False)
     bodies = [each["body"] for each in service.comments[150:]]
     assert [body.splitlines()[1] for body in bodies] == ["nothing", "other"]

@@ -254,14 +254,12 @@ def _suggested(changes: Path, suggestions: Path, patch: Path, terms: str) -> str
         rows = list(csv.DictReader(file))
     queries = {row["query"] for row in rows}
     accepted = {row["query"] for row in rows if row["decision"] == "accepted"}
+    summary = f"{len(accepted):,} of {len(queries):,} new terms have a"
     if any(row["confidence"] for row in rows):
-        fraction = f"{len(accepted):,} of {len(queries):,} new terms have a probable place."
+        summary += " probable place."
     else:
-        fraction = (
-            f"{len(accepted):,} of {len(queries):,} new terms have a place. Review all of them: "
-        )
-        fraction += "the vocabulary is too small to say how probable the places are."
-    lines = [f"## Suggestions for {_code(terms)}", "", fraction]
+        summary += " place. Review all of them: the vocabulary is too small for a confidence."
+    lines = [f"## Suggestions for {_code(terms)}", "", summary]
     if len(accepted) < len(queries):
         lines.append("The others are undecided in the table of suggestions.")
     # Without the marker, the title and the summary.
