@@ -71,7 +71,7 @@ def train(
             metrics = _validate(run, validate)
             epoch, is_best = run.finish_epoch(loss, metrics, time.monotonic() - started)
             if checkpoint is not None and processes.is_first:
-                checkpoint.save(run.state())
+                checkpoint.save_if_possible(run.state())
             log.write(epoch, is_best)
     except KeyboardInterrupt:
         if not run.history.epochs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -53,7 +54,7 @@ def train_tower(
                     run.train_epoch(bar)
                     # First: who reads the line may stop the training, and expects to resume there.
                     if checkpoint is not None and processes.is_first:
-                        checkpoint.save(run.state())
+                        checkpoint.save_if_possible(run.state())
                     if progress:
                         _report(run.last_epoch())
         except KeyboardInterrupt:
@@ -65,7 +66,8 @@ def train_tower(
 
 
 def _report(line: str) -> None:
-    tqdm.write(line, file=sys.stderr)
+    with suppress(OSError):  # standard error may be a file on a full disk
+        tqdm.write(line, file=sys.stderr)
 
 
 def _progress_bar(run: TowerRun, shown: bool) -> tqdm[Any]:
