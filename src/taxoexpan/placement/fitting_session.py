@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from torch import Tensor
-from tqdm import tqdm
 
 from taxoexpan.device import release_memory
 from taxoexpan.network.matching_network import MatchingNetwork
@@ -27,7 +25,7 @@ from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import History, TowerHistory
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.tensorboard import TensorBoardWriter
-from taxoexpan.training.training_log import TrainingLog, describe_metrics
+from taxoexpan.training.training_log import TrainingLog, describe_metrics, print_line_above_bars
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ def fit_parts(
     embedder = replace(embedder, tower=tower)
     calibrators, metrics = learn_calibrators(prepared, network, embedder, seed)
     if outputs.progress and metrics is not None:
-        tqdm.write(f"all signals together: {describe_metrics(metrics)}", file=sys.stderr)
+        print_line_above_bars(f"all signals together: {describe_metrics(metrics)}")
     release_memory()
     keys, texts = _encode_anchors(prepared, network, embedder, calibrators)
     return FittedParts(network, history, tower, tower_history, calibrators, metrics, keys, texts)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import suppress
 from typing import Any
 
 import torch
@@ -18,6 +16,7 @@ from taxoexpan.training.continuation import News
 from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import TowerHistory
 from taxoexpan.training.tower_run import TowerRun, Validate
+from taxoexpan.training.training_log import print_line_above_bars
 
 
 def train_tower(
@@ -49,25 +48,22 @@ def train_tower(
         try:
             with _progress_bar(run, progress) as bar:
                 if progress:
-                    _report(f"fine-tuning the encoder: {pluralize(run.remaining, 'epoch')} to go")
+                    print_line_above_bars(
+                        f"fine-tuning the encoder: {pluralize(run.remaining, 'epoch')} to go"
+                    )
                 while run.epoch < config.tower_epochs:
                     run.train_epoch(bar)
                     # First: who reads the line may stop the training, and expects to resume there.
                     if checkpoint is not None and processes.is_first:
                         checkpoint.save_if_possible(run.state())
                     if progress:
-                        _report(run.last_epoch())
+                        print_line_above_bars(run.last_epoch())
         except KeyboardInterrupt:
             run.history.interrupted = True
     if run.best_weights:
         tower.load_state_dict(run.best_weights)
     tower.eval()
     return run.history
-
-
-def _report(line: str) -> None:
-    with suppress(OSError):  # standard error may be a file on a full disk
-        tqdm.write(line, file=sys.stderr)
 
 
 def _progress_bar(run: TowerRun, shown: bool) -> tqdm[Any]:

@@ -37,8 +37,7 @@ class TrainingLog:
     def write(self, epoch: Epoch, is_best: bool) -> None:
         """Report an epoch that is finished."""
         if self.progress:
-            with suppress(OSError):  # standard error may be a file on a full disk
-                tqdm.write(_line(epoch, is_best), file=sys.stderr)
+            print_line_above_bars(_line(epoch, is_best))
         if self.path is not None:
             with _errors_as_warnings():
                 _append(self.path, json.dumps({**asdict(epoch), "better": is_best}) + "\n")
@@ -54,6 +53,12 @@ class TrainingLog:
 
 
 SILENT = TrainingLog()
+
+
+def print_line_above_bars(line: str) -> None:
+    """Print a line on standard error, which may also be a file on a full disk."""
+    with suppress(OSError):
+        tqdm.write(line, file=sys.stderr)
 
 
 @contextmanager
