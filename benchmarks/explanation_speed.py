@@ -19,7 +19,7 @@ from taxoexpan import Taxonomy
 from taxoexpan.config import load_preset
 from taxoexpan.explain import describe, explain
 from taxoexpan.explain.counterfactuals import Removals, score_removals
-from taxoexpan.explain.neighbourhood import QueryAnchorPairs, find_neighbourhood
+from taxoexpan.explain.neighborhood import QueryAnchorPairs, find_neighborhood
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.cosine_features import Cosines, cosine_features
 from taxoexpan.network.matching_network import MatchingNetwork
@@ -79,7 +79,7 @@ def print_removals(ranker: Ranker, queries: Queries) -> None:
     network, anchors, block = ranker.network, ranker.anchors, queries[:BLOCK]
     best, some = some_parents(anchors.taxonomy, 2).anchors[:BLOCK], block.vectors
     pairs = QueryAnchorPairs(np.tile(np.arange(BLOCK), 2), best.T.ravel())
-    around = find_neighbourhood(anchors, pairs, some)
+    around = find_neighborhood(anchors, pairs, some)
     scores, removals = score_removals(ranker, around, block)
     rows = np.random.default_rng(0).choice(len(removals.query), SAMPLED_REMOVALS, replace=False)
 
@@ -123,7 +123,7 @@ def plain_margin(
     row: int,
 ) -> float:
     """Return the margin of the first of two suggestions after really removing a relation."""
-    ends = removals.anchor[row], removals.neighbour[row]
+    ends = removals.anchor[row], removals.neighbor[row]
     parent, child = ends if removals.is_child[row] else ends[::-1]
     taxonomy = without_relation(anchors.taxonomy, parent, child)
     query = queries[:, [removals.query[row]]]

@@ -93,7 +93,7 @@ def draw_relations(
 ) -> tuple[Indices, Indices]:
     """Draw the relations from one level to the next, sorted by child, its first parent first.
 
-    The children of neighbouring parents are neighbours, so that families form larger clusters.
+    The children of neighboring parents are neighbors, so that families form larger clusters.
     """
     parent_counts = draw_parent_counts(PARENT_SHARES[number], lower.stop - lower.start, rng)
     total = int(parent_counts.sum())

@@ -21,7 +21,7 @@ SYLLABLES = [onset + vowel + coda for onset in ONSETS for vowel in VOWELS for co
 SHORT_WORDS = 20_000
 """The most frequent words have two syllables, and all others three."""
 SCRAMBLE = 7_368_787
-"""A prime, so that words of neighbouring ranks differ, and all words are distinct."""
+"""A prime, so that words of neighboring ranks differ, and all words are distinct."""
 VOCABULARY, VOCABULARY_LABELS, VOCABULARY_GROWTH = 16_398, 29_654, 0.8
 """MAG-CS has so many words in so many labels; the power by which words grow with labels."""
 ZIPF_SHIFT = 10

@@ -237,7 +237,7 @@ def peak_memory() -> float:
 
 
 def growth(found: Sequence[Measurement]) -> list[dict[str, Any]]:
-    """Return the exponent of every step's time between neighbouring sizes."""
+    """Return the exponent of every step's time between neighboring sizes."""
     return [
         {
             "from": one.concepts,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,10 @@ from taxoexpan import TaxoExpan, Taxonomy
 # How long a test takes says more of the machine than of the code. Every run draws new examples.
 settings.register_profile("any machine", deadline=None, max_examples=50)
 settings.load_profile("any machine")
+
+# Tests that press Ctrl-C must work in the background too, where a shell lets SIGINT be ignored.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SMALL = {"epochs": 15, "hidden_dim": 8, "embedding_dim": 32, "num_negatives": 64, "batch_size": 32}
 

@@ -13,7 +13,7 @@ from taxoexpan.report.html import (
     Details,
     KeyFigure,
     KeyFigures,
-    Neighbour,
+    Neighbor,
     Page,
     Row,
     Table,
@@ -75,8 +75,8 @@ def rows(number: int, seed: int = 0, details: bool = True) -> list[Row]:
         concept = NEW[index % len(NEW)] + suffix
         path, other = rng.sample(paths, 2)
         score = round(0.3 + 0.7 * rng.betavariate(3, 1.6), 4)
-        siblings = [Neighbour(label, round(rng.uniform(0.3, 0.9), 2)) for label in FOODS[path]]
-        siblings.sort(key=lambda neighbour: -(neighbour.cosine or 0))
+        siblings = [Neighbor(label, round(rng.uniform(0.3, 0.9), 2)) for label in FOODS[path]]
+        siblings.sort(key=lambda neighbor: -(neighbor.cosine or 0))
         more = rng.randrange(0, 60)
         moving = (replace(siblings[-1], note="may move here"),) if index % 5 == 1 else ()
         kept = siblings[: len(siblings) - len(moving)]

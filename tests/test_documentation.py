@@ -14,7 +14,8 @@ from taxoexpan.config import SETTINGS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-OTHER_TOOLS = {"--no-deps", "--nproc-per-node", "--set-upstream"}
+DOCKER = {"--build-arg", "--read-only", "--rm", "--tag", "--tmpfs", "--user", "--volume"}
+OTHER_TOOLS = {"--no-deps", "--nproc-per-node", "--set-upstream", *DOCKER}
 
 
 def name_of(page: Path) -> str:

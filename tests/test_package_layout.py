@@ -14,6 +14,7 @@ import taxoexpan
 PACKAGE = Path(taxoexpan.__file__).parent
 TESTS = Path(__file__).parent
 OTHER = ("benchmarks", "tools")
+FLAG = re.compile(r"(?<![\w-])--[a-z]")
 
 
 def test_no_module_name_occurs_twice() -> None:
@@ -29,6 +30,13 @@ def test_no_test_module_name_occurs_twice() -> None:
 def test_every_package_says_what_it_is() -> None:
     for init in PACKAGE.rglob("__init__.py"):
         assert init.read_text(encoding="utf-8").startswith('"""'), init
+
+
+@pytest.mark.parametrize("package", ["network", "placement", "training"])
+def test_a_large_package_says_where_each_module_belongs(package: str) -> None:
+    documented = ast.get_docstring(ast.parse((PACKAGE / package / "__init__.py").read_text()))
+    names = {path.stem for path in (PACKAGE / package).glob("*.py")} - {"__init__"}
+    assert [name for name in sorted(names) if f"`{name}`" not in (documented or "")] == []
 
 
 def test_tests_mirror_the_package() -> None:
@@ -47,7 +55,10 @@ def test_public_names_are_importable() -> None:
 
 def flags_in(path: Path) -> list[str]:
     """Return the texts of a module, other than docstrings, that name a flag."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    if not FLAG.search(text):
+        return []
+    tree = ast.parse(text)
     documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
     docstrings = {
         id(node.body[0].value)
@@ -58,14 +69,20 @@ def flags_in(path: Path) -> list[str]:
         node.value
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        if id(node) not in docstrings and re.search(r"(?<![\w-])--[a-z]", node.value)
+        if id(node) not in docstrings and FLAG.search(node.value)
     ]
 
 
 def test_only_the_command_line_names_flags() -> None:
     """Messages reach Python users too, who have arguments instead."""
     # They quote whole commands.
-    commands = {"results_page.py", "glossary_file.py", "export_routes.py"}
+    commands = {
+        "results_page.py",
+        "glossary_file.py",
+        "export_routes.py",
+        "installation.py",
+        "installed_packages.py",
+    }
     modules = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "cli"]
     found = {path.name: flags_in(path) for path in modules if path.name not in commands}
     assert {name: texts for name, texts in found.items() if texts} == {}

@@ -24,6 +24,8 @@ DEFAULT_DATA = Path(__file__).parents[2] / "shared" / "data"
 DATA = Path(os.environ.get("TAXOEXPAN_DATA", DEFAULT_DATA))
 Ranks = NDArray[np.int64]
 
+pytestmark = pytest.mark.slow
+
 
 def published(name: str) -> Path:
     path = DATA / name

@@ -69,13 +69,16 @@ class FormatError(TaxoExpanError):
 
 
 class FileCycleError(FormatError):
-    """A file whose relations form cycles; `cycles` is as in `CycleError`."""
+    """A file whose relations form cycles; `cycles` is as in `CycleError`.
+
+    `lines` has a line of each cycle, or None where it is unknown.
+    """
 
     def __init__(
-        self, path: Path | str, message: str, line: int | None, cycles: list[list[str]]
+        self, path: Path | str, message: str, cycles: list[list[str]], lines: list[int | None]
     ) -> None:
-        self.cycles = cycles
-        super().__init__(path, message, line)
+        self.cycles, self.lines = cycles, lines
+        super().__init__(path, message, lines[0])
 
 
 class ConfigurationError(TaxoExpanError):

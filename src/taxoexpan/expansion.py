@@ -26,6 +26,7 @@ from taxoexpan.files import (
     write_whole,
 )
 from taxoexpan.formats.concept_list import read_concepts
+from taxoexpan.formats.tables.formula_texts import is_computed_file, protect_additions
 from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
 from taxoexpan.model import TaxoExpan
@@ -57,6 +58,8 @@ class AppliedSuggestions:
 
     accepted: AcceptedSuggestions
     written: WrittenFiles
+    protected: int = 0
+    """The number of new texts that got an apostrophe, because a spreadsheet would compute them."""
 
     @property
     def additions(self) -> Additions:
@@ -67,14 +70,24 @@ class AppliedSuggestions:
 def apply_suggestions(
     file: TaxonomyFile,
     suggestions: Sequence[Suggestion],
-    output: Path,
+    output: Path | None,
     acceptance: Acceptance,
     force: bool = False,
+    keep_formulas: bool = False,
 ) -> AppliedSuggestions:
-    """Write the taxonomy of a file with the accepted suggestions added to it."""
+    """Write the taxonomy of a file with the accepted suggestions added to it.
+
+    Without an output, nothing is written; the result has the insertions into the file.
+    In a CSV file, new texts that a spreadsheet would compute get an apostrophe, unless
+    `keep_formulas` is set.
+    """
     accepted = accept_suggestions(file.taxonomy, suggestions, acceptance)
     additions = replace(accepted.additions, provenance=_provenance(accepted.suggestions))
-    return AppliedSuggestions(accepted, file.write(additions, output, force))
+    protected = 0
+    if not keep_formulas and is_computed_file(file.format, file.path):
+        additions, protected = protect_additions(file.taxonomy, additions)
+    accepted = replace(accepted, additions=additions)
+    return AppliedSuggestions(accepted, file.write(additions, output, force), protected)
 
 
 def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
@@ -136,6 +149,7 @@ class ExpansionRequest:
     glossary: Path | None = None
     format: str | None = None
     read_options: ReadOptions = DEFAULT_OPTIONS
+    keep_formulas: bool = False
 
     def __post_init__(self) -> None:
         """Refuse options that contradict each other."""
@@ -240,7 +254,7 @@ class Expansion:
 
     def _write_suggestions(self, suggestions: Sequence[Suggestion]) -> None:
         if self.writes_suggestions:
-            content = suggestions_csv(suggestions).encode()
+            content = suggestions_csv(suggestions, self.request.keep_formulas).encode()
             write_whole({self.request.suggestions_file: content}, self.request.force)
 
     @property
@@ -274,7 +288,8 @@ class Expansion:
         acceptance = replace(self.request.acceptance, min_score=None, min_confidence=None)
         output, force = self.request.output, self.request.force
         suggestions = self._without_glossary(placed.suggestions)
-        return apply_suggestions(self.file, suggestions, output, acceptance, force)
+        keep = self.request.keep_formulas
+        return apply_suggestions(self.file, suggestions, output, acceptance, force, keep)
 
     def _without_glossary(self, suggestions: Sequence[Suggestion]) -> Sequence[Suggestion]:
         """Return the suggestions with the queries as they were listed, to be written."""

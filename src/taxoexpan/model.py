@@ -28,7 +28,7 @@ from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.acceptance import Acceptance
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
-from taxoexpan.placement.candidates.search_choice import pays
+from taxoexpan.placement.candidates.search_choice import is_search_faster
 from taxoexpan.placement.confidence import Reliability
 from taxoexpan.placement.decisions import expanded_taxonomy
 from taxoexpan.placement.embedder import Embedder
@@ -401,8 +401,8 @@ class TaxoExpan:
 
     @property
     def _search(self) -> CandidateRanker | None:
-        """The candidate search, if there are so many anchors that it pays; built on first use."""
-        if self.exact or not pays(len(self.taxonomy), self.device):
+        """The candidate search, if it is faster with so many anchors; built on first use."""
+        if self.exact or not is_search_faster(len(self.taxonomy), self.device):
             return None
         if self._cached_search is None:
             self._cached_search = (self._fitted().find_search(self._ranker),)

@@ -1,102 +1,245 @@
-"""The files of a model directory, and the manifest that lists them with their checksums."""
+"""The files of a model directory, and the manifest that lists them with their checksums.
+
+The checksums find damage, and files that were mixed up. They are no signature: whoever can write to
+the directory can also write another manifest.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from taxoexpan.errors import ModelError
 from taxoexpan.files import recover_directory
+from taxoexpan.files.regular_file import open_regular, parse_json, read_regular, reason_of
+from taxoexpan.files.tensor_file import TensorFile, scan_tensor_file
 
-KIND, VERSION = "taxoexpan-model", 9
-CONFIG, WEIGHTS, TOWER, ANCHORS, TAXONOMY, WORDS, FEATURES, CALIBRATION, CONTINUATION, SEARCH = (
+KIND, VERSION = "taxoexpan-model", 10
+MANIFEST, CONFIG, WEIGHTS, TOWER, ANCHORS, TAXONOMY, WORDS = (
+    "manifest.json",
     "config.json",
     "weights.safetensors",
     "tower.safetensors",
     "anchors.safetensors",
     "taxonomy.safetensors",
     "words.safetensors",
+)
+FEATURES, CALIBRATION, CONTINUATION, SEARCH, CARD = (
     "features",
     "calibration.json",
     "continuation.json",
     "search.safetensors",
-)
-OWN = (
-    CONFIG,
-    WEIGHTS,
-    TOWER,
-    ANCHORS,
-    TAXONOMY,
-    WORDS,
-    FEATURES,
-    CALIBRATION,
-    CONTINUATION,
-    SEARCH,
     "README.md",
-    "taxonomy",
 )
+REQUIRED = (CONFIG, WEIGHTS, ANCHORS, TAXONOMY, CALIBRATION, CONTINUATION)
+"""The files that every model has, besides the manifest."""
+OPTIONAL = (TOWER, WORDS, SEARCH)
+"""The files that only models with a fine-tuned encoder, the fusion or a candidate search have."""
+OWN = (MANIFEST, *REQUIRED, *OPTIONAL, FEATURES, CARD, "taxonomy")
 """The contents of a model directory; a directory with other files is never replaced. The folder
 `taxonomy` is of earlier versions."""
-CHECKED = (WEIGHTS, ANCHORS, TAXONOMY, CALIBRATION, CONTINUATION)
-"""The files with a checksum that every model has."""
-OPTIONAL = (TOWER, WORDS, SEARCH)
-"""The files with a checksum that only models with a fine-tuned encoder, the fusion or a candidate
-search have."""
+
+MAX_MANIFEST = 1_000_000
+"""The number of bytes of a manifest that is read; one of a model has some thousand."""
+_RESTORE = "train again, or restore the directory"
+_OF_FEATURES = re.compile(rf"{FEATURES}/([0-9]{{1,3}}/)?[a-z]+\.(json|safetensors)")
 
 
-def read_intact_manifest(path: Path) -> dict[str, Any]:
-    """Read the manifest, and refuse a directory with a missing or damaged part."""
-    manifest = _read_manifest(path)
-    for part in manifest["sha256"]:
-        _refuse_damage(path, part, manifest)
-    return manifest
+class FileEntry(BaseModel):
+    """The size and the checksum of a file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    bytes: Annotated[int, Field(ge=0, lt=2**63)]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-def _refuse_damage(path: Path, part: str, manifest: dict[str, Any]) -> None:
-    if not (path / part).is_file():
-        raise ModelError(f"{path}: {part} is missing; train again, or restore the directory")
-    if _digest(path / part) != manifest["sha256"][part]:
-        raise ModelError(f"{path}: {part} is damaged; train again, or restore the directory")
+class Manifest(BaseModel):
+    """The files of a model by name, without the card; `sha256` is the checksum of all the rest."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    kind: str = KIND
+    version: int = VERSION
+    files: dict[str, FileEntry]
+    sha256: str = ""
+
+    def digest(self) -> str:
+        """Return the checksum of the manifest, which identifies the whole model."""
+        content = self.model_dump(exclude={"sha256"})
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class IntactDirectory:
+    """A model directory whose files have been compared with the manifest.
+
+    `identity` is a digest of the weights and the taxonomy. All other parts name it, so that a part
+    of another model is noticed.
+    """
+
+    path: Path
+    manifest: Manifest
+    tensor_files: Mapping[str, TensorFile]
+
+    @property
+    def identity(self) -> str:
+        """A digest of the weights and the taxonomy."""
+        return identity_of_parts(self.manifest.files)
+
+    def has(self, part: str) -> bool:
+        """Return whether the model has a file."""
+        return part in self.manifest.files
+
+    def read_json(self, part: str, max_bytes: int) -> Any:
+        """Read a JSON file; one that cannot be read is an OSError or a ValueError."""
+        return parse_json(read_regular(self.path / part, max_bytes))
 
 
 def is_archive(path: Path) -> bool:
-    """Return whether a path looks like a model directory."""
-    return (path / CONFIG).is_file()
+    """Return whether a path looks like a model directory, maybe one of an earlier version."""
+    return (path / MANIFEST).exists() or (path / CONFIG).exists()
 
 
-def _read_manifest(path: Path) -> dict[str, Any]:
+def read_intact(path: Path) -> IntactDirectory:
+    """Compare all files of a model with its manifest; refuse missing, damaged and other ones."""
+    manifest = read_manifest(path)
+    scanned = {name: _check_file(path, name, entry) for name, entry in manifest.files.items()}
+    folder = path / FEATURES
+    for file in sorted(folder.rglob("*")) if folder.is_dir() else ():
+        name = file.relative_to(path).as_posix()
+        if not file.is_dir() and name not in manifest.files:
+            raise ModelError(f"{path}: {name} is not listed in {MANIFEST}; {_RESTORE}")
+    tensor_files = {name: file for name, file in scanned.items() if file is not None}
+    return IntactDirectory(path, manifest, tensor_files)
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Read the manifest of a model; refuse another directory, and another version of the format."""
     if not path.is_dir():
         recover_directory(path)
     if not path.is_dir():
         raise ModelError(f"{path}: no such model directory; create one with taxoexpan train")
+    if not (path / MANIFEST).exists():
+        _refuse_earlier_version(path)
+        raise ModelError(f"{path}: no {MANIFEST}; this is not a taxoexpan model")
+    fields = _read_fields(path, MANIFEST)
+    if fields.get("kind") != KIND:
+        raise ModelError(f"{path}: {MANIFEST} does not belong to a taxoexpan model")
+    _refuse_version(path, fields.get("version"))
     try:
-        config = json.loads((path / CONFIG).read_text(encoding="utf-8"))
+        manifest = Manifest.model_validate(fields)
+    except ValidationError:
+        raise ModelError(f"{path}: {MANIFEST} is damaged; {_RESTORE}") from None
+    if manifest.sha256 != manifest.digest() or not _is_complete(manifest.files):
+        raise ModelError(f"{path}: {MANIFEST} is damaged; {_RESTORE}")
+    return manifest
+
+
+def model_digest(path: Path) -> str:
+    """Return a digest that identifies all that decides what a saved model suggests."""
+    return read_manifest(path).sha256
+
+
+def write_manifest(directory: Path) -> None:
+    """List all files of a new model directory, except the card, with their checksums."""
+    files = sorted(file for file in directory.rglob("*") if file.is_file())
+    entries = {
+        file.relative_to(directory).as_posix(): file_entry(file)
+        for file in files
+        if file.name not in (CARD, MANIFEST)
+    }
+    manifest = Manifest(files=entries)
+    manifest = manifest.model_copy(update={"sha256": manifest.digest()})
+    content = json.dumps(manifest.model_dump(), indent=2)
+    (directory / MANIFEST).write_text(f"{content}\n", encoding="utf-8")
+
+
+def file_entry(path: Path) -> FileEntry:
+    """Return the size and the checksum of a file."""
+    with open_regular(path) as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return FileEntry(bytes=file.tell(), sha256=digest)
+
+
+def identity_of_parts(files: Mapping[str, FileEntry]) -> str:
+    """Return the digest of the weights and the taxonomy, by their checksums."""
+    digests = [files[part].sha256 for part in (WEIGHTS, TAXONOMY)]
+    return hashlib.sha256(" ".join(digests).encode()).hexdigest()[:32]
+
+
+def _check_file(path: Path, name: str, entry: FileEntry) -> TensorFile | None:
+    """Refuse a file that differs from the manifest, and one that holds no finite numbers."""
+    file = path / name
+    damage = ModelError(f"{path}: {name} is damaged; {_RESTORE}")
+    try:
+        if file.stat().st_size != entry.bytes and file.is_file():
+            raise damage
+        if file.suffix != ".safetensors":
+            if file_entry(file) != entry:
+                raise damage
+            return None
+        found = scan_tensor_file(file)
     except FileNotFoundError:
-        raise ModelError(f"{path}: no {CONFIG}; this is not a taxoexpan model") from None
-    except (ValueError, OSError) as error:
-        raise ModelError(f"{path}: {CONFIG} cannot be read ({error}); train again") from None
-    if not isinstance(config, dict) or config.get("kind") != KIND:
-        raise ModelError(f"{path}: {CONFIG} does not belong to a taxoexpan model")
-    if config.get("version") != VERSION:
+        raise ModelError(f"{path}: {name} is missing; {_RESTORE}") from None
+    except (OSError, ValueError) as error:
+        if file.is_file() and _is_other(file, entry):
+            raise damage from None
+        reason = reason_of(error)
+        raise ModelError(f"{path}: {name} cannot be read ({reason}); {_RESTORE}") from None
+    if found.sha256 != entry.sha256:
+        raise damage
+    for tensor, info in found.tensors.items():
+        if not info.is_finite:
+            message = f"{name} has NaN or infinity in {reason_of(ValueError(tensor))!r}"
+            raise ModelError(f"{path}: {message}; train again")
+    return found
+
+
+def _is_other(file: Path, entry: FileEntry) -> bool:
+    """Return whether a file that can be opened has another checksum."""
+    try:
+        return file_entry(file) != entry
+    except (OSError, ValueError):
+        return False
+
+
+def _is_complete(files: Mapping[str, FileEntry]) -> bool:
+    """Return whether all files that a model needs are listed, and no others."""
+    others = {*files} - {*REQUIRED, *OPTIONAL}
+    return {*REQUIRED} <= {*files} and all(map(_OF_FEATURES.fullmatch, others))
+
+
+def _refuse_earlier_version(path: Path) -> None:
+    """Refuse a model of version 9 or earlier, which had its manifest in the configuration."""
+    if (path / CONFIG).exists():
+        fields = _read_fields(path, CONFIG)
+        if fields.get("kind") == KIND:
+            _refuse_version(path, fields.get("version"))
+
+
+def _refuse_version(path: Path, version: object) -> None:
+    if version != VERSION or isinstance(version, bool):
+        shown = version if isinstance(version, int) and 0 <= version < 10**6 else "unknown"
         raise ModelError(
-            f"{path}: the model has format version {config.get('version')}, but this taxoexpan "
-            f"reads version {VERSION}; train again, or use the taxoexpan that wrote it"
+            f"{path}: the model has format version {shown}, but this taxoexpan reads version "
+            f"{VERSION}; train again, or use the taxoexpan that wrote it"
         )
-    if not isinstance(config.get("sha256"), dict) or {*config["sha256"]} - {*OPTIONAL} != {
-        *CHECKED
-    }:
-        raise ModelError(f"{path}: {CONFIG} is damaged; train again, or restore the directory")
-    return config
 
 
-def checksums(directory: Path, parts: Iterable[str]) -> dict[str, str]:
-    """Return the checksum of each file."""
-    return {part: _digest(directory / part) for part in parts}
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _read_fields(path: Path, part: str) -> dict[str, Any]:
+    try:
+        fields = parse_json(read_regular(path / part, MAX_MANIFEST))
+    except (ValueError, OSError) as error:
+        reason = reason_of(error)
+        raise ModelError(f"{path}: {part} cannot be read ({reason}); {_RESTORE}") from None
+    if not isinstance(fields, dict):
+        raise ModelError(f"{path}: {part} does not belong to a taxoexpan model")
+    return fields

@@ -27,7 +27,7 @@ def test_every_step_is_measured() -> None:
     assert found.notes[1] == "ranking: 8 of 1,000 queries measured"
 
 
-def test_exponents_compare_neighbouring_sizes() -> None:
+def test_exponents_compare_neighboring_sizes() -> None:
     linear = [
         Measurement(size, size, "cpu", {"a": size / 100, "b": size**2 / 1e4}, {"peak": 7.0})
         for size in (100, 1_000)

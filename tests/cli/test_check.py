@@ -38,10 +38,10 @@ def test_findings_are_sorted_by_severity_and_counted(
 ) -> None:
     assert main(["check", mixed]) == 1
     *lines, last = shown(capsys)
-    assert [line.split()[:3] for line in lines] == [
-        ["warning", "isolated-concept", "e:"],
-        ["warning", "similar-label", "a:"],
-        ["info", "repeated-label", "c:"],
+    assert [line.split()[:5] for line in lines] == [
+        ["warning", "isolated-concept", "e", "(line", "7):"],
+        ["warning", "similar-label", "a", "(line", "3):"],
+        ["info", "repeated-label", "c", "(line", "5):"],
     ]
     assert last == "3 findings: 0 errors, 2 warnings, 1 for information"
 
@@ -65,6 +65,9 @@ def test_json_contains_every_finding_with_all_its_fields(
         "severity": "warning",
         "place": "s0",
         "message": "'stone no 0' has neither parent nor child",
+        "file": crowded,
+        "line": 4,
+        "column": 4,
     }
 
 
@@ -170,3 +173,84 @@ def test_errors_that_prevent_checking_cannot_be_ignored(tmp_path: Path, code: st
     path = tmp_path / "bad.csv"
     path.write_text("child,parent\na,b\nb,a\n" if code == "cycle" else "nothing of a table\n")
     assert main(["check", str(path), "--ignore", code]) == 1
+
+
+def test_json_is_one_of_the_formats(mixed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["check", mixed, "--json"])
+    printed = capsys.readouterr().out
+    main(["check", mixed, "--to", "json"])
+    assert capsys.readouterr().out == printed
+
+
+def test_github_gets_one_annotation_per_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    (tmp_path / "data").mkdir()
+    monkeypatch.chdir(tmp_path / "data")
+    write_file(tmp_path / "data" / "mixed.csv", MIXED)
+    assert main(["check", "mixed.csv", "--to", "github"]) == 1
+    first, *_, last = shown(capsys)
+    assert first == (
+        "::warning file=data/mixed.csv,line=7,col=3,endColumn=8,title=isolated-concept::"
+        "e: 'stone' has neither parent nor child"
+    )
+    assert last == "3 findings: 0 errors, 2 warnings, 1 for information"
+
+
+def test_annotations_are_limited_like_text(
+    crowded: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["check", crowded, "--to", "github"])
+    lines = shown(capsys)
+    assert sum(line.startswith("::") for line in lines) == MAX_SHOWN
+    assert "… and 7 more" in lines[-2]
+
+
+def test_files_are_written_while_annotations_are_printed(
+    mixed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / name for name in ("found.sarif", "found.md", "found.json")]
+    options = [text for path in files for text in ("-o", str(path))]
+    assert main(["check", mixed, "--to", "github", *options]) == 1
+    assert capsys.readouterr().out.startswith("::warning")
+    sarif, markdown, listed = (path.read_text(encoding="utf-8") for path in files)
+    assert json.loads(sarif)["version"] == "2.1.0"
+    assert "## Findings in mixed.csv" in markdown
+    assert len(json.loads(listed)) == 3
+    assert main(["check", mixed, *options]) == 2
+    assert "found.sarif: already exists" in capsys.readouterr().err
+    assert main(["check", mixed, *options, "--force"]) == 1
+
+
+def test_an_output_that_names_no_format_or_an_input_is_refused(
+    mixed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", mixed, "-o", "found.txt"]) == 2
+    message = "the name found.txt does not say how to write the findings; use a name that ends in"
+    assert message in capsys.readouterr().err
+    json_file = Path(mixed).with_suffix(".json")
+    json_file.write_text('[{"label": "a", "children": [{"label": "b"}]}]')
+    assert main(["check", str(json_file), "-o", str(json_file), "--force"]) == 2
+    assert "would overwrite" in capsys.readouterr().err
+
+
+def test_several_files_are_checked_and_named(
+    mixed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cycle = str(write_file(tmp_path / "cycle.csv", "child,parent\na,b\nb,a\n"))
+    assert main(["check", mixed, cycle]) == 1
+    lines = shown(capsys)
+    assert lines[0].split()[:2] == ["error", "cycle"]
+    assert f"{cycle}: " in lines[0]
+    assert f"{mixed}: e (line 7): " in lines[1]
+    assert lines[-1] == "4 findings: 1 error, 2 warnings, 1 for information"
+
+
+def test_two_files_of_one_taxonomy_have_each_finding_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terms = write_file(tmp_path / "food.terms", "1\tfood\n2\tfruit\n4\tstone\n")
+    taxo = write_file(tmp_path / "food.taxo", "1\t2\n")
+    assert main(["check", str(terms), str(taxo)]) == 1
+    assert shown(capsys)[-1] == "1 finding: 0 errors, 1 warning, 0 for information"

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from full_disk import no_file_larger_than
+from resealing import change_json
 
 import taxoexpan
 from taxoexpan import TaxoExpan, Taxonomy
@@ -101,10 +102,8 @@ def test_info_tells_the_mrr_from_the_scaled_one(
     model_directory: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     directory = shutil.copytree(model_directory, tmp_path / "model")
-    config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
     figures = {"mr": 3.25, "hit_at_1": 0.25, "reciprocal_rank": 0.375, "mrr": 0.859}
-    config["training"]["validation"].update(figures)
-    (directory / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    change_json(directory, "config.json", lambda c: c["training"]["validation"].update(figures))
     assert main(["info", str(directory)]) == 0
     metrics = "MR 3.2, Hit@1 0.250, MRR 0.375 (scaled 0.859) on 16 held-out leaves"
     assert f"validation            {metrics}" in capsys.readouterr().out.splitlines()

@@ -120,7 +120,7 @@ def test_labels_like_formulas_survive_export_and_apply(
     written = [row["query"] for row in rows(table.read_text(encoding="utf-8"))]
     dangerous = [text for text in written if text.startswith(("=", "@", "-", "+"))]
     assert len(dangerous) == (4 if option else 0)
-    assert main(["apply", str(taxonomy), str(table), "-o", str(out)]) == 0
+    assert main(["apply", str(taxonomy), str(table), "-o", str(out), "--keep-formulas"]) == 0
     assert set(FORMULAS) < {concept.label for concept in Taxonomy.read(out).concepts}
 
 

@@ -28,6 +28,14 @@ def test_blocks_of_csv_are_one_table() -> None:
     assert text.getvalue() == suggestions_csv(SUGGESTIONS)
 
 
+def test_a_label_is_no_formula_unless_it_is_kept() -> None:
+    odd = [Suggestion(Concept("q", "=1+1"), 1, MILK, ("food",), 0.5)]
+    for keep_formulas, start in ((False, "'=1+1,q,"), (True, "=1+1,q,")):
+        text = io.StringIO()
+        write_csv([SuggestedBlock(odd, [])], text.write, keep_formulas)
+        assert text.getvalue().splitlines()[1].startswith(start)
+
+
 @pytest.mark.parametrize("blocks", [BLOCKS, []])
 @pytest.mark.parametrize("present", [PRESENT, []])
 @pytest.mark.parametrize("with_evidence", [True, False])

@@ -9,8 +9,9 @@ import torch
 
 from taxoexpan import Concept, TaxoExpan
 from taxoexpan.cluster.placement_columns import PlacementReader, concepts_table
-from taxoexpan.cluster.placement_worker import PlacementWorker, WorkerTask, manifest_digest
+from taxoexpan.cluster.placement_worker import PlacementWorker, WorkerTask
 from taxoexpan.errors import ModelError
+from taxoexpan.model_directory import model_digest
 from taxoexpan.taxonomy.known_names import filter_known_names
 
 CONCEPTS = [
@@ -22,7 +23,7 @@ CONCEPTS = [
 
 @pytest.fixture
 def task(model_directory: Path) -> WorkerTask:
-    digest, threads = manifest_digest(model_directory), torch.get_num_threads()
+    digest, threads = model_digest(model_directory), torch.get_num_threads()
     return WorkerTask(model_directory, digest, "cpu", None, 3, True, threads)
 
 

@@ -27,7 +27,7 @@ from reference_network import double_precision
 
 from taxoexpan.explain import explain
 from taxoexpan.explain.counterfactuals import MAX_REMOVALS, score_removals
-from taxoexpan.explain.neighbourhood import find_neighbourhood
+from taxoexpan.explain.neighborhood import find_neighborhood
 from taxoexpan.explain.similarity import pair_mentions
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
@@ -124,7 +124,7 @@ def check_against_real_removals(
         taxonomy = anchors.taxonomy  # without the relations of deprecated concepts
         ranker = Ranker(network, anchors, None, LEAF_BONUS, fusion)
         ranking, before = ranker.rank(queries, 2), ranker.scores(queries).numpy()
-        around = find_neighbourhood(anchors, first_two(ranking), queries.vectors)
+        around = find_neighborhood(anchors, first_two(ranking), queries.vectors)
         scores, removals = score_removals(
             ranker, around, queries, mention_bonuses(ranker, around.pairs, queries)
         )
@@ -140,12 +140,12 @@ def check_against_real_removals(
             return Ranker(network, remaining, keys, LEAF_BONUS, fusion).scores(queries).numpy()
 
         removed = set()
-        for query, anchor, neighbour, is_child, change in zip(
-            *(removals.query, removals.anchor, removals.neighbour, removals.is_child),
+        for query, anchor, neighbor, is_child, change in zip(
+            *(removals.query, removals.anchor, removals.neighbor, removals.is_child),
             removals.change,
             strict=True,
         ):
-            relation = (anchor, neighbour) if is_child else (neighbour, anchor)
+            relation = (anchor, neighbor) if is_child else (neighbor, anchor)
             removed.add((query, *relation))
             first, second = ranking.anchors[query]
             after = scores_after(*relation)[:, query]
@@ -226,7 +226,7 @@ def test_changes_of_scores_with_a_real_tower_equal_those_of_really_removing_the_
 def test_the_decisive_relation_is_the_one_with_the_largest_change() -> None:
     ranker, queries = small_case(seed=5)
     ranking = ranker.rank(queries, 2)
-    around = find_neighbourhood(ranker.anchors, first_two(ranking), queries.vectors)
+    around = find_neighborhood(ranker.anchors, first_two(ranking), queries.vectors)
     _, removals = score_removals(ranker, around, queries, np.zeros(22))
     outcomes = set()
     for query, evidence in enumerate(explain(ranker, queries, ranking)):
@@ -253,9 +253,9 @@ def test_removals_at_a_hub_are_the_nearest_children_and_always_the_rival() -> No
     cosines = names[1:] @ names[7]
     rival = 1 + int(cosines.argmin())
     pairs = QueryAnchorPairs(np.array([0, 0]), np.array([0, rival]))
-    around = find_neighbourhood(anchors, pairs, query)
+    around = find_neighborhood(anchors, pairs, query)
     ranker = Ranker(random_network(0), anchors)
     _, removals = score_removals(ranker, around, Queries(query), np.zeros(2))
-    removed = removals.neighbour[(removals.anchor == 0) & removals.is_child].tolist()
+    removed = removals.neighbor[(removals.anchor == 0) & removals.is_child].tolist()
     nearest = (1 + cosines.argsort(descending=True)[: MAX_REMOVALS - 1]).tolist()
     assert removed == [rival, *nearest]

@@ -79,7 +79,7 @@ def test_blocks_of_queries_are_explained_like_all_queries_at_once(
     queries = replace(queries, mentions=mentions)
     ranking = ranker.rank(queries, 3)
     whole = explain(ranker, queries, ranking)
-    for limit, size in (("MAX_QUERIES", 3), ("MAX_NEIGHBOURS", 9)):
+    for limit, size in (("MAX_QUERIES", 3), ("MAX_NEIGHBORS", 9)):
         with monkeypatch.context() as patched:
             patched.setattr(explanation, limit, size)
             in_blocks = explain(ranker, queries, ranking)

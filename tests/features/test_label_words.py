@@ -217,7 +217,7 @@ found = LabelWords.from_taxonomy(Taxonomy(concepts, [])).of_queries(concepts)
 print(found.weighted.tobytes().hex())
 """
     results = set()
-    for seed in "0123":
+    for seed in "01":
         run = subprocess.run(
             [sys.executable, "-c", program],
             env={**os.environ, "PYTHONHASHSEED": seed},

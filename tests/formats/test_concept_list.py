@@ -139,3 +139,12 @@ def test_an_unclosed_quote_is_refused_where_it_opens(tmp_path: Path) -> None:
 def test_a_missing_list_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "missing.txt"
     assert refusal(path) == f"{path}: there is no such file; check the path"
+
+
+def test_an_apostrophe_that_discover_has_added_is_not_part_of_a_name(tmp_path: Path) -> None:
+    text = "label,synonyms,definition,might_duplicate\n'=1+1,'-a|b,'@c,\n''=1,'tis,'n,\n"
+    assert read_concepts(write_file(tmp_path / "new.csv", text)) == [
+        Concept("", "=1+1", ("-a", "b"), "@c"),
+        Concept("", "'=1", ("'tis",), "'n"),
+    ]
+    assert labels(write_file(tmp_path / "own.csv", "label\n'=1+1\n")) == ["'=1+1"]

@@ -270,7 +270,7 @@ def test_hostile_labels_have_no_effect(opened: Opened) -> None:
     assert opened.driver.get_log("browser") == []
 
 
-def test_labels_of_other_directions_do_not_affect_their_neighbours(opened: Opened) -> None:
+def test_labels_of_other_directions_do_not_affect_their_neighbors(opened: Opened) -> None:
     path = ["\u202eturned", "שוקו", "קר", "tea"]
     opened.show(Page("t", "", [Table("t", [Column("p", "path")], [Row((path,))])]))
     positions = opened.script(

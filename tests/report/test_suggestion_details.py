@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from taxoexpan.report.html import Neighbour, TreePosition
+from taxoexpan.report.html import Neighbor, TreePosition
 from taxoexpan.report.suggestion_details import with_moves
 
 MOVES = ("oat milk", "goat milk")
 
 
 def test_children_that_may_move_are_drawn_under_the_new_concept() -> None:
-    position = TreePosition(("food",), [Neighbour("tea", 0.2), Neighbour("oat milk", 0.9)], 1)
+    position = TreePosition(("food",), [Neighbor("tea", 0.2), Neighbor("oat milk", 0.9)], 1)
     drawn = with_moves(position, MOVES)
     assert [each.label for each in drawn.siblings] == ["tea"]
     assert [each.label for each in drawn.children] == ["oat milk", "goat milk"]

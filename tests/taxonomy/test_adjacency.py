@@ -27,7 +27,7 @@ def test_every_row_has_its_targets_in_the_order_given(pairs: list[tuple[int, int
 
 @given(PAIRS)
 @quickly
-def test_degrees_count_the_neighbours(pairs: list[tuple[int, int]]) -> None:
+def test_degrees_count_the_neighbors(pairs: list[tuple[int, int]]) -> None:
     near = adjacency(pairs)
     assert near.degrees.tolist() == [len(near.of(row)) for row in range(7)]
 

@@ -104,16 +104,16 @@ def test_a_batch_that_does_not_fit_in_memory_is_split_until_it_does() -> None:
 
         torch.set_num_threads(1)
         torch.manual_seed(0)
-        taxonomy = random_taxonomy(3, count=2000, most_parents=1)
+        taxonomy = random_taxonomy(3, count=1000, most_parents=1)
         c = load_preset(
             "paper", negative_sampling="all", matching="mlp", hidden_dim=64, num_heads=1,
             embedding_dim=8, position_dim=2, batch_size=1024, epochs=2,
-        )  # every pair of 1,000 queries and 2,000 anchors holds 64 units: 512 MB, several times
+        )  # every pair of 1,000 queries and anchors holds 64 units: 256 MB, several times
         network = MatchingNetwork(c, 8)
         network.reset(torch.Generator().manual_seed(0))
-        vectors = ConceptVectors.of(torch.nn.functional.normalize(torch.randn(2, 2000, 8), dim=2))
+        vectors = ConceptVectors.of(torch.nn.functional.normalize(torch.randn(2, 1000, 8), dim=2))
         used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + 600_000_000, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_AS, (used + 300_000_000, resource.RLIM_INFINITY))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             history = train(network, vectors, TrainingSampler(taxonomy, c, 0), None, c)

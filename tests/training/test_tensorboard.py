@@ -121,21 +121,23 @@ except FormatError as error:
     assert done.stdout == f"{folder}: cannot be written: File too large\n", done.stderr
 
 
-def test_without_tensorboard_the_error_says_how_to_install_it(pantry: Path, tmp_path: Path) -> None:
+def test_without_tensorboard_the_error_says_how_to_install_it(
+    pantry: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in [name for name in sys.modules if name.startswith("torch.utils.tensorboard")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
     command = ["train", str(pantry), "-o", str(tmp_path / "model"), "--quiet", "--epochs", "1"]
     command += ["--preset", "fast"]
-    asked = ["--tensorboard", str(tmp_path / "curves")]
-    program = f"""
-import os, sys
-sys.modules["tensorboard"] = None
-from taxoexpan.cli.main import main
-print(main({command + asked!r}), os.listdir({str(tmp_path)!r}), main({command!r}))
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout == "2 [] 0\n", done.stderr
-    message = done.stderr.splitlines()[0]
+    assert main([*command, "--tensorboard", str(tmp_path / "curves")]) == 2
+    message = capsys.readouterr().err.splitlines()[0]
     assert message.startswith("taxoexpan: TensorBoard cannot be used here")
     assert message.endswith("; pip install tensorboard")
+    assert list(tmp_path.iterdir()) == []
+    assert main(command) == 0
 
 
 def test_fit_refuses_a_file_instead_of_a_folder(pantry: Path, tmp_path: Path) -> None:

@@ -166,6 +166,16 @@ def add_report(parser: argparse.ArgumentParser, help: str) -> None:
     parser.add_argument("--report", type=Path, metavar="HTML", help=help)
 
 
+def add_keep_formulas(parser: argparse.ArgumentParser) -> None:
+    """Add the option that keeps texts as they are, also if a spreadsheet computes them."""
+    parser.add_argument(
+        "--keep-formulas",
+        action="store_true",
+        help="write texts that start with =, +, - or @ as they are into CSV files (default: with "
+        "an apostrophe, so that no spreadsheet computes them)",
+    )
+
+
 def add_acceptance(parser: argparse.ArgumentParser, all_help: str) -> None:
     """Add the options that decide which suggestions are applied."""
     parser.add_argument(

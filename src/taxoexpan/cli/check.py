@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from itertools import groupby
+from pathlib import Path
 
-from taxoexpan.cli.arguments import add_taxonomy, read_options
-from taxoexpan.cli.messages import print_json, print_line
-from taxoexpan.curation.checks import CODES, SEVERITIES, Finding
+from taxoexpan.cli.arguments import add_read_options, read_options
+from taxoexpan.cli.messages import print_line
+from taxoexpan.curation.checks import CODES, SEVERITIES, Finding, count_findings
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.phrasing import pluralize
+
+FORMATS = ("text", "json", "github", "gitlab", "markdown", "sarif")
 
 MAX_SHOWN = 50
 """Findings per code that are printed unless --select is given."""
@@ -23,7 +23,14 @@ ALWAYS_SHOWN = frozenset({"unreadable", "cycle"})
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    add_taxonomy(parser)
+    parser.add_argument(
+        "taxonomy",
+        type=Path,
+        nargs="+",
+        metavar="TAXONOMY",
+        help="taxonomy files; - is standard input",
+    )
+    add_read_options(parser)
     parser.add_argument(
         "--select",
         type=_codes,
@@ -42,30 +49,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="warning",
         help="exit with status 1 if a finding has this severity or a worse one (default: warning)",
     )
-    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    parser.add_argument(
+        "--to",
+        choices=FORMATS,
+        default="text",
+        help="how to print the findings: text (default), json, github (annotations of a workflow), "
+        "gitlab (a code quality report), markdown (for a comment) or sarif",
+    )
+    parser.add_argument(
+        "--json", action="store_const", const="json", dest="to", help="the same as --to json"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="also write all findings: FILE.sarif as SARIF, FILE.md as Markdown, FILE.json as "
+        "JSON; can be repeated",
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite existing outputs")
     width = max(map(len, CODES)) + 2
     table = (f"  {name:<{width}}{code.severity:<9}{code.meaning}" for name, code in CODES.items())
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "codes:\n" + "\n".join(table)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the findings, worst first; return 1 if one of them is a failure."""
     from taxoexpan.curation.checks.all_checks import check_file
+    from taxoexpan.curation.finding_formats.rendering import FindingFormat, finding_format, render
+    from taxoexpan.files import preflight, write_whole
 
     _refuse_unknown([*(options.select or ()), *(options.ignore or ())])
-    findings = [
+    formats = {path: finding_format(path) for path in options.output}
+    preflight(options.output, options.taxonomy, options.force)
+    # The two files of one taxonomy have the same findings.
+    found = dict.fromkeys(
         finding
-        for finding in check_file(options.taxonomy, options.format, read_options(options))
+        for path in options.taxonomy
+        for finding in check_file(path, options.format, read_options(options))
         if _is_wanted(finding, options.select, options.ignore)
-    ]
-    findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
-    if options.json:
-        print_json([asdict(finding) for finding in findings])
+    )
+    findings = sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+    if options.to in ("text", "github"):
+        _print_some(findings, options)
     else:
-        for line in _lines(findings, limit=None if options.select else MAX_SHOWN):
-            print_line(line)
-        print_line(_summary(findings))
+        print(render(findings, FindingFormat(options.to), options.taxonomy), end="")
+    contents = {path: render(findings, formats[path], options.taxonomy) for path in formats}
+    write_whole({path: text.encode() for path, text in contents.items()}, options.force)
     if options.fail_on == "never":
         return 0
     failing = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]
@@ -94,8 +126,28 @@ def _is_wanted(
     return selected and (ignore is None or finding.code not in ignore)
 
 
-def _lines(findings: Sequence[Finding], limit: int | None) -> Iterator[str]:
-    """One line per finding, grouped by severity and code, and at most `limit` per group."""
+def _print_some(findings: Sequence[Finding], options: argparse.Namespace) -> None:
+    """Print the findings for a reader, at most some per code, and their number."""
+    from taxoexpan.curation.finding_formats.github_annotations import github_annotations
+
+    limit = None if options.select else MAX_SHOWN
+    several = len(options.taxonomy) > 1
+    for group in _groups(findings):
+        start = f"{group[0].severity:<9}{group[0].code:<20}"
+        if options.to == "github":
+            lines = github_annotations(group[:limit])
+        else:
+            lines = (start + _line(finding, several) for finding in group[:limit])
+        for line in lines:
+            print_line(line)
+        if limit is not None and len(group) > limit:
+            hidden = f"… and {len(group) - limit:,} more"
+            print_line(f"{start}{hidden} (--select {group[0].code} or --json shows all)")
+    print_line(count_findings(findings))
+
+
+def _groups(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
+    """Group findings by severity and code, worst first."""
     order = {code: number for number, code in enumerate(CODES)}
 
     def group_key(finding: Finding) -> tuple[int, int, str]:
@@ -103,21 +155,14 @@ def _lines(findings: Sequence[Finding], limit: int | None) -> Iterator[str]:
         return SEVERITIES.index(finding.severity), number, finding.code
 
     for _, group in groupby(sorted(findings, key=group_key), key=group_key):
-        same = list(group)
-        start = f"{same[0].severity:<9}{same[0].code:<20}"
-        for finding in same[:limit]:
-            yield start + " ".join(f"{finding.place}: {finding.message}".split("\n"))
-        if limit is not None and len(same) > limit:
-            hidden = f"… and {len(same) - limit:,} more"
-            yield f"{start}{hidden} (--select {same[0].code} or --json shows all)"
+        yield list(group)
 
 
-def _summary(findings: Sequence[Finding]) -> str:
-    """The number of findings of each severity."""
-    if not findings:
-        return "0 findings"
-    counts = Counter(finding.severity for finding in findings)
-    return (
-        f"{pluralize(len(findings), 'finding')}: {pluralize(counts['error'], 'error')}, "
-        f"{pluralize(counts['warning'], 'warning')}, {counts['info']:,} for information"
-    )
+def _line(finding: Finding, several: bool) -> str:
+    """Return a finding as one line; its file is named if several are checked."""
+    place = finding.place
+    if finding.line and place != f"line {finding.line}":
+        place += f" (line {finding.line})"
+    if several and finding.path and place != str(finding.path):
+        place = f"{finding.path}: {place}"
+    return " ".join(f"{place}: {finding.message}".split("\n"))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from taxoexpan.cli.arguments import (
     add_glossary,
+    add_keep_formulas,
     add_output,
     add_report,
     add_taxonomy,
@@ -63,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_report(parser, "also write an HTML report, in addition to the .csv or .json output")
     add_training(parser)
     add_glossary(parser)
+    add_keep_formulas(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -100,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
     page = ""
     if options.report or extension == ".html":
         page = _html_report(options, taxonomy, shown, len(relations))
-    texts = {options.output: page if extension == ".html" else _text(shown, extension)}
+    texts = {options.output: page if extension == ".html" else _text(options, shown)}
     if options.report:
         texts[options.report] = page
     write_whole({path: text.encode() for path, text in texts.items()}, options.force)
@@ -126,13 +128,13 @@ def _html_report(
     return render(suspicious_relations_page(taxonomy, relations, checked, title, datetime.now(UTC)))
 
 
-def _text(relations: Sequence[SuspiciousRelation], extension: str) -> str:
+def _text(options: argparse.Namespace, relations: Sequence[SuspiciousRelation]) -> str:
     """The relations as JSON or CSV."""
     from taxoexpan.curation.cleaning import suspicious_relations_csv
 
-    if extension == ".json":
+    if options.output.suffix == ".json":
         return as_json({"suspicious_relations": [relation.as_json() for relation in relations]})
-    return suspicious_relations_csv(relations)
+    return suspicious_relations_csv(relations, options.keep_formulas)
 
 
 def _refuse_extension(output: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from taxoexpan.cli.arguments import add_taxonomy, read_options
-from taxoexpan.cli.messages import note, spell_files
+from taxoexpan.cli.arguments import add_keep_formulas, add_taxonomy, read_options
+from taxoexpan.cli.messages import note, print_protected, spell_files
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "http://purl.obolibrary.org/obo/ if TAXONOMY is OBO)",
     )
     parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
+    add_keep_formulas(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -43,12 +44,19 @@ def run(options: argparse.Namespace) -> int:
     preflight([options.output], [options.taxonomy], options.force)
     target = Target(options.output, options.base or DEFAULT_BASE, options.language or "")
     done = convert(
-        options.taxonomy, target, options.format, options.to, read_options(options), options.force
+        options.taxonomy,
+        target,
+        options.format,
+        options.to,
+        read_options(options),
+        options.force,
+        options.keep_formulas,
     )
     if done.base:
         changed = pluralize(sum(id.startswith(done.base) for id in done.ids.values()), "id")
         default = "" if options.base else "; --base sets another"
         note(f"note: {changed} written as IRIs that start with {done.base}{default}")
+    print_protected(done.protected)
     for loss in done.losses:
         note(f"note: {loss}")
     size = pluralize(len(done.copy), "concept")

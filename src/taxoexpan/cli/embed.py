@@ -51,7 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Embed the concepts, write the vectors, and print the closest ones."""
     from taxoexpan.features.embedding import refuse_unknown, warn_of_unknown
-    from taxoexpan.features.nearest import nearest_concepts, refuse_suffix, vectors_content
+    from taxoexpan.features.nearest import nearest_concepts
+    from taxoexpan.features.vector_export import refuse_suffix, vectors_content
     from taxoexpan.files import preflight, write_whole
     from taxoexpan.formats.concept_list import read_concepts
     from taxoexpan.taxonomy import Concept

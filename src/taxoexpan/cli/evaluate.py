@@ -11,6 +11,7 @@ from taxoexpan.cli.arguments import (
     add_device,
     add_features,
     add_glossary,
+    add_keep_formulas,
     add_output,
     add_read_options,
     changed_settings,
@@ -89,6 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_read_options(parser)
     add_device(parser)
     add_output(parser, "CSV file to write: the rank that each method gives to every true parent")
+    add_keep_formulas(parser)
     parser.add_argument("--json", action="store_true", help="print the results as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
@@ -126,7 +128,8 @@ def run(options: argparse.Namespace) -> int:
     progress = not options.quiet
     results = evaluate_growth(growth, methods, encoder, options.seed, device, progress, begin)
     if options.output:
-        write_whole({options.output: ranks_csv(growth, results).encode()}, options.force)
+        text = ranks_csv(growth, results, options.keep_formulas)
+        write_whole({options.output: text.encode()}, options.force)
         note(f"{options.output} written: all ranks")
     print_results(growth, results, options)
     return 0

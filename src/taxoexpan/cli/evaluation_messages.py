@@ -80,8 +80,12 @@ def _print_text(
         )
 
 
-def ranks_csv(growth: Growth, results: Mapping[str, MethodResult]) -> str:
+def ranks_csv(
+    growth: Growth, results: Mapping[str, MethodResult], keep_formulas: bool = False
+) -> str:
     """Return one row per true parent of each query, with the rank by each method."""
+    from taxoexpan.formats.tables.formula_cells import protect_row
+
     text, queries, taxonomy = io.StringIO(), growth.queries, growth.taxonomy
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["query", "query_id", "parent_id", "parent_label", *results])
@@ -89,6 +93,6 @@ def ranks_csv(growth: Growth, results: Mapping[str, MethodResult]) -> str:
     for query, (concept, parents) in enumerate(pairs):
         for nth, parent in enumerate(parents.tolist()):
             columns = [f"{each.ranks[query][nth]:.15g}" for each in results.values()]
-            names = [taxonomy.ids[parent], taxonomy.labels[parent]]
-            writer.writerow([concept.label, concept.id, *names, *columns])
+            names = [concept.label, concept.id, taxonomy.ids[parent], taxonomy.labels[parent]]
+            writer.writerow([*protect_row(names, keep_formulas), *columns])
     return text.getvalue()

@@ -12,6 +12,7 @@ from taxoexpan.cli.arguments import (
     acceptance,
     add_acceptance,
     add_glossary,
+    add_keep_formulas,
     add_new_concepts,
     add_output,
     add_report,
@@ -73,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_together(parser)
     add_exact(parser)
     add_report(parser, "also write a report to read in a browser")
+    add_keep_formulas(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -94,6 +96,7 @@ def run(options: argparse.Namespace) -> int:
         glossary=options.glossary,
         format=options.format,
         read_options=read_options(options),
+        keep_formulas=options.keep_formulas,
     )
     expand(request, training_options(options))
     return 0

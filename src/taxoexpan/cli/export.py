@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import add_output, add_read_options, open_taxonomy
+from taxoexpan.cli.arguments import add_keep_formulas, add_output, add_read_options, open_taxonomy
 from taxoexpan.cli.messages import note
 from taxoexpan.cli.server_arguments import require_web_extra
 from taxoexpan.errors import ConfigurationError
@@ -39,12 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write all decisions, also those that were undone: who, when, what",
     )
-    parser.add_argument(
-        "--keep-formulas",
-        action="store_true",
-        help="write texts that start with =, +, - or @ as they are (default: with an apostrophe, "
-        "so that no spreadsheet computes them; apply removes it)",
-    )
+    add_keep_formulas(parser)
     add_read_options(parser)
 
 

@@ -17,6 +17,7 @@ from taxoexpan.cli import (
     demo,
     diff,
     discover,
+    doctor,
     embed,
     evaluate,
     expand,
@@ -32,6 +33,8 @@ from taxoexpan.cli import (
 )
 from taxoexpan.cli.argument_parser import ArgumentParser
 from taxoexpan.cli.arguments import Version
+from taxoexpan.cli.examples import WORKFLOW, indented, with_examples
+from taxoexpan.cli.help_formatter import GroupedHelpFormatter
 from taxoexpan.cli.messages import note, with_flags
 from taxoexpan.cli.standard_output import standard_output
 from taxoexpan.cli.stop_signals import StopSignals
@@ -57,13 +60,17 @@ COMMANDS = (
     demo,
     reproduce,
     evaluate,
+    doctor,
     completion,
 )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0 for success, 1 for findings, 2 for an error."""
-    options = build_parser().parse_args(arguments)
+    parser = build_parser()
+    if not (sys.argv[1:] if arguments is None else arguments):
+        return _explain_usage(parser)
+    options = parser.parse_args(arguments)
     if options.run is not train.run and int(os.environ.get("WORLD_SIZE", "1")) > 1:
         return _refuse_several_processes()
     with StopSignals() as signals:
@@ -99,6 +106,12 @@ def _run(options: argparse.Namespace) -> int:
         return 2
 
 
+def _explain_usage(parser: argparse.ArgumentParser) -> int:
+    """Print the help for somebody who gave no command."""
+    note(f"{parser.format_help()}\ntaxoexpan: no command is given; try taxoexpan demo")
+    return 2
+
+
 def _refuse_several_processes() -> int:
     """Refuse a command that torchrun has started several times; one process says so."""
     if os.environ.get("RANK", "0") == "0":
@@ -131,7 +144,10 @@ def build_parser() -> argparse.ArgumentParser:
     parser = ArgumentParser(
         prog="taxoexpan",
         description="Place new concepts in an existing taxonomy.",
-        epilog="Data goes to standard output or -o, messages to standard error.",
+        formatter_class=GroupedHelpFormatter,
+        epilog=f"{indented('the usual workflow', WORKFLOW)}\n\n"
+        "taxoexpan COMMAND --help describes a command, with examples. Data goes to standard output "
+        "or -o, messages to standard error.",
     )
     parser.add_argument("--version", action=Version)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -141,7 +157,17 @@ def build_parser() -> argparse.ArgumentParser:
         subparser = commands.add_parser(name, help=summary, description=command.__doc__)
         command.add_arguments(subparser)
         subparser.set_defaults(run=command.run)
+        _add_examples(name, subparser)
     return parser
+
+
+def _add_examples(name: str, parser: argparse.ArgumentParser) -> None:
+    """Add the examples to the help of a command, and of the steps that it consists of."""
+    parser.epilog = with_examples(name, parser.epilog)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for step, subparser in action.choices.items():
+                _add_examples(f"{name} {step}", subparser)
 
 
 if __name__ == "__main__":

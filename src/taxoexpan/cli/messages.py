@@ -234,10 +234,20 @@ def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: A
     if applied.written.lost:
         lost = " and ".join(applied.written.lost)
         note(f"note: this file has no place for {lost}; they were not written")
+    print_protected(applied.protected)
     blank = [f"left blank: {each}" for each in applied.written.left_blank]
     note_some(blank, " properties were left blank")
     files = spell_files(applied.written.files)
-    note(f"{_counts(applied.additions, acceptance)}; expanded taxonomy in {files}")
+    where = f"; expanded taxonomy in {files}" if files else ""
+    note(f"{_counts(applied.additions, acceptance)}{where}")
+
+
+def print_protected(count: int) -> None:
+    """Print how many texts got an apostrophe, so that no spreadsheet computes them."""
+    if count:
+        texts = "1 new text starts" if count == 1 else f"{count:,} new texts start"
+        reason = "because a spreadsheet would compute it as a formula"
+        note(f"note: {texts} with an added apostrophe, {reason}; --keep-formulas adds none")
 
 
 def _deprecated_notes(taxonomy: Taxonomy, additions: Additions) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from taxoexpan.cli.arguments import (
     add_device,
     add_glossary,
+    add_keep_formulas,
     add_new_concepts,
     add_read_options,
     open_taxonomy,
@@ -48,11 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--curator", metavar="NAME", help="your name in the history (default: the login name)"
     )
     add_glossary(parser)
-    parser.add_argument(
-        "--keep-formulas",
-        action="store_true",
-        help="write cells that begin with =, +, - or @ as they are into CSV files",
-    )
+    add_keep_formulas(parser)
     add_server(parser, port=0)
     parser.add_argument("--no-browser", action="store_true", help="do not open the browser")
     add_read_options(parser)

@@ -55,13 +55,13 @@ def text_output(path: Path | None, force: bool) -> Iterator[Write]:
         yield lambda text: file.write(text.encode())
 
 
-def write_csv(blocks: Iterable[SuggestedBlock], write: Write) -> None:
+def write_csv(blocks: Iterable[SuggestedBlock], write: Write, keep_formulas: bool = False) -> None:
     """Write the suggestions as a CSV table."""
     from taxoexpan.placement.suggestions import suggestions_csv
 
     write(suggestions_csv([]))
     for block in blocks:
-        write(suggestions_csv(block.suggestions, header=False))
+        write(suggestions_csv(block.suggestions, keep_formulas, header=False))
 
 
 def write_json(

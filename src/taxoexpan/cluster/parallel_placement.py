@@ -43,13 +43,14 @@ def suggest_on_cluster(
     """
     check_ray()
     from taxoexpan.cluster.placement_columns import PlacementReader
-    from taxoexpan.cluster.placement_worker import WorkerTask, manifest_digest
+    from taxoexpan.cluster.placement_worker import WorkerTask
+    from taxoexpan.model_directory import model_digest
 
     blocks = list(query_blocks(concepts))
     if not blocks:
         return
     local = WorkerPool.plan(options.workers, [available_cores()])
-    digest = manifest_digest(directory)
+    digest = model_digest(directory)
     reader = PlacementReader(taxonomy, concepts)
     with ray_session(options.address, local.workers * local.threads) as ray:
         pool = local if options.address is None else _cluster_pool(ray, options.workers, device)

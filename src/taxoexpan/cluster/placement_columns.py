@@ -136,7 +136,7 @@ class PlacementReader:
             query=query,
             rank=values["rank"],
             parent=parent,
-            path=self._taxonomy.path(parent.id),
+            path=self._taxonomy.short_path(parent.id),
             score=values["score"],
             confidence=values["confidence"],
             kind=SuggestionKind(values["kind"]),

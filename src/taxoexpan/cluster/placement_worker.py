@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import warnings
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import torch
 from taxoexpan.cluster.placement_columns import concepts_of, error_table, placements_table
 from taxoexpan.errors import ModelError, TaxoExpanError, is_out_of_memory
 from taxoexpan.model import TaxoExpan
-from taxoexpan.model_directory import CONFIG
+from taxoexpan.model_directory import model_digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +67,9 @@ class PlacementWorker:
             return error_table(queries, _unexpected(error, task))
 
 
-def manifest_digest(model: Path) -> str:
-    """Return a digest of a model's manifest, which has the checksums of its other files."""
-    return hashlib.sha256((model / CONFIG).read_bytes()).hexdigest()
-
-
 def _load(task: WorkerTask) -> TaxoExpan:
     model = TaxoExpan.load(task.model, task.device, task.features, task.exact)
-    if manifest_digest(task.model) != task.digest:
+    if model_digest(task.model) != task.digest:
         message = f"{task.model}: another model than on the machine that started the workers"
         raise ModelError(f"{message}; put one model directory on a path that all machines share")
     return model

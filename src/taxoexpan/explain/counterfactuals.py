@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.explain.neighbourhood import Neighbourhood
+from taxoexpan.explain.neighborhood import Neighborhood
 from taxoexpan.explain.pair_scores import PairScores, parts_of_pairs
 from taxoexpan.explain.removal_inputs import RemovedRows, removal_inputs
 from taxoexpan.network.queries import Queries
@@ -30,13 +30,13 @@ class Removals:
     """V relations, each removed on its own.
 
     Removal v is about the query `query[v]` and the relation between `anchor[v]`, its first
-    suggestion or the runner-up, and the anchor's parent or child `neighbour[v]`. `change[v]` is
+    suggestion or the runner-up, and the anchor's parent or child `neighbor[v]`. `change[v]` is
     how much closer the runner-up comes. A relation between the two suggestions occurs twice.
     """
 
     query: Indices
     anchor: Indices
-    neighbour: Indices
+    neighbor: Indices
     is_child: NDArray[np.bool_]
     change: Floats
 
@@ -48,7 +48,7 @@ class Removals:
 
 
 def score_removals(
-    ranker: Ranker, around: Neighbourhood, queries: Queries, mentions: Floats
+    ranker: Ranker, around: Neighborhood, queries: Queries, mentions: Floats
 ) -> tuple[PairScores, Removals]:
     """Score the pairs, and again after each removal.
 
@@ -65,12 +65,12 @@ def score_removals(
         parts_of_pairs(ranker, inputs)
         for inputs in removal_inputs(ranker, queries, mentions, removed)
     )
-    pair, neighbour = removed.pair, removed.neighbour
+    pair, neighbor = removed.pair, removed.neighbor
     loss = before.total[pair] - after.total
     change = np.where(pair < count, loss, -loss)
-    between = np.flatnonzero(neighbour == rival[pair])
+    between = np.flatnonzero(neighbor == rival[pair])
     change[between] = _group_sums(change[between], pairs.query[pair[between]])
-    removals = Removals(pairs.query[pair], pairs.anchor[pair], neighbour, removed.is_child, change)
+    removals = Removals(pairs.query[pair], pairs.anchor[pair], neighbor, removed.is_child, change)
     return before, removals
 
 

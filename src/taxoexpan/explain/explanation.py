@@ -15,7 +15,7 @@ from taxoexpan.explain.evidence import (
     ScoreParts,
     SignalParts,
 )
-from taxoexpan.explain.neighbourhood import find_neighbourhood
+from taxoexpan.explain.neighborhood import find_neighborhood
 from taxoexpan.explain.similarity import ConceptLookup, pair_mentions, suggestion_evidence
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.pair_inputs import QueryAnchorPairs
@@ -23,7 +23,7 @@ from taxoexpan.placement.ranking import Ranker, Ranking
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
-MAX_QUERIES, MAX_NEIGHBOURS = 128, 250_000
+MAX_QUERIES, MAX_NEIGHBORS = 128, 250_000
 """Limits of a block of queries: their number, and roughly the neighbors of all their anchors."""
 
 
@@ -43,11 +43,11 @@ def explain(ranker: Ranker, queries: Queries, ranking: Ranking) -> list[Evidence
 def _blocks(taxonomy: Taxonomy, anchors: Indices) -> Iterator[tuple[int, int]]:
     """Yield the start and stop of each block of queries."""
     degrees = taxonomy.children_of.degrees + taxonomy.parents_of.degrees
-    start, room = 0, MAX_NEIGHBOURS
+    start, room = 0, MAX_NEIGHBORS
     for query, needed in enumerate(degrees[anchors].sum(1).tolist()):
         if query > start and (needed > room or query - start == MAX_QUERIES):
             yield start, query
-            start, room = query, MAX_NEIGHBOURS
+            start, room = query, MAX_NEIGHBORS
         room -= needed
     if start < len(anchors):
         yield start, len(anchors)
@@ -61,7 +61,7 @@ def _explain_block(
     count, top_k = ranking.anchors.shape
     # All first suggestions, followed by all second suggestions, and so on.
     pairs = QueryAnchorPairs(np.tile(np.arange(count), top_k), ranking.anchors.T.ravel())
-    around = find_neighbourhood(anchors, pairs, queries.vectors)
+    around = find_neighborhood(anchors, pairs, queries.vectors)
     mentioned = pair_mentions(pairs, queries.mentions, network.mentions)
     suggestions = suggestion_evidence(
         lookup, queries.concepts, around, ranking.scores.T.ravel(), mentioned
@@ -105,7 +105,7 @@ def _comparisons(
         row = decisive_rows.get(query)
         decisive = None
         if row is not None and removals.change[row] > 0:
-            ends = [lookup.concept(int(end[row])) for end in (removals.anchor, removals.neighbour)]
+            ends = [lookup.concept(int(end[row])) for end in (removals.anchor, removals.neighbor)]
             parent, child = ends if removals.is_child[row] else reversed(ends)
             decisive = RemovedRelation(parent, child, margin - float(removals.change[row]))
         position = lookup.position(second, relative_to=first)

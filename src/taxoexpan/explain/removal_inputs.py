@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from taxoexpan.errors import ModelError
-from taxoexpan.explain.neighbourhood import Neighbourhood
+from taxoexpan.explain.neighborhood import Neighborhood
 from taxoexpan.network.cosine_features import child_cosines_of_pairs, cosine_features_of_pairs
 from taxoexpan.network.egonets import build_egonets, spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
@@ -25,7 +25,7 @@ from taxoexpan.taxonomy.arrays import Floats, Indices
 class RemovedRows:
     """The relations to remove, one at a time: rows of the neighborhood's parents and children."""
 
-    around: Neighbourhood
+    around: Neighborhood
     parents: Indices
     children: Indices
 
@@ -36,7 +36,7 @@ class RemovedRows:
         return np.concatenate([side.pair[rows] for side, rows in sides])
 
     @property
-    def neighbour(self) -> Indices:
+    def neighbor(self) -> Indices:
         """The parent or child that the anchor of the pair loses [V]."""
         sides = (self.around.parents, self.parents), (self.around.children, self.children)
         return np.concatenate([side.concept[rows] for side, rows in sides])
@@ -101,7 +101,7 @@ def _leaves(anchors: Anchors, removed: RemovedRows) -> tuple[NDArray[np.bool_], 
 
 
 def _keys_without_children(
-    network: MatchingNetwork, anchors: Anchors, around: Neighbourhood, removed: Indices
+    network: MatchingNetwork, anchors: Anchors, around: Neighborhood, removed: Indices
 ) -> tuple[Tensor, Tensor]:
     """Return the keys of all pairs [P, k], and those without one child [V, k].
 
@@ -130,7 +130,7 @@ def _keys_without_children(
 
 
 def _keys_without_parents(
-    network: MatchingNetwork, anchors: Anchors, around: Neighbourhood, removed: Indices
+    network: MatchingNetwork, anchors: Anchors, around: Neighborhood, removed: Indices
 ) -> Tensor:
     """Return the keys without one parent [V, k].
 

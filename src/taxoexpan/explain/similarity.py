@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from taxoexpan.explain.evidence import Mention, Position, SimilarChild, SuggestionEvidence
-from taxoexpan.explain.neighbourhood import Neighbourhood, Neighbours
+from taxoexpan.explain.neighborhood import Neighborhood, Neighbors
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.mention_bonus import MentionBonus
 from taxoexpan.placement.pair_inputs import QueryAnchorPairs
@@ -46,7 +46,7 @@ class ConceptLookup:
 def suggestion_evidence(
     lookup: ConceptLookup,
     concepts: Sequence[Concept],
-    around: Neighbourhood,
+    around: Neighborhood,
     scores: Floats,
     mentions: Sequence[tuple[Mention, ...]],
 ) -> list[SuggestionEvidence]:
@@ -76,7 +76,7 @@ def suggestion_evidence(
 
 
 def _similar_children(
-    lookup: ConceptLookup, children: Neighbours, rows: list[int], query_words: dict[str, str]
+    lookup: ConceptLookup, children: Neighbors, rows: list[int], query_words: dict[str, str]
 ) -> tuple[SimilarChild, ...]:
     """Return some rows of the children, with the words that each shares with the query."""
     found = zip(children.concept[rows].tolist(), children.cosines[0, rows].tolist(), strict=True)

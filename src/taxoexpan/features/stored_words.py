@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from taxoexpan.features.label_words import LabelWords
+from taxoexpan.files.tensor_file import TensorInfo
+from taxoexpan.taxonomy.array_checks import check_texts
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.packed_text import PackedTexts
 
@@ -80,6 +82,9 @@ def words_from_arrays(arrays: Arrays) -> LabelWords:
     words = PackedTexts(arrays["vocabulary.text"], arrays["vocabulary.offsets"])
     names = PackedTexts(arrays["names.text"], arrays["names.offsets"])
     count = len(arrays["heads"])
+    vocabulary = {word: number for number, word in enumerate(words)}
+    if len(vocabulary) < len(words):
+        raise ValueError("the vocabulary has a word twice")
 
     def matrix(name: str) -> csr_array:
         parts = tuple(arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
@@ -87,7 +92,7 @@ def words_from_arrays(arrays: Arrays) -> LabelWords:
         return csr_array(parts, shape=(count, width), copy=False)
 
     return LabelWords(
-        {word: number for number, word in enumerate(words)},
+        vocabulary,
         StoredNames(names, arrays["names.numbers"]),
         arrays["idf"],
         matrix("labels"),
@@ -97,3 +102,34 @@ def words_from_arrays(arrays: Arrays) -> LabelWords:
         arrays["heads"],
         float(arrays["unknown_weight"][0]),
     )
+
+
+def check_words(tensors: Mapping[str, TensorInfo], arrays: Arrays, size: int) -> None:
+    """Refuse tensors that are not the words of the labels of `size` concepts.
+
+    All but the texts is checked by the ranges of the tensors, so that their numbers are not read.
+    """
+    check_texts(arrays, "vocabulary")
+    words, names = len(arrays["vocabulary.offsets"]) - 1, len(check_texts(arrays, "names"))
+    expected: dict[str, tuple[tuple[str, ...], tuple[int, ...], float, float]] = {
+        "names.numbers": (("I64",), (names,), 0, names - 1),
+        "idf": (("F32",), (words,), -np.inf, np.inf),
+        "heads": (("I64",), (size,), -1, words - 1),
+        "unknown_weight": (("F64",), (1,), 0, np.inf),
+    }
+    for name in MATRICES:
+        entries = tensors[f"{name}.data"].shape
+        width, integers = names if name == "named" else words, ("I32", "I64")
+        expected[f"{name}.data"] = (("F32",), entries[:1], -np.inf, np.inf)
+        expected[f"{name}.indices"] = (integers, entries, 0, width - 1)
+        expected[f"{name}.indptr"] = (integers, (size + 1,), 0, entries[0])
+    for name, (types, shape, low, high) in expected.items():
+        found = tensors[name]
+        if found.dtype not in types or found.shape != shape:
+            raise ValueError(f"{name} has the wrong type or shape")
+        if found.low < low or found.high > high:
+            raise ValueError(f"{name} has a number out of range")
+    for name in MATRICES:
+        indptr, entries = tensors[f"{name}.indptr"], tensors[f"{name}.data"].shape
+        if not indptr.is_ascending or (indptr.low, indptr.high) != (0, entries[0]):
+            raise ValueError(f"{name}.indptr are no offsets")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from taxoexpan.errors import CycleError, FileCycleError, FormatError, spell_cycle
+from taxoexpan.formats.source_lines import SourceLines
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
@@ -18,13 +19,15 @@ from taxoexpan.taxonomy.arrays import Indices
 class Note:
     """A problem in a file that was corrected while reading it.
 
-    `line` is 0 if the parser knows no line numbers; then `id` is the id of the concept.
+    `line` is 0 if the parser knows no line numbers; then `id` is the id of the concept. `path` is
+    the file with the line, if it is not the file of the concepts.
     """
 
     line: int
     message: str
     code: str = "file"
     id: str = ""
+    path: Path | None = None
 
     @property
     def place(self) -> str:
@@ -40,6 +43,7 @@ class ParsedTaxonomy:
     are the ids of the concepts that the file itself marks as top concepts. `prefixes` are those
     that the file declares, with their namespaces, and `language` is the tag of its new labels.
     `other_tags` has the tags of all texts with another one, by the id of the concept and the text.
+    `sources` say on which line of which file concepts and relations are.
     """
 
     taxonomy: Taxonomy
@@ -49,6 +53,7 @@ class ParsedTaxonomy:
     prefixes: Mapping[str, str] = field(default_factory=dict)
     language: str = ""
     other_tags: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    sources: tuple[SourceLines, ...] = ()
 
 
 @dataclass
@@ -110,6 +115,18 @@ class TaxonomyBuilder:
             self.prefixes,
             self.language,
             self.other_tags,
+            (self._source_lines(parents, children),),
+        )
+
+    def _source_lines(self, parents: Indices, children: Indices) -> SourceLines:
+        return SourceLines(
+            self.path,
+            self.ids,
+            np.asarray(self.lines, np.int32),
+            self._relation_file,
+            parents.astype(np.int32),
+            children.astype(np.int32),
+            np.asarray(self.relation_lines, np.int32),
         )
 
     @property
@@ -166,22 +183,30 @@ class TaxonomyBuilder:
         repeated[first] = False
         for k in np.flatnonzero(repeated).tolist():
             message = f"{self.children[k]!r} under {self.parents[k]!r} occurs more than once"
-            self.notes.append(Note(self.relation_lines[k], message, id=self.children[k]))
+            note = Note(self.relation_lines[k], message, id=self.children[k])
+            self.notes.append(replace(note, path=self.relation_path))
 
     def _cycle_with_lines(self, cycles: list[list[str]]) -> FileCycleError:
-        cycle = cycles[0]
-        steps = set(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
-        lines = [
-            line
-            for parent, child, line in zip(
-                self.parents, self.children, self.relation_lines, strict=True
-            )
-            if line and (parent, child) in steps
-        ]
-        places = ", ".join(map(str, lines[:5])) + (", …" if len(lines) > 5 else "")
-        message = f"a cycle: {spell_cycle(cycle)}; remove one of these relations"
-        message += f" (lines {places})" if lines else ""
-        return FileCycleError(self._relation_file, message, lines[0] if lines else None, cycles)
+        lines = self._cycle_lines(cycles)
+        places = ", ".join(map(str, lines[0][:5])) + (", …" if len(lines[0]) > 5 else "")
+        message = f"a cycle: {spell_cycle(cycles[0])}; remove one of these relations"
+        message += f" (lines {places})" if lines[0] else ""
+        first_lines = [own[0] if own else None for own in lines]
+        return FileCycleError(self._relation_file, message, cycles, first_lines)
+
+    def _cycle_lines(self, cycles: list[list[str]]) -> list[list[int]]:
+        """The lines of the relations of each cycle."""
+        steps = {
+            step: number
+            for number, cycle in enumerate(cycles)
+            for step in zip(cycle, [*cycle[1:], cycle[0]], strict=True)
+        }
+        lines: list[list[int]] = [[] for _ in cycles]
+        for *ends, line in zip(self.parents, self.children, self.relation_lines, strict=True):
+            number = steps.get((ends[0], ends[1]))
+            if line and number is not None:
+                lines[number].append(line)
+        return lines
 
 
 def _unwritable(text: str) -> bool:

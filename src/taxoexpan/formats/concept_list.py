@@ -6,12 +6,16 @@ from pathlib import Path
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.compression import format_suffix
-from taxoexpan.formats.tables.table_file import Table, is_table, open_if_table, read_cells
+from taxoexpan.formats.tables.formula_cells import unprotected
+from taxoexpan.formats.tables.table_file import Row, Table, is_table, open_if_table, read_cells
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Concept
 
 MAX_NAME_LENGTH = 1000
 """A longer name, in characters, is probably a text in the wrong column."""
+
+DISCOVERED = "might_duplicate"
+"""The column by which a table from `discover` is recognized."""
 
 _TAXONOMY_SUFFIXES = (".ttl", ".nt", ".rdf", ".owl", ".xml", ".jsonld", ".json", ".obo", ".taxo")
 
@@ -19,7 +23,8 @@ _TAXONOMY_SUFFIXES = (".ttl", ".nt", ".rdf", ".owl", ".xml", ".jsonld", ".json",
 def read_concepts(path: Path) -> list[Concept]:
     """Read new concepts; a table may also have ids, definitions and synonyms.
 
-    The id of a concept without one is empty.
+    The id of a concept without one is empty. In a table from `discover`, an apostrophe that keeps a
+    spreadsheet from computing a text is no part of it.
     """
     if format_suffix(path) in _TAXONOMY_SUFFIXES:
         message = f"a {format_suffix(path)} file is a taxonomy, not a list of new concepts"
@@ -28,7 +33,7 @@ def read_concepts(path: Path) -> list[Concept]:
     table = open_if_table(file, titles=False)
     if table is not None and table.has("label"):
         rows = [
-            (line, Concept(row["id"], row["label"], row.many("synonyms"), row["definition"]))
+            (line, _concept(_exact(row) if DISCOVERED in table.header else row))
             for line, row in table.rows()
         ]
     else:
@@ -37,6 +42,15 @@ def read_concepts(path: Path) -> list[Concept]:
     if not concepts:
         raise FormatError(path, "there is no concept below the header; add at least one name")
     return concepts
+
+
+def _exact(row: Row) -> Row:
+    """Return a row without the apostrophes that protect its cells."""
+    return Row([unprotected(cell.strip()) for cell in row.cells], row.columns)
+
+
+def _concept(row: Row) -> Concept:
+    return Concept(row["id"], row["label"], row.many("synonyms"), row["definition"])
 
 
 def _bare_names(file: TextFile, table: Table | None) -> list[tuple[int, str]]:

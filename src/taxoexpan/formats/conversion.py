@@ -17,6 +17,7 @@ from taxoexpan.formats.rdf import graph_format, owl, skos
 from taxoexpan.formats.rdf.graph_format import LANGUAGE_TAGS
 from taxoexpan.formats.rdf.statements import SYNTAXES
 from taxoexpan.formats.registry import FORMATS, Format, find_format, named_format
+from taxoexpan.formats.tables.formula_texts import is_computed_file, protect_taxonomy
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.formats.wordnet import wordnet_format
@@ -46,6 +47,8 @@ class Conversion:
     ids: Mapping[str, str]
     losses: list[str]
     base: str = ""
+    protected: int = 0
+    """The number of concepts that got an apostrophe, because a spreadsheet would compute them."""
 
 
 def convert(
@@ -55,8 +58,13 @@ def convert(
     to: str | None = None,
     options: ReadOptions = DEFAULT_OPTIONS,
     force: bool = False,
+    keep_formulas: bool = True,
 ) -> Conversion:
-    """Write the taxonomy of a file in another format, and list what the new format cannot store."""
+    """Write the taxonomy of a file in another format, and list what the new format cannot store.
+
+    Without `keep_formulas`, texts that a spreadsheet would compute in a new CSV file get an
+    apostrophe.
+    """
     syntax = f".{to}"
     if syntax in SYNTAXES and to not in FORMATS:
         # Only the syntax is named; the vocabulary stays, and a new one is SKOS.
@@ -70,6 +78,9 @@ def convert(
     if parsed.language or parsed.other_tags:
         target = replace(target, language=parsed.language, other_tags=parsed.other_tags)
     taxonomy = reread = original.taxonomy
+    protected = 0
+    if not keep_formulas and is_computed_file(new, target.path):
+        taxonomy, protected = protect_taxonomy(taxonomy)
     if _is_same_vocabulary(original.format, new, target, to):
         text, losses = graph_format.transcode(original.file, target)
         copy = Copy({target.path: text})
@@ -82,7 +93,7 @@ def convert(
     files = (target.path,) if new.NAME == wordnet_format.NAME else tuple(copy.files)
     ids = {id: copy.id_of(id) for id in taxonomy if copy.id_of(id) != id}
     base = target.base if any(id.startswith(target.base) for id in ids.values()) else ""
-    return Conversion(files, taxonomy, reread, ids, losses, base)
+    return Conversion(files, taxonomy, reread, ids, losses, base, protected)
 
 
 def target_format(path: Path, name: str | None = None) -> Format:

@@ -1,7 +1,14 @@
 """The network of the paper (Section 4.2): egonets, graph propagation, readout, matching and losses.
 
 `MatchingNetwork` combines the parts that the settings choose. It takes `ConceptVectors` and
-`Egonets`, and in training a `TrainingBatch`.
+`Egonets`, and in training a `TrainingBatch`. The modules, in the order of the computation:
+
+- inputs: `concept_vectors`, `egonets`, `queries`, and `batch`, which `padding` brings to one shape;
+- `propagation` (Eqs. 2 to 5), by `attention` and `message_passing`;
+- `readout` (Eqs. 6 to 8), which `pooling` and `egonet_sums` compute together with the last layer;
+- `matching` (Eqs. 9 and 10) and `losses` (Eq. 11), with `dropout`; `matching_network` is the whole;
+- not in the paper: `fusion_head` over the `cosine_features`, the `mention_bonus`, and the
+  fine-tuned `text_tower` with its `token_embedding`.
 """
 
 from taxoexpan.network.batch import TrainingBatch

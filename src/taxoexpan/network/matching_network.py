@@ -16,13 +16,16 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.cosine_features import Cosines, cosine_features_for_training
 from taxoexpan.network.dropout import drop
 from taxoexpan.network.egonets import Egonets
-from taxoexpan.network.fusion import FusionHead
+from taxoexpan.network.fusion_head import FusionHead
 from taxoexpan.network.losses import LOSSES
 from taxoexpan.network.matching import make_match
 from taxoexpan.network.mention_bonus import MentionBonus
 from taxoexpan.network.pooling import LeftOutSiblings
 from taxoexpan.network.propagation import PROPAGATIONS, Layer
 from taxoexpan.network.readout import make_readout
+
+ACTIVATION_SLOPE = 0.01
+"""The slope of ρ, the LeakyReLU between two layers (Eq. 5); the paper gives none."""
 
 
 class MatchingNetwork(nn.Module):
@@ -158,7 +161,7 @@ class MatchingNetwork(nn.Module):
         rows: Tensor | None = egonets.nodes
         for layer in self.hidden:
             features = layer(self._drop(features, self.dropout), rows, egonets)
-            features, rows = F.leaky_relu(features, 0.01), None
+            features, rows = F.leaky_relu(features, ACTIVATION_SLOPE), None
         if rows is not None:
             features = features.index_select(0, rows)
         return self._drop(features, self.dropout)

@@ -104,14 +104,19 @@ def accept_suggestions(
     ]
     a = acceptance
     min_score, min_confidence = a.min_score or 0.0, a.min_confidence or 0.0
-    allowed = a.allow_moves, a.allow_merges
     chosen = select_additions(
-        suggestions, a.top_k, min_score, min_confidence, *allowed, a.has_threshold
+        suggestions,
+        a.top_k,
+        min_score,
+        min_confidence,
+        allow_moves=a.allow_moves,
+        allow_merges=a.allow_merges,
+        undecided=a.has_threshold,
     )
     additions, present = drop_existing(taxonomy, chosen)
     validated = validate_additions(taxonomy, additions)
     considered = applicable(suggestions, a.has_threshold)
-    merged = merges(considered, min_confidence, min_score)
+    merged = merges(considered, min_score, min_confidence)
     queries = {s.query.id for s in considered}
     left_out = len(queries) - len(additions.concepts) - len(present) - len(merged)
     undecided = {s.query.id for s in suggestions if s.decision == Decision.UNDECIDED} - queries

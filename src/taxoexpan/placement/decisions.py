@@ -32,7 +32,7 @@ def decide(suggestions: Sequence[Suggestion], acceptance: Acceptance) -> list[Su
     chosen = select_additions(candidates, acceptance.top_k, min_score, min_confidence)
     relations = set(chosen.relations)
     handled = {concept.id for concept in chosen.concepts}
-    handled |= {s.query.id for s in merges(candidates, min_confidence, min_score)}
+    handled |= {s.query.id for s in merges(candidates, min_score, min_confidence)}
     return [
         replace(s, decision=Decision.ACCEPTED)
         if (s.parent.id, s.query.id) in relations and s.kind != SuggestionKind.MERGE

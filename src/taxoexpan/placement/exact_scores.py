@@ -22,13 +22,15 @@ from taxoexpan.network.matching import DoubleExpMatch, LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.cosine_scores import (
+    COSINES,
+    LEAF_COSINES,
     CosineScorer,
     CosineScores,
     ReusedMemory,
     row_slices,
 )
 from taxoexpan.placement.families import Families
-from taxoexpan.placement.pair_features import COSINE_SCALE
+from taxoexpan.placement.pair_features import COSINE_FEATURES, COSINE_SCALE, WORD_FEATURES
 from taxoexpan.placement.score_summary import GROUP_SIZE, ScoreSummary
 from taxoexpan.placement.signal_fusion import SignalFusion
 
@@ -61,18 +63,26 @@ class ScoreWeights:
     @classmethod
     def of_network(cls, leaf_bonus: float) -> ScoreWeights:
         """Return the weights of the network's raw score alone."""
-        none = (0.0,) * 9, (0.0,) * 3
+        none = (0.0,) * COSINES, (0.0,) * len(LEAF_COSINES)
         return cls((1.0, 1.0), (0.0, 0.0), 0.0, none, 0.0, leaf_bonus, None)
 
     @classmethod
     def of_fusion(cls, fusion: SignalFusion) -> ScoreWeights:
-        """Return the weights of a learned fusion, which are in the order of `FEATURES`."""
-        w, scale = fusion.weights, COSINE_SCALE
-        by_cosine = (*(scale * each for each in w[4:10]), 0.0, 0.0, scale * w[2])
-        of_leaf = (scale * (w[4] + w[20]), scale * w[5], 0.0)
-        by_tower = (scale * w[1], scale * (w[1] + w[19]))
-        cosines = by_cosine, of_leaf
-        return cls((w[0], w[0] + w[18]), by_tower, scale * w[3], cosines, w[10], w[11], w[12:18])
+        """Return the weights of a learned fusion, in which those of leaf anchors are added up."""
+        w, scale = fusion.as_mapping(), COSINE_SCALE
+        by_cosine = tuple(scale * w[name] for name in COSINE_FEATURES)
+        nearest_by_tower = scale * w["tower_nearest_child"]
+        name_of_leaf = scale * (w["name"] + w["leaf_name"])
+        return cls(
+            network=(w["network"], w["network"] + w["leaf_network"]),
+            tower=(scale * w["tower_anchor"], scale * (w["tower_anchor"] + w["leaf_tower"])),
+            tower_mean=scale * w["tower_mean_child"],
+            # The number of children and the constant have weights of their own.
+            cosines=((*by_cosine, 0.0, 0.0, nearest_by_tower), (name_of_leaf, by_cosine[1], 0.0)),
+            children=w["children"],
+            leaf=w["leaf"],
+            words=tuple(w[name] for name in WORD_FEATURES),
+        )
 
 
 class ExactScorer:

@@ -19,13 +19,14 @@ from taxoexpan.placement.network_training import train_network
 from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.prepared_taxonomy import PreparedTaxonomy
 from taxoexpan.placement.ranking import Anchors
+from taxoexpan.progress import write_line
 from taxoexpan.taxonomy.stored_columns import taxonomy_digest
 from taxoexpan.training.checkpoint import Checkpoint, identity_of
 from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import History, TowerHistory
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.tensorboard import TensorBoardWriter
-from taxoexpan.training.training_log import TrainingLog, describe_metrics, print_line_above_bars
+from taxoexpan.training.training_log import TrainingLog, describe_metrics
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def fit_parts(
     embedder = replace(embedder, tower=tower)
     calibrators, metrics = learn_calibrators(prepared, network, embedder, seed)
     if outputs.progress and metrics is not None:
-        print_line_above_bars(f"all signals together: {describe_metrics(metrics)}")
+        write_line(f"all signals together: {describe_metrics(metrics)}")
     release_memory()
     keys, texts = _encode_anchors(prepared, network, embedder, calibrators)
     return FittedParts(network, history, tower, tower_history, calibrators, metrics, keys, texts)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from taxoexpan.features.label_words import NUM_WORD_FEATURES, LabelWords
+from taxoexpan.network.cosine_features import LOG_COUNT
 from taxoexpan.network.text_tower import TextTower, anchor_texts, query_text
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
@@ -59,6 +60,14 @@ FEATURES: dict[str, Signal] = {
 """The features in their order, and where each comes from. The last three are features of leaf
 anchors only, which are recognized by other things than anchors with children."""
 NUM_FEATURES = len(FEATURES)
+COSINE_FEATURES = [
+    name
+    for name, signal in FEATURES.items()
+    if signal == Signal.NAMES and not name.startswith("leaf_")
+]
+"""The features of the names' cosines, in the order of `network.cosine_features`."""
+WORD_FEATURES = [name for name, signal in FEATURES.items() if signal == Signal.WORDS]
+"""The features of the labels' words, in the order of `LabelWords.compare`."""
 TOWER_FEATURES = [i for i, signal in enumerate(FEATURES.values()) if signal == Signal.TOWER]
 
 
@@ -125,7 +134,7 @@ def combine_features(
     for row, cosine in enumerate(tower or (), start=1):
         torch.mul(cosine, COSINE_SCALE, out=features[row])
     torch.mul(cosines[:6], COSINE_SCALE, out=features[4:10])
-    features[10], features[11] = cosines[6], leaf
+    features[10], features[11] = cosines[LOG_COUNT], leaf
     features[12 : 12 + NUM_WORD_FEATURES] = words
     torch.mul(features[[0, 1, 4]], leaf, out=features[18:21])
     return features

@@ -37,7 +37,7 @@ def select_additions(
         message = "not all of these suggestions have a confidence"
         cause = "the model could not learn it, or the concepts were placed together"
         raise ConfigurationError(f"{message}: {cause}; use a minimum score instead")
-    merging = merges(suggestions, min_confidence, min_score)
+    merging = merges(suggestions, min_score, min_confidence)
     merged = {s.query.id for s in merging}
     good = [
         s
@@ -119,9 +119,9 @@ def _synonyms_of(merging: Sequence[Suggestion]) -> tuple[tuple[str, str], ...]:
 
 
 def merges(
-    suggestions: Sequence[Suggestion], min_confidence: float = 0.0, min_score: float = 0.0
+    suggestions: Sequence[Suggestion], min_score: float = 0.0, min_confidence: float = 0.0
 ) -> list[Suggestion]:
-    """Return the first suggestions that propose a merge."""
+    """Return the first suggestions that propose a merge, at or above both thresholds."""
     return [
         s
         for s in _first_of_each(suggestions)

@@ -126,7 +126,7 @@ class Suggestion:
 
 def suggestions_csv(
     suggestions: Iterable[Suggestion],
-    keep_formulas: bool = True,
+    keep_formulas: bool = False,
     details: bool = False,
     header: bool = True,
 ) -> str:

@@ -14,7 +14,7 @@ from taxoexpan.report.html import (
     Details,
     KeyFigure,
     KeyFigures,
-    Neighbour,
+    Neighbor,
     Page,
     Row,
     Section,
@@ -28,7 +28,7 @@ from taxoexpan.report.suggestion_details import concept_facts
 from taxoexpan.report.suggestions_page import present_note, present_table
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
-MAX_NEIGHBOURS = 5
+MAX_NEIGHBORS = 5
 """The number of siblings, and of children, that are shown of a concept."""
 
 INSTRUCTIONS = (
@@ -115,15 +115,15 @@ def _details(expanded: Taxonomy, suggestion: Suggestion, new: set[str]) -> Detai
         return Details([], facts)
     sibling_ids = [id for id in expanded.children(suggestion.parent.id) if id != query.id]
     child_ids = expanded.children(query.id)
-    siblings, children = (_neighbours(expanded, ids, new) for ids in (sibling_ids, child_ids))
+    siblings, children = (_neighbors(expanded, ids, new) for ids in (sibling_ids, child_ids))
     if len(child_ids) > len(children):
-        children.append(Neighbour("…", note=f"and {len(child_ids) - len(children):,} more"))
+        children.append(Neighbor("…", note=f"and {len(child_ids) - len(children):,} more"))
     more = len(sibling_ids) - len(siblings)
     position = TreePosition(suggestion.path, siblings, more, children, f"{suggestion.score:.2f}")
     return Details([], facts, Tree(query.label, position))
 
 
-def _neighbours(expanded: Taxonomy, ids: Sequence[str], new: set[str]) -> list[Neighbour]:
+def _neighbors(expanded: Taxonomy, ids: Sequence[str], new: set[str]) -> list[Neighbor]:
     """Return the first of some concepts, new ones before existing ones."""
-    ordered = sorted(ids, key=lambda id: id not in new)[:MAX_NEIGHBOURS]
-    return [Neighbour(expanded.concept(id).label, note="new" * (id in new)) for id in ordered]
+    ordered = sorted(ids, key=lambda id: id not in new)[:MAX_NEIGHBORS]
+    return [Neighbor(expanded.concept(id).label, note="new" * (id in new)) for id in ordered]

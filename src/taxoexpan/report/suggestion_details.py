@@ -15,7 +15,7 @@ from taxoexpan.phrasing import join_words, percent, signed
 from taxoexpan.placement.abstention import nearest_region
 from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
 from taxoexpan.report.concept_proposals import ConceptProposal
-from taxoexpan.report.html import Details, Neighbour, Tree, TreePosition
+from taxoexpan.report.html import Details, Neighbor, Tree, TreePosition
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.reach_intervals import AncestorIntervals
 
@@ -176,7 +176,7 @@ def tree_position(
     is_above = len(other_path) > len(path) and tuple(other_path[: len(path)]) == path
     next_label = other_path[len(path)] if is_above else None
     near = [each for each in suggestion.nearest_children if each.concept.label != next_label]
-    siblings = [Neighbour(each.concept.label, each.cosine) for each in near[:limit]]
+    siblings = [Neighbor(each.concept.label, each.cosine) for each in near[:limit]]
     more = suggestion.child_count - len(siblings) - is_above
     return TreePosition(path, siblings, more, number=number)
 
@@ -187,7 +187,7 @@ def with_moves(
     """Put some siblings under the new concept: those that were moved, and those that may move."""
     siblings = [each for each in position.siblings if each.label not in labels]
     children = [
-        Neighbour(label, note="moved here" if label in moved else "may move here")
+        Neighbor(label, note="moved here" if label in moved else "may move here")
         for label in labels[:MAX_MOVES]
     ]
     removed = len(labels) - (len(position.siblings) - len(siblings))

@@ -12,7 +12,7 @@ from taxoexpan.report.html import (
     Details,
     KeyFigure,
     KeyFigures,
-    Neighbour,
+    Neighbor,
     Page,
     Row,
     Table,
@@ -151,5 +151,5 @@ def _probability(value: float) -> str:
 def _position(taxonomy: Taxonomy, id: str, path: Sequence[str], concept: str) -> TreePosition:
     """Return a parent with some of its other children."""
     others = [child for child in taxonomy.children(id) if child != concept]
-    shown = [Neighbour(taxonomy.concept(child).label) for child in others[:MAX_SIBLINGS]]
+    shown = [Neighbor(taxonomy.concept(child).label) for child in others[:MAX_SIBLINGS]]
     return TreePosition(path, shown, len(others) - len(shown))

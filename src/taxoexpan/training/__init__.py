@@ -2,7 +2,14 @@
 
 `hold_out` and its variants hold out concepts for validation, `TrainingSampler` draws batches of
 relations and negatives, `train` is the training loop, and `compute_metrics` computes the metrics of
-the paper. `Checkpoint` and `TrainingLog` store the progress of a training.
+the paper. `Checkpoint` and `TrainingLog` store the progress of a training. The modules:
+
+- data: `holdout`, `sampling`, `blocked_pairs` (which pairs are no negatives), and `continuation`
+  (what is drawn if an earlier training is continued);
+- the network: `loop` changes a `training_run`; `cuda_graph` makes its steps faster on a GPU;
+- the text tower: `tower_training` changes a `tower_run` by `tower_gradients`;
+- both: `distributed` (several processes), `checkpoint`, `metrics`, `history`, `training_log`,
+  `tensorboard` and `training_record`.
 """
 
 from taxoexpan.training.checkpoint import Checkpoint

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
-from tqdm import tqdm
 
 from taxoexpan.config import Config
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.phrasing import pluralize
+from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.continuation import News
 from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import TowerHistory
 from taxoexpan.training.tower_run import TowerRun, Validate
-from taxoexpan.training.training_log import print_line_above_bars
 
 
 def train_tower(
@@ -46,9 +43,11 @@ def train_tower(
             checkpoint.restore(run)
         processes.refuse_difference(run.epoch)
         try:
-            with _progress_bar(run, progress) as bar:
+            with Progress(
+                "fine-tuning", run.steps, "batches", shown=progress, done=run.step
+            ) as bar:
                 if progress:
-                    print_line_above_bars(
+                    write_line(
                         f"fine-tuning the encoder: {pluralize(run.remaining, 'epoch')} to go"
                     )
                 while run.epoch < config.tower_epochs:
@@ -57,22 +56,10 @@ def train_tower(
                     if checkpoint is not None and processes.is_first:
                         checkpoint.save_if_possible(run.state())
                     if progress:
-                        print_line_above_bars(run.last_epoch())
+                        write_line(run.last_epoch())
         except KeyboardInterrupt:
             run.history.interrupted = True
     if run.best_weights:
         tower.load_state_dict(run.best_weights)
     tower.eval()
     return run.history
-
-
-def _progress_bar(run: TowerRun, shown: bool) -> tqdm[Any]:
-    """Return the bar of the whole fine-tuning, with the time that is left."""
-    return tqdm(
-        total=run.steps,
-        initial=run.step,
-        desc="fine-tuning",
-        unit="batch",
-        leave=False,
-        disable=None if shown else True,
-    )

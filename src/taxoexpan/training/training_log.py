@@ -5,16 +5,14 @@ from __future__ import annotations
 import errno
 import json
 import os
-import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tqdm import tqdm
-
 from taxoexpan.errors import FormatError
+from taxoexpan.progress import write_line
 from taxoexpan.training.history import Epoch
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.tensorboard import TensorBoardWriter
@@ -37,7 +35,7 @@ class TrainingLog:
     def write(self, epoch: Epoch, is_best: bool) -> None:
         """Report an epoch that is finished."""
         if self.progress:
-            print_line_above_bars(_line(epoch, is_best))
+            write_line(_line(epoch, is_best))
         if self.path is not None:
             with _errors_as_warnings():
                 _append(self.path, json.dumps({**asdict(epoch), "better": is_best}) + "\n")
@@ -53,12 +51,6 @@ class TrainingLog:
 
 
 SILENT = TrainingLog()
-
-
-def print_line_above_bars(line: str) -> None:
-    """Print a line on standard error, which may also be a file on a full disk."""
-    with suppress(OSError):
-        tqdm.write(line, file=sys.stderr)
 
 
 @contextmanager

@@ -61,7 +61,7 @@ def test_a_missing_file_is_an_error_and_not_a_finding(tmp_path: Path) -> None:
 def test_a_note_of_the_reader_is_a_finding_with_its_line(tmp_path: Path) -> None:
     path = write_file(tmp_path / "food.csv", "child,parent\na,b\na,b\n")
     message = "'a' under 'b' occurs more than once"
-    assert check_file(path) == [Finding("file", "warning", "line 3", message)]
+    assert check_file(path) == [Finding("file", "warning", "line 3", message, path=path, line=3)]
 
 
 def test_a_concept_without_a_label_in_the_file_is_named_by_its_id(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import select
 import time
 from multiprocessing.reduction import ForkingPickler
@@ -22,25 +23,27 @@ from taxoexpan.errors import ModelError, OptionWarning
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 
-def test_a_warning_from_a_worker_names_its_options() -> None:
-    german = [Concept(name, name) for name in ("Gemüse", "Möhre", "Rübe", "Kürbis", "Kräuter")]
-    taxonomy = Taxonomy(german, [("Gemüse", concept.id) for concept in german[1:]])
-    with pytest.warns(OptionWarning, match="do not seem to be English") as caught:
-        clean(taxonomy, QUICK, folds=2, jobs=2)
-    options = {each.message.options for each in caught if isinstance(each.message, OptionWarning)}
-    assert options == {("features=transformer:NAME_OR_PATH",)}
-
-
-def test_the_number_of_jobs_does_not_change_the_result() -> None:
+def test_the_number_of_jobs_changes_neither_the_result_nor_the_warnings() -> None:
     messy = messy_pantry()
-    assert clean(messy, QUICK, folds=2, jobs=2) == clean(messy, QUICK, folds=2)
+    german = [Concept(each.id, f"{each.label} für Köche") for each in messy.concepts]
+    taxonomy = Taxonomy(german, messy.relations)
+    results = []
+    for jobs in (1, 2):
+        with pytest.warns(OptionWarning, match="do not seem to be English") as caught:
+            results.append(clean(taxonomy, QUICK, folds=2, jobs=jobs))
+        warned = [each.message for each in caught if isinstance(each.message, OptionWarning)]
+        assert {each.options for each in warned} == {("features=transformer:NAME_OR_PATH",)}
+    assert results[0] == results[1]
     assert not multiprocessing.active_children()
 
 
-def test_an_error_in_a_worker_names_the_fold() -> None:
-    with pytest.raises(ModelError, match=r"^fold \d: too little to learn from"):
-        clean(star(2), QUICK, folds=2, jobs=2)
-    assert not multiprocessing.active_children()
+def test_an_error_in_a_worker_names_the_fold_and_can_be_sent(tmp_path: Path) -> None:
+    small = star(2)
+    task = FoldTask(1, concepts_to_check(small), QUICK, torch.get_num_threads(), EXPLAINED)
+    with pytest.raises(ModelError, match=r"^fold 1: too little to learn from") as caught:
+        run_task(columns_of(small), task, FoldFiles(tmp_path, "this run"))
+    sent = pickle.loads(ForkingPickler.dumps(caught.value))
+    assert (type(sent), str(sent)) == (ModelError, str(caught.value))
 
 
 def test_a_worker_sends_messages_that_are_written_at_once(tmp_path: Path) -> None:

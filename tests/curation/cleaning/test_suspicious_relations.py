@@ -9,6 +9,7 @@ from messy_pantry import QUICK, messy_pantry
 
 from taxoexpan.curation.cleaning import SuspiciousRelation, clean, suspicious_relations_csv
 from taxoexpan.curation.cleaning.suspicious_relations import COLUMNS
+from taxoexpan.taxonomy import Concept
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +46,11 @@ def test_there_is_no_confidence_if_too_few_leaves_are_held_out(
         assert relation.parent_confidence is None
     rows = list(csv.DictReader(io.StringIO(suspicious_relations_csv(relations))))
     assert {(row["confidence"], row["parent_confidence"]) for row in rows} == {("", "")}
+
+
+def test_no_cell_is_a_formula(relations: list[SuspiciousRelation]) -> None:
+    relation = replace(relations[0], concept=Concept("=1", "@x"), path=("-a",))
+    (row,) = csv.DictReader(io.StringIO(suspicious_relations_csv([relation])))
+    assert (row["concept_id"], row["concept"], row["path"]) == ("'=1", "'@x", "'-a")
+    (row,) = csv.DictReader(io.StringIO(suspicious_relations_csv([relation], keep_formulas=True)))
+    assert (row["concept_id"], row["concept"], row["path"]) == ("=1", "@x", "-a")

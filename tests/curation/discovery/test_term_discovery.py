@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,17 @@ def test_the_table_can_be_read_as_a_list_of_new_concepts(tmp_path: Path) -> None
         assert read_concepts(path) == [
             Concept("", one.label, one.synonyms, one.definition) for one in discoveries
         ]
+
+
+def test_the_table_has_no_formulas_and_is_read_exactly(tmp_path: Path) -> None:
+    found = list(discovered(tmp_path, "Graph models (GM) hold together; see above.").values())
+    labels = ["=1+1", "'=1+1", "-x", "'tis"]
+    found = [replace(found[0], label=label, example="@SUM(A1)") for label in labels]
+    path = tmp_path / "new.csv"
+    text = discovered_concepts_table(path, found)
+    assert re.search(r"(^|,)[=@+-]", text, re.MULTILINE) is None
+    path.write_text(text, encoding="utf-8")
+    assert [concept.label for concept in read_concepts(path)] == labels
 
 
 def test_top_limits_the_result_to_the_best_concepts(tmp_path: Path) -> None:

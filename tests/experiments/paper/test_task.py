@@ -11,7 +11,7 @@ from splits import pantry_task, same_parents, write_split
 from taxoexpan.cli.main import main
 from taxoexpan.errors import FormatError, ModelError
 from taxoexpan.experiments.methods.method import Problem
-from taxoexpan.experiments.paper.perturb import rewire_relations, sample_leaves
+from taxoexpan.experiments.paper.perturbed_tasks import rewire_relations, sample_leaves
 from taxoexpan.experiments.paper.split import read_split
 from taxoexpan.experiments.paper.task import (
     Task,

@@ -100,6 +100,7 @@ def test_a_key_that_does_not_fit_is_refused(
         read_half(write_task(tmp_path, key), "test", wordnets[0])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not WORDNET.is_dir(), reason="no WordNet 3.0 in /usr/share/wordnet")
 @pytest.mark.skipif(not TASK.is_dir(), reason="no files of SemEval-2016 Task 14")
 def test_the_organisers_baselines_have_the_known_scores() -> None:

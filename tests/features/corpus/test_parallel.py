@@ -27,7 +27,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_blocks")
 def test_results_are_in_order_with_any_number_of_workers() -> None:
     texts = [str(number) for number in range(17)]
-    for workers in (1, 2, 5, 40, None):
+    for workers in (1, 2, 20, None):
         assert list(map_blocks(lambda block: block[0], iter(texts), workers)) == texts
 
 

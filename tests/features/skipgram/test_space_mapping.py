@@ -5,8 +5,8 @@ import pytest
 from letters import Letters, linear_vectors
 
 from taxoexpan.errors import ModelError
+from taxoexpan.features.skipgram.skipgram_encoder import SkipGramEncoder
 from taxoexpan.features.skipgram.skipgram_training import SkipGramVectors
-from taxoexpan.features.skipgram.skipgram_vectors import SkipGramEncoder
 from taxoexpan.features.skipgram.space_mapping import fit_space_mapping
 
 

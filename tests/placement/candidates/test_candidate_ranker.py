@@ -86,7 +86,7 @@ def test_deprecated_and_excluded_anchors_are_never_found() -> None:
 def test_a_stored_search_finds_the_same(tmp_path: Path) -> None:
     ranker, queries = case(2)
     search = build_search(ranker)
-    save_search(search.stored(), tmp_path / "search.safetensors")
+    save_search(search.stored(), tmp_path / "search.safetensors", "this model")
     stored = read_search(tmp_path / "search.safetensors")
     assert stored.record == read_record(tmp_path / "search.safetensors") == search.record
     restored = CandidateRanker(ranker, stored.record, stored=stored)

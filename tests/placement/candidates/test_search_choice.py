@@ -14,13 +14,13 @@ from taxoexpan.errors import ModelError
 from taxoexpan.model_directory import SEARCH
 from taxoexpan.placement.candidates import search_choice
 from taxoexpan.placement.candidates.index_building import build_search
-from taxoexpan.placement.candidates.search_choice import find_search, pays
+from taxoexpan.placement.candidates.search_choice import find_search, is_search_faster
 
 
 def test_it_pays_for_many_anchors_and_later_on_a_gpu() -> None:
     cpu, gpu = torch.device("cpu"), torch.device("cuda")
-    assert [pays(count, cpu) for count in (199_999, 200_000)] == [False, True]
-    assert [pays(count, gpu) for count in (1_000_000, 2_000_000)] == [False, True]
+    assert [is_search_faster(count, cpu) for count in (199_999, 200_000)] == [False, True]
+    assert [is_search_faster(count, gpu) for count in (1_000_000, 2_000_000)] == [False, True]
 
 
 def test_without_faiss_all_anchors_are_ranked_with_a_warning(

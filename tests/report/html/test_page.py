@@ -19,7 +19,7 @@ from taxoexpan.report.html import (
     Details,
     KeyFigure,
     KeyFigures,
-    Neighbour,
+    Neighbor,
     Page,
     Row,
     Table,
@@ -60,7 +60,7 @@ def page_full_of(name: str) -> Page:
     """Return a page with a name wherever a name can occur."""
     tree = Tree(
         name,
-        TreePosition([name, name], [Neighbour(name, 0.5, name)], 3, [Neighbour(name)]),
+        TreePosition([name, name], [Neighbor(name, 0.5, name)], 3, [Neighbor(name)]),
         TreePosition([name]),
         (name, name),
     )

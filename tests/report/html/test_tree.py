@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taxoexpan.report.html import Neighbour, Tree, TreePosition
+from taxoexpan.report.html import Neighbor, Tree, TreePosition
 from taxoexpan.report.html.element import Element, to_html
 from taxoexpan.report.html.tree import MAX_PATH, tree_element
 
@@ -34,7 +34,7 @@ def is_list(child: Element | str) -> bool:
 
 
 def test_a_new_concept_is_under_its_parent_before_its_siblings() -> None:
-    siblings = [Neighbour("chai", 0.8765), Neighbour("maté", 0.5), Neighbour("oolong")]
+    siblings = [Neighbor("chai", 0.8765), Neighbor("maté", 0.5), Neighbor("oolong")]
     position = TreePosition(["food", "tea"], siblings, 37, number="0.61")
     assert outline(Tree("bubble tea", position)) == [
         "food",
@@ -76,12 +76,12 @@ def test_parents_of_the_same_label_and_other_roots_are_drawn_separately() -> Non
 
 
 def test_a_concept_without_a_parent_is_a_root() -> None:
-    assert outline(Tree("x", TreePosition([], [Neighbour("food")]))) == ["x new", "food"]
+    assert outline(Tree("x", TreePosition([], [Neighbor("food")]))) == ["x new", "food"]
 
 
 def test_concepts_that_may_move_are_under_the_new_one() -> None:
     position = TreePosition(
-        ["tea"], [Neighbour("chai")], children=[Neighbour("matcha", 0.7, "may move here")]
+        ["tea"], [Neighbor("chai")], children=[Neighbor("matcha", 0.7, "may move here")]
     )
     assert outline(Tree("green tea", position)) == [
         "tea",

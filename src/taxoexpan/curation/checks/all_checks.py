@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
+from taxoexpan.curation.checks.finding_lines import locate
 from taxoexpan.curation.checks.findings import CODES, Finding, make_finding
 from taxoexpan.curation.checks.label_index import LabelIndex
 from taxoexpan.curation.checks.redundant_relations import redundant_relations
@@ -18,9 +20,11 @@ from taxoexpan.curation.checks.structure import (
     orphan_concepts,
 )
 from taxoexpan.errors import FileCycleError, FormatError, spell_cycle
+from taxoexpan.files import STANDARD_STREAM
 from taxoexpan.formats.builder import Note
+from taxoexpan.formats.rdf.subject_lines import subject_lines
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
+from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.taxonomy import Taxonomy
 
 STRUCTURE_CHECKS: tuple[Callable[[Taxonomy], Iterator[Finding]], ...] = (
@@ -46,19 +50,20 @@ def check_file(
     try:
         file = TaxonomyFile.open(path, format, options)
     except FileCycleError as error:
-        return list(_cycles(error))
+        return list(_cycles(error, path, options))
     except FormatError as error:
         if not (path.is_file() or error.path.is_file()):
             raise
         place = f"line {error.line}" if error.line else str(path)
-        return [make_finding("unreadable", place, error.message)]
+        finding = make_finding("unreadable", place, error.message)
+        return [replace(finding, path=error.path, line=error.line or 0)]
     file.refuse_unused_options()
     parsed = file.parsed
     notes = [_note_finding(note, path) for note in parsed.notes]
     # A concept that the file itself declares as a top concept is not an orphan.
     declared = {("orphan-concept", id) for id in parsed.tops}
     findings = check_taxonomy(parsed.taxonomy)
-    return notes + [each for each in findings if (each.code, each.place) not in declared]
+    return locate(file, notes + [one for one in findings if (one.code, one.place) not in declared])
 
 
 def check_taxonomy(taxonomy: Taxonomy) -> list[Finding]:
@@ -69,15 +74,20 @@ def check_taxonomy(taxonomy: Taxonomy) -> list[Finding]:
     return findings + [finding for check in LABEL_CHECKS for finding in check(labels)]
 
 
-def _cycles(error: FileCycleError) -> Iterator[Finding]:
-    """One finding per cycle; the line is known only for the first."""
-    for number, cycle in enumerate(error.cycles):
-        where = f" (one is on line {error.line})" if error.line and number == 0 else ""
+def _cycles(error: FileCycleError, path: Path, options: ReadOptions) -> Iterator[Finding]:
+    """One finding per cycle, with one of its lines."""
+    lines = error.lines
+    if not any(lines) and path != STANDARD_STREAM:  # RDF, which is read without lines
+        described = subject_lines(TextFile.open(path, options), [each[0] for each in error.cycles])
+        lines = [described.get(each[0]) for each in error.cycles]
+    for cycle, line in zip(error.cycles, lines, strict=True):
+        where = f" (one is on line {line})" if line else ""
         message = f"a cycle: {spell_cycle(cycle)}; remove one of these relations{where}"
-        yield make_finding("cycle", cycle[0], message)
+        yield replace(make_finding("cycle", cycle[0], message), path=error.path, line=line or 0)
 
 
 def _note_finding(note: Note, path: Path) -> Finding:
     """A note of the file reader as a finding."""
     severity = CODES[note.code].severity if note.code in CODES else "warning"
-    return Finding(note.code, severity, note.place or str(path), note.message)
+    place = note.place or str(path)
+    return Finding(note.code, severity, place, note.message, path=note.path, line=note.line)

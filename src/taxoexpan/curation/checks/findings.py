@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
+
+from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.taxonomy import Taxonomy
@@ -16,12 +21,27 @@ SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A likely mistake; `place` is a concept's id, a line of the file, or the file."""
+    """A likely mistake; `place` is a concept's id, a line of the file, or the file.
+
+    `parent` is the id of a parent, if the finding is about the relation to it. Line 0 and column 0
+    are unknown; columns count characters from 1, and `end_column` is the one after the last.
+    """
 
     code: str
     severity: Severity
     place: str
     message: str
+    parent: str = ""
+    path: Path | None = None
+    line: int = 0
+    column: int = 0
+    end_column: int = 0
+
+    @property
+    def text(self) -> str:
+        """The message, with the id of the concept before it if there is one."""
+        is_id = self.place != str(self.path) and self.place != f"line {self.line}"
+        return f"{self.place}: {self.message}" if is_id else self.message
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +91,25 @@ CODES: dict[str, Code] = {
 }
 
 
-def make_finding(code: str, place: str, message: str, as_warning: bool = False) -> Finding:
+def make_finding(
+    code: str, place: str, message: str, as_warning: bool = False, parent: str = ""
+) -> Finding:
     """A finding with the severity of its code, or a warning."""
-    return Finding(code, "warning" if as_warning else CODES[code].severity, place, message)
+    severity = "warning" if as_warning else CODES[code].severity
+    return Finding(code, severity, place, message, parent)
 
 
 def label_and_id(taxonomy: Taxonomy, index: int) -> str:
     """A concept as messages name it."""
     return f"{taxonomy.labels[index]!r} ({taxonomy.ids[index]})"
+
+
+def count_findings(findings: Sequence[Finding]) -> str:
+    """The number of findings of each severity, in words."""
+    if not findings:
+        return "0 findings"
+    counts = Counter(finding.severity for finding in findings)
+    return (
+        f"{pluralize(len(findings), 'finding')}: {pluralize(counts['error'], 'error')}, "
+        f"{pluralize(counts['warning'], 'warning')}, {counts['info']:,} for information"
+    )

@@ -21,7 +21,8 @@ def redundant_relations(taxonomy: Taxonomy) -> Iterator[Finding]:
             f"{taxonomy.labels[child]!r} is a child of {label_and_id(taxonomy, parent)} "
             "and also a descendant of it through another parent"
         )
-        yield make_finding("redundant-relation", taxonomy.ids[child], message)
+        ids = taxonomy.ids
+        yield make_finding("redundant-relation", ids[child], message, parent=ids[parent])
 
 
 def _redundant(taxonomy: Taxonomy) -> list[tuple[int, int]]:

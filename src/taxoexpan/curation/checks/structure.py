@@ -42,7 +42,8 @@ def deprecated_parents(taxonomy: Taxonomy) -> Iterator[Finding]:
             f"{taxonomy.labels[index]!r} is not deprecated, but {which} deprecated; "
             "give it a parent that is not deprecated, or deprecate it too"
         )
-        yield make_finding("deprecated-parent", taxonomy.ids[index], message)
+        parent = taxonomy.ids[own[0]]
+        yield make_finding("deprecated-parent", taxonomy.ids[index], message, parent=parent)
 
 
 def orphan_concepts(taxonomy: Taxonomy) -> Iterator[Finding]:

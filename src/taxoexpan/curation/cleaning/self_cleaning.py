@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from taxoexpan.curation.cleaning.suspicious_relations import (
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.features.embedding import names_of
 from taxoexpan.model import TaxoExpan
+from taxoexpan.progress import spell_duration
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.stored_columns import taxonomy_digest
 from taxoexpan.training.checkpoint import identity_of
@@ -48,11 +50,8 @@ def clean(
     called with a message after each fold; a single job then shows its progress too. The `explained`
     most suspicious relations of each fold get evidence.
     """
-    if not isinstance(jobs, int) or jobs < 1:
-        raise ConfigurationError(f"jobs is {jobs!r}; it must be a whole number, at least 1")
-    if not isinstance(explained, int) or explained < 0:
-        message = f"explained is {explained!r}; it must be a whole number, at least 0"
-        raise ConfigurationError(message)
+    _check_number("jobs", jobs, lowest=1)
+    _check_number("explained", explained, lowest=0)
     options, known = options or ModelOptions(), taxonomy.active
     model = options.new_model()
     groups = split_into_folds(concepts_to_check(known, inner), folds, model.seed)
@@ -71,14 +70,26 @@ def clean(
         for number, queries in enumerate(groups, start=1)
         if number not in finished
     ]
-    for number, result in run_folds(known, tasks, jobs, progress=report is not None):
+    began = time.monotonic()
+    for done, (number, result) in enumerate(
+        run_folds(known, tasks, jobs, progress=report is not None), start=1
+    ):
         finished[number] = result
         if files:
             files.save(number, result)
         if report:
-            report(f"{len(finished)} of {folds} folds are finished")
+            seconds = (time.monotonic() - began) * (len(tasks) - done) / done
+            rest = f"; about {spell_duration(seconds)} left" if done < len(tasks) else ""
+            report(f"{len(finished)} of {folds} folds are finished{rest}")
     results = [finished[number] for number in sorted(finished)]
     return suspicious_relations(known, FoldResult.concatenate(results))
+
+
+def _check_number(name: str, number: int, lowest: int) -> None:
+    """Refuse an argument that is no whole number, or too low."""
+    if not isinstance(number, int) or number < lowest:
+        message = f"{name} is {number!r}; it must be a whole number, at least {lowest}"
+        raise ConfigurationError(message)
 
 
 def _identity(model: TaxoExpan, taxonomy: Taxonomy, folds: int, inner: bool, explained: int) -> str:

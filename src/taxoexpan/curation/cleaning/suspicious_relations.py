@@ -11,6 +11,7 @@ import numpy as np
 
 from taxoexpan.curation.cleaning.fold_results import FoldResult
 from taxoexpan.explain import Evidence, describe_move
+from taxoexpan.formats.tables.formula_cells import protect_cells
 from taxoexpan.formats.tables.table_file import csv_text
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -111,9 +112,15 @@ def suspicious_relations(taxonomy: Taxonomy, result: FoldResult) -> list[Suspici
     ]  # fmt: skip
 
 
-def suspicious_relations_csv(relations: Iterable[SuspiciousRelation]) -> str:
-    """The relations as a CSV table."""
-    return csv_text(COLUMNS, (relation.as_dict() for relation in relations))
+def suspicious_relations_csv(
+    relations: Iterable[SuspiciousRelation], keep_formulas: bool = False
+) -> str:
+    """The relations as a CSV table.
+
+    Without `keep_formulas`, texts that a spreadsheet would compute get a leading apostrophe.
+    """
+    rows = (protect_cells(relation.as_dict(), keep_formulas) for relation in relations)
+    return csv_text(COLUMNS, rows)
 
 
 def _six_digits(number: float) -> float:

@@ -33,18 +33,21 @@ def review_acceptance(accepted: list[Suggestion]) -> Acceptance:
 
 
 def expand_accepted(
-    file: TaxonomyFile, suggestions: list[Suggestion], output: Path
+    file: TaxonomyFile, suggestions: list[Suggestion], output: Path, keep_formulas: bool = False
 ) -> AppliedSuggestions:
     """Write the taxonomy with the accepted suggestions."""
     accepted = exportable_decisions(file.taxonomy, suggestions).accepted
-    return apply_suggestions(file, accepted, output, review_acceptance(accepted))
+    acceptance = review_acceptance(accepted)
+    return apply_suggestions(file, accepted, output, acceptance, keep_formulas=keep_formulas)
 
 
-def expanded_download(file: TaxonomyFile, suggestions: list[Suggestion]) -> Download:
+def expanded_download(
+    file: TaxonomyFile, suggestions: list[Suggestion], keep_formulas: bool = False
+) -> Download:
     """Return the expanded file; several files and folders are in a ZIP archive."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / file.path.name
-        written = expand_accepted(file, suggestions, output).written.files
+        written = expand_accepted(file, suggestions, output, keep_formulas).written.files
         if len(written) == 1 and written[0].is_file():
             return Download(written[0].name, written[0].read_bytes())
         archive = io.BytesIO()

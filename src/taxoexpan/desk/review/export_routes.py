@@ -80,7 +80,7 @@ def download(pages: Pages, request: Request, name: str) -> Response:
 
 def _download(desk: ReviewDesk, name: str) -> Download | None:
     if name == "taxonomy" and desk.file is not None:
-        return expanded_download(desk.file, desk.store.export_suggestions())
+        return expanded_download(desk.file, desk.store.export_suggestions(), desk.keep_formulas)
     if name == DECISIONS_CSV:
         text = suggestions_csv(desk.store.export_suggestions(), desk.keep_formulas, details=True)
         return Download(name, text.encode(), "text/csv; charset=utf-8")

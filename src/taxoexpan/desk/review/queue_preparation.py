@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-
-from tqdm import tqdm
 
 from taxoexpan.desk.review.evidence_cache import TOP_K
 from taxoexpan.desk.store.decision_store import DecisionStore
@@ -16,7 +13,8 @@ from taxoexpan.desk.store.records import Action
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.model import TaxoExpan
-from taxoexpan.model_directory import CONFIG
+from taxoexpan.model_directory import model_digest
+from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 CHUNK = 500
@@ -28,11 +26,9 @@ MAX_CHECKED = 1000
 def model_name(directory: Path, glossary: Path | None = None) -> str:
     """Return a name for a saved model: its folder, and a digest that changes with every training.
 
-    The configuration holds the checksums of all other files. A glossary changes the proposals, so
-    it is part of the name.
+    A glossary changes the proposals, so it is part of the name.
     """
-    digest = hashlib.sha256((directory / CONFIG).read_bytes()).hexdigest()[:8]
-    name = f"{directory.resolve().name} ({digest})"
+    name = f"{directory.resolve().name} ({model_digest(directory)[:8]})"
     return f"{name} with {glossary.name}" if glossary else name
 
 
@@ -54,8 +50,7 @@ def fill_queue(
     store.add_concepts(concepts)
     missing = [defined.get(c.id, c) for c in store.without_proposals(name, concepts)]
     steps = range(0, len(missing), CHUNK)
-    bar = tqdm(total=len(missing), desc="proposals", unit="concept", disable=not progress)
-    with bar:
+    with Progress("proposals", len(missing), "concepts", shown=progress) as bar:
         for start in steps:
             part = missing[start : start + CHUNK]
             store.set_proposals(name, model.suggest(part, TOP_K))

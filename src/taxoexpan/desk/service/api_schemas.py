@@ -158,7 +158,7 @@ class ChildPage(BaseModel):
 
 
 class ConceptDetails(LocatedConcept):
-    """A concept of the taxonomy with its neighbours."""
+    """A concept of the taxonomy with its neighbors."""
 
     definition: str
     synonyms: list[str]

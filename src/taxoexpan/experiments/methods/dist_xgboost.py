@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.experiments.methods.distance_features import FEATURES, EgonetDistances, Pairs
 from taxoexpan.experiments.methods.method import Method, Problem
 from taxoexpan.network.queries import LabeledQueries, Queries
+from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Floats, Indices
@@ -71,7 +71,7 @@ class DistXGBoost(Method):
         names = ("negatives", "depth", "learning_rate", "rounds", "patience", "thinned")
         return {name: getattr(self, name) for name in names}
 
-    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History:
+    def fit(self, problem: Problem, seed: int, log: TrainingLog) -> History:
         """Train; an epoch is one round, and its loss is that of the validation pairs, if any.
 
         The seed decides which negatives are drawn; everything else is deterministic.
@@ -83,12 +83,12 @@ class DistXGBoost(Method):
         self.set_anchors(taxonomy, problem.vectors)
         training = _from_relations(taxonomy, vectors, self.negatives, self.thinned, rng)
         # A QuantileDMatrix stores only the bin of each feature, which is all that `hist` needs.
-        training_data = QuantileDMatrix(self._table(training, report), training.labels)
+        training_data = QuantileDMatrix(self._table(training, log), training.labels)
         validation_data: DMatrix = training_data
         if len(problem.validation.parents):
             held_out = _from_queries(problem.validation, len(taxonomy), self.negatives, rng)
-            validation_data = DMatrix(self._table(held_out, report), held_out.labels)
-        return self._boost(training_data, validation_data, report)
+            validation_data = DMatrix(self._table(held_out, log), held_out.labels)
+        return self._boost(training_data, validation_data, log)
 
     def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
         """Prepare the distances to the egonets of a taxonomy."""
@@ -106,20 +106,18 @@ class DistXGBoost(Method):
             done += len(margins)
         return torch.from_numpy(scores).T.to(queries.vectors.device)
 
-    def _table(self, instances: Instances, report: TrainingLog) -> Floats:
+    def _table(self, instances: Instances, log: TrainingLog) -> Floats:
         """Return the features of all instances: [P, 39]."""
         table = np.empty((len(instances.labels), FEATURES), dtype=np.float32)
-        done, hidden = 0, None if report.progress else True
-        with tqdm(total=len(table), desc="distances", unit="pair", disable=hidden) as bar:
+        done = 0
+        with Progress("distances", len(table), "pairs", shown=log.progress) as bar:
             for features in self._distances.of_pairs(instances.queries, instances.pairs):
                 table[done : done + len(features)] = features
                 done += len(features)
                 bar.update(len(features))
         return table
 
-    def _boost(
-        self, training_data: DMatrix, validation_data: DMatrix, report: TrainingLog
-    ) -> History:
+    def _boost(self, training_data: DMatrix, validation_data: DMatrix, log: TrainingLog) -> History:
         """Add one tree per round, and keep those up to the best round."""
         from xgboost import Booster
 
@@ -139,7 +137,7 @@ class DistXGBoost(Method):
             history.epochs.append(Epoch(number, loss, self.learning_rate, None, seconds))
             if loss < lowest:
                 history.best, lowest = number, loss
-            report.write(history.epochs[-1], history.best == number)
+            log.write(history.epochs[-1], history.best == number)
         self._booster = booster[: history.best]
         return history
 

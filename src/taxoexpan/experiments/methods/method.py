@@ -35,8 +35,8 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class RankedQueries:
-    """The ranks of each query's true parents, and its best anchors with their scores: [Q, K]."""
+class MethodRanking:
+    """How a method ranks queries: the ranks of the true parents, and the best anchors [Q, K]."""
 
     ranks: list[NDArray[np.floating]]
     best: Indices
@@ -54,7 +54,7 @@ class Method(ABC):
         return {}
 
     @abstractmethod
-    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History | None:
+    def fit(self, problem: Problem, seed: int, log: TrainingLog) -> History | None:
         """Learn, and use the problem's own concepts as anchors; return the history of epochs."""
 
     @abstractmethod
@@ -81,7 +81,7 @@ def true_ranks_by(
 
 def rank_queries(
     method: Method, queries: LabeledQueries, anchors: int, count: int
-) -> RankedQueries:
+) -> MethodRanking:
     """Return the ranks of the true parents and the `count` best anchors, scoring only once."""
     ranks: list[NDArray[np.floating]] = []
     indices, scores = [np.zeros((0, count), dtype=np.int64)], [np.zeros((0, count))]
@@ -91,4 +91,4 @@ def rank_queries(
         indices.append(best.indices.T.cpu().numpy())
         scores.append(best.values.T.cpu().numpy())
         ranks += rank_true_parents(block_scores, block.parents)
-    return RankedQueries(ranks, np.concatenate(indices), np.concatenate(scores))
+    return MethodRanking(ranks, np.concatenate(indices), np.concatenate(scores))

@@ -31,7 +31,7 @@ class NetworkMethod(Method):
     def __init__(self, preset: str = "paper", **changes: Any) -> None:
         self.config = self._requested = load_preset(preset, **changes)
 
-    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> History:
+    def fit(self, problem: Problem, seed: int, log: TrainingLog) -> History:
         """Train on the device of the vectors; equal seeds give the same network as `TaxoExpan.fit`.
 
         An interrupted training is an error, since an unfinished one cannot be compared.
@@ -41,7 +41,7 @@ class NetworkMethod(Method):
         anchors = Anchors(problem.taxonomy, vectors, self.config.max_siblings)
         data = TrainingData(anchors, problem.validation, problem.mentions)
         network = self._network(vectors.dimension)
-        history = train_network(network, data, self.config, seed, report)
+        history = train_network(network, data, self.config, seed, log)
         if history.interrupted:
             raise KeyboardInterrupt
         self.network = network

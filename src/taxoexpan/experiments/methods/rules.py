@@ -23,7 +23,7 @@ from taxoexpan.training.training_log import TrainingLog
 class Rule(Method):
     """A method without training."""
 
-    def fit(self, problem: Problem, seed: int, report: TrainingLog) -> None:  # noqa: ARG002
+    def fit(self, problem: Problem, seed: int, log: TrainingLog) -> None:  # noqa: ARG002
         """Use the problem's own concepts as anchors."""
         self.set_anchors(problem.taxonomy, problem.vectors)
 

@@ -8,7 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,7 @@ class RunRecord:
     def from_json(cls, text: str) -> RunRecord:
         """Read a record; a missing field or a wrong type is a ValueError."""
         try:
-            return TypeAdapter(cls).validate_json(text)
+            return _adapter().validate_json(text)
         except ValidationError as error:
             first = error.errors()[0]
             field = ".".join(map(str, first["loc"])) or "content"
@@ -69,7 +69,13 @@ class RunRecord:
 
     def as_json(self) -> str:
         """Return the record as indented JSON."""
-        return TypeAdapter(RunRecord).dump_json(self, indent=1).decode() + "\n"
+        return _adapter().dump_json(self, indent=1).decode() + "\n"
+
+
+@cache
+def _adapter() -> TypeAdapter[RunRecord]:
+    """Return the reader and writer of records; making one takes longer than using it."""
+    return TypeAdapter(RunRecord)
 
 
 @dataclass(frozen=True)

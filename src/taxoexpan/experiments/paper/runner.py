@@ -14,13 +14,13 @@ import torch
 
 from taxoexpan.experiments.methods.method import (
     Method,
-    RankedQueries,
+    MethodRanking,
     rank_queries,
     true_ranks_by,
 )
 from taxoexpan.experiments.methods.method_registry import make_method
 from taxoexpan.experiments.paper.experiment import Experiment
-from taxoexpan.experiments.paper.perturb import rewire_relations, sample_leaves
+from taxoexpan.experiments.paper.perturbed_tasks import rewire_relations, sample_leaves
 from taxoexpan.experiments.paper.run_record import (
     LOG,
     RANKS,
@@ -87,10 +87,7 @@ def run_experiment(
     `digest` is that of the task, if it was computed before.
     """
     info = TaskInfo(task.name, task.features, digest or task.digest())
-    if experiment.noise:
-        task = rewire_relations(task, experiment.noise, seed)
-    if experiment.leaf_fraction < 1:
-        task = sample_leaves(task, experiment.leaf_fraction, seed)
+    task = _task_of(experiment, task, seed)
     method = make_method(experiment.method, **experiment.settings)
     problem = task.problem
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -100,11 +97,7 @@ def run_experiment(
         history = method.fit(problem, seed, TrainingLog(progress, staging / LOG))
         seconds_to_fit = time.perf_counter() - began
         seconds_to_place = _seconds_to_place(method, task, experiment.timed)
-        count = min(STORED_ANCHORS, len(problem.taxonomy))
-        ranked = {
-            part: rank_queries(method, queries, len(problem.taxonomy), count)
-            for part, queries in (("test", task.test), ("validation", problem.validation))
-        }
+        ranked = _rank_both(method, task)
         record = RunRecord(
             experiment=experiment,
             seed=seed,
@@ -125,7 +118,26 @@ def run_experiment(
     return Run(folder, record)
 
 
-def _run_arrays(task: Task, ranked: dict[str, RankedQueries]) -> dict[str, Any]:
+def _task_of(experiment: Experiment, task: Task, seed: int) -> Task:
+    """Return the task with the wrong relations, or the fewer leaves, of an experiment."""
+    if experiment.noise:
+        task = rewire_relations(task, experiment.noise, seed)
+    if experiment.leaf_fraction < 1:
+        task = sample_leaves(task, experiment.leaf_fraction, seed)
+    return task
+
+
+def _rank_both(method: Method, task: Task) -> dict[str, MethodRanking]:
+    """Rank the test queries and the validation queries of a task."""
+    anchors = len(task.problem.taxonomy)
+    count = min(STORED_ANCHORS, anchors)
+    return {
+        part: rank_queries(method, queries, anchors, count)
+        for part, queries in (("test", task.test), ("validation", task.problem.validation))
+    }
+
+
+def _run_arrays(task: Task, ranked: dict[str, MethodRanking]) -> dict[str, Any]:
     """Return all arrays of a run by the names they are stored under."""
     ids = np.array(task.problem.taxonomy.ids, dtype=np.str_)
     arrays: dict[str, Any] = {"labels": np.array(task.labels, dtype=np.str_)}

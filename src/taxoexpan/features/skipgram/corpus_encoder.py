@@ -15,8 +15,8 @@ from taxoexpan.errors import ModelError, TaxoExpanError
 from taxoexpan.features.cache import cache_folder
 from taxoexpan.features.corpus.documents import corpus_files, read_documents
 from taxoexpan.features.encoder import Encoder, Vectors
+from taxoexpan.features.skipgram.skipgram_encoder import SkipGramEncoder
 from taxoexpan.features.skipgram.skipgram_training import DIMENSION, check_gensim, train_skipgram
-from taxoexpan.features.skipgram.skipgram_vectors import SkipGramEncoder
 from taxoexpan.features.static import StaticEncoder
 
 

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from taxoexpan.formats.changes.markdown_document import code, document, escape
 from taxoexpan.phrasing import join_words, pluralize
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.curies import Prefixes
 from taxoexpan.taxonomy.difference import Change, Difference, ParentChange
 
-MAX_LISTED = 100
 MAX_DEFINITION = 200
-"""Changes per section, and characters of a definition: GitHub refuses descriptions of more than
-65,536 characters."""
-
-_SYNTAX = re.compile(r"([\\`*{}\[\]<>&|~$^=!]|(?<![^\W_])_|_(?![^\W_]))")
-"""Characters with a meaning in Markdown; an underscore inside a word has none."""
-_REFERENCE = re.compile(r"[@#](?=\w)|:(?=//)|:(?=[\w+-]+:)|(?<=\b[Gg][Hh])-(?=\d)|(?<=\bwww)\.")
-"""Characters that make GitHub and GitLab mention a person, link an issue or a URL, or show an
-emoji."""
-_BACKTICKS = re.compile("`+")
+"""Characters of a definition that are shown."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +30,7 @@ class MarkdownWriter:
     ) -> str:
         """Return the changes, and the concepts whose ids changed, below a title."""
         sections = self._sections(difference, changed_ids)
-        lines = [f"## {escape(title)}", "", _summary(sections)]
-        for name, entries in sections.items():
-            lines += _section(name, entries)
-        return "\n".join(lines) + "\n"
+        return document(title, _summary(sections), sections)
 
     def _sections(
         self, difference: Difference, changed_ids: Sequence[tuple[str, str]]
@@ -82,35 +70,9 @@ class MarkdownWriter:
         return code(self.prefixes.compact(id) or id)
 
 
-def escape(text: str) -> str:
-    """Return a text that Markdown shows as it is, on one line."""
-    one_line = _SYNTAX.sub(r"\\\1", " ".join(text.split()))
-    # Mentions are found after the Markdown is rendered; only another node in between stops them.
-    return _REFERENCE.sub(lambda found: f"{found[0]}<!-- -->", one_line)
-
-
-def code(text: str) -> str:
-    """Return an id as a code span."""
-    one_line = " ".join(text.split())
-    longest = max(map(len, _BACKTICKS.findall(one_line)), default=0)
-    fence = "`" * (longest + 1)
-    space = " " if one_line.startswith("`") or one_line.endswith("`") else ""
-    return f"{fence}{space}{one_line}{space}{fence}"
-
-
 def _summary(sections: dict[str, list[str]]) -> str:
     counts = [f"{len(entries):,} {name.lower()}" for name, entries in sections.items() if entries]
     return f"{join_words(counts)}." if counts else "No changes."
-
-
-def _section(name: str, entries: Sequence[str]) -> list[str]:
-    if not entries:
-        return []
-    lines = ["", f"### {name} ({len(entries):,})", ""]
-    lines += [f"- {entry}" for entry in entries[:MAX_LISTED]]
-    if len(entries) > MAX_LISTED:
-        lines.append(f"- … and {len(entries) - MAX_LISTED:,} more")
-    return lines
 
 
 def _steps(old: Taxonomy, new: Taxonomy, move: ParentChange) -> str:

@@ -46,7 +46,12 @@ def read(source: TextFile) -> ParsedTaxonomy:
             return parsed
     except FormatError:
         pass
-    # Errors and notes need line numbers, which only the slower parser knows.
+    # Errors and notes need line numbers.
+    return read_with_lines(source)
+
+
+def read_with_lines(source: TextFile) -> ParsedTaxonomy:
+    """Read the same with the line of every concept, which only a slower parser knows."""
     return _build(source.parsed(_locate_concepts)).finish()
 
 

@@ -72,7 +72,9 @@ def read(source: TextFile) -> ParsedTaxonomy:
     for other in (one.taxonomy for one in parsed[1:]):
         taxonomy = taxonomy.expanded(Additions(list(other.concepts), list(other.relations)))
     notes = tuple(note for one in parsed for note in one.notes)
-    return ParsedTaxonomy(taxonomy, notes, sum((b.ignored for b in builders), Counter()))
+    ignored = sum((builder.ignored for builder in builders), Counter())
+    sources = tuple(source for one in parsed for source in one.sources)
+    return ParsedTaxonomy(taxonomy, notes, ignored, sources=sources)
 
 
 def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:

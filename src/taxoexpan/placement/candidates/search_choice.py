@@ -18,8 +18,8 @@ MIN_ANCHORS_ON_GPU = 2_000_000
 INSTALL = 'pip install "taxoexpan[ann]"'
 
 
-def pays(anchors: int, device: torch.device) -> bool:
-    """Return whether a taxonomy is so large that searching for candidates is faster."""
+def is_search_faster(anchors: int, device: torch.device) -> bool:
+    """Return whether a taxonomy is so large that a search is faster than ranking all anchors."""
     return anchors >= (MIN_ANCHORS if device.type == "cpu" else MIN_ANCHORS_ON_GPU)
 
 

@@ -69,4 +69,4 @@ class StoredSearch:
 
 def checksum_of_ids(ids: Sequence[str]) -> str:
     """Return a checksum of ids in their order."""
-    return hashlib.sha256("\n".join(ids).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join(ids).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -22,7 +22,7 @@ from taxoexpan.report.html.page import (
     render,
 )
 from taxoexpan.report.html.sortable_table import Cell, Column, Details, Row, Table
-from taxoexpan.report.html.tree import Neighbour, Tree, TreePosition
+from taxoexpan.report.html.tree import Neighbor, Tree, TreePosition
 
 __all__ = [
     "Cell",
@@ -32,7 +32,7 @@ __all__ = [
     "Details",
     "KeyFigure",
     "KeyFigures",
-    "Neighbour",
+    "Neighbor",
     "Page",
     "Row",
     "Section",

@@ -12,7 +12,7 @@ MAX_PATH = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class Neighbor:
     """A sibling or child of the new concept; `cosine` compares the two concepts, if it is known."""
 
     label: str
@@ -25,10 +25,10 @@ class TreePosition:
     """A possible position of the new concept: the path to its parent, and its neighbors."""
 
     path: Sequence[str]
-    siblings: Sequence[Neighbour] = ()
+    siblings: Sequence[Neighbor] = ()
     more_siblings: int = 0
     """The number of siblings that are not listed."""
-    children: Sequence[Neighbour] = ()
+    children: Sequence[Neighbor] = ()
     """Concepts under the new one, or concepts that may move there."""
     number: str = ""
     """The confidence or the score of the position, as text."""
@@ -91,20 +91,18 @@ def _family(tree: Tree, position: TreePosition, css_class: str) -> list[Element]
         note += f", {position.number}"
     content: list[Node] = [isolated(tree.concept), " ", element("span", note, class_="note")]
     if position.children:
-        content.append(_list(_neighbour_items(position.children, "moves")))
+        content.append(_list(_neighbor_items(position.children, "moves")))
     items = [element("li", *content, class_=css_class)]
-    items += _neighbour_items(position.siblings)
+    items += _neighbor_items(position.siblings)
     if position.more_siblings:
         items.append(element("li", f"and {position.more_siblings:,} more", class_="more"))
     return items
 
 
-def _neighbour_items(
-    neighbours: Sequence[Neighbour], css_class: str | None = None
-) -> list[Element]:
+def _neighbor_items(neighbors: Sequence[Neighbor], css_class: str | None = None) -> list[Element]:
     """Return an item per neighbor; the first number is called a cosine."""
     items = []
-    for index, each in enumerate(neighbours):
+    for index, each in enumerate(neighbors):
         content: list[Node] = [isolated(each.label)]
         if each.cosine is not None:
             text = f"{each.cosine:.2f}" if index else f"cosine {each.cosine:.2f}"

@@ -1,19 +1,21 @@
 from __future__ import annotations
 
-import hashlib
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from resealing import change_json, change_tensors, reseal
+from safetensors.torch import load_file
 from tiny_transformer import save_bert
 
 from taxoexpan import TaxoExpan
 from taxoexpan.archive import load_summary
 from taxoexpan.errors import FormatError, ModelError
+from taxoexpan.model_directory import FileEntry, Manifest
 from taxoexpan.placement.pair_features import Signal
 
 
@@ -36,23 +38,93 @@ def truncate_taxonomy(path: Path) -> None:
     file.write_bytes(file.read_bytes()[:100])
 
 
-def break_config(path: Path) -> None:
-    (path / "config.json").write_text("{", encoding="utf-8")
+def break_manifest(path: Path) -> None:
+    (path / "manifest.json").write_text("{", encoding="utf-8")
 
 
-def foreign_config(path: Path) -> None:
-    (path / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
+def foreign_manifest(path: Path) -> None:
+    (path / "manifest.json").write_text('{"model_type": "bert"}', encoding="utf-8")
 
 
-def drop_config(path: Path) -> None:
+def change_a_setting(path: Path) -> None:
+    text = (path / "config.json").read_text(encoding="utf-8")
+    assert '"definition_weight": 1.0' in text
+    (path / "config.json").write_text(
+        text.replace('"definition_weight": 1.0', '"definition_weight": 0.0')
+    )
+
+
+def deep_config(path: Path) -> None:
+    (path / "config.json").write_text("[" * 200_000)
+    reseal(path)
+
+
+def huge_manifest(path: Path) -> None:
+    with (path / "manifest.json").open("r+b") as file:
+        file.truncate(1 << 40)
+
+
+def fifo(path: Path) -> None:
+    (path / "calibration.json").unlink()
+    os.mkfifo(path / "calibration.json")
+
+
+def fifo_as_manifest(path: Path) -> None:
+    (path / "manifest.json").unlink()
+    os.mkfifo(path / "manifest.json")
+
+
+def endless_link(path: Path) -> None:
+    (path / "words.safetensors").unlink()
+    (path / "words.safetensors").symlink_to("/dev/zero")
+
+
+def directory_as_file(path: Path) -> None:
     (path / "config.json").unlink()
+    (path / "config.json").mkdir()
+
+
+def extra_vectors(path: Path) -> None:
+    (path / "features").mkdir()
+    (path / "features" / "vocabulary.json").write_text("{}")
+
+
+def name_a_file_outside(path: Path) -> None:
+    entry = json.loads((path / "manifest.json").read_text())["files"]["config.json"]
+    manifest = Manifest(files={"../model/config.json": FileEntry(**entry)})
+    digest = {"sha256": manifest.digest()}
+    (path / "manifest.json").write_text(manifest.model_copy(update=digest).model_dump_json())
+
+
+def terabytes(path: Path) -> None:
+    header = b'{"names":{"dtype":"F32","shape":[1099511627776],"data_offsets":[0,4398046511104]}}'
+    (path / "anchors.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+    reseal(path)
+
+
+def version_nine(path: Path) -> None:
+    """A directory as version 9 wrote it: the manifest was a part of the configuration."""
+    manifest = json.loads((path / "manifest.json").read_text())
+    config = json.loads((path / "config.json").read_text())
+    del config["model"]
+    checksums = {name: entry["sha256"] for name, entry in manifest["files"].items()}
+    old = {"kind": "taxoexpan-model", "version": 9, **config, "sha256": checksums}
+    (path / "config.json").write_text(json.dumps(old))
+    (path / "manifest.json").unlink()
+
+
+def drop_manifest(path: Path) -> None:
+    (path / "manifest.json").unlink()
 
 
 def change_config(name: str, value: object) -> Callable[[Path], None]:
+    return lambda path: change_json(path, "config.json", lambda c: c.update({name: value}))
+
+
+def change_manifest(name: str, value: object) -> Callable[[Path], None]:
     def change(path: Path) -> None:
-        config = json.loads((path / "config.json").read_text(encoding="utf-8"))
-        config[name] = value
-        (path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+        manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+        (path / "manifest.json").write_text(json.dumps({**manifest, name: value}))
 
     return change
 
@@ -63,13 +135,28 @@ def change_config(name: str, value: object) -> Callable[[Path], None]:
         (drop_weights, "weights.safetensors is missing; train again"),
         (flip_a_byte, "anchors.safetensors is damaged"),
         (truncate_taxonomy, "taxonomy.safetensors is damaged"),
-        (break_config, "config.json cannot be read"),
-        (foreign_config, "config.json does not belong to a taxoexpan model"),
-        (drop_config, "no config.json; this is not a taxoexpan model"),
-        (change_config("version", 99), "the model has format version 99"),
+        (break_manifest, "manifest.json cannot be read"),
+        (foreign_manifest, "manifest.json does not belong to a taxoexpan model"),
+        (drop_manifest, "no manifest.json; this is not a taxoexpan model"),
+        (change_a_setting, "config.json is damaged; train again, or restore the directory"),
+        (deep_config, "config.json: it is nested too deeply"),
+        (huge_manifest, "manifest.json cannot be read .it has 1,099,511,627,776 bytes, but at"),
+        (fifo, "calibration.json cannot be read .it is not a regular file"),
+        (fifo_as_manifest, "manifest.json cannot be read .it is not a regular file"),
+        (endless_link, "words.safetensors cannot be read .it is not a regular file"),
+        (directory_as_file, "config.json cannot be read .it is not a regular file"),
+        (extra_vectors, "features/vocabulary.json is not listed in manifest.json"),
+        (name_a_file_outside, "manifest.json is damaged"),
+        (terabytes, "anchors.safetensors cannot be read .the tensor 'names' is truncated"),
+        (version_nine, "the model has format version 9, but this taxoexpan reads version 10; tra"),
+        (change_manifest("version", 99), "the model has format version 99"),
+        (change_manifest("version", [[]]), "the model has format version unknown"),
+        (change_manifest("files", {}), "manifest.json is damaged"),
+        (change_manifest("more", 1), "manifest.json is damaged"),
         (change_config("dimension", 7), "the parts of the model do not fit together"),
-        (change_config("settings", {}), "the parts of the model do not fit together"),
-        (change_config("sha256", {}), "config.json is damaged"),
+        (change_config("settings", {}), "the setting 'features' is missing"),
+        (change_config("seed", -1), "config.json: seed: Input should be greater than"),
+        (change_config("model", "0" * 32), "config.json belongs to another model"),
     ],
 )
 def test_a_damaged_or_foreign_model_is_refused(
@@ -78,8 +165,9 @@ def test_a_damaged_or_foreign_model_is_refused(
     copy = tmp_path / "model"
     shutil.copytree(model_directory, copy)
     damage(copy)
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(ModelError, match=f"^{copy}: .*{message}") as caught:
         TaxoExpan.load(copy)
+    assert len(str(caught.value)) < 1000
 
 
 def test_a_missing_model_is_named(tmp_path: Path) -> None:
@@ -191,17 +279,13 @@ def test_a_damaged_fine_tuned_encoder_is_named(copied: Path, length: int) -> Non
         TaxoExpan.load(copied)
 
 
-def update_checksum(path: Path, part: str) -> None:
-    config = json.loads((path / "config.json").read_text(encoding="utf-8"))
-    config["sha256"][part] = hashlib.sha256((path / part).read_bytes()).hexdigest()
-    (path / "config.json").write_text(json.dumps(config), encoding="utf-8")
-
-
 def test_a_fine_tuned_encoder_of_another_transformer_is_refused(copied: Path) -> None:
     tower = copied / "tower.safetensors"
-    weights = {name: tensor[:1].clone() for name, tensor in load_file(tower).items()}
-    save_file(weights, tower)
-    update_checksum(copied, "tower.safetensors")
+    change_tensors(
+        copied,
+        tower.name,
+        lambda weights: weights.update({name: each[:1] for name, each in weights.items()}),
+    )
     with pytest.raises(ModelError, match=f"{tower.name} has the weights of another transformer"):
         TaxoExpan.load(copied)
 
@@ -223,8 +307,7 @@ def test_the_transformer_may_move(
 
 def test_a_model_that_lost_its_fine_tuned_encoder_is_refused(copied: Path) -> None:
     """The anchors were encoded by it, so new concepts must be, too."""
-    config = json.loads((copied / "config.json").read_text(encoding="utf-8"))
-    del config["sha256"]["tower.safetensors"]
-    (copied / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (copied / "tower.safetensors").unlink()
+    reseal(copied)
     with pytest.raises(ModelError, match="but the anchors need it"):
         TaxoExpan.load(copied)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 MAX_REASON = 200
 """The number of characters of a reason that a message quotes."""
@@ -18,7 +19,7 @@ MAX_REASON = 200
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BufferedReader:
     """Open a file for reading, or a link to one; anything else is an error at once."""
     descriptor = os.open(path, _FLAGS)
     try:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan.regular_file import MAX_REASON, parse_json, read_regular, reason_of
+from taxoexpan.files.regular_file import MAX_REASON, parse_json, read_regular, reason_of
 
 
 def test_a_file_and_a_link_to_it_are_read(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from taxoexpan.taxonomy.arrays import Floats, Indices
 
 
 @dataclass(frozen=True)
-class Neighbours:
+class Neighbors:
     """The parents, or the children, of the anchors of pairs, in the order of the pairs.
 
     Neighbor e belongs to pair `pair[e]` and is the concept `concept[e]`; `edge[e]` is its index
@@ -40,16 +40,16 @@ class Neighbours:
         rank = ranges(np.zeros_like(counts), counts)
         return order[rank < count]
 
-    def first_pairs(self, count: int) -> Neighbours:
+    def first_pairs(self, count: int) -> Neighbors:
         """Return the neighbors of the first `count` pairs."""
         rows = slice(int(np.searchsorted(self.pair, count)))
-        return Neighbours(
+        return Neighbors(
             self.pair[rows], self.concept[rows], self.edge[rows], self.cosines[:, rows]
         )
 
 
 @dataclass(frozen=True)
-class Neighbourhood:
+class Neighborhood:
     """Pairs with all parents and children of their anchors.
 
     `anchor_cosines` [2, P] compare each query with its anchor. All cosines are those that the
@@ -58,17 +58,17 @@ class Neighbourhood:
 
     pairs: QueryAnchorPairs
     anchor_cosines: Floats
-    parents: Neighbours
-    children: Neighbours
+    parents: Neighbors
+    children: Neighbors
 
-    def first_pairs(self, count: int) -> Neighbourhood:
+    def first_pairs(self, count: int) -> Neighborhood:
         """Return the neighborhood of the first `count` pairs."""
         pairs = QueryAnchorPairs(self.pairs.query[:count], self.pairs.anchor[:count])
         parents, children = self.parents.first_pairs(count), self.children.first_pairs(count)
-        return Neighbourhood(pairs, self.anchor_cosines[:, :count], parents, children)
+        return Neighborhood(pairs, self.anchor_cosines[:, :count], parents, children)
 
 
-def find_neighbourhood(anchors: Anchors, pairs: QueryAnchorPairs, queries: Tensor) -> Neighbourhood:
+def find_neighborhood(anchors: Anchors, pairs: QueryAnchorPairs, queries: Tensor) -> Neighborhood:
     """Find the parents and children of the pairs' anchors, with cosines; queries are [2, Q, D]."""
     taxonomy = anchors.taxonomy
     parents, children = _edges(taxonomy.parents_of, pairs), _edges(taxonomy.children_of, pairs)
@@ -76,13 +76,11 @@ def find_neighbourhood(anchors: Anchors, pairs: QueryAnchorPairs, queries: Tenso
     query = pairs.query[np.concatenate([np.arange(len(pairs)), parents[0], children[0]])]
     cosines = concept_cosines(anchors.vectors, concepts, queries, query).cpu().numpy()
     own, by_parent, by_child = np.split(cosines, np.cumsum([len(pairs), len(parents[0])]), axis=1)
-    return Neighbourhood(
-        pairs, own, Neighbours(*parents, by_parent), Neighbours(*children, by_child)
-    )
+    return Neighborhood(pairs, own, Neighbors(*parents, by_parent), Neighbors(*children, by_child))
 
 
 def _edges(adjacency: Adjacency, pairs: QueryAnchorPairs) -> tuple[Indices, Indices, Indices]:
-    """Return the pair, the concept and the edge index of every neighbour."""
+    """Return the pair, the concept and the edge index of every neighbor."""
     starts = adjacency.offsets[pairs.anchor]
     counts = adjacency.offsets[pairs.anchor + 1] - starts
     edges = ranges(starts, counts)

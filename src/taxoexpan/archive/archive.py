@@ -1,0 +1,115 @@
+"""All parts of a trained model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from taxoexpan.config import Config
+from taxoexpan.features.encoder import Encoder
+from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.text_tower import TextTower
+from taxoexpan.placement.calibrators import Calibrators
+from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
+from taxoexpan.placement.candidates.search_choice import find_search
+from taxoexpan.placement.candidates.search_record import StoredSearch
+from taxoexpan.placement.embedder import Embedder
+from taxoexpan.placement.fitting_session import FittedParts
+from taxoexpan.placement.pair_features import AnchorTexts
+from taxoexpan.placement.prepared_taxonomy import PreparedTaxonomy
+from taxoexpan.placement.ranking import Anchors, Ranker
+from taxoexpan.placement.rejections import NO_REJECTIONS, Rejections
+from taxoexpan.placement.taxonomy_growth import NO_GROWTH, TaxonomyGrowth
+from taxoexpan.placement.updating import EncodedTaxonomy, UpdateReport, update_encoding
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.training.training_record import TrainingRecord, training_record
+
+
+@dataclass(frozen=True)
+class Archive:
+    """All parts of a trained model; `vectors` and `keys` [N, k] are those of the concepts.
+
+    `tower` is the fine-tuned encoder, and `texts` are what the fusion compares; both are None in a
+    model without them. `held_out` are the ids of the held-out concepts, `rejections` what must not
+    be proposed again, and `growth` how the taxonomy differs from that of the training. `search` is
+    the candidate search of a large taxonomy.
+    """
+
+    config: Config
+    preset: str
+    seed: int
+    taxonomy: Taxonomy
+    encoder: Encoder
+    network: MatchingNetwork
+    vectors: ConceptVectors
+    keys: Tensor
+    training: TrainingRecord
+    calibrators: Calibrators
+    tower: TextTower | None = None
+    texts: AnchorTexts | None = None
+    held_out: tuple[str, ...] = ()
+    rejections: Rejections = NO_REJECTIONS
+    growth: TaxonomyGrowth = NO_GROWTH
+    search: StoredSearch | None = None
+
+    def updated(self, taxonomy: Taxonomy, embedder: Embedder) -> tuple[Archive, UpdateReport]:
+        """Return the model with a newer version of the taxonomy; see `update_encoding`."""
+        old = EncodedTaxonomy(self.taxonomy, self.vectors, self.keys, self.texts)
+        network = self.network.to(embedder.device)
+        new, report = update_encoding(old, taxonomy, network, embedder)
+        changed = replace(
+            self,
+            taxonomy=taxonomy,
+            vectors=new.vectors,
+            keys=new.keys,
+            texts=new.texts,
+            held_out=tuple(id for id in self.held_out if id in taxonomy),
+            rejections=self.rejections.within(taxonomy),
+            growth=self.growth.followed_by(report.changes),
+            search=None,
+        )
+        return changed, report
+
+    def ranker(self, device: torch.device) -> Ranker:
+        """Return the ranker of all concepts of the taxonomy."""
+        vectors = self.vectors.to(device)
+        texts = None if self.texts is None else self.texts.to(device)
+        anchors = Anchors(self.taxonomy, vectors, self.config.max_siblings, texts=texts)
+        network, keys = self.network.to(device), self.keys.to(device)
+        bonus, fusion = self.calibrators.leaf_bonus, self.calibrators.fusion
+        return Ranker(network, anchors, keys, bonus, fusion)
+
+    def find_search(self, ranker: Ranker) -> CandidateRanker | None:
+        """Return the candidate search of the ranker of all concepts; see `find_search`."""
+        calibration = self.calibrators.calibration
+        return find_search(ranker, self.search, calibration.temperature if calibration else 1.0)
+
+
+def new_archive(
+    preset: str,
+    seed: int,
+    embedder: Embedder,
+    prepared: PreparedTaxonomy,
+    parts: FittedParts,
+    seconds: float,
+) -> Archive:
+    """Collect the parts of a model that was fitted in some seconds."""
+    taxonomy, figures = prepared.taxonomy, (parts.history, parts.tower_history)
+    return Archive(
+        config=embedder.config,
+        preset=preset,
+        seed=seed,
+        taxonomy=taxonomy,
+        encoder=embedder.encoder,
+        network=parts.network,
+        vectors=prepared.vectors(),
+        keys=parts.keys,
+        training=training_record(taxonomy, embedder.encoder, *figures, parts.validation, seconds),
+        calibrators=parts.calibrators,
+        tower=parts.tower,
+        texts=parts.texts,
+        held_out=tuple(concept.id for concept in prepared.holdout.concepts),
+    )

@@ -1,0 +1,1 @@
+"""Findings of `check` as text for other programs: GitHub, GitLab, SARIF, Markdown and JSON."""

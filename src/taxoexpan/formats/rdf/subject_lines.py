@@ -1,0 +1,107 @@
+"""The lines on which an RDF file describes resources.
+
+pyoxigraph knows what a file means, but not where. This search looks for the subject as most files
+write it, and finds nothing where a file is written in another way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from html import unescape
+from typing import Any
+from urllib.parse import urljoin
+
+from taxoexpan.formats.json.parser import Array, Object, line_in, parse
+from taxoexpan.formats.rdf.jsonld_context import Context
+from taxoexpan.formats.rdf.statements import JSON_LD, RDF_XML, detect_syntax
+from taxoexpan.formats.text_file import TextFile
+
+_PREFIX = re.compile(r"^\s*@?prefix\s+([^\s:]*):\s*<([^>]*)>", re.IGNORECASE | re.MULTILINE)
+_BASE = re.compile(r"^\s*@?base\s+<([^>]*)>", re.IGNORECASE | re.MULTILINE)
+_SUBJECT = re.compile(
+    r"""^([ \t]*)(<[^<>"\s]*>|[^\s<>"'#;,\[\](){}@]*:[^\s<>"'#;,\[\](){}]*)(?=\s*$|\s+[^\s,;.])"""
+)
+"""A term at the start of a line that is followed by a predicate, and not by a comma or a dot."""
+
+_ABOUT = re.compile(r"""[\w.-]+:(about|ID)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_XML_BASE = re.compile(r"""xml:base\s*=\s*["']([^"']*)""")
+_ENTITY = re.compile(r"""<!ENTITY\s+([\w.-]+)\s+["']([^"']*)["']\s*>""")
+_ENTITY_USE = re.compile(r"&([\w.-]+);")
+
+
+def subject_lines(source: TextFile, iris: Collection[str]) -> dict[str, int]:
+    """Return the line on which each of these resources is described, as far as it is found."""
+    syntax = detect_syntax(source)
+    if syntax == JSON_LD:
+        subjects = _json_subjects(source)
+    elif syntax == RDF_XML:
+        subjects = _xml_subjects(source)
+    else:
+        return _turtle_lines(source, set(iris))
+    wanted, found = set(iris), dict[str, int]()
+    for iri, line in subjects:
+        if iri in wanted:
+            found.setdefault(iri, line)
+    return found
+
+
+def _turtle_lines(source: TextFile, iris: set[str]) -> dict[str, int]:
+    """Search the starts of lines; a line without an indent is more likely to be a subject."""
+    terms = _turtle_terms(source, iris)
+    found, indented = dict[str, int](), dict[str, int]()
+    for number, line in enumerate(source.lines, start=1):
+        subject = _SUBJECT.match(line)
+        if subject and (iri := terms.get(subject[2])):
+            (indented if subject[1] else found).setdefault(iri, number)
+    return indented | found
+
+
+def _turtle_terms(source: TextFile, iris: set[str]) -> dict[str, str]:
+    """Return the IRI of every way to write one of the resources."""
+    prefixes = _PREFIX.findall(source.text)
+    bases = _BASE.findall(source.text)
+    terms = {f"<{iri}>": iri for iri in iris}
+    for iri in iris:
+        for prefix, namespace in prefixes:
+            namespace = urljoin(bases[0], namespace) if bases else namespace
+            if namespace and iri.startswith(namespace):
+                terms[f"{prefix}:{iri.removeprefix(namespace)}"] = iri
+        for base in bases:
+            if iri.startswith(base):
+                terms[f"<{iri.removeprefix(base)}>"] = iri
+    return terms
+
+
+def _xml_subjects(source: TextFile) -> Iterator[tuple[str, int]]:
+    entities = dict(_ENTITY.findall(source.text))
+    found = _XML_BASE.search(source.text)
+    base = _expand(found[1], entities) if found else ""
+    for number, line in enumerate(source.lines, start=1):
+        for kind, double_quoted, single_quoted in _ABOUT.findall(line):
+            value = _expand(double_quoted or single_quoted, entities)
+            reference = f"#{value}" if kind == "ID" else value
+            yield urljoin(base, reference) if base else reference, number
+
+
+def _expand(text: str, entities: dict[str, str]) -> str:
+    """Replace the entities of the file, and then those of XML."""
+    return unescape(_ENTITY_USE.sub(lambda use: entities.get(use[1], use[0]), text))
+
+
+def _json_subjects(source: TextFile) -> Iterator[tuple[str, int]]:
+    """Yield the objects that say more about a resource than its IRI."""
+    value = source.parsed(parse)
+    context = Context(value.get("@context") if isinstance(value, Object) else None)
+    for node in _objects(value):
+        for key, id in node.items():
+            if len(node) > 1 and isinstance(id, str) and context.expand(key) == "@id":
+                yield context.expand(id) if ":" in id else id, line_in(node, key)
+
+
+def _objects(value: Any) -> Iterator[Object]:
+    if isinstance(value, Object):
+        yield value
+    if isinstance(value, Object | Array):
+        for part in value.values() if isinstance(value, Object) else value:
+            yield from _objects(part)

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from expanded_files import write_file
+from tiny_wordnet import write_wordnet
+
+from taxoexpan.curation.checks.all_checks import check_file
+
+SKOS = "http://www.w3.org/2004/02/skos/core#"
+TURTLE = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix ex: <http://x.org/> .
+ex:food a skos:Concept ; skos:prefLabel "food" ;
+    skos:narrower
+        ex:fig ,
+        ex:fruit .
+ex:fruit a skos:Concept ; skos:prefLabel "fruit" ; skos:broader ex:food .
+
+ex:fig
+    a skos:Concept ;
+    skos:prefLabel "fig" ;
+    skos:broader ex:fruit, ex:food .
+<http://x.org/stone> a skos:Concept ; skos:prefLabel "stone" .
+"""
+RDF_XML = f"""<?xml version="1.0"?>
+<!DOCTYPE rdf:RDF [<!ENTITY ex "http://x.org/">]>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:skos="{SKOS}"
+    xml:base="http://x.org/">
+<skos:Concept rdf:about="food"><skos:prefLabel>food</skos:prefLabel></skos:Concept>
+<skos:Concept rdf:about="&ex;fruit"><skos:prefLabel>fruit</skos:prefLabel>
+  <skos:broader rdf:resource="http://x.org/food"/></skos:Concept>
+<skos:Concept rdf:about="http://x.org/fig"><skos:prefLabel>fig</skos:prefLabel>
+  <skos:broader rdf:resource="&ex;fruit"/><skos:broader rdf:resource="food"/></skos:Concept>
+<skos:Concept
+    rdf:about='stone'><skos:prefLabel>stone</skos:prefLabel></skos:Concept>
+</rdf:RDF>
+"""
+JSON_LD = """{"@context": {"skos": "http://www.w3.org/2004/02/skos/core#", "ex": "http://x.org/"},
+ "@graph": [
+  {"@id": "ex:food", "@type": "skos:Concept", "skos:prefLabel": "food"},
+  {"@id": "ex:fruit", "@type": "skos:Concept", "skos:prefLabel": "fruit",
+   "skos:broader": {"@id": "ex:food"}},
+  {
+   "@id": "http://x.org/fig", "@type": "skos:Concept", "skos:prefLabel": "fig",
+   "skos:broader": [{"@id": "ex:food"}, {"@id": "ex:fruit"}]},
+  {"@id": "ex:stone", "@type": "skos:Concept", "skos:prefLabel": "stone"}]}
+"""
+N_TRIPLES = "".join(
+    f"<http://x.org/{name}> <{SKOS}prefLabel> {name!r} .\n".replace("'", '"')
+    + f"<http://x.org/{name}> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <{SKOS}Concept> .\n"
+    + "".join(f"<http://x.org/{name}> <{SKOS}broader> <http://x.org/{up}> .\n" for up in parents)
+    for name, parents in {
+        "food": [],
+        "fruit": ["food"],
+        "fig": ["fruit", "food"],
+        "stone": [],
+    }.items()
+)
+OBO = """format-version: 1.2
+
+[Term]
+id: X:1
+name: food
+
+[Term]
+id: X:2
+name: fruit
+is_a: X:1
+
+[Term]
+id: X:3
+name: fig
+is_a: X:2
+is_a: X:1
+
+[Term]
+id: X:4
+name: stone
+"""
+JSON = """[
+  {"id": "1", "label": "food"},
+  {"id": "2", "label": "fruit", "parents": ["1"]},
+  {
+    "id": "3", "label": "fig",
+    "parents": ["2",
+      "1"]
+  },
+  {"id": "4", "label": "stone"}
+]
+"""
+OBO_GRAPHS = """{"graphs": [{"id": "g", "nodes": [
+  {"id": "http://x.org/1", "lbl": "food", "type": "CLASS"},
+  {"id": "http://x.org/2", "lbl": "fruit", "type": "CLASS"},
+  {"id": "http://x.org/3", "lbl": "fig", "type": "CLASS"},
+  {"id": "http://x.org/4", "lbl": "stone", "type": "CLASS"}], "edges": [
+  {"sub": "http://x.org/2", "pred": "is_a", "obj": "http://x.org/1"},
+  {"sub": "http://x.org/3", "pred": "is_a", "obj": "http://x.org/2"},
+  {"sub": "http://x.org/3", "pred": "is_a", "obj": "http://x.org/1"}]}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "isolated", "redundant"),
+    [
+        ("rows.csv", "id,label,parents\n1,food,\n2,fruit,1\n3,fig,2|1\n4,stone,\n", 5, 4),
+        ("edges.csv", "child,parent\nfruit,food\nfig,fruit\nfig,food\nstone,\n", 5, 4),
+        ("food.ttl", TURTLE, 13, 9),
+        ("food.nt", N_TRIPLES, 10, 6),
+        ("food.rdf", RDF_XML, 11, 8),
+        ("food.jsonld", JSON_LD, 9, 7),
+        ("food.obo", OBO, 18, 16),
+        ("food.json", JSON, 9, 7),
+        ("graph.json", OBO_GRAPHS, 5, 8),
+    ],
+)
+def test_findings_have_the_line_of_the_concept_or_of_its_relation(
+    tmp_path: Path, name: str, text: str, isolated: int, redundant: int
+) -> None:
+    path = write_file(tmp_path / name, text)
+    found = {finding.code: finding for finding in check_file(path)}
+    assert found["isolated-concept"].line == isolated
+    assert found["redundant-relation"].line == redundant
+    for finding in found.values():
+        assert finding.path == path
+        line = text.splitlines()[finding.line - 1]
+        assert (finding.column > 0) == (finding.end_column > 0)
+        if finding.column:
+            marked = line[finding.column - 1 : finding.end_column - 1]
+            assert marked in ("stone", "fig") or finding.place.endswith(marked)
+
+
+def test_the_right_one_of_two_files_is_named(tmp_path: Path) -> None:
+    terms = write_file(tmp_path / "food.terms", "1\tfood\n2\tfruit\n3\tfig\n4\tstone\n")
+    taxo = write_file(tmp_path / "food.taxo", "1\t2\n2\t3\n1\t3\n1\t2\n")
+    for given in (terms, taxo):
+        found = {(f.code, f.path, f.line, f.column) for f in check_file(given)}
+        assert found == {
+            ("isolated-concept", terms, 4, 3),
+            ("redundant-relation", taxo, 3, 3),
+            ("file", taxo, 4, 0),
+        }
+    write_file(taxo, "1\t2\n1\n")
+    (finding,) = check_file(terms)
+    assert (finding.code, finding.path, finding.line) == ("unreadable", taxo, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lines"),
+    [
+        ("edges.csv", "child,parent\na,b\nb,a\nc,d\nd,e\ne,c\n", [2, 4]),
+        (
+            "food.ttl",
+            f"@prefix s: <{SKOS}> .\n@prefix : <http://x.org/> .\n"
+            ':a a s:Concept ; s:prefLabel "a" ; s:broader :b .\n'
+            ':b a s:Concept ; s:prefLabel "b" ; s:broader :a .\n',
+            [4],
+        ),
+    ],
+)
+def test_every_cycle_has_a_line(tmp_path: Path, name: str, text: str, lines: list[int]) -> None:
+    path = write_file(tmp_path / name, text)
+    found = check_file(path)
+    assert [(finding.code, finding.path, finding.line) for finding in found] == [
+        ("cycle", path, line) for line in lines
+    ]
+
+
+def test_the_files_of_wordnet_are_named(tmp_path: Path) -> None:
+    folder = write_wordnet(tmp_path)
+    for finding in check_file(folder):
+        assert finding.path is not None
+        assert finding.path.is_relative_to(folder)
+
+
+def test_a_compressed_file_has_lines_too(tmp_path: Path) -> None:
+    path = tmp_path / "food.csv.gz"
+    path.write_bytes(gzip.compress(b"id,label,parents\n1,food,\n2,fruit,1\n4,stone,\n"))
+    (finding,) = check_file(path)
+    assert (finding.path, finding.line, finding.column) == (path, 4, 3)
+
+
+def test_a_finding_about_the_file_has_no_line(tmp_path: Path) -> None:
+    path = write_file(tmp_path / "empty.csv", "")
+    (finding,) = check_file(path)
+    assert (finding.code, finding.path, finding.line) == ("unreadable", path, 0)

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from taxoexpan.taxonomy import array_checks
+from taxoexpan.taxonomy.array_checks import check_distinct, check_texts, text_hashes
+from taxoexpan.taxonomy.packed_text import PackedTexts
+
+
+@given(st.lists(st.text(max_size=6), max_size=30), st.integers(1, 5))
+def test_hashes_are_equal_only_for_equal_texts(texts: list[str], block: int) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(array_checks, "BLOCK", block)
+        hashes = text_hashes(PackedTexts.pack(texts)).tolist()
+    numbers = dict(zip(texts, hashes, strict=True))
+    assert [numbers[text] for text in texts] == hashes
+    assert len(set(hashes)) == len(numbers)
+
+
+def test_a_repeated_text_is_found() -> None:
+    texts = [f"id {number}" for number in range(40_000)]
+    check_distinct(PackedTexts.pack(texts), "ids")
+    with pytest.raises(ValueError, match="ids has a text twice"):
+        check_distinct(PackedTexts.pack([*texts, "id 7"]), "ids")
+
+
+def test_texts_with_equal_hashes_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(array_checks, "text_hashes", lambda t: np.zeros(len(t), np.uint64))
+    check_distinct(PackedTexts.pack(["a", "b", "c"]), "ids")
+    with pytest.raises(ValueError, match="ids has a text twice"):
+        check_distinct(PackedTexts.pack(["a", "b", "a"]), "ids")
+
+
+@pytest.mark.parametrize(
+    ("text", "offsets", "reason"),
+    [
+        (b"\xff", [0, 1], "decode"),
+        ("é".encode(), [0, 1, 2], "inside a character"),
+        (b"ab", [0, 2, 1, 2], "are no offsets"),
+        (b"ab", [1, 2], "are no offsets"),
+        (b"ab", [0, 3], "are no offsets"),
+        (b"ab", [], "wrong length"),
+    ],
+)
+def test_wrong_texts_are_refused(text: bytes, offsets: list[int], reason: str) -> None:
+    arrays = {
+        "labels.text": np.frombuffer(text, np.uint8),
+        "labels.offsets": np.array(offsets, np.int64),
+    }
+    with pytest.raises(ValueError, match=reason):
+        check_texts(arrays, "labels")
+    with pytest.raises(ValueError, match="wrong type or shape"):
+        check_texts(arrays | {"labels.offsets": np.zeros(2)}, "labels")
