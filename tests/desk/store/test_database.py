@@ -127,7 +127,7 @@ def test_a_database_of_another_program_is_refused_and_kept(store_url: str) -> No
 
 
 def test_other_tables_in_postgresql_do_not_matter(postgresql: PostgresqlServer) -> None:
-    url = postgresql.new_database()
+    url = postgresql.new_schema()
     engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE photos (id INTEGER)"))
