@@ -174,9 +174,9 @@ def is_terminal() -> bool:
 
 
 def write_line(text: str) -> None:
-    """Print a line on standard error, above a bar if there is one."""
+    """Print a line on standard error, above a bar if there is one; its disk may be full."""
     if sys.stderr is not None:  # tqdm would write to standard output instead
-        with suppress(BrokenPipeError):
+        with suppress(OSError):
             tqdm.write(text, file=sys.stderr)
 
 
