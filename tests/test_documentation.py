@@ -14,7 +14,8 @@ from taxoexpan.config import SETTINGS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-OTHER_TOOLS = {"--no-deps", "--nproc-per-node", "--set-upstream"}
+DOCKER = {"--build-arg", "--read-only", "--rm", "--tag", "--tmpfs", "--user", "--volume"}
+OTHER_TOOLS = {"--no-deps", "--nproc-per-node", "--set-upstream", *DOCKER}
 
 
 def name_of(page: Path) -> str:
@@ -68,3 +69,10 @@ def test_every_setting_in_the_documents_exists(page: Path) -> None:
     names = set(re.findall(r"--set ([a-z_]+)=", text))
     names |= set(re.findall(r"`([a-z]+(?:_[a-z]+)+)(?:=| = )[^`]+`", text))
     assert names - set(SETTINGS) - {"place"} == set()
+
+
+def test_the_tests_that_the_security_policy_names_exist() -> None:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/.]+)`", text)
+    assert len(named) > 10
+    assert [path for path in named if not (ROOT / path).exists()] == []

@@ -70,13 +70,14 @@ class AppliedSuggestions:
 def apply_suggestions(
     file: TaxonomyFile,
     suggestions: Sequence[Suggestion],
-    output: Path,
+    output: Path | None,
     acceptance: Acceptance,
     force: bool = False,
     keep_formulas: bool = False,
 ) -> AppliedSuggestions:
     """Write the taxonomy of a file with the accepted suggestions added to it.
 
+    Without an output, nothing is written; the result has the insertions into the file.
     In a CSV file, new texts that a spreadsheet would compute get an apostrophe, unless
     `keep_formulas` is set.
     """

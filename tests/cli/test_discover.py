@@ -74,10 +74,14 @@ def test_the_command_works_in_shards(
     phrases, whole, merged = (tmp_path / name for name in ("phrases.gz", "whole.csv", "merged.csv"))
     for number, file in enumerate(counts, start=1):
         assert run(path, *common, "--shard", f"{number}/2", "-o", file) == 0
+    with pytest.raises(ConfigurationError, match="--top has no effect in this step"):
+        run("--merge", *counts, *common, "-o", phrases, "--top", 3)
     assert run("--merge", *counts, *common, "-o", phrases) == 0
     for number, file in enumerate(found, start=1):
         options = ("--shard", f"{number}/2", "--phrases", phrases, "-o", file)
         assert run(path, *common, *options) == 0
+    with pytest.raises(ConfigurationError, match="--min-count has no effect in this step"):
+        run("--merge", *found, *common, "-o", merged, "--min-count", 3)
     assert run("--merge", *found, *common, "-o", merged) == 0
     assert run(path, *common, "-o", whole) == 0
     assert merged.read_bytes() == whole.read_bytes()
@@ -96,6 +100,9 @@ def test_the_command_works_in_shards(
         (("corpus.txt", "--phrases", "a.gz"), "add --shard"),
         (("corpus.txt", "--shard", "1/2"), "name it with -o"),
         (("corpus.txt", "--shard", "3/2", "-o", "x.gz"), "such as 2/8"),
+        (("corpus.txt", "--shard", "1/2", "-o", "x.gz", "--top", "9"), "observations are merged"),
+        (("corpus.txt", "--shard", "1/2", "-o", "x.gz", "--json"), "observations are merged"),
+        (("corpus.txt", "--shard", "1/2", "-o", "x.gz", "--min-count", "9"), "counts are merged"),
     ],
 )
 def test_the_command_refuses_an_unclear_step(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -47,9 +48,22 @@ def test_a_comparison_of_the_versions_says_the_same(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     capsys.readouterr()
-    assert main(shlex.split(COMMANDS[1])) == 1
+    assert main(shlex.split(COMMANDS[2])) == 1
     captured = capsys.readouterr()
     assert captured.out == FILES["changes.md"].replace("drinks.ttl", "drinks-new.ttl")
     assert captured.err == "note: same concepts: 3 by id\n"
     assert main(["diff", "drinks.ttl", "drinks-new.ttl", "--to", "kgcl"]) == 1
     assert capsys.readouterr().out == FILES["changes.kgcl"]
+
+
+def test_a_patch_makes_the_same_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = (folder / "drinks-new.ttl").read_bytes()
+    command = shlex.split(next(each for each in COMMANDS if "--patch" in each))
+    subprocess.run(["git", "init", "-q"], check=True)
+    assert main(command) == 0
+    assert "patch in" in capsys.readouterr().err
+    assert (folder / "drinks.ttl").read_text(encoding="utf-8") == FILES["drinks.ttl"]
+    subprocess.run(["git", "apply", command[command.index("--patch") + 1]], check=True)
+    assert (folder / "drinks.ttl").read_bytes() == expected
+    assert main([*command[: command.index("--patch")], "--force"]) == 2
+    assert "give -o OUT, or --patch FILE" in capsys.readouterr().err

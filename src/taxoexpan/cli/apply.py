@@ -15,7 +15,8 @@ from taxoexpan.cli.arguments import (
     add_taxonomy,
     open_taxonomy,
 )
-from taxoexpan.cli.messages import note, print_applied
+from taxoexpan.cli.messages import note, print_applied, spell_files
+from taxoexpan.errors import ConfigurationError
 from taxoexpan.phrasing import join_words, pluralize
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a CSV file from suggest or expand, edited or not, or your own with the columns "
         "query and parent_id (or parent_label, or path)",
     )
-    add_output(parser, "the taxonomy file to write, or - for standard output", required=True)
+    add_output(parser, "the taxonomy file to write, or - for standard output")
     add_acceptance(parser, "also add the concepts that are marked as undecided")
     parser.add_argument(
         "--concepts",
@@ -41,6 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NEW",
         help="the list of new concepts, to copy definitions and synonyms from; they replace those "
         "in the columns definition and synonyms of DECISIONS",
+    )
+    parser.add_argument(
+        "--patch",
+        type=Path,
+        metavar="FILE",
+        help="write the change as a patch for git apply, or - for standard output; the taxonomy "
+        "file stays as it is, and OUT may be omitted",
     )
     parser.add_argument(
         "--changes",
@@ -58,18 +66,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Apply the decisions."""
     from taxoexpan.expansion import apply_suggestions, with_details
-    from taxoexpan.files import preflight
-    from taxoexpan.formats.changes.change_set import change_format
+    from taxoexpan.files import write_whole
+    from taxoexpan.formats.changes.git_patch import git_patch, refuse_unpatchable
     from taxoexpan.formats.concept_list import read_concepts
     from taxoexpan.placement.parent_lookup import read_decisions
 
-    for path in options.changes:
-        change_format(path)
-    inputs = [options.decisions, *filter(None, [options.concepts])]
-    preflight([options.output, *options.changes], inputs, options.force)
-    preflight(options.changes, [options.taxonomy], options.force)
+    _refuse_outputs(options)
     accept = acceptance(options)
     file = open_taxonomy(options.taxonomy, options)
+    if options.patch:
+        refuse_unpatchable(file.file)
     file.check_changes(accept.allowed_changes)
     suggestions = read_decisions(options.decisions, file.taxonomy, accept.ids, options.allow_moves)
     listed = read_concepts(options.concepts) if options.concepts else []
@@ -84,7 +90,26 @@ def run(options: argparse.Namespace) -> int:
         note(f"{count} left undecided; to add one, {fix}")
     own_ids = {concept.id for concept in listed if concept.id}
     _write_changes(options, file, applied, own_ids)
+    if options.patch:
+        patch = git_patch(file.file, applied.written.insertions)
+        write_whole({options.patch: patch}, options.force)
+        note(f"patch in {spell_files([options.patch])}")
     return 0
+
+
+def _refuse_outputs(options: argparse.Namespace) -> None:
+    """Refuse missing outputs, and those that would overwrite each other or an input."""
+    from taxoexpan.files import preflight
+    from taxoexpan.formats.changes.change_set import change_format
+
+    if not (options.output or options.patch):
+        raise ConfigurationError("no output is given; give -o OUT, or --patch FILE, or both")
+    for path in options.changes:
+        change_format(path)
+    inputs = [options.decisions, *filter(None, [options.concepts])]
+    others = [*options.changes, *filter(None, [options.patch])]
+    preflight([*filter(None, [options.output]), *others], inputs, options.force)
+    preflight(others, [options.taxonomy], options.force)
 
 
 def _write_changes(

@@ -72,7 +72,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="overwrite existing outputs")
     width = max(map(len, CODES)) + 2
     table = (f"  {name:<{width}}{code.severity:<9}{code.meaning}" for name, code in CODES.items())
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "codes:\n" + "\n".join(table)
 
 

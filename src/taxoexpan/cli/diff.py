@@ -20,7 +20,12 @@ FORMATS = ("text", "json", "kgcl", "markdown", "sssom")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("old", type=Path, metavar="OLD", help="a taxonomy file")
+    parser.add_argument(
+        "old",
+        type=Path,
+        metavar="OLD",
+        help="a taxonomy file, or its version in git, such as main:topics.ttl",
+    )
     parser.add_argument("new", type=Path, metavar="NEW", help="a later version, in any format")
     add_read_options(parser)
     parser.add_argument(
@@ -51,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
         _print(comparison)
         print_line(_matched(comparison))
     else:
-        title = f"Changes in {options.new.name}"
+        title = f"Changes in {options.new.name.rpartition(':')[-1] or options.new.name}"
         text, notes = changes.text(ChangeFormat(options.to), title)
         print(text, end="")
         for message in (*notes, _matched(comparison)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,13 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_read_options(parser)
     add_output(parser, "CSV file to write (default: standard output)")
     add_keep_formulas(parser)
-    parser.add_argument(
-        "--top", type=positive, default=500, help="maximum number of concepts (default: 500)"
-    )
+    parser.add_argument("--top", type=positive, help="maximum number of concepts (default: 500)")
     parser.add_argument(
         "--min-count",
         type=positive,
-        default=5,
         help="ignore phrases with fewer mentions (default: 5)",
     )
     parser.add_argument(
@@ -94,16 +92,45 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigurationError("--phrases says what to look for in a shard; add --shard")
     if options.shard and not options.output:
         raise ConfigurationError("--shard writes an intermediate file; name it with -o")
+    step = _step(options)
+    _refuse_unused(options, step)
+    _fill_defaults(options)
     if options.output:
         inputs = [options.corpus, options.taxonomy, options.phrases, *(options.merge or ())]
         preflight([options.output], [path for path in inputs if path], options.force)
+    return step(options)
+
+
+def _step(options: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
+    """Return the function for the whole discovery, or for one step of a discovery in shards."""
     if options.shard:
-        return _run_shard(options)
+        return _run_shard
     if options.merge:
         from taxoexpan.curation.discovery.sharded_discovery import holds_counts
 
-        return _merge_counts(options) if holds_counts(options.merge[0]) else _merge_found(options)
-    return _discover(options)
+        return _merge_counts if holds_counts(options.merge[0]) else _merge_found
+    return _discover
+
+
+def _refuse_unused(options: argparse.Namespace, step: Callable[..., int]) -> None:
+    """Refuse options that belong to another step of a discovery in shards."""
+    steps = {
+        "top": (_merge_found, "when the observations are merged"),
+        "json": (_merge_found, "when the observations are merged"),
+        "min_count": (_merge_counts, "when the counts are merged"),
+    }
+    for name, (own, when) in steps.items():
+        if getattr(options, name) and step not in (own, _discover):
+            flag = f"--{name.replace('_', '-')}"
+            message = f"{flag} has no effect in this step of a discovery in shards"
+            raise ConfigurationError(f"{message}; give it {when}, and omit it here")
+
+
+def _fill_defaults(options: argparse.Namespace) -> None:
+    from taxoexpan.curation.discovery.term_discovery import MIN_COUNT, TOP
+
+    options.top = options.top or TOP
+    options.min_count = options.min_count or MIN_COUNT
 
 
 def _run_shard(options: argparse.Namespace) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -34,8 +33,11 @@ from taxoexpan.cli import (
 )
 from taxoexpan.cli.argument_parser import ArgumentParser
 from taxoexpan.cli.arguments import Version
+from taxoexpan.cli.examples import WORKFLOW, indented, with_examples
+from taxoexpan.cli.help_formatter import GroupedHelpFormatter
 from taxoexpan.cli.messages import note, with_flags
 from taxoexpan.cli.standard_output import standard_output
+from taxoexpan.cli.stop_signals import StopSignals
 from taxoexpan.errors import NamesOptions, TaxoExpanError, is_out_of_memory
 
 COMMANDS = (
@@ -65,10 +67,24 @@ COMMANDS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0 for success, 1 for findings, 2 for an error."""
-    options = build_parser().parse_args(arguments)
+    parser = build_parser()
+    if not (sys.argv[1:] if arguments is None else arguments):
+        return _explain_usage(parser)
+    options = parser.parse_args(arguments)
     if options.run is not train.run and int(os.environ.get("WORLD_SIZE", "1")) > 1:
         return _refuse_several_processes()
-    signal.signal(signal.SIGTERM, _stop)
+    with StopSignals() as signals:
+        try:
+            return _run(options)
+        except BaseException as error:
+            status = signals.exit_status(error)
+            if status is None:
+                raise
+            return signals.report(status)
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run a command, and print errors as messages."""
     try:
         with warnings.catch_warnings(), standard_output():
             warnings.showwarning = _OnceShown()
@@ -79,9 +95,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TaxoExpanError as error:
         note(f"taxoexpan: {with_flags(error)}")
         return 2
-    except KeyboardInterrupt:
-        note("\ntaxoexpan: stopped")
-        return 130
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
@@ -91,6 +104,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _discard_output()
         note(f"taxoexpan: {error.strerror}: {error.filename or 'standard output'}")
         return 2
+
+
+def _explain_usage(parser: argparse.ArgumentParser) -> int:
+    """Print the help for somebody who gave no command."""
+    note(f"{parser.format_help()}\ntaxoexpan: no command is given; try taxoexpan demo")
+    return 2
 
 
 def _refuse_several_processes() -> int:
@@ -114,11 +133,6 @@ class _OnceShown:
             note(f"note: {text}")
 
 
-def _stop(number: int, _: object) -> None:
-    """Exit on SIGTERM like on an error, so that no partial output is left."""
-    raise SystemExit(128 + number)
-
-
 def _discard_output() -> None:
     """Discard the remaining output, so that Python does not report an error at exit."""
     if sys.stdout is not None:
@@ -130,7 +144,10 @@ def build_parser() -> argparse.ArgumentParser:
     parser = ArgumentParser(
         prog="taxoexpan",
         description="Place new concepts in an existing taxonomy.",
-        epilog="Data goes to standard output or -o, messages to standard error.",
+        formatter_class=GroupedHelpFormatter,
+        epilog=f"{indented('the usual workflow', WORKFLOW)}\n\n"
+        "taxoexpan COMMAND --help describes a command, with examples. Data goes to standard output "
+        "or -o, messages to standard error.",
     )
     parser.add_argument("--version", action=Version)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -140,7 +157,17 @@ def build_parser() -> argparse.ArgumentParser:
         subparser = commands.add_parser(name, help=summary, description=command.__doc__)
         command.add_arguments(subparser)
         subparser.set_defaults(run=command.run)
+        _add_examples(name, subparser)
     return parser
+
+
+def _add_examples(name: str, parser: argparse.ArgumentParser) -> None:
+    """Add the examples to the help of a command, and of the steps that it consists of."""
+    parser.epilog = with_examples(name, parser.epilog)
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for step, subparser in action.choices.items():
+                _add_examples(f"{name} {step}", subparser)
 
 
 if __name__ == "__main__":

@@ -32,11 +32,11 @@ PRECISIONS = (0.95, 0.9, 0.8)
 
 
 def note(message: str) -> None:
-    """Print a message on standard error, unless its reader is gone.
+    """Print a message on standard error, unless its reader is gone or its disk is full.
 
     Control characters are shown as escape sequences, because labels and file names are in it.
     """
-    with suppress(BrokenPipeError):
+    with suppress(OSError):
         print(visible(shortened_message(message), keep="\n"), file=sys.stderr)
 
 
@@ -238,7 +238,8 @@ def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: A
     blank = [f"left blank: {each}" for each in applied.written.left_blank]
     note_some(blank, " properties were left blank")
     files = spell_files(applied.written.files)
-    note(f"{_counts(applied.additions, acceptance)}; expanded taxonomy in {files}")
+    where = f"; expanded taxonomy in {files}" if files else ""
+    note(f"{_counts(applied.additions, acceptance)}{where}")
 
 
 def print_protected(count: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -211,10 +212,19 @@ def _run_missing(options: argparse.Namespace, names: Sequence[str]) -> Task:
     from taxoexpan.device import choose_device
     from taxoexpan.experiments.paper.runner import run_experiments
     from taxoexpan.experiments.paper.task_file import load_task
+    from taxoexpan.progress import spell_duration
+
+    starts: list[float] = []
 
     def begin(experiment: Experiment, seed: int, left: int) -> None:
-        if not options.quiet:
-            note(f"{experiment.title}, seed {seed}: started, {left:,} more to run")
+        if options.quiet:
+            return
+        starts.append(time.monotonic())
+        pace = ""
+        if (made := len(starts) - 1) > 0:
+            rest = (starts[-1] - starts[0]) / made * (left + 1)
+            pace = f"; about {spell_duration(rest)} at the speed so far"
+        note(f"{experiment.title}, seed {seed}: started, {left:,} more to run{pace}")
 
     experiments, progress = _runnable(find_experiments(names), names), not options.quiet
     task = load_task(options.task).to(choose_device(options.device))

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from taxoexpan.explain.suggested_block import SuggestedBlock
     from taxoexpan.model import TaxoExpan
     from taxoexpan.placement.suggestions import Suggestion
+    from taxoexpan.progress import Progress
     from taxoexpan.report.html import Page
     from taxoexpan.taxonomy import Taxonomy
     from taxoexpan.taxonomy.known_names import FilteredConcepts
@@ -97,6 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the ranked parents."""
     from taxoexpan.files import preflight, refuse_inside
+    from taxoexpan.progress import Progress
 
     _refuse_conflicts(options)
     outputs = list(filter(None, (options.output, options.report)))
@@ -110,8 +112,10 @@ def run(options: argparse.Namespace) -> int:
     if options.glossary:
         concepts = _with_definitions(options.glossary, concepts, about.taxonomy)
     summary = SuggestionSummary()
-    with closing(_blocks(options, model, about.taxonomy, concepts)) as blocks:
-        kept = _write_suggestions(options, blocks, concepts, summary)
+    # Without -o the suggestions themselves may go to the terminal, where they show the progress.
+    bar = Progress("suggestions", len(concepts.new), "concepts", shown=bool(options.output))
+    with closing(_blocks(options, model, about.taxonomy, concepts)) as blocks, bar:
+        kept = _write_suggestions(options, blocks, concepts, summary, bar)
     if options.report and model is not None:
         suggestions = [each for block in kept for each in block.suggestions]
         evidence = [each for block in kept for each in block.evidence]
@@ -156,6 +160,7 @@ def _write_suggestions(
     blocks: Iterable[SuggestedBlock],
     concepts: FilteredConcepts,
     summary: SuggestionSummary,
+    bar: Progress,
 ) -> list[SuggestedBlock]:
     """Write the suggestions in the requested form; return them if an output needs all of them."""
     from taxoexpan.placement.suggestion_parquet import is_parquet, parquet_file
@@ -166,6 +171,7 @@ def _write_suggestions(
     def noted() -> Iterator[SuggestedBlock]:
         for block in with_few_warnings(blocks):
             summary.add(block.suggestions)
+            bar.move_to(summary.queries)
             if keeps:
                 kept.append(block)
             yield block

@@ -87,7 +87,10 @@ class Mentions:
         return Mentions(self.of_row.between(start, stop), kinds)
 
     def reindex(self, new_index: Indices, rows: Indices) -> Mentions:
-        """The mentions of these rows with concept i as `new_index[i]`; without negative ones."""
+        """Return the mentions of these rows, with the index `new_index[i]` for concept i.
+
+        Mentions of concepts with a negative new index are left out.
+        """
         positions, concepts, kinds = self.of_many(rows)
         kept = new_index[concepts] >= 0
         of_row = Adjacency.from_pairs(positions[kept], new_index[concepts[kept]], len(rows))

@@ -20,6 +20,7 @@ from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.compression import compressed, format_suffix
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.left_blank import find_left_blank
+from taxoexpan.formats.output import Insertions
 from taxoexpan.formats.property_index import BlankProperty
 from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.read_back import check_read_back
@@ -42,12 +43,13 @@ class WrittenFiles:
     """The files that were written, and what is missing in them.
 
     `lost` are the kinds of data that the format could not store, `left_blank` the properties that
-    old concepts have and new ones lack.
+    old concepts have and new ones lack. `insertions` are those into the old files.
     """
 
     files: tuple[Path, ...]
     lost: list[str]
     left_blank: list[BlankProperty]
+    insertions: Insertions
 
 
 @dataclass(frozen=True)
@@ -122,12 +124,12 @@ class TaxonomyFile:
         parents = self.taxonomy.ids[:max_parents]
         relations = [(parent, concept.id) for concept in new for parent in parents]
         simulated, _ = resolve_ids(self.taxonomy, Additions(new, relations), ids)
-        contents, _ = self._contents(simulated, output)
+        _, contents, _ = self._changed(simulated, output)
         if "moves" in changes and new and self.taxonomy.relations:
             parent, child = self.taxonomy.relations[0]
             move = Move(child, parent, new[0].id)
             additions = Additions([new[0]], [(parent, new[0].id)], moves=[move])
-            self._contents(resolve_ids(self.taxonomy, additions, ids)[0], output)
+            self._changed(resolve_ids(self.taxonomy, additions, ids)[0], output)
         if "synonyms" in changes and new:
             names = {normalize_name(name): name for c in new for name in (c.label, *c.synonyms)}
             self._check_synonyms(list(names.values()), output)
@@ -151,26 +153,29 @@ class TaxonomyFile:
             options = [changes[kind]] if changes[kind].isidentifier() else []
             raise FormatError(self.path, f"{message}; {fix}").naming(*options)
 
-    def write(self, additions: Additions, output: Path, force: bool = False) -> WrittenFiles:
+    def write(self, additions: Additions, output: Path | None, force: bool = False) -> WrittenFiles:
         """Write the file with the additions to `output`; every old byte is kept.
 
         New concepts follow the style of the file. Moves and synonyms replace only the text that
         states the old parent or the old synonyms. The result is read back and compared before
-        anything is written.
+        anything is written. Without an output, nothing is written, and only the insertions are
+        returned.
         """
-        contents, reread = self._contents(additions, output, verify=True)
+        insertions, contents, reread = self._changed(additions, output, verify=True)
         left_blank = self._left_blank(contents, reread) if additions.concepts else []
-        if self.path.is_dir():
+        if output is None:
+            files: tuple[Path, ...] = ()
+        elif self.path.is_dir():
             _write_directory(self.path, contents, output, force)
-            files: tuple[Path, ...] = (output,)
+            files = (output,)
         else:
             write_whole(contents, force)
             files = tuple(contents)
         lost = _unsupported(additions, self.format.supported_fields(self.file), reread)
         if not additions.concepts:
-            return WrittenFiles(files, [], [])
+            return WrittenFiles(files, [], [], insertions)
         lost += self.format.NOT_INSERTED
-        return WrittenFiles(files, lost, left_blank)
+        return WrittenFiles(files, lost, left_blank, insertions)
 
     def _left_blank(self, contents: Mapping[Path, bytes], reread: Taxonomy) -> list[BlankProperty]:
         """Return the properties that the new concepts lack in the file that will be written."""
@@ -181,10 +186,10 @@ class TaxonomyFile:
         written = TextFile.from_bytes(self.path, content, self.file.options)
         return find_left_blank(self.format, (self.file, self.taxonomy), (written, reread))
 
-    def _contents(
-        self, additions: Additions, output: Path, verify: bool = False
-    ) -> tuple[dict[Path, bytes], Taxonomy]:
-        """The content of every file to write, and the taxonomy that is read back from it.
+    def _changed(
+        self, additions: Additions, output: Path | None, verify: bool = False
+    ) -> tuple[Insertions, dict[Path, bytes], Taxonomy]:
+        """The insertions, the content of every file to write, and the taxonomy read back from it.
 
         Changes to existing concepts are always verified. What is not verified is not read back;
         then the taxonomy is the intended one.
@@ -199,7 +204,8 @@ class TaxonomyFile:
             self.check_changes(changes)
         expanded = self.taxonomy.expanded(additions)
         insertions = self.format.extend(self.file, expanded, additions)
-        targets = _targets(self.path, output, list(insertions))
+        parts = list(insertions)
+        targets = parts if output is None else _targets(self.path, output, parts)
         contents = {
             target: compressed(
                 target,
@@ -210,13 +216,13 @@ class TaxonomyFile:
         if changes or verify:
             by_name = dict(zip((part.name for part in insertions), contents.values(), strict=True))
             expanded = check_read_back(self.file, self.format, self.taxonomy, expanded, by_name)
-        return contents, expanded
+        return insertions, contents, expanded
 
     def _check_synonyms(self, names: Sequence[str], output: Path) -> None:
         """Raise an error that names the first name that the file cannot store as a synonym."""
         synonyms = [(self.taxonomy.ids[0], name) for name in names]
         try:
-            self._contents(Additions([], [], synonyms=synonyms), output)
+            self._changed(Additions([], [], synonyms=synonyms), output)
         except FormatError:
             if len(names) > 1:
                 half = len(names) // 2

@@ -9,6 +9,7 @@ from pathlib import Path
 from taxoexpan.errors import FormatError
 from taxoexpan.formats import compression
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.git_version import exists
 from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
@@ -34,7 +35,7 @@ def read(file: TextFile) -> ParsedTaxonomy:
     builder.ids, builder.labels, builder.lines = _columns(file.sibling(terms), "id<TAB>name")
     columns = _columns(_relations(file, taxo), "parent id<TAB>child id")
     builder.parents, builder.children, builder.relation_lines = columns
-    if not taxo.exists():
+    if not exists(taxo):
         builder.notes.append(
             Note(1, f"there is no {taxo.name} next to it, so there are no relations")
         )

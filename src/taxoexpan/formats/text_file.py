@@ -14,6 +14,7 @@ from typing import TypeVar, cast
 from taxoexpan.errors import FormatError
 from taxoexpan.files import STANDARD_STREAM
 from taxoexpan.formats.compression import decompressed, format_suffix
+from taxoexpan.formats.git_version import exists, is_git_version, read_git_version
 
 Parsed = TypeVar("Parsed")
 
@@ -134,7 +135,7 @@ class TextFile:
         if path == self.path:
             return self
         if path not in self._siblings:
-            blank = may_be_missing and not path.exists()
+            blank = may_be_missing and not exists(path)
             self._siblings[path] = (
                 TextFile(path, "") if blank else TextFile.load(path, self.options, may_be_blank)
             )
@@ -197,6 +198,8 @@ def read_bytes(path: Path) -> bytes:
             return sys.stdin.buffer.read()
         return path.read_bytes()
     except FileNotFoundError:
+        if is_git_version(path):
+            return read_git_version(path)
         raise FormatError(path, "there is no such file; check the path") from None
     except IsADirectoryError:
         raise FormatError(path, "this is a directory; give a file inside it") from None

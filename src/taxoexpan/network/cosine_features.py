@@ -15,6 +15,8 @@ from taxoexpan.network.egonets import Egonets, Position
 NUM_FEATURES = 8
 """By whole names and by head words: the cosines with the anchor, its nearest child, and the mean of
 its children; then the logarithm of the number of children, and a 1 for the bias."""
+LOG_COUNT, ONE = 6, 7
+"""The rows of the last two."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def cosine_features(names: Cosines, heads: Cosines, egonets: Egonets) -> Tensor:
     for kind, cosines in enumerate((names, heads)):
         anchors, siblings = cosines.around(egonets)
         _fill(features[kind::2], cosines, anchors, siblings, counts, egonets)
-    features[6], features[7] = counts.log1p()[:, None], 1.0
+    features[LOG_COUNT], features[ONE] = counts.log1p()[:, None], 1.0
     return features
 
 
@@ -75,8 +77,8 @@ def cosine_features_for_training(
         nearest[positives, columns] *= count_without.clamp(max=1)
         total = mean[positives, columns] * count + is_drawn
         mean[positives, columns] = total / count_without.clamp(min=1)
-    features[6], features[7] = counts.log1p()[:, None], 1.0
-    features[6][positives, columns] = count_without.log1p()
+    features[LOG_COUNT], features[ONE] = counts.log1p()[:, None], 1.0
+    features[LOG_COUNT][positives, columns] = count_without.log1p()
     return features
 
 
@@ -100,8 +102,8 @@ def cosine_features_of_pairs(
         features[2 + kind : 6 : 2], reduced[2 + kind : 6 : 2] = child_cosines_of_pairs(
             cosines, sibling_of, removed, pairs
         )
-    features[6], features[7] = counts.log1p(), 1.0
-    reduced[6], reduced[7] = (counts.index_select(0, of) - 1).log1p(), 1.0
+    features[LOG_COUNT], features[ONE] = counts.log1p(), 1.0
+    reduced[LOG_COUNT], reduced[ONE] = (counts.index_select(0, of) - 1).log1p(), 1.0
     return features, reduced
 
 

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
+from taxoexpan.network.cosine_features import LOG_COUNT, ONE
 from taxoexpan.network.fusion_head import FusionHead
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.families import Families
 
 COSINES = 9
 """The features of `cosine_features`, and the tower's cosine with the nearest child."""
-LEAF_COSINES = [0, 1, 7]
+LEAF_COSINES = [0, 1, ONE]
 """Those that a leaf anchor has: the cosines of its name and of its head word, and 1."""
 MAX_PAIRS = {"cpu": 1 << 14, "cuda": 1 << 23}
 """Pairs whose hidden units are computed at a time: few enough for the cache of a CPU."""
@@ -146,8 +147,8 @@ class CosineScores:
             cosines[3].copy_(nearest_head[rows])
             torch.mm(families.mean_names[rows], by_name, out=cosines[4])
             torch.mm(families.mean_heads[rows], by_head, out=cosines[5])
-            cosines[6].copy_(families.log_counts[rows, None])
-            cosines[7].fill_(1.0)
+            cosines[LOG_COUNT].copy_(families.log_counts[rows, None])
+            cosines[ONE].fill_(1.0)
             cosines[8].zero_() if by_tower is None else cosines[8].copy_(by_tower[rows])
             pairs.activate()
             for score, weights in zip(scores, scorer.outputs, strict=True):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from torch import Tensor
-from tqdm import tqdm
 
 from taxoexpan.device import release_memory
 from taxoexpan.network.matching_network import MatchingNetwork
@@ -21,6 +19,7 @@ from taxoexpan.placement.network_training import train_network
 from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.prepared_taxonomy import PreparedTaxonomy
 from taxoexpan.placement.ranking import Anchors
+from taxoexpan.progress import write_line
 from taxoexpan.taxonomy.stored_columns import taxonomy_digest
 from taxoexpan.training.checkpoint import Checkpoint, identity_of
 from taxoexpan.training.distributed import ALONE, Processes
@@ -100,7 +99,7 @@ def fit_parts(
     embedder = replace(embedder, tower=tower)
     calibrators, metrics = learn_calibrators(prepared, network, embedder, seed)
     if outputs.progress and metrics is not None:
-        tqdm.write(f"all signals together: {describe_metrics(metrics)}", file=sys.stderr)
+        write_line(f"all signals together: {describe_metrics(metrics)}")
     release_memory()
     keys, texts = _encode_anchors(prepared, network, embedder, calibrators)
     return FittedParts(network, history, tower, tower_history, calibrators, metrics, keys, texts)

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from taxoexpan.features.label_words import NUM_WORD_FEATURES, LabelWords
+from taxoexpan.network.cosine_features import LOG_COUNT
 from taxoexpan.network.text_tower import TextTower, anchor_texts, query_text
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
@@ -67,7 +68,6 @@ COSINE_FEATURES = [
 """The features of the names' cosines, in the order of `network.cosine_features`."""
 WORD_FEATURES = [name for name, signal in FEATURES.items() if signal == Signal.WORDS]
 """The features of the labels' words, in the order of `LabelWords.compare`."""
-TOWER_FEATURES = [i for i, signal in enumerate(FEATURES.values()) if signal == Signal.TOWER]
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def combine_features(
     for row, cosine in enumerate(tower or (), start=1):
         torch.mul(cosine, COSINE_SCALE, out=features[row])
     torch.mul(cosines[:6], COSINE_SCALE, out=features[4:10])
-    features[10], features[11] = cosines[6], leaf
+    features[10], features[11] = cosines[LOG_COUNT], leaf
     features[12 : 12 + NUM_WORD_FEATURES] = words
     torch.mul(features[[0, 1, 4]], leaf, out=features[18:21])
     return features

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from taxoexpan.errors import ModelError
+from taxoexpan.network.cosine_features import LOG_COUNT
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.pair_features import combine_features
@@ -39,6 +40,6 @@ def fusion_features(ranker: Ranker, inputs: PairInputs) -> Tensor:
     head = head_scores(ranker.network, inputs)
     log_f = ranker.network.match.log_match(inputs.match + inputs.mentions + head)
     # To the fusion, an anchor is a leaf only if it has no children at all.
-    leaf = (inputs.cosines[6].expm1() < 0.5).to(log_f.dtype)
+    leaf = (inputs.cosines[LOG_COUNT].expm1() < 0.5).to(log_f.dtype)
     tower = None if inputs.tower is None else inputs.tower.unbind()
     return combine_features(log_f, inputs.cosines, inputs.words, tower, leaf)

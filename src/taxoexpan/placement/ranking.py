@@ -15,7 +15,7 @@ from torch import Tensor
 from taxoexpan.errors import ModelError
 from taxoexpan.features.label_words import LabelWords
 from taxoexpan.network.concept_vectors import ConceptVectors
-from taxoexpan.network.cosine_features import NUM_FEATURES
+from taxoexpan.network.cosine_features import NUM_FEATURES, ONE
 from taxoexpan.network.egonets import Egonets, build_egonets, spread_siblings
 from taxoexpan.network.matching import LogBilinearMatch
 from taxoexpan.network.matching_network import MatchingNetwork
@@ -297,7 +297,7 @@ class Ranker:
             features[1] = heads.index_select(0, families.own_heads[rows])
             for values, result in zip(of_children, features[2:7], strict=True):
                 families.write(values, rows, result)
-            features[7] = 1.0
+            features[ONE] = 1.0
             yield rows, features
 
     def rank(

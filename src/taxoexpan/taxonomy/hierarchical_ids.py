@@ -24,7 +24,7 @@ class HierarchicalCodes:
     """How a child's id continues that of its parent: a separator, and a number of some width.
 
     If the separator depends on the level, as in `A`, `A1` and `A1.1`, `by_level` has the separator
-    and the width for each number of numbers in the parent's id.
+    and the width for each level: how many numbers the parent's id contains.
     """
 
     separator: str
@@ -71,7 +71,7 @@ class HierarchicalCodes:
 
 
 def _level(id: str) -> int:
-    """The number of numbers in an id."""
+    """Return how many numbers an id contains: two in hg-2-3."""
     return len(_DIGITS.findall(id))
 
 

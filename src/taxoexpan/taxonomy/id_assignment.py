@@ -24,7 +24,7 @@ PROVISIONAL = "new:"
 def with_ids(
     taxonomy: Taxonomy, concepts: Sequence[Concept], policy: IdPolicy = DEFAULT_IDS
 ) -> list[Concept]:
-    """The concepts; each one without an id gets an unused one.
+    """Return the concepts, and give each one without an id an unused one.
 
     If ids depend on the parent, as in hierarchical codes, the new ones are provisional.
     """
@@ -53,7 +53,7 @@ def _range_used_up(policy: IdPolicy, found: int, needed: int) -> TaxonomyError:
 
 
 def _candidates(taxonomy: Taxonomy, policy: IdPolicy) -> Callable[[str], Iterator[str]]:
-    """How to make ids, or provisional ids if they depend on the parent."""
+    """Return the function that makes ids, or provisional ids if they depend on the parent."""
     if _parent_style(taxonomy, policy) is not None:
         return lambda label: numbered(PROVISIONAL + slug(label))
     if policy.template is not None:
@@ -68,7 +68,7 @@ ParentStyle = IdTemplate | HierarchicalCodes | PaddedCodes | BranchNumbers
 
 
 def _parent_style(taxonomy: Taxonomy, policy: IdPolicy) -> ParentStyle | None:
-    """How ids are made from the id of the parent, if they are."""
+    """Return how ids are made from the id of the parent, or None if they do not depend on it."""
     if policy.template is not None:
         return policy.template if policy.template.has("parent") else None
     if policy.kind == "range" or are_paths(taxonomy):
@@ -164,7 +164,7 @@ def _child_by_template(
 
 
 def _renamed(additions: Additions, new: dict[str, str]) -> Additions:
-    """The additions with other ids of new concepts."""
+    """Return the additions with other ids for new concepts."""
 
     def of(id: str) -> str:
         return new.get(id, id)

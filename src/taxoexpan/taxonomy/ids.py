@@ -28,7 +28,7 @@ def are_paths(taxonomy: Taxonomy) -> bool:
 
 
 def id_style(taxonomy: Taxonomy) -> Callable[[str], Iterator[str]]:
-    """How to make ids: from the label, with the next number, or from a prefix and the label."""
+    """Return what makes ids of labels: by the label, the next number, or a prefix and the label."""
     if are_paths(taxonomy):
         return numbered
     style = numbering(taxonomy.ids)
@@ -83,7 +83,7 @@ def common_prefix(ids: Sequence[str]) -> str:
 
 
 def make_distinct(names: Sequence[str]) -> list[str]:
-    """The names; repeated ones get a number, so that all differ."""
+    """Return the names, with a number after repeated ones, so that all differ."""
     taken, used = set(names), set[str]()
     candidates: dict[str, Iterator[str]] = {}
     distinct = []

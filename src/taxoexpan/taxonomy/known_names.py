@@ -59,7 +59,7 @@ def filter_known_names(
 
 
 def known_names(taxonomy: Taxonomy) -> dict[str, int]:
-    """The index of a concept for every normalized name.
+    """Return the index of the concept that has each normalized name.
 
     Labels take precedence over synonyms, and synonyms over names in other languages.
     """

@@ -9,7 +9,6 @@ from dataclasses import asdict
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from taxoexpan.config import Config
 from taxoexpan.device import fast_matmul, keep_freed_memory, random_state, set_random_state
@@ -17,6 +16,7 @@ from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.progress import Progress, tell_at_most
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.cuda_graph import GraphedGradients, can_be_graphed
 from taxoexpan.training.distributed import ALONE, Processes
@@ -63,6 +63,7 @@ def train(
     if checkpoint is not None and checkpoint.path.exists():
         checkpoint.restore(run)
     processes.refuse_difference(run.finished_epochs)
+    before = run.finished_epochs
     try:
         while not run.is_done():
             started = time.monotonic()
@@ -71,8 +72,11 @@ def train(
             metrics = _validate(run, validate)
             epoch, is_best = run.finish_epoch(loss, metrics, time.monotonic() - started)
             if checkpoint is not None and processes.is_first:
-                checkpoint.save(run.state())
+                checkpoint.save_if_possible(run.state())
             log.write(epoch, is_best)
+            if log.progress and run.finished_epochs == before + 1:
+                left = config.epochs - run.finished_epochs
+                tell_at_most(f"up to {left:,} more epochs", left * epoch.seconds)
     except KeyboardInterrupt:
         if not run.history.epochs:
             raise
@@ -96,21 +100,15 @@ def _train_epoch(
     number, batch_count = run.finished_epochs + 1, run.sampler.batch_count
     run.network.train()
     total = torch.zeros((), device=vectors.device)
-    bar = tqdm(
-        run.sampler.epoch(vectors.device if graph is None else CPU),
-        desc=f"epoch {number}",
-        total=batch_count,
-        unit="batch",
-        leave=False,
-        disable=None if progress else True,
-    )
+    batches = run.sampler.epoch(vectors.device if graph is None else CPU)
     updated = time.monotonic()
-    for step, batch in enumerate(bar, start=1):
-        total += train_batch(run, vectors, batch, graph)
-        # Reading the loss makes the host wait for the device, so it is not done at every step.
-        if not bar.disable and time.monotonic() - updated > 1:
-            bar.set_postfix(loss=f"{total.item() / step:.3f}", refresh=False)
-            updated = time.monotonic()
+    with Progress(f"epoch {number}", batch_count, "batches", shown=progress) as bar:
+        for step, batch in enumerate(bar.each(batches), start=1):
+            total += train_batch(run, vectors, batch, graph)
+            # Reading the loss makes the host wait for the device, so it is not done at every step.
+            if bar.shown and time.monotonic() - updated > 1:
+                bar.remark(f"loss {total.item() / step:.3f}")
+                updated = time.monotonic()
     mean = total.item() / batch_count
     if not math.isfinite(mean):
         fix = "train again with a lower learning_rate or less dropout"

@@ -12,17 +12,16 @@ import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from taxoexpan.config import Config
 from taxoexpan.device import fast_matmul, release_memory
 from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.text_tower import TextTower, Tokens, anchor_texts, query_text
+from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.blocked_pairs import blocked_among
@@ -106,7 +105,7 @@ class TowerRun:
         """The number of steps of the finished epochs."""
         return self.batches * self.epoch
 
-    def train_epoch(self, bar: tqdm[Any]) -> None:
+    def train_epoch(self, bar: Progress) -> None:
         """Train on every relation once, and keep the weights if they are the best so far."""
         if self.anchor_vectors is None:
             self._encode_and_validate()

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
-
 import torch
-from tqdm import tqdm
 
 from taxoexpan.config import Config
 from taxoexpan.network.text_tower import TextTower
 from taxoexpan.phrasing import pluralize
+from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.continuation import News
@@ -46,35 +43,23 @@ def train_tower(
             checkpoint.restore(run)
         processes.refuse_difference(run.epoch)
         try:
-            with _progress_bar(run, progress) as bar:
+            with Progress(
+                "fine-tuning", run.steps, "batches", shown=progress, done=run.step
+            ) as bar:
                 if progress:
-                    _report(f"fine-tuning the encoder: {pluralize(run.remaining, 'epoch')} to go")
+                    write_line(
+                        f"fine-tuning the encoder: {pluralize(run.remaining, 'epoch')} to go"
+                    )
                 while run.epoch < config.tower_epochs:
                     run.train_epoch(bar)
                     # First: who reads the line may stop the training, and expects to resume there.
                     if checkpoint is not None and processes.is_first:
-                        checkpoint.save(run.state())
+                        checkpoint.save_if_possible(run.state())
                     if progress:
-                        _report(run.last_epoch())
+                        write_line(run.last_epoch())
         except KeyboardInterrupt:
             run.history.interrupted = True
     if run.best_weights:
         tower.load_state_dict(run.best_weights)
     tower.eval()
     return run.history
-
-
-def _report(line: str) -> None:
-    tqdm.write(line, file=sys.stderr)
-
-
-def _progress_bar(run: TowerRun, shown: bool) -> tqdm[Any]:
-    """Return the bar of the whole fine-tuning, with the time that is left."""
-    return tqdm(
-        total=run.steps,
-        initial=run.step,
-        desc="fine-tuning",
-        unit="batch",
-        leave=False,
-        disable=None if shown else True,
-    )

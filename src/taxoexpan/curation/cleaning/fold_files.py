@@ -37,7 +37,7 @@ class FoldFiles:
     identity: str
 
     def load(self) -> dict[int, FoldResult]:
-        """All saved folds by number; refuse a damaged fold or one of another run."""
+        """Read all saved folds by number, and refuse a damaged one or one of another run."""
         return {number: self._read(path) for number, path in sorted(_files_in(self.folder))}
 
     def read(self, number: int) -> FoldResult:

@@ -10,11 +10,10 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import RLock, Thread, current_thread, main_thread
+from threading import Thread, current_thread, main_thread
 from typing import Any
 
 import torch
-from tqdm import tqdm
 
 from taxoexpan.curation.cleaning.fold_files import FoldFiles
 from taxoexpan.curation.cleaning.fold_results import FoldResult
@@ -23,6 +22,7 @@ from taxoexpan.curation.cleaning.folds import columns_of
 from taxoexpan.errors import ModelError, OptionWarning, TaxoExpanError
 from taxoexpan.features.corpus.parallel import exit_with_parent
 from taxoexpan.files import temporary_folder
+from taxoexpan.progress import keep_lock_in_process
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
@@ -88,8 +88,7 @@ def _run_in_pool(
 def _prepare_worker() -> None:
     """Leave interrupts to the main process, and exit when it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # By default tqdm shares a lock between processes, which a terminated worker would not release.
-    tqdm.set_lock(RLock())
+    keep_lock_in_process()
     Thread(target=exit_with_parent, daemon=True).start()
 
 

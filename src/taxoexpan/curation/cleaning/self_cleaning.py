@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from taxoexpan.curation.cleaning.suspicious_relations import (
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.features.embedding import names_of
 from taxoexpan.model import TaxoExpan
+from taxoexpan.progress import spell_duration
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.stored_columns import taxonomy_digest
 from taxoexpan.training.checkpoint import identity_of
@@ -68,12 +70,17 @@ def clean(
         for number, queries in enumerate(groups, start=1)
         if number not in finished
     ]
-    for number, result in run_folds(known, tasks, jobs, progress=report is not None):
+    began = time.monotonic()
+    for done, (number, result) in enumerate(
+        run_folds(known, tasks, jobs, progress=report is not None), start=1
+    ):
         finished[number] = result
         if files:
             files.save(number, result)
         if report:
-            report(f"{len(finished)} of {folds} folds are finished")
+            seconds = (time.monotonic() - began) * (len(tasks) - done) / done
+            rest = f"; about {spell_duration(seconds)} left" if done < len(tasks) else ""
+            report(f"{len(finished)} of {folds} folds are finished{rest}")
     results = [finished[number] for number in sorted(finished)]
     return suspicious_relations(known, FoldResult.concatenate(results))
 

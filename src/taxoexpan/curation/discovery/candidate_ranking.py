@@ -66,7 +66,7 @@ def _unity(tracked: TrackedPhrases, own: Indices) -> Floats:
 
 
 def _nominality(tracked: TrackedPhrases, table: Indices) -> Floats:
-    """Low for phrases in the positions of verbs and adjectives, or after this, our, their."""
+    """Return a factor that is low in the position of a verb or adjective, or after this and our."""
     rates = table / np.maximum(table[:, [Count.MENTIONS]], 1)
     as_verb = rates[:, Count.AS_VERB]
     unusual = as_verb + rates[:, Count.AFTER_POINTING] + 0.7 * rates[:, Count.AFTER_BEING]
@@ -80,10 +80,10 @@ def _nominality(tracked: TrackedPhrases, table: Indices) -> Floats:
 
 
 def _topicality(own: Indices, observations: Observations) -> Floats:
-    """High for phrases that a text repeats, low for idioms that many texts use once.
+    """Return a factor that is high if a text repeats the phrase, low if many texts use it once.
 
-    The logarithm of the expected number of documents, if the mentions were distributed at random,
-    over the actual number (residual IDF).
+    It grows with the residual IDF: the logarithm of the expected number of documents, if mentions
+    were distributed at random, over the actual number.
     """
     texts = max(observations.texts, 1)
     expected = texts * -np.expm1(-own[:, Count.MENTIONS] / texts)
@@ -103,7 +103,7 @@ def _known_context(own: Indices) -> Floats:
 
 
 def _introduction(tracked: TrackedPhrases, observations: Observations, own: Indices) -> Floats:
-    """Higher for phrases with an abbreviation, which texts introduce for established terms."""
+    """Return a factor that is higher with an abbreviation, which established terms often have."""
     given = np.zeros(len(tracked.candidates))
     for (number, _), count in observations.abbreviations.items():
         if number < len(given):

@@ -193,7 +193,7 @@ class _Reader:
 
 
 def _distinct(numbers: Indices) -> Indices:
-    """Each number once; `np.unique` uses hashing, which takes five times as long here."""
+    """Return each number once; `np.unique` uses hashing, which takes five times as long here."""
     ordered = np.sort(numbers)
     return ordered[np.diff(ordered, prepend=-1) > 0]
 

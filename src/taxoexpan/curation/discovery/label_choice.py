@@ -125,5 +125,5 @@ def _in_usual_case(forms: Mapping[str, int]) -> str:
 
 
 def _by_frequency(counts: Counter[str]) -> list[tuple[str, int]]:
-    """The most frequent first; ties in reverse order, so that lower case comes first."""
+    """Sort by frequency, highest first; ties in reverse order, so that lower case comes first."""
     return sorted(sorted(counts.items(), reverse=True), key=lambda item: -item[1])

@@ -29,13 +29,12 @@ from taxoexpan.curation.discovery.term_discovery import (
     MIN_COUNT,
     TOP,
     DiscoveredConcept,
+    documents_with_progress,
     keys_of_words,
     rank_observed,
     refuse_other_domain,
-    with_progress,
 )
 from taxoexpan.errors import FormatError
-from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.known_names import known_names
@@ -54,9 +53,8 @@ def count_shard(
     capacity: int = CAPACITY,
 ) -> CountedShard:
     """Count the phrases of one shard: the first round."""
-    documents = ShardedDocuments(read_documents(corpus), shard)
-    texts = with_progress(iter(documents), "counting", progress)
-    total = count_phrases(texts, keys_of_words(known_names(taxonomy)), workers, capacity)
+    documents = ShardedDocuments(documents_with_progress(corpus, "counting", progress), shard)
+    total = count_phrases(iter(documents), keys_of_words(known_names(taxonomy)), workers, capacity)
     origin = Origin(taxonomy_digest(taxonomy), documents.identity)
     return CountedShard(origin, shard, total.counts, total.max_error)
 
@@ -72,10 +70,9 @@ def observe_shard(
 ) -> ObservedShard:
     """Observe the chosen phrases in one shard: the second round."""
     _refuse_other_taxonomy(corpus, phrases.origin, taxonomy_digest(taxonomy))
-    documents = ShardedDocuments(read_documents(corpus), shard)
-    texts = with_progress(iter(documents), "reading", progress)
+    documents = ShardedDocuments(documents_with_progress(corpus, "reading", progress), shard)
     keys = keys_of_words(known_names(taxonomy))
-    observations = observe_phrases(texts, keys, phrases.tracked, workers)
+    observations = observe_phrases(iter(documents), keys, phrases.tracked, workers)
     _refuse_changed_corpus(corpus, documents.identity, phrases.origin.corpus)
     return ObservedShard(phrases, shard, as_block(observations))
 

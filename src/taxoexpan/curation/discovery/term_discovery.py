@@ -8,7 +8,6 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
 
 from taxoexpan.curation.discovery.candidate_ranking import score_candidates
 from taxoexpan.curation.discovery.candidates import TrackedPhrases, choose_candidates
@@ -26,12 +25,13 @@ from taxoexpan.curation.discovery.observations import Count, Observations
 from taxoexpan.curation.discovery.phrase_counts import CAPACITY, count_phrases
 from taxoexpan.curation.discovery.words import WordKeys, spelling_key
 from taxoexpan.errors import FormatError
-from taxoexpan.features.corpus.documents import read_documents
+from taxoexpan.features.corpus.documents import corpus_bytes, read_documents
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.formats.tables.formula_cells import protect_row
 from taxoexpan.formats.tables.table_file import VALUE_SEPARATOR, table_text
 from taxoexpan.phrasing import pluralize
+from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats
 from taxoexpan.taxonomy.english import singular
@@ -86,14 +86,14 @@ def discover(
     """
     names = known_names(taxonomy)
     keys = keys_of_words(names)
-    texts = with_progress(read_documents(corpus), "counting", progress)
+    texts = documents_with_progress(corpus, "counting", progress)
     phrase_counts = count_phrases(texts, keys, workers, capacity)
     tracked = choose_candidates(phrase_counts, names, min_count)
     refuse_other_domain(corpus, tracked, min_count)
     if not tracked.candidates:
         return []
     del phrase_counts  # the largest object in memory
-    texts = with_progress(read_documents(corpus), "reading", progress)
+    texts = documents_with_progress(corpus, "reading", progress)
     observations = observe_phrases(texts, keys, tracked, workers)
     return rank_observed(taxonomy, tracked, observations, top, encoder)
 
@@ -235,7 +235,7 @@ class _CandidateRanking:
         )
 
 
-def with_progress(texts: Iterator[str], description: str, progress: bool) -> Iterator[str]:
-    """The texts, counted by a progress bar on standard error."""
-    disable = None if progress else True
-    return iter(tqdm(texts, desc=description, unit=" texts", leave=False, disable=disable))
+def documents_with_progress(corpus: Path, description: str, progress: bool) -> Iterator[str]:
+    """Yield the documents of a corpus, and show how much of it is read."""
+    with Progress(description, corpus_bytes(corpus), "bytes", shown=progress) as bar:
+        yield from read_documents(corpus, bar.move_to)

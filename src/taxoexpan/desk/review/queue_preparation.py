@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from tqdm import tqdm
-
 from taxoexpan.desk.review.evidence_cache import TOP_K
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.queue_query import QueueQuery
@@ -16,6 +14,7 @@ from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.model import TaxoExpan
 from taxoexpan.model_directory import model_digest
+from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 CHUNK = 500
@@ -51,8 +50,7 @@ def fill_queue(
     store.add_concepts(concepts)
     missing = [defined.get(c.id, c) for c in store.without_proposals(name, concepts)]
     steps = range(0, len(missing), CHUNK)
-    bar = tqdm(total=len(missing), desc="proposals", unit="concept", disable=not progress)
-    with bar:
+    with Progress("proposals", len(missing), "concepts", shown=progress) as bar:
         for start in steps:
             part = missing[start : start + CHUNK]
             store.set_proposals(name, model.suggest(part, TOP_K))

@@ -52,6 +52,7 @@ def run_server(
         backlog=ACCEPTED_AT_ONCE,
         log_config=log_settings(),
         log_level="warning",
+        use_colors=False,  # its messages may end in a log
         access_log=False,  # it would contain the token
         server_header=False,
         ws="none",

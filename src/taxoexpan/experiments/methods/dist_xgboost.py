@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.experiments.methods.distance_features import FEATURES, EgonetDistances, Pairs
 from taxoexpan.experiments.methods.method import Method, Problem
 from taxoexpan.network.queries import LabeledQueries, Queries
+from taxoexpan.progress import Progress
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Floats, Indices
@@ -109,8 +109,8 @@ class DistXGBoost(Method):
     def _table(self, instances: Instances, log: TrainingLog) -> Floats:
         """Return the features of all instances: [P, 39]."""
         table = np.empty((len(instances.labels), FEATURES), dtype=np.float32)
-        done, hidden = 0, None if log.progress else True
-        with tqdm(total=len(table), desc="distances", unit="pair", disable=hidden) as bar:
+        done = 0
+        with Progress("distances", len(table), "pairs", shown=log.progress) as bar:
             for features in self._distances.of_pairs(instances.queries, instances.pairs):
                 table[done : done + len(features)] = features
                 done += len(features)

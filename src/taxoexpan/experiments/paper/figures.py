@@ -119,7 +119,7 @@ def _missing_runs(name: str, runs: Path, index: RunIndex, tasks: Sequence[str]) 
 
 
 def _draw_loss(runs: Runs) -> Figure:
-    """InfoNCE and BCE: four models, four metrics, with 0, 10 and 30 % of the relations rewired."""
+    """Draw InfoNCE and BCE: four models and metrics, with 0, 10 and 30 % wrong relations."""
     experiments = find_experiments([FIGURES["loss"]])
     title = "InfoNCE and BCE, with some relations rewired"
     figure, axes = _grid(len(METRICS), title, runs)
@@ -145,7 +145,7 @@ def _draw_loss(runs: Runs) -> Figure:
 
 
 def _draw_sensitivity(runs: Runs) -> Figure:
-    """The test metrics against four hyper-parameters."""
+    """Draw the test metrics against four hyper-parameters."""
     (paper,) = find_experiments(["main/taxoexpan"])
     c = load_preset("paper")
     defaults = {
@@ -176,7 +176,7 @@ def _draw_sensitivity(runs: Runs) -> Figure:
 
 
 def _draw_scalability(runs: Runs) -> Figure:
-    """The time of 20 epochs against the number of relations, and the time of the test queries."""
+    """Draw the time of 20 epochs by the number of relations, and the time of the test queries."""
     first = [runs[e.name][0] for e in find_experiments([FIGURES["scalability"]])]
     figure, (left, right) = _grid(2, "Training time and inference time", runs)
     relations = np.array([run.record.relations for run in first])
@@ -198,7 +198,7 @@ def _draw_scalability(runs: Runs) -> Figure:
 
 
 def _draw_cases(runs: Runs) -> Figure:
-    """The number of queries by the rank of their best true parent."""
+    """Draw the number of queries by the rank of their best true parent."""
     counts = {}
     for experiment in find_experiments([FIGURES["cases"]]):
         for run in runs.get(experiment.name, [])[:1]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
@@ -14,6 +13,8 @@ from taxoexpan.features.corpus.text_lines import read_lines
 
 SUFFIXES = (".txt", ".tsv", ".csv", ".jsonl")
 """The supported file types; each may also be compressed and end in .gz."""
+
+Report = Callable[[int], None]
 
 _SUFFIX_LIST = f"{', '.join(SUFFIXES)}, or one of these with .gz"
 
@@ -24,15 +25,16 @@ _ID = re.compile(r"\s*\S*\d\S*\s*")
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-def read_documents(path: Path) -> Iterator[str]:
+def read_documents(path: Path, report: Report = lambda _: None) -> Iterator[str]:
     """Yield the documents of a file, or of all corpus files in a directory, sorted by name.
 
     Each line of `.txt` is a document, and so is each row of `.csv` and `.tsv` (in `.tsv`, quotes
     have no meaning). A row's document joins its columns that contain a letter by ". ". The first
     column is left out if it looks like an id: a digit and no space. Each line of `.jsonl` is a
     document, too (see `TEXT_FIELDS`). A header row is not recognized; it is read as a document.
+    `report` is called now and then with the number of bytes that were read.
     """
-    documents = chain.from_iterable(map(_read_file, corpus_files(path)))
+    documents = _read_files(corpus_files(path), report)
     stripped = (document for document in map(str.strip, documents) if document)
     first = next(stripped, None)
     if first is None:
@@ -51,24 +53,42 @@ def corpus_files(path: Path) -> list[Path]:
     return files
 
 
+def corpus_bytes(path: Path) -> int:
+    """The size of all files of a corpus, or 0 if it is not known."""
+    return sum(file.stat().st_size for file in corpus_files(path) if file.is_file())
+
+
+def _read_files(files: Sequence[Path], report: Report) -> Iterator[str]:
+    """Yield the documents of all files, and report the bytes of all of them."""
+    before = 0
+
+    def add(position: int) -> None:
+        report(before + position)
+
+    for file in files:
+        yield from _read_file(file, add)
+        before += file.stat().st_size
+        report(before)
+
+
 def _suffix(path: Path) -> str:
     """The file's suffix in lower case, without .gz."""
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
-def _read_file(path: Path) -> Iterator[str]:
+def _read_file(path: Path, report: Report) -> Iterator[str]:
     readers = {".txt": read_lines, ".tsv": _read_tsv, ".csv": _read_csv, ".jsonl": _read_jsonl}
     if _suffix(path) not in readers:
         raise FormatError(path, f"is not a corpus file; its name must end in {_SUFFIX_LIST}")
-    return readers[_suffix(path)](path)
+    return readers[_suffix(path)](path, report)
 
 
-def _read_tsv(path: Path) -> Iterator[str]:
-    return (_join_columns(line.split("\t")) for line in read_lines(path))
+def _read_tsv(path: Path, report: Report) -> Iterator[str]:
+    return (_join_columns(line.split("\t")) for line in read_lines(path, report))
 
 
-def _read_csv(path: Path) -> Iterator[str]:
-    rows = csv.reader(read_lines(path), strict=True)
+def _read_csv(path: Path, report: Report) -> Iterator[str]:
+    rows = csv.reader(read_lines(path, report), strict=True)
     try:
         yield from map(_join_columns, rows)
     except csv.Error as error:
@@ -82,8 +102,8 @@ def _join_columns(cells: Sequence[str]) -> str:
     return ". ".join(cell.strip() for cell in cells if _LETTER.search(cell))
 
 
-def _read_jsonl(path: Path) -> Iterator[str]:
-    for number, line in enumerate(read_lines(path), 1):
+def _read_jsonl(path: Path, report: Report) -> Iterator[str]:
+    for number, line in enumerate(read_lines(path, report), 1):
         if line.isspace():
             continue
         try:

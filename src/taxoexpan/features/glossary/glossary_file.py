@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-
-from tqdm import tqdm
 
 from taxoexpan.errors import FormatError
 from taxoexpan.features.corpus.text_lines import read_lines
@@ -20,6 +17,7 @@ from taxoexpan.features.glossary.glossary_formats import (
     GlossaryParser,
 )
 from taxoexpan.phrasing import visible
+from taxoexpan.progress import Progress
 
 SAMPLE_LINES = 1000
 """The number of lines that decide the format."""
@@ -28,7 +26,7 @@ SAMPLE_CHARACTERS = 1 << 24
 """The most text that decides the format, because a line may hold a whole article."""
 
 MIN_BYTES_FOR_PROGRESS = 1 << 25
-"""The size of a file at or above which a progress bar is shown."""
+"""The size of a file at or above which progress is shown."""
 
 _FORMATS = (
     "a glossary is TSV (a title, a tab, a text), JSON lines (one object per line with "
@@ -46,20 +44,9 @@ def read_entries(
     The first lines decide the format, not the name of the file.
     """
     size = path.stat().st_size if path.is_file() else 0
-    with tqdm(
-        total=size,
-        desc=f"reading {visible(path.name)}",
-        unit="B",
-        unit_scale=True,
-        leave=False,
-        file=sys.stderr,
-        disable=None if progress and size >= MIN_BYTES_FOR_PROGRESS else True,
-    ) as bar:
-
-        def report(position: int) -> None:
-            bar.update(position - bar.n)
-
-        lines = read_lines(path, report)
+    shown = progress and size >= MIN_BYTES_FOR_PROGRESS
+    with Progress(f"reading {visible(path.name)}", size, "bytes", shown=shown) as bar:
+        lines = read_lines(path, bar.move_to)
         sample = list(_sample(lines))
         parse = _detect(path, sample)
         yield from parse(chain(sample, lines), broken)

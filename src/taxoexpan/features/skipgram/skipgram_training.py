@@ -13,12 +13,11 @@ from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.features.corpus.documents import read_documents
@@ -26,6 +25,7 @@ from taxoexpan.features.corpus.parallel import map_blocks
 from taxoexpan.features.corpus.phrases import PhraseMatcher, name_token, tokenize
 from taxoexpan.features.encoder import Vectors
 from taxoexpan.files import temporary_folder
+from taxoexpan.progress import Progress
 
 DIMENSION = 250
 
@@ -106,13 +106,8 @@ def _train(model: Any, sentences: Iterable[list[str]], progress: bool) -> None:
     """Train a model of word2vec whose vocabulary is built."""
     # The bar is created outside of `hide_harmless_errors`, which would hide it.
     with (
-        tqdm(
-            desc="learning words",
-            total=model.epochs * model.corpus_count,
-            unit=" texts",
-            leave=False,
-            file=sys.stderr,
-            disable=None if progress else True,
+        Progress(
+            "learning words", model.epochs * model.corpus_count, "texts", shown=progress
         ) as bar,
         hide_harmless_errors(),
     ):
@@ -136,7 +131,7 @@ def _learned_vectors(model: Any, names: Sequence[str]) -> SkipGramVectors:
 class _CountedSentences:
     """Sentences that can be iterated several times and advance a progress bar."""
 
-    def __init__(self, sentences: Iterable[list[str]], bar: tqdm[NoReturn]) -> None:
+    def __init__(self, sentences: Iterable[list[str]], bar: Progress) -> None:
         self._sentences, self._bar = sentences, bar
 
     def __iter__(self) -> Iterator[list[str]]:

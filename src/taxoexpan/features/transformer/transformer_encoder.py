@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tqdm import tqdm
 
 from taxoexpan.errors import ConfigurationError, ModelError, TaxoExpanError, is_out_of_memory
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
@@ -34,6 +33,7 @@ from taxoexpan.features.transformer.model_files import (
     refuse_damaged,
 )
 from taxoexpan.files import file_digest
+from taxoexpan.progress import Progress
 
 if TYPE_CHECKING:
     import torch
@@ -100,10 +100,8 @@ class TransformerEncoder(Encoder):
         known = self._known({text for text in texts if text.strip()})
         rows = {text: row for row, text in enumerate(known)}
         vectors = np.zeros((len(known) + 1, self.dimension), dtype=np.float32)
-        hidden = None if self._progress and len(known) >= MIN_TEXTS_FOR_PROGRESS else True
-        with tqdm(
-            total=len(known), desc="encoding", unit=" texts", leave=False, disable=hidden
-        ) as bar:
+        shown = self._progress and len(known) >= MIN_TEXTS_FOR_PROGRESS
+        with Progress("encoding", len(known), "texts", shown=shown) as bar:
             for start in range(0, len(known), BATCH_SIZE):
                 batch = known[start : start + BATCH_SIZE]
                 vectors[start : start + len(batch)] = self._encode_batch(batch)

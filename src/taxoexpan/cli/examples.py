@@ -1,0 +1,129 @@
+"""Examples for the help of every command, and the order in which the commands are listed."""
+
+from __future__ import annotations
+
+WORKFLOW = (
+    "taxoexpan check topics.ttl",
+    "taxoexpan train topics.ttl -o model",
+    "taxoexpan suggest model new.csv -o suggestions.csv --report report.html",
+    "taxoexpan apply topics.ttl suggestions.csv -o topics-v2.ttl",
+)
+
+GROUPS = {
+    "place new concepts": ("train", "suggest", "review", "apply", "expand", "update"),
+    "look after a taxonomy": ("check", "clean", "discover", "info", "diff", "convert"),
+    "serve other programs": ("serve", "mcp", "export", "embed"),
+    "try, measure and install": ("demo", "evaluate", "reproduce", "doctor", "completion"),
+}
+"""The commands as `taxoexpan --help` lists them."""
+
+EXAMPLES = {
+    "apply": (
+        "taxoexpan apply topics.ttl suggestions.csv -o topics-v2.ttl",
+        "taxoexpan apply topics.ttl suggestions.csv -o topics-v2.ttl --min-confidence 0.8",
+        "taxoexpan apply topics.ttl decisions.csv -o topics-v2.ttl --allow-moves --allow-merges",
+    ),
+    "check": (
+        "taxoexpan check topics.ttl",
+        "taxoexpan check topics.ttl --fail-on error --ignore hub,repeated-label",
+        "taxoexpan check products.csv --columns id=SKU,label=Name,parent=3 --json",
+    ),
+    "clean": (
+        "taxoexpan clean topics.ttl -o suspicious.csv",
+        "taxoexpan clean topics.ttl -o suspicious.csv --preset fast --jobs 2 --report clean.html",
+    ),
+    "completion": (
+        "taxoexpan completion bash > ~/.local/share/bash-completion/completions/taxoexpan",
+        "taxoexpan completion zsh > ~/.zfunc/_taxoexpan",
+    ),
+    "convert": (
+        "taxoexpan convert topics.ttl topics.csv",
+        "taxoexpan convert topics.csv topics.ttl --base https://example.org/topics/",
+    ),
+    "demo": ("taxoexpan demo", "taxoexpan demo --preset fast -o demo-fast"),
+    "diff": (
+        "taxoexpan diff topics.ttl topics-v2.ttl",
+        "taxoexpan diff topics.ttl topics-v2.ttl --to markdown > changes.md",
+    ),
+    "discover": (
+        "taxoexpan discover abstracts.txt --taxonomy topics.ttl -o new.csv",
+        "taxoexpan discover corpus/ --taxonomy topics.ttl -o new.csv --min-count 20 --top 100",
+    ),
+    "doctor": ("taxoexpan doctor",),
+    "embed": (
+        "taxoexpan embed topics.ttl --nearest 'machine learning'",
+        "taxoexpan embed topics.ttl new.csv -o vectors.npz --features static",
+    ),
+    "evaluate": (
+        "taxoexpan evaluate topics-2024.ttl topics-2025.ttl",
+        "taxoexpan evaluate topics-2024.ttl topics-2025.ttl --methods fast -o ranks.csv",
+    ),
+    "expand": (
+        "taxoexpan expand topics.ttl new.csv -o topics-v2.ttl --suggestions suggestions.csv",
+        "taxoexpan expand topics.ttl new.csv -o topics-v2.ttl --preset fast --report report.html",
+        "taxoexpan expand topics.ttl new.csv -o topics-v2.ttl --accept-at-precision 0.9",
+    ),
+    "export": (
+        "taxoexpan export decisions.db -o decisions.csv",
+        "taxoexpan export decisions.db -o changes.kgcl --taxonomy topics.ttl",
+    ),
+    "info": ("taxoexpan info topics.ttl", "taxoexpan info model --json"),
+    "mcp": (
+        "taxoexpan mcp /home/me/model",
+        "taxoexpan mcp /home/me/model --taxonomy /home/me/topics.ttl",
+    ),
+    "reproduce": (
+        "taxoexpan reproduce list",
+        "taxoexpan reproduce prepare mag-cs.terms -o mag-cs.npz",
+        "taxoexpan reproduce run main --task mag-cs.npz",
+        "taxoexpan reproduce table main",
+    ),
+    "reproduce list": ("taxoexpan reproduce list",),
+    "reproduce prepare": (
+        "taxoexpan reproduce prepare mag-cs.terms -o mag-cs.npz",
+        "taxoexpan reproduce prepare wordnet/dict --semeval semeval-2016 -o semeval.npz",
+    ),
+    "reproduce run": (
+        "taxoexpan reproduce run main/taxoexpan --task mag-cs.npz --seeds 3",
+        "taxoexpan reproduce run 'ablation/*-mlp' --task mag-cs.npz",
+    ),
+    "reproduce table": (
+        "taxoexpan reproduce table main",
+        "taxoexpan reproduce table ablation --task mag-cs.npz",
+    ),
+    "reproduce figure": ("taxoexpan reproduce figure loss -o figures",),
+    "reproduce report": ("taxoexpan reproduce report -o report.md",),
+    "review": (
+        "taxoexpan review model new.csv --taxonomy topics.ttl",
+        "taxoexpan review model new.csv --decisions decisions.db --curator Ada --no-browser",
+    ),
+    "serve": (
+        "taxoexpan serve model",
+        "taxoexpan serve model --port 8080 --max-concepts 500",
+        "TAXOEXPAN_TOKEN=$(openssl rand -hex 16) taxoexpan serve model --host 0.0.0.0",
+    ),
+    "suggest": (
+        "taxoexpan suggest model new.csv --table",
+        "taxoexpan suggest model new.csv -o suggestions.csv --report report.html",
+        "taxoexpan suggest model new.csv -o suggestions.csv --top-k 10 --glossary glossary.tsv",
+    ),
+    "train": (
+        "taxoexpan train topics.ttl -o model",
+        "taxoexpan train products.csv -o model --preset fast --seed 1",
+        "taxoexpan train topics.ttl -o model --resume --log epochs.jsonl",
+        "taxoexpan train topics-v2.ttl -o model-v2 --from model",
+    ),
+    "update": ("taxoexpan update model topics-v2.ttl -o model-v2",),
+}
+
+
+def with_examples(command: str, epilog: str | None) -> str | None:
+    """Return the text below the help of a command: its examples, and what it has of its own."""
+    examples = EXAMPLES.get(command, ())
+    parts = [indented("example" if len(examples) == 1 else "examples", examples)]
+    return "\n\n".join(filter(None, [*(parts if examples else ()), epilog])) or None
+
+
+def indented(title: str, lines: tuple[str, ...]) -> str:
+    """Return a title with lines below it, which the help shows as they are."""
+    return "\n".join([f"{title}:", *(f"  {line}" for line in lines)])

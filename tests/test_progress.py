@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+import termios
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+import taxoexpan
+from taxoexpan.progress import Progress, tell_at_most
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def lines_of(
+    capsys: pytest.CaptureFixture[str], seconds: float, total: int | None, steps: int
+) -> list[str]:
+    """The lines that work prints whose every step takes so many seconds."""
+    clock = Clock()
+    with Progress("encoding", total, "texts", shown=True, clock=clock) as bar:
+        for _ in range(steps):
+            clock.now += seconds
+            bar.update()
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "\r" not in captured.err
+    assert "\x1b" not in captured.err
+    return captured.err.splitlines()
+
+
+def test_short_work_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert lines_of(capsys, 0.004, 1000, 1000) == []
+
+
+def test_a_log_gets_at_most_a_line_per_tenth(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = lines_of(capsys, 0.125, 1000, 1000)
+    assert len(lines) <= 10
+    assert lines[0] == "encoding: 4 % (40 of 1,000 texts), about 2 min left"
+    assert lines[1] == "encoding: 14 % (140 of 1,000 texts), about 2 min left"
+
+
+def test_hours_of_work_print_few_lines_and_an_estimate_at_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = lines_of(capsys, 1, 36_000, 36_000)
+    assert lines[0] == "encoding: 0 % (5 of 36,000 texts), about 10 h left"
+    assert len(lines) < 60
+
+
+def test_work_of_unknown_size_says_how_much_is_done(capsys: pytest.CaptureFixture[str]) -> None:
+    assert lines_of(capsys, 1, None, 65) == ["encoding: 30 texts", "encoding: 60 texts"]
+
+
+def test_bytes_and_remarks(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with Progress("reading", 4_000_000_000, "bytes", shown=True, clock=clock) as bar:
+        bar.move_to(0)
+        clock.now += 10
+        bar.remark("loss 0.250")
+        bar.move_to(1_000_000_000)
+    expected = "reading: 25 % (1.00GB of 4.00GB), about 30 s left, loss 0.250\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_what_was_done_before_and_a_slow_start_do_not_count(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    clock = Clock()
+    with Progress("fine-tuning", 100, "batches", shown=True, done=90, clock=clock) as bar:
+        clock.now += 1000  # the model is loaded
+        bar.update()
+        clock.now += 30
+        bar.update()
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "fine-tuning: 91 % (91 of 100 batches)"
+    assert second == "fine-tuning: 92 % (92 of 100 batches), about 4 min left"
+
+
+def test_nothing_is_shown_unless_wanted_or_without_standard_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    for shown in (False, True):
+        if shown:
+            monkeypatch.setattr(sys, "stderr", None)
+        with Progress("encoding", 10, "texts", shown=shown, clock=clock) as bar:
+            for _ in bar.each(range(10)):
+                clock.now += 100
+        assert bar.done == 10
+        tell_at_most("up to 3 more epochs", 0)
+    tell_at_most("up to 3 more epochs", 1000)  # tqdm would print it on standard output
+    monkeypatch.undo()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_upper_limit_is_told_only_for_long_work(capsys: pytest.CaptureFixture[str]) -> None:
+    tell_at_most("up to 9 more epochs", 59)
+    tell_at_most("up to 9 more epochs", 600)
+    assert capsys.readouterr().err == "up to 9 more epochs: at most 10 min more\n"
+
+
+SCRIPT = textwrap.dedent("""
+    from taxoexpan.progress import Progress
+
+    class Clock:
+        now = 0.0
+        def __call__(self): return self.now
+
+    clock = Clock()
+    with Progress("encoding", 1000, "texts", shown=True, clock=clock) as bar:
+        for _ in bar.each(range(1000)):
+            clock.now += 0.25
+""")
+
+
+def on_a_terminal(command: list[str], **variables: str) -> str:
+    """What a command prints if standard output and standard error are a terminal."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 80))
+    environment: Mapping[str, str] = {
+        **{name: value for name, value in os.environ.items() if name not in COLOURS},
+        "PYTHONPATH": str(Path(taxoexpan.__file__).parents[1]),
+        "TERM": "xterm-256color",
+        **variables,
+    }
+    process = subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=dict(environment)
+    )
+    os.close(theirs)
+    read = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:  # the other side was closed
+            break
+        if not part:
+            break
+        read += part
+    os.close(ours)
+    process.wait()
+    return read.decode().replace("\r\n", "\n")
+
+
+COLOURS = ("CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "PYTHON_COLORS")
+
+
+def test_a_terminal_gets_a_bar_and_the_expected_time() -> None:
+    shown = on_a_terminal([sys.executable, "-c", SCRIPT])
+    assert "\r" in shown
+    assert "encoding:" in shown
+    assert "encoding: about 4 min\n" in shown
+
+
+@pytest.mark.parametrize("variables", [{"TERM": "dumb"}, {"CI": "true"}])
+def test_a_dumb_terminal_and_a_ci_get_lines(variables: dict[str, str]) -> None:
+    shown = on_a_terminal([sys.executable, "-c", SCRIPT], **variables)
+    assert "\r" not in shown
+    assert "encoding: 12 % (120 of 1,000 texts), about 4 min left\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("option", "variables"),
+    [("--help", {"NO_COLOR": "1", "FORCE_COLOR": "1"}), ("--nothing", {"TERM": "dumb"})],
+)
+def test_no_colours_where_none_are_wanted(option: str, variables: dict[str, str]) -> None:
+    shown = on_a_terminal([sys.executable, "-m", "taxoexpan", "train", option], **variables)
+    assert "usage: taxoexpan train" in shown
+    assert "\x1b" not in shown
+
+
+@pytest.mark.slow
+def test_a_training_on_a_terminal_uses_no_escape_sequences(pantry: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "taxoexpan", "train", str(pantry), "-o", str(tmp_path / "m")]
+    options = ["--preset", "fast", "--epochs", "3", "--device", "cpu"]
+    shown = on_a_terminal([*command, *options], NO_COLOR="1", OMP_NUM_THREADS="1")
+    assert "epoch   3" in shown
+    assert "\x1b" not in shown
