@@ -13,7 +13,7 @@ import taxoexpan
 
 PACKAGE = Path(taxoexpan.__file__).parent
 TESTS = Path(__file__).parent
-OTHER = ("benchmarks", "tools")
+OTHER = ("benchmarks", "faults", "tools")
 FLAG = re.compile(r"(?<![\w-])--[a-z]")
 
 
