@@ -145,6 +145,19 @@ def test_a_damaged_database_is_named(tmp_path: Path) -> None:
         filled(str(path))
 
 
+def test_a_damaged_value_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.db"
+    filled(str(path))
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE concepts SET synonyms = '[\"a'")
+    connection.close()
+    with (
+        DecisionStore.open(str(path)) as store,
+        pytest.raises(StoreError, match=r"reviews\.db: is damaged; restore it from a backup"),
+    ):
+        store.export_suggestions()
+
+
 def test_a_missing_store_is_not_created_if_it_must_exist(tmp_path: Path) -> None:
     path = tmp_path / "reviews.db"
     with pytest.raises(StoreError, match=r"does not exist; taxoexpan review creates a store"):
