@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable
 from pathlib import Path
 
-from taxoexpan.errors import TaxoExpanError
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.registry import FORMATS
-from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 TOKENS = [
@@ -86,6 +84,8 @@ HAND_WRITTEN = {
 
 Files = dict[str, bytes]
 
+_WORD, _NUMBER = re.compile(rb"\w+"), re.compile(rb"\d+")
+
 
 def valid_files(format: str) -> list[Files]:
     """Return sets of valid files of a format, by file name."""
@@ -140,6 +140,13 @@ def _flip(content: bytes, rng: random.Random) -> bytes:
     return content[:start] + bytes([rng.randrange(256)]) + content[start + 1 :]
 
 
+def _flip_bit(content: bytes, rng: random.Random) -> bytes:
+    if not content:
+        return content
+    start = rng.randrange(len(content))
+    return content[:start] + bytes([content[start] ^ 1 << rng.randrange(8)]) + content[start + 1 :]
+
+
 def _truncate(content: bytes, rng: random.Random) -> bytes:
     return content[: rng.randrange(len(content) + 1)]
 
@@ -158,28 +165,54 @@ def _swap_lines(content: bytes, rng: random.Random) -> bytes:
     return b"\n".join(lines)
 
 
+def _shuffle_lines(content: bytes, rng: random.Random) -> bytes:
+    lines = content.split(b"\n")
+    rng.shuffle(lines)
+    return b"\n".join(lines)
+
+
+def _repeat_line(content: bytes, rng: random.Random) -> bytes:
+    lines = content.split(b"\n")
+    lines.insert(rng.randrange(len(lines) + 1), rng.choice(lines))
+    return b"\n".join(lines)
+
+
+def _recode(content: bytes, rng: random.Random) -> bytes:
+    encoding = rng.choice(("utf-16", "utf-16-be", "utf-8-sig", "latin-1", "utf-32"))
+    return content.decode("utf-8", "replace").encode(encoding, "replace")
+
+
+def _copy_word(content: bytes, rng: random.Random) -> bytes:
+    """Replace a word by another one of the file: references become cyclic, and ids equal."""
+    words = [*_WORD.finditer(content)]
+    if not words:
+        return content
+    old, new = rng.choice(words), rng.choice(words)
+    return content[: old.start()] + new[0] + content[old.end() :]
+
+
+def _enlarge_number(content: bytes, rng: random.Random) -> bytes:
+    numbers = [*_NUMBER.finditer(content)]
+    if not numbers:
+        return content
+    old = rng.choice(numbers)
+    new = rng.choice((b"9" * 5000, b"-1", b"1e999", b"NaN", b"0", b"99999999999", b"1_0", b"0x1"))
+    return content[: old.start()] + new + content[old.end() :]
+
+
+def _nest(content: bytes, rng: random.Random) -> bytes:
+    """Repeat the start of a slice before it and its end behind it."""
+    start, end = _slice(content, rng)
+    depth, middle = rng.choice((2, 50, 2000)), (start + end) // 2
+    return (
+        content[:start]
+        + content[start:middle] * depth
+        + content[middle:end] * depth
+        + content[end:]
+    )
+
+
 MUTATIONS: list[Callable[[bytes, random.Random], bytes]] = [
-    *(_cut, _repeat, _insert, _insert, _flip, _truncate, _move, _swap_lines)
+    *(_cut, _repeat, _insert, _insert, _flip, _flip_bit, _truncate, _move, _swap_lines),
+    *(_shuffle_lines, _repeat_line, _recode, _copy_word, _copy_word, _enlarge_number, _nest),
 ]
-
-
-def trials(format: str, count: int, folder: Path, seed: int = 0) -> Iterator[tuple[bool, float]]:
-    """Read corrupted files; yield whether each was read or refused, and the seconds it took."""
-    rng = random.Random(f"{format} {seed}")
-    sets = valid_files(format)
-    for number in range(count):
-        files = corrupt(sets[number % len(sets)], rng)
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
-        path = folder if format == "wordnet" else folder / next(iter(files))
-        started, is_valid = time.monotonic(), False
-        try:
-            TaxonomyFile.open(path, rng.choice((None, format)))
-            is_valid = True
-        except TaxoExpanError:
-            pass
-        except BaseException as error:
-            raise AssertionError(f"{type(error).__name__}: {error} on {files}") from error
-        yield is_valid, time.monotonic() - started
-        for name in files:
-            (folder / name).unlink()

@@ -36,7 +36,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "reviews.db")
     server: PostgresqlServer = request.getfixturevalue("postgresql")
-    return server.new_database()
+    return server.new_schema()
 
 
 @pytest.fixture

@@ -69,3 +69,10 @@ def test_every_setting_in_the_documents_exists(page: Path) -> None:
     names = set(re.findall(r"--set ([a-z_]+)=", text))
     names |= set(re.findall(r"`([a-z]+(?:_[a-z]+)+)(?:=| = )[^`]+`", text))
     assert names - set(SETTINGS) - {"place"} == set()
+
+
+def test_the_tests_that_the_security_policy_names_exist() -> None:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/.]+)`", text)
+    assert len(named) > 10
+    assert [path for path in named if not (ROOT / path).exists()] == []

@@ -84,7 +84,13 @@ def test_a_long_quotation_leaves_the_rest_of_a_message() -> None:
     assert len(short) <= 2 * MAX_QUOTED + 60
 
 
+def test_an_endless_word_is_shortened() -> None:
+    short = shortened_message(f"x.ttl: not well-formed: {'z' * 18_000} is no name; correct it")
+    assert len(short) < MAX_QUOTED + 60
+    assert short.endswith("is no name; correct it")
+
+
 def test_no_message_is_endless() -> None:
-    short = shortened_message("the line is " + "x" * 18_000 + "; correct it")
+    short = shortened_message("the line is " + "x " * 18_000 + "; correct it")
     assert len(short) == MAX_MESSAGE
     assert short.endswith("; correct it")

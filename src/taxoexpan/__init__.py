@@ -3,12 +3,13 @@
 >>> from taxoexpan import Taxonomy, TaxoExpan, expand_file
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from taxoexpan.errors import TaxoExpanError
-
+TYPE_CHECKING = False  # the import of `typing` would delay the start of the command line
 if TYPE_CHECKING:
+    from typing import Any
+
+    from taxoexpan.errors import TaxoExpanError
     from taxoexpan.expansion import expand_file
     from taxoexpan.features.glossary.glossary import Glossary
     from taxoexpan.model import TaxoExpan
@@ -30,6 +31,7 @@ _LAZY = {
     "Glossary": "taxoexpan.features.glossary.glossary",
     "Suggestion": "taxoexpan.placement.suggestions",
     "TaxoExpan": "taxoexpan.model",
+    "TaxoExpanError": "taxoexpan.errors",
     "Taxonomy": "taxoexpan.taxonomy",
     "expand_file": "taxoexpan.expansion",
 }
@@ -38,5 +40,7 @@ _LAZY = {
 def __getattr__(name: str) -> Any:
     """Import a name when it is used: reading needs no torch, and the command line no numpy."""
     if name in _LAZY:
+        from importlib import import_module
+
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'taxoexpan' has no attribute {name!r}")

@@ -22,6 +22,9 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udf
 _QUOTATION = re.compile(r"""(?<!\w)(?:'(?:[^'\\\n]|\\.)*+'|"(?:[^"\\\n]|\\.)*+")""")
 """A text as `repr` writes it."""
 
+_ENDLESS_WORD = re.compile(r"\S{300,}")
+"""Text that another parser has quoted in its own way; paths are shorter."""
+
 
 def visible(text: str, keep: str = "") -> str:
     r"""Return a text that is safe to print: control characters are escaped, such as `\x1b`.
@@ -55,7 +58,8 @@ def shortened_message(text: str) -> str:
     """Return a message in which no quotation and not the whole is too long."""
     if len(text) <= MAX_QUOTED:
         return text
-    text = _QUOTATION.sub(lambda match: shortened(match[0], MAX_QUOTED), text)
+    for pattern in (_QUOTATION, _ENDLESS_WORD):
+        text = pattern.sub(lambda match: shortened(match[0], MAX_QUOTED), text)
     return shortened(text, MAX_MESSAGE)
 
 

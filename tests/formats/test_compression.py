@@ -80,3 +80,10 @@ def test_the_suffix_of_another_format_is_refused_in_compressed_names(tmp_path: P
 )
 def test_the_suffix_that_says_the_format(name: str, suffix: str) -> None:
     assert format_suffix(Path(name)) == suffix
+
+
+def test_a_file_that_grows_too_much_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv.gz"
+    path.write_bytes(gzip.compress(b"a" * (65 << 20), mtime=0))
+    with pytest.raises(FormatError, match=r"x\.csv\.gz: the file has more than 67,108,864 bytes"):
+        Taxonomy.read(path)

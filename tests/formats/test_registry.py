@@ -14,7 +14,7 @@ from taxoexpan.formats.output import Target
 from taxoexpan.formats.registry import FORMATS, find_format
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.taxonomy import Additions, Concept
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 EDGES = "child,parent\napple,fruit\n"
 
@@ -264,3 +264,10 @@ def test_an_expanded_file_is_recognized_whatever_its_texts_are(format: str, grow
             except TaxoExpanError:
                 continue  # the format cannot hold these texts
             assert format == find_format(TextFile.open(output)).NAME
+
+
+def test_a_table_of_suggestions_is_no_taxonomy(tmp_path: Path) -> None:
+    path = tmp_path / "suggestions.csv"
+    path.write_text("query,query_id,rank,parent_id\nkiwi,k,1,\n", encoding="utf-8")
+    with pytest.raises(FormatError, match=r"suggestions\.csv, line 1: this is a table of sugges"):
+        Taxonomy.read(path)

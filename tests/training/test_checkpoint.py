@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 import torch
 from conftest import SMALL
 from ctrl_c import press_ctrl_c
+from full_disk import no_file_larger_than
 from safetensors.torch import load
 
 from taxoexpan import TaxoExpan, Taxonomy
@@ -186,6 +189,41 @@ def test_a_log_has_one_line_per_epoch(pantry: Path, tmp_path: Path) -> None:
     assert [line["loss"] for line in lines] == [epoch.loss for epoch in model.history.epochs]
     assert [line["number"] for line in lines if line["better"]][-1] == model.history.best
     assert all(line["seconds"] > 0 for line in lines)
+
+
+def test_a_full_disk_at_the_checkpoint_and_the_log_does_not_end_the_training(
+    pantry: Path, tmp_path: Path
+) -> None:
+    taxonomy, log = Taxonomy.read(pantry), tmp_path / "log.jsonl"
+    whole = TaxoExpan("fast", seed=3, device="cpu", **QUICK).fit(taxonomy)
+    disk_is_full = no_file_larger_than(400)  # one line of the log, and a part of the second
+    with warnings.catch_warnings(record=True) as caught, disk_is_full:
+        warnings.simplefilter("always")
+        model = TaxoExpan("fast", seed=3, device="cpu", **QUICK).fit(
+            taxonomy, checkpoint=tmp_path / "checkpoint", log=log
+        )
+    assert same(whole, model)
+    messages = {str(warning.message) for warning in caught}
+    assert {
+        f"{tmp_path / 'checkpoint'}: cannot be written: File too large; the training goes on, but "
+        "it can be resumed only from an earlier epoch",
+        f"{log}: cannot be written: No space left on device; the training goes on, and its log is "
+        "incomplete",
+    } <= messages
+    assert [json.loads(line)["number"] for line in log.read_text().splitlines()] == [1]
+    assert list(tmp_path.iterdir()) == [log]
+
+
+@pytest.mark.filterwarnings("default")
+def test_messages_on_a_full_disk_do_not_end_the_training(pantry: Path, tmp_path: Path) -> None:
+    command = ["train", str(pantry), "-o", str(tmp_path / "model"), "--preset", "fast"]
+    command += ["--set", "epochs=1", "--log", "/dev/full", "--device", "cpu"]
+    full = Path("/dev/full").open("w", buffering=1)  # noqa: SIM115
+    with redirect_stderr(full):
+        assert main(command) == 0
+    with pytest.raises(OSError, match="No space left"):
+        full.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
 def test_a_log_that_cannot_be_written_is_refused_before_the_training(

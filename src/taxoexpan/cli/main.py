@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -38,6 +37,7 @@ from taxoexpan.cli.examples import WORKFLOW, indented, with_examples
 from taxoexpan.cli.help_formatter import GroupedHelpFormatter
 from taxoexpan.cli.messages import note, with_flags
 from taxoexpan.cli.standard_output import standard_output
+from taxoexpan.cli.stop_signals import StopSignals
 from taxoexpan.errors import NamesOptions, TaxoExpanError, is_out_of_memory
 
 COMMANDS = (
@@ -73,7 +73,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.run is not train.run and int(os.environ.get("WORLD_SIZE", "1")) > 1:
         return _refuse_several_processes()
-    signal.signal(signal.SIGTERM, _stop)
+    with StopSignals() as signals:
+        try:
+            return _run(options)
+        except BaseException as error:
+            status = signals.exit_status(error)
+            if status is None:
+                raise
+            return signals.report(status)
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run a command, and print errors as messages."""
     try:
         with warnings.catch_warnings(), standard_output():
             warnings.showwarning = _OnceShown()
@@ -84,9 +95,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TaxoExpanError as error:
         note(f"taxoexpan: {with_flags(error)}")
         return 2
-    except KeyboardInterrupt:
-        note("\ntaxoexpan: stopped")
-        return 130
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
@@ -123,11 +131,6 @@ class _OnceShown:
         if text not in self._shown:
             self._shown.add(text)
             note(f"note: {text}")
-
-
-def _stop(number: int, _: object) -> None:
-    """Exit on SIGTERM like on an error, so that no partial output is left."""
-    raise SystemExit(128 + number)
 
 
 def _discard_output() -> None:

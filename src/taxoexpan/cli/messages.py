@@ -32,11 +32,11 @@ PRECISIONS = (0.95, 0.9, 0.8)
 
 
 def note(message: str) -> None:
-    """Print a message on standard error, unless its reader is gone.
+    """Print a message on standard error, unless its reader is gone or its disk is full.
 
     Control characters are shown as escape sequences, because labels and file names are in it.
     """
-    with suppress(BrokenPipeError):
+    with suppress(OSError):
         print(visible(shortened_message(message), keep="\n"), file=sys.stderr)
 
 

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 """The exit status after Ctrl-C."""
-_SIGNALS = {128 + signal.SIGTERM, INTERRUPTED}
 
 
 @contextmanager

@@ -13,6 +13,14 @@ SUFFIX = ".gz"
 MAX_BYTES = 4 << 30
 """A file that is larger after decompression is refused."""
 
+MAX_RATIO = 200
+"""A file that grows by more than this is refused: texts compress less, but attacks much more."""
+
+MIN_BYTES = 64 << 20
+"""Smaller files are not refused, whatever they grow by."""
+
+_CHUNK = 1 << 20
+
 _START = b"\x1f\x8b"
 
 
@@ -26,15 +34,25 @@ def decompressed(path: Path, content: bytes) -> bytes:
     """The content of a file; it is decompressed if it starts like gzip, whatever its name."""
     if not content.startswith(_START):
         return content
+    limit, text = max_size(len(content), MAX_BYTES), bytearray()
+    file = gzip.GzipFile(fileobj=io.BytesIO(content))
     try:
-        text = gzip.GzipFile(fileobj=io.BytesIO(content)).read(MAX_BYTES + 1)
+        while chunk := file.read(_CHUNK):  # reading all at once would reserve the whole limit
+            text += chunk
+            if len(text) > limit:
+                break
     except (OSError, EOFError, zlib.error) as error:
         message = f"the compressed file is damaged ({error}); compress it again"
         raise FormatError(path, message) from None
-    if len(text) > MAX_BYTES:
-        message = f"the file has more than {MAX_BYTES >> 30} GiB after decompression"
-        raise FormatError(path, f"{message}; give a smaller one")
-    return text
+    if len(text) > limit:
+        message = f"the file has more than {limit:,} bytes after decompression"
+        raise FormatError(path, f"{message}; decompress it yourself, or give a smaller one")
+    return bytes(text)
+
+
+def max_size(compressed_size: int, max_bytes: int) -> int:
+    """The size that a compressed file may have after decompression."""
+    return min(max_bytes, max(MIN_BYTES, MAX_RATIO * compressed_size))
 
 
 def compressed(path: Path, content: bytes) -> bytes:

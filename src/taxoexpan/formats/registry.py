@@ -73,6 +73,9 @@ SUFFIXES = frozenset(suffix for format in FORMATS.values() for suffix in format.
 PLAIN_SUFFIXES = frozenset({".csv", ".txt", ""})
 """Suffixes that do not determine the format."""
 
+SUGGESTION_COLUMNS = frozenset({"query", "query_id", "rank", "parent_id"})
+"""The columns by which a table of suggestions is recognized."""
+
 TABLES = (category_paths.NAME, edge_list.NAME, concept_rows.NAME)
 """The formats of tables; the header decides between them, and no other cell."""
 
@@ -86,10 +89,19 @@ def find_format(file: TextFile, name: str | None = None) -> Format:
         raise FormatError(file.path, message)
     if name is not None:
         return named_format(name)
+    _refuse_suggestions(file)
     for format in _candidates(file):
         if format.can_read(file):
             return format
     raise _unrecognized(file)
+
+
+def _refuse_suggestions(file: TextFile) -> None:
+    """Refuse a table of suggestions, whose columns could be read as those of a taxonomy."""
+    table = open_if_table(file) if is_table(file) and not file.options.columns else None
+    if table is not None and SUGGESTION_COLUMNS.issubset(table.header):
+        message = "this is a table of suggestions, not a taxonomy; check the order of the arguments"
+        raise FormatError(file.path, message, table.line)
 
 
 def named_format(name: str) -> Format:

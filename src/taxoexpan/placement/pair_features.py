@@ -68,7 +68,6 @@ COSINE_FEATURES = [
 """The features of the names' cosines, in the order of `network.cosine_features`."""
 WORD_FEATURES = [name for name, signal in FEATURES.items() if signal == Signal.WORDS]
 """The features of the labels' words, in the order of `LabelWords.compare`."""
-TOWER_FEATURES = [i for i, signal in enumerate(FEATURES.values()) if signal == Signal.TOWER]
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from taxoexpan.taxonomy.lazy_sequence import LazySequence
 from taxoexpan.taxonomy.levels import compute_levels
 from taxoexpan.taxonomy.reach_intervals import ReachIntervals
 
-OF_RELATIONS = (
+DERIVED_FROM_RELATIONS = (
     "active",
     "roots",
     "leaves",
@@ -384,7 +384,7 @@ class Taxonomy:
         if kept.all():
             return self
         same = copy(self)  # it shares all that does not change
-        for derived in OF_RELATIONS:
+        for derived in DERIVED_FROM_RELATIONS:
             same.__dict__.pop(derived, None)
         same._relate(parents[kept], children[kept])
         return same

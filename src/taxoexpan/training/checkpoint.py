@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from safetensors.torch import load, save
 from torch import Tensor
 from torch.optim import Optimizer
 
-from taxoexpan.errors import ModelError, is_out_of_memory
+from taxoexpan.errors import FormatError, ModelError, is_out_of_memory
 from taxoexpan.files import write_whole
 from taxoexpan.files.regular_file import read_regular
 
@@ -57,6 +58,14 @@ class Checkpoint:
         tensors[_VALUES] = torch.frombuffer(bytearray(values), dtype=torch.uint8)
         content = save(tensors)
         write_whole({self.path: _FIRST_LINE + _checksum_line(content) + content}, force=True)
+
+    def save_if_possible(self, state: State) -> None:
+        """Save, or warn if the disk is full, because a training must not end for that."""
+        try:
+            self.save(state)
+        except FormatError as error:
+            consequence = "the training goes on, but it can be resumed only from an earlier epoch"
+            warnings.warn(f"{error}; {consequence}", stacklevel=2)
 
     def load(self) -> State:
         """Read the state that was saved last; refuse a damaged file, or one of another training."""

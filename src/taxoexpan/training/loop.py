@@ -72,7 +72,7 @@ def train(
             metrics = _validate(run, validate)
             epoch, is_best = run.finish_epoch(loss, metrics, time.monotonic() - started)
             if checkpoint is not None and processes.is_first:
-                checkpoint.save(run.state())
+                checkpoint.save_if_possible(run.state())
             log.write(epoch, is_best)
             if log.progress and run.finished_epochs == before + 1:
                 left = config.epochs - run.finished_epochs

@@ -54,7 +54,7 @@ def train_tower(
                     run.train_epoch(bar)
                     # First: who reads the line may stop the training, and expects to resume there.
                     if checkpoint is not None and processes.is_first:
-                        checkpoint.save(run.state())
+                        checkpoint.save_if_possible(run.state())
                     if progress:
                         write_line(run.last_epoch())
         except KeyboardInterrupt:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from taxoexpan.errors import FormatError
 from taxoexpan.progress import write_line
 from taxoexpan.training.history import Epoch
 from taxoexpan.training.metrics import Metrics
@@ -31,18 +37,42 @@ class TrainingLog:
         if self.progress:
             write_line(_line(epoch, is_best))
         if self.path is not None:
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({**asdict(epoch), "better": is_best}) + "\n")
+            with _errors_as_warnings():
+                _append(self.path, json.dumps({**asdict(epoch), "better": is_best}) + "\n")
         if self.tensorboard is not None:
-            self.tensorboard.write(epoch.number, _scalars(epoch))
+            with _errors_as_warnings():
+                self.tensorboard.write(epoch.number, _scalars(epoch))
 
     def close(self) -> None:
         """Close the files after the last epoch."""
         if self.tensorboard is not None:
-            self.tensorboard.close()
+            with _errors_as_warnings():
+                self.tensorboard.close()
 
 
 SILENT = TrainingLog()
+
+
+@contextmanager
+def _errors_as_warnings() -> Iterator[None]:
+    """Warn if a log cannot be written, because a training must not end for that."""
+    try:
+        yield
+    except FormatError as error:
+        warnings.warn(f"{error}; the training goes on, and its log is incomplete", stacklevel=2)
+
+
+def _append(path: Path, line: str) -> None:
+    """Append a whole line, or nothing."""
+    content = line.encode()
+    try:
+        with path.open("ab", buffering=0) as file:
+            size = file.tell()
+            if file.write(content) != len(content):
+                file.truncate(size)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    except OSError as error:
+        raise FormatError(path, f"cannot be written: {error.strerror}") from None
 
 
 def _scalars(epoch: Epoch) -> dict[str, float]:

@@ -189,6 +189,8 @@ def changed(path: Path, change: Callable[[dict[str, Any]], object]) -> Path:
         (lambda values: values.update(kind="other"), "not an intermediate file of discover"),
         (lambda values: values.pop("candidates"), "is damaged; write it again"),
         (lambda values: values.update(content="other"), "is damaged; write it again"),
+        (lambda values: values.update(min_count=float("inf")), "is damaged; write it again"),
+        (lambda values: values["candidates"][0].__setitem__(1, float("nan")), "is damaged"),
     ],
 )
 def test_another_file_is_refused(

@@ -296,12 +296,15 @@ HOSTILE = (
     "\U0001f96f bagel \U0001f468\u200d\U0001f469\u200d\U0001f467",
     "{{ 7 * 7 }} ${7*7} soup",
     "milk" * 240,
+    "javascript:alert(1)",
 )
+SCRIPT_ADDRESS = re.compile(r"""(?:href|src|action|hx-\w+)=["']?\s*javascript:""", re.IGNORECASE)
 
 
 def test_hostile_names_are_shown_as_text(model: TaxoExpan, tmp_path: Path) -> None:
     huge = "x" * 1_000_000
-    concepts = [Concept(f"h{i}", name, (name,), name) for i, name in enumerate(HOSTILE)]
+    concepts = [Concept(f"h{i}", name, (name,), name) for i, name in enumerate(HOSTILE[:-1])]
+    concepts.append(Concept(HOSTILE[-1], HOSTILE[-1], (), HOSTILE[-1]))
     with DecisionStore.open(str(tmp_path / "hostile.db")) as store:
         review = open_review(model, store, concepts)
         store.add_concepts([Concept("h9", "plain milk", (huge,), huge)])
@@ -311,6 +314,7 @@ def test_hostile_names_are_shown_as_text(model: TaxoExpan, tmp_path: Path) -> No
         for key in keys:
             page = review.browser.get("/", params={"concept": key}).text
             assert "<script>window" not in page
+            assert not SCRIPT_ADDRESS.search(page)
             assert len(page) < 100_000
             version = review.concept(key).version
             form = {"concept": key, "version": str(version), "accept": "milk"}

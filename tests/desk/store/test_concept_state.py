@@ -171,4 +171,4 @@ def test_the_queue_equals_the_fold_over_the_log(
 def test_the_queue_equals_the_fold_over_the_log_in_postgresql(
     postgresql: PostgresqlServer, steps: list[tuple[str, str, str, Reason, int]]
 ) -> None:
-    run(postgresql.new_database(), steps)
+    run(postgresql.new_schema(), steps)

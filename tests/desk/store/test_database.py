@@ -127,7 +127,7 @@ def test_a_database_of_another_program_is_refused_and_kept(store_url: str) -> No
 
 
 def test_other_tables_in_postgresql_do_not_matter(postgresql: PostgresqlServer) -> None:
-    url = postgresql.new_database()
+    url = postgresql.new_schema()
     engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE photos (id INTEGER)"))
@@ -143,6 +143,19 @@ def test_a_damaged_database_is_named(tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(StoreError, match=r"reviews\.db: is damaged; restore it from a backup"):
         filled(str(path))
+
+
+def test_a_damaged_value_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "reviews.db"
+    filled(str(path))
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE concepts SET synonyms = '[\"a'")
+    connection.close()
+    with (
+        DecisionStore.open(str(path)) as store,
+        pytest.raises(StoreError, match=r"reviews\.db: is damaged; restore it from a backup"),
+    ):
+        store.export_suggestions()
 
 
 def test_a_missing_store_is_not_created_if_it_must_exist(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def test_acknowledged_decisions_survive_a_crash_of_postgresql() -> None:
         pytest.skip("PostgreSQL is not installed (apt install postgresql)")
     clients = [Client("oat milk")]
     with running_server(programs) as postgresql:
-        url = postgresql.new_database()
+        url = postgresql.new_schema()
         with DecisionStore.open(url) as store:
             store.add_concepts([Concept("", "oat milk")])
         storm(url, clients, decisions=5)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 import json
-import zlib
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -22,6 +22,7 @@ from taxoexpan.curation.discovery.corpus_shard import CorpusIdentity, Shard
 from taxoexpan.curation.discovery.observations import BestTexts, BlockObservations, Observations
 from taxoexpan.errors import FormatError
 from taxoexpan.files import write_whole
+from taxoexpan.formats.compression import decompressed
 
 KIND, VERSION = "taxoexpan-discovery", 1
 
@@ -111,22 +112,19 @@ def read_shard_file(path: Path) -> ShardFile:
         raise FormatError(path, f"{message}; write all files with the same taxoexpan")
     try:
         return _READERS[Content(values["content"])](values)
-    except (AttributeError, KeyError, IndexError, TypeError, ValueError):
+    except (AttributeError, LookupError, TypeError, ValueError, OverflowError):
         raise FormatError(path, "is damaged; write it again") from None
 
 
 def _read_json(path: Path) -> Any:
     try:
-        return json.loads(gzip.decompress(path.read_bytes()))
+        return json.loads(decompressed(path, path.read_bytes()))
     except FileNotFoundError:
         raise FormatError(path, "no such file; check the name") from None
     except OSError as error:
-        if error.strerror:  # a bad gzip file has none
-            raise FormatError(path, f"cannot be read: {error.strerror}") from None
-        values = None
-    except (EOFError, ValueError, RecursionError, zlib.error):
-        values = None
-    return values
+        raise FormatError(path, f"cannot be read: {error.strerror}") from None
+    except (FormatError, ValueError, RecursionError):
+        return None  # reported as damaged
 
 
 def observations_of(files: list[ObservedShard]) -> Observations:
@@ -190,9 +188,16 @@ def _of_phrases(phrases: ChosenPhrases) -> dict[str, Any]:
     }
 
 
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError("is not finite")
+    return number
+
+
 def _phrases(values: dict[str, Any]) -> ChosenPhrases:
     candidates = [
-        Candidate(tuple(map(str, spellings)), float(cohesion), float(independence))
+        Candidate(tuple(map(str, spellings)), _finite(cohesion), _finite(independence))
         for spellings, cohesion, independence in values["candidates"]
     ]
     tracked = TrackedPhrases(

@@ -86,6 +86,9 @@ class Database:
         except DBAPIError as error:
             kind = BusyError if _LOCKED in str(error.orig) else StoreError
             raise kind(f"{self.name}: {self._explained(error)}") from None
+        except (ValueError, TypeError, LookupError) as error:
+            # A stored value is no valid text, JSON, time, or word of a fixed list.
+            raise StoreError(f"{self.name}: {_DAMAGED}") from error
 
     def _explained(self, error: DBAPIError) -> str:
         reason = " ".join(str(error.orig).split())
@@ -99,11 +102,13 @@ class Database:
         return f"the database refused: {reason}"
 
 
+_DAMAGED = (
+    "is damaged; restore it from a backup, or export what can be read with sqlite3 FILE .recover"
+)
 _LOCKED = "database is locked"
 _EXPLANATIONS = {
     "file is not a database": "is not a decision store; give another name",
-    "malformed": "is damaged; restore it from a backup, or export what can be read with "
-    "sqlite3 FILE .recover",
+    "malformed": _DAMAGED,
     "database or disk is full": "the disk is full; free some space, and decide again",
     "readonly database": "is read-only; make it and its folder writable",
     "unable to open database file": "cannot be opened; make it and its folder writable",

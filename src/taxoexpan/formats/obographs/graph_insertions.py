@@ -16,7 +16,6 @@ from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 _EXACT = "hasExactSynonym"
 _XREFS = "xrefs"
 _NODE_KEYS = ("id", "lbl", "type", "meta")
-_EDGE_KEYS = ("sub", "pred", "obj")
 
 
 def insert_additions(

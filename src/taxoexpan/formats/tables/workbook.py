@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from taxoexpan.errors import FormatError
+from taxoexpan.formats.compression import max_size
 from taxoexpan.formats.tables.sheet_xml import CellEdit, edit_sheet, table_end, uncomputed_formula
 from taxoexpan.formats.tables.table_file import write_cells
 from taxoexpan.formats.text_file import Insertion, ReadOptions, TextFile
@@ -148,8 +149,9 @@ def _refuse_unreadable(path: Path, content: bytes) -> None:
         raise _damaged(path, error) from None
     if not is_workbook:
         raise FormatError(path, "this is a zip file, but not an Excel workbook (.xlsx); unpack it")
-    if size > MAX_BYTES:
-        message = f"the workbook has more than {MAX_BYTES >> 30} GiB after decompression"
+    limit = max_size(len(content), MAX_BYTES)
+    if size > limit:
+        message = f"the workbook has more than {limit:,} bytes after decompression"
         raise FormatError(path, f"{message}; save the sheet as CSV")
 
 

@@ -1,0 +1,290 @@
+"""All parsers of files that somebody else may have written, with valid files for each."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import openpyxl
+from corruptions import FOOD, NAMES, Files, valid_files
+from fuzz_inputs import pack_workbook, unpack_workbook
+
+from taxoexpan.curation.discovery.shard_files import KIND, VERSION, ChosenPhrases, read_shard_file
+from taxoexpan.desk.store.decision_store import DecisionStore
+from taxoexpan.desk.store.records import Action, NewDecision, Placement
+from taxoexpan.errors import TaxoExpanError
+from taxoexpan.experiments.paper.split import read_split
+from taxoexpan.experiments.semeval import semeval_task
+from taxoexpan.features.corpus.documents import read_documents
+from taxoexpan.features.glossary.glossary import Glossary
+from taxoexpan.features.word_vectors.vector_file import read_vectors
+from taxoexpan.formats.concept_list import read_concepts
+from taxoexpan.formats.output import Target
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.placement.parent_lookup import read_decisions
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+Read = Callable[[Path, random.Random], object]
+
+
+def write_files(files: Files, folder: Path) -> Path:
+    """Write the files into a folder, and return the first of them."""
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    return folder / next(iter(files))
+
+
+@dataclass(frozen=True)
+class Parser:
+    """A parser, valid files for it, and how the files get into a folder."""
+
+    name: str
+    samples: Sequence[Files]
+    read: Read
+    write: Callable[[Files, Path], Path] = write_files
+
+
+def taxonomy_parser(format: str) -> Parser:
+    """Return the parser of a format of taxonomies."""
+
+    def read(path: Path, rng: random.Random) -> object:
+        place = path.parent if format == "wordnet" else path
+        file = TaxonomyFile.open(place, rng.choice((None, format)))
+        check_rewriting(file, path.parent / "again")
+        check_extending(file, path.parent / "extended")
+        return file.taxonomy
+
+    return Parser(format, valid_files(format), read)
+
+
+def check_rewriting(file: TaxonomyFile, again: Path) -> None:
+    """Check that what was read can be written and read again, and then changes no more."""
+    format, name = file.format, file.path.name
+    again.mkdir()
+    taxonomy, seen = file.taxonomy, list[Taxonomy]()
+    for _ in range(2):
+        target = Target(again if format.NAME == "wordnet" else again / name)
+        for path, content in format.write(taxonomy, target).contents().items():
+            path.write_bytes(content)
+        place = again if format.NAME == "wordnet" else again / name
+        taxonomy = TaxonomyFile.open(place, format.NAME).taxonomy
+        seen.append(taxonomy)
+    first, second = map(facts, seen)
+    if first != second:
+        raise AssertionError(f"another copy differs: {first ^ second}")
+
+
+def check_extending(file: TaxonomyFile, folder: Path) -> None:
+    """Check that a new concept is added, or refused; what was there before must stay."""
+    folder.mkdir()
+    name, parent = "wholly new", file.taxonomy.ids[0]
+    additions = Additions([Concept("wholly-new", name)], [(parent, "wholly-new")])
+    output = folder / file.path.name
+    try:
+        file.write(additions, output)
+    except TaxoExpanError:
+        return
+    read = TaxonomyFile.open(output, file.format.NAME).taxonomy
+    is_added = name in read.labels or "wholly-new" in read  # a file may have no labels
+    if not (is_added and facts(file.taxonomy) <= facts(read)):
+        raise AssertionError(f"the extended file has other concepts: {facts(read)}")
+
+
+def facts(taxonomy: Taxonomy) -> set[object]:
+    """Return all that is known of the concepts and relations."""
+    concepts = {
+        (c.id, c.label, c.definition, c.deprecated, *sorted(c.synonyms)) for c in taxonomy.concepts
+    }
+    return {*concepts, *taxonomy.relations}
+
+
+def _workbooks() -> list[Files]:
+    book = openpyxl.Workbook()
+    for row in (
+        ["id", "label", "parents", "definition"],
+        [1, "food", None, "eaten"],
+        [2, "fruit", 1, "=A2"],
+        [3, "apple", 2, "round"],
+    ):
+        book.active.append(row)
+    book.create_sheet("other").append(["a", "b"])
+    content = io.BytesIO()
+    book.save(content)
+    parts = unpack_workbook(content.getvalue())
+    sheet = parts["xl/worksheets/sheet1.xml"].replace(b"<v></v>", b"<v>1</v>")
+    sheet = sheet.replace(b"<v />", b"<v>1</v>").replace(b"<v/>", b"<v>1</v>")
+    parts = {**parts, "xl/worksheets/sheet1.xml": sheet}
+    main = ("xl/worksheets/sheet1.xml", "xl/workbook.xml", "xl/_rels/workbook.xml.rels")
+    ordered = {name: parts[name] for name in (*main, *(n for n in parts if n not in main))}
+    return [ordered, {"workbook": pack_workbook(ordered)}]
+
+
+def _write_workbook(parts: Files, folder: Path) -> Path:
+    return write_files({"x.xlsx": pack_workbook(parts)}, folder)
+
+
+def _read_taxonomy(path: Path, _: random.Random) -> object:
+    return TaxonomyFile.open(path).taxonomy
+
+
+def _write_compressed(files: Files, folder: Path) -> Path:
+    (name, content), *_ = files.items()
+    packed = content if name.endswith(".gz") else gzip.compress(content, mtime=0)
+    return write_files({f"{name.removesuffix('.gz')}.gz": packed}, folder)
+
+
+def _compressed() -> list[Files]:
+    (table,) = valid_files("edges")
+    return [table, {"x.csv.gz": gzip.compress(table["x.csv"], mtime=0)}]
+
+
+def _decisions(path: Path, rng: random.Random) -> object:
+    suggestions = read_decisions(path, FOOD, check_moves=rng.random() < 0.5)
+    numbers = [n for each in suggestions for n in (each.score, each.confidence or 0)]
+    assert all(0 <= number <= 1 for number in numbers)
+    return suggestions
+
+
+def _vectors(path: Path, rng: random.Random) -> object:
+    vectors = read_vectors(path, rng.choice((None, ["food", "fruit"])))
+    assert np.isfinite(vectors.matrix).all()
+    return vectors
+
+
+def _vector_files() -> list[Files]:
+    words = ("food", "fruit", "apple")
+    numbers = [[0.5, -1e-3, 3], [1, 2, 3.25], [0, 1e5, -7]]
+    lines = [f"{w} {' '.join(map(str, v))}" for w, v in zip(words, numbers, strict=True)]
+    text = "\n".join(lines).encode() + b"\n"
+    binary = b"3 3\n" + b"".join(
+        w.encode() + b" " + struct.pack("<3f", *v) + b"\n"
+        for w, v in zip(words, numbers, strict=True)
+    )
+    return [{"x.vec": b"3 3\n" + text}, {"x.txt": text}, {"x.bin": binary}]
+
+
+def _glossary(path: Path, _: random.Random) -> object:
+    glossary = Glossary.read(path, FOOD.concepts)
+    return glossary.define_taxonomy(FOOD)
+
+
+_ABSTRACTS = b"""<feed>
+<doc>
+<title>Wikipedia: Apple</title>
+<url>https://en.wikipedia.org/wiki/Apple</url>
+<abstract>An apple is a round fruit (a pome) of a tree.</abstract>
+<links>
+<sublink linktype="nav"><anchor>x</anchor><link>y</link></sublink>
+</links>
+</doc>
+</feed>
+"""
+_GLOSSARIES = [
+    {"g.tsv": b"title\tdefinition\nfruit\tA part of a plant.\napple\tA pome.\n"},
+    {
+        "g.jsonl": b'{"title": "Fruit", "text": "A fruit is a part."}\n'
+        b'{"title": "apple", "text": ""}\n'
+    },
+    {"g.xml": _ABSTRACTS},
+]
+_CORPORA = [
+    {"c.txt": b"We eat fruit.\nAn apple is round.\n"},
+    {"c.csv": b'1,"A title, quoted",We eat fruit.\n2,Other,An apple is round.\n'},
+    {"c.tsv": b"1\tA title\tWe eat fruit.\n"},
+    {"c.jsonl": b'{"title": "A", "text": "We eat fruit."}\n{"body": "An apple."}\n'},
+]
+_SUGGESTIONS = [
+    {
+        "s.csv": b"query,query_id,rank,parent_id,parent_label,path,score,confidence,decision,kind,"
+        b"place,moves,why\n"
+        b'kiwi,k1,1,fruit,fruit,food > fruit,0.5,0.25,accepted,attach,,,"so, so"\n'
+        b"pome,k2,1,fruit,fruit,food > fruit,0.5,,,insert,,apple|pear,\n"
+        b"Obst,k3,2,fruit,fruit,,1e-5,1,rejected,merge,none,,\n"
+    },
+    {"s.csv": b"query;parent_label;path\nkiwi;fruit;\nfig;;food > fruit\n'=1;;food\n"},
+]
+_LISTS = [
+    {"new.csv": b"label,id,definition,synonyms\nkiwi,k,green,a|b\n'fig,,,\n"},
+    {"new.txt": b"kiwi\nfig\n"},
+    {"new.tsv": b"id\tname\nk\tkiwi\n"},
+]
+_ORIGIN = '"taxonomy_sha256":"a","corpus":{"documents":3,"characters":30,"sha256":"b"}'
+_PHRASES = (
+    f'{_ORIGIN},"min_count":2,"candidates":[[["a","b"],0.5,0.25]],"known":[1,2],"specific":[1],'
+    '"numbers":{"a b":0,"food":1}'
+)
+_SPLITS = [
+    {
+        **valid_files("terms")[0],
+        "x.terms.validation": b"apple\n",
+        "x.terms.test": b"pear\n",
+    }
+]
+_SENSES = [{"c.tsv": b"fruit\tnoun\tn.1\tA part of a plant.\napple\tnoun\tn.2\tA pome.\n"}]
+_KEYS = [{"key.tsv": b"n.1\tfruit#n#1\tattach\nn.2\tapple#n#1\tmerge\n"}]
+
+
+def _documents(path: Path, _: random.Random) -> object:
+    return list(read_documents(path))
+
+
+def _shards() -> list[Files]:
+    start = f'{{"kind":"{KIND}","version":{VERSION},"content":'
+    texts = (
+        f'{start}"counts",{_ORIGIN},"shard":[1,2],"max_error":0,"counts":{{"a b":3}}}}',
+        f'{start}"phrases",{_PHRASES}}}',
+        f'{start}"observations","shard":[1,2],"texts":3,"sentences":4,"cells":[1,2],"counts":[[1]],'
+        f'"forms":[[0,"a",2]],"abbreviations":[[0,"b",1]],"examples":[[0,5,"x"]],'
+        f'"definitions":[],"phrases":{{{_PHRASES}}}}}',
+    )
+    return [{"x.shard": text.encode()} for text in texts]
+
+
+def _shard(path: Path, _: random.Random) -> object:
+    shard = read_shard_file(path)
+    if isinstance(shard, ChosenPhrases):
+        numbers = [n for c in shard.tracked.candidates for n in (c.cohesion, c.independence)]
+        assert np.isfinite(numbers).all()
+    return shard
+
+
+def _store_files() -> list[Files]:
+    with TemporaryDirectory() as folder, DecisionStore.open(f"{folder}/r.db") as store:
+        store.add_concepts([Concept("", "kiwi"), Concept("", "fig")])
+        placement = Placement("fruit", "fruit")
+        (first, *_) = store.queue().concepts
+        store.append([NewDecision(first.key, Action.ACCEPT, 0, (placement,))], "Ada")
+        store.close()
+        return [{"r.db": Path(folder, "r.db").read_bytes()}]
+
+
+def _store(path: Path, _: random.Random) -> object:
+    with DecisionStore.open(str(path), must_exist=True) as store:
+        return store.export_suggestions()
+
+
+PARSERS = {
+    parser.name: parser
+    for parser in (
+        *map(taxonomy_parser, NAMES),
+        Parser("workbook", _workbooks(), _read_taxonomy, _write_workbook),
+        Parser("compressed", _compressed(), _read_taxonomy, _write_compressed),
+        Parser("concept list", _LISTS, lambda path, _: read_concepts(path)),
+        Parser("suggestions", _SUGGESTIONS, _decisions),
+        Parser("glossary", _GLOSSARIES, _glossary),
+        Parser("corpus", _CORPORA, _documents),
+        Parser("word vectors", _vector_files(), _vectors),
+        Parser("decision store", _store_files(), _store),
+        Parser("discovery shard", _shards(), _shard, _write_compressed),
+        Parser("split", _SPLITS, lambda path, _: read_split(path)),
+        Parser("semeval concepts", _SENSES, lambda path, _: semeval_task.read_concepts(path)),
+        Parser("semeval key", _KEYS, lambda path, _: semeval_task.read_key(path)),
+    )
+}

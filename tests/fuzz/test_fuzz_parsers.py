@@ -1,0 +1,69 @@
+"""Every parser reads or refuses every input, in bounded time and memory.
+
+`TAXOEXPAN_FUZZ_ROUNDS` sets the number of inputs per parser.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from fuzz_inputs import BILLION_LAUGHS, EXTERNAL_ENTITY, unpack_workbook
+from fuzz_parsers import PARSERS
+from fuzz_run import HEAD, fuzz
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.conversion import convert
+from taxoexpan.formats.output import Target
+from taxoexpan.taxonomy import Taxonomy
+
+QUICK_ROUNDS = int(os.environ.get("TAXOEXPAN_FUZZ_ROUNDS", "24"))
+SLOW_ROUNDS = int(os.environ.get("TAXOEXPAN_FUZZ_ROUNDS", "10000"))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", PARSERS)
+def test_a_hostile_file_is_read_or_refused(name: str) -> None:
+    outcome = fuzz(PARSERS[name], QUICK_ROUNDS)
+    print(HEAD, outcome.row, sep="\n")
+    assert outcome.others == []
+    assert outcome.parsed >= len(PARSERS[name].samples)
+    assert outcome.refused > 0
+
+
+@pytest.mark.slow
+def test_no_parser_fails_on_thousands_of_files() -> None:
+    program = Path(__file__).with_name("fuzz_run.py")
+    folders = [str(program.parents[1]), *sys.path]
+    done = subprocess.run(
+        [sys.executable, str(program), str(SLOW_ROUNDS)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    print(done.stdout)
+    assert done.returncode == 0, done.stderr[-5000:]
+
+
+def test_entities_cannot_fill_the_memory_or_read_other_files(tmp_path: Path) -> None:
+    for content in (BILLION_LAUGHS, EXTERNAL_ENTITY):
+        (tmp_path / "x.rdf").write_bytes(content)
+        with pytest.raises(FormatError, match=r"x\.rdf"):
+            Taxonomy.read(tmp_path / "x.rdf")
+
+
+def test_a_workbook_that_grows_too_much_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("child,parent\nb,a\n")
+    convert(tmp_path / "x.csv", Target(tmp_path / "x.xlsx"), to="rows")
+    parts = unpack_workbook((tmp_path / "x.xlsx").read_bytes())
+    with zipfile.ZipFile(tmp_path / "x.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+        archive.writestr("xl/padding.xml", b" " * (65 << 20))
+    with pytest.raises(FormatError, match=r"more than 67,108,864 bytes after decompression"):
+        Taxonomy.read(tmp_path / "x.xlsx")
