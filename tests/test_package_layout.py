@@ -13,7 +13,7 @@ import taxoexpan
 
 PACKAGE = Path(taxoexpan.__file__).parent
 TESTS = Path(__file__).parent
-OTHER = ("benchmarks", "fuzz", "tools")
+OTHER = ("benchmarks", "faults", "fuzz", "tools")
 FLAG = re.compile(r"(?<![\w-])--[a-z]")
 
 

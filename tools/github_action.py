@@ -181,7 +181,7 @@ def diff(inputs: Inputs, report: Report, event: Mapping[str, Any]) -> None:
     for path in inputs.files:
         if _git("diff", "--quiet", base, "--", path).returncode == 0:
             continue
-        old = f"{base}:./{Path(path).as_posix()}"
+        old = f"{base}:./{Path(os.path.relpath(path)).as_posix()}"
         if _git("cat-file", "-e", old).returncode:
             report.sections.append(f"## New file\n\n{_code(path)} is new.\n")
         else:

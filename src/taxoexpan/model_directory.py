@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +19,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from taxoexpan.errors import ModelError
 from taxoexpan.files import recover_directory
-from taxoexpan.files.regular_file import open_regular, parse_json, read_regular, reason_of
+from taxoexpan.files.regular_file import (
+    open_regular,
+    parse_json,
+    read_regular,
+    reason_of,
+)
 from taxoexpan.files.tensor_file import TensorFile, scan_tensor_file
 
 KIND, VERSION = "taxoexpan-model", 10
@@ -48,6 +54,8 @@ OWN = (MANIFEST, *REQUIRED, *OPTIONAL, FEATURES, CARD, "taxonomy")
 
 MAX_MANIFEST = 1_000_000
 """The number of bytes of a manifest that is read; one of a model has some thousand."""
+MAX_NUMBER = 1e5
+"""The largest number in weights and vectors; products of larger ones may become infinite."""
 _RESTORE = "train again, or restore the directory"
 _OF_FEATURES = re.compile(rf"{FEATURES}/([0-9]{{1,3}}/)?[a-z]+\.(json|safetensors)")
 
@@ -197,8 +205,12 @@ def _check_file(path: Path, name: str, entry: FileEntry) -> TensorFile | None:
     if found.sha256 != entry.sha256:
         raise damage
     for tensor, info in found.tensors.items():
-        if not info.is_finite:
-            message = f"{name} has NaN or infinity in {reason_of(ValueError(tensor))!r}"
+        # The buffers of some transformers have very large numbers on purpose.
+        limit = MAX_NUMBER if info.is_floating_point and name != TOWER else math.inf
+        if not info.is_finite or info.low < -limit or info.high > limit:
+            message = (
+                f"{name} has NaN, infinity or a huge number in {reason_of(ValueError(tensor))!r}"
+            )
             raise ModelError(f"{path}: {message}; train again")
     return found
 

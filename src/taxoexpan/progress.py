@@ -30,7 +30,7 @@ class Progress:
     """Shows on standard error how much of some work is done, and how long the rest will take.
 
     On a terminal this is a bar. In a log it is a plain line now and then. The remaining time is
-    estimated from the time that the work has taken so far, on this machine.
+    estimated from the time that the work has taken since the first update, on this machine.
 
     Args:
         description: what is done, such as `encoding`.
@@ -54,7 +54,8 @@ class Progress:
         self.description, self.total, self.unit, self.done = description, total or None, unit, done
         self._stream = sys.stderr  # it may be replaced during the work
         self.shown = shown and self._stream is not None
-        self._first, self._clock = done, clock
+        self._clock = clock
+        self._first: int | None = None
         self._began = self._last = clock()
         self._last_done, self._is_told, self._remark = done, False, ""
         self._bar = self._new_bar() if self.shown and is_terminal() else None
@@ -76,6 +77,8 @@ class Progress:
         self.done += count
         if not self.shown:
             return
+        if self._first is None:  # the first units often take longer, because something is loaded
+            self._first, self._began = self.done, self._clock()
         if self._bar is not None:
             self._bar.update(count)
         self._tell()
@@ -98,10 +101,10 @@ class Progress:
 
     def seconds_left(self) -> float | None:
         """Estimate how many seconds the rest will take, if that can be known."""
-        new = self.done - self._first
-        if self.total is None or new <= 0:
+        if self.total is None or self._first is None or self.done <= self._first:
             return None
-        return max(self.total - self.done, 0) * (self._clock() - self._began) / new
+        pace = (self._clock() - self._began) / (self.done - self._first)
+        return max(self.total - self.done, 0) * pace
 
     def _tell(self) -> None:
         """Print a line if one is due; on a terminal, only the first estimate of long work."""

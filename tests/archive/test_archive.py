@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from resealing import change_json, change_tensors, reseal
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from tiny_transformer import save_bert
 
 from taxoexpan import TaxoExpan
@@ -102,6 +102,35 @@ def terabytes(path: Path) -> None:
     reseal(path)
 
 
+def nan_in_the_weights(path: Path) -> None:
+    change_tensors(path, "weights.safetensors", lambda t: t["match.weight"][0].fill_(float("nan")))
+
+
+def huge_keys(path: Path) -> None:
+    change_tensors(path, "anchors.safetensors", lambda t: t["keys"][3].fill_(3e38))
+
+
+def other_types(path: Path) -> None:
+    change_tensors(path, "anchors.safetensors", lambda t: t.update(keys=t["keys"].double()))
+
+
+def fewer_anchors(path: Path) -> None:
+    change_tensors(path, "anchors.safetensors", lambda t: t.update(keys=t["keys"][:-1]))
+
+
+def head_words_out_of_range(path: Path) -> None:
+    change_tensors(path, "anchors.safetensors", lambda t: t["head_of"][5:6].fill_(1000))
+
+
+def other_weights(path: Path) -> None:
+    """The weights of another model, and a manifest that lists them."""
+    change_tensors(path, "weights.safetensors", lambda t: t["match.weight"].mul_(2))
+    for file in ("anchors.safetensors", "words.safetensors"):
+        tensors = load_file(path / file)
+        save_file({n: t.clone() for n, t in tensors.items()}, path / file, {"model": "another"})
+    reseal(path)
+
+
 def version_nine(path: Path) -> None:
     """A directory as version 9 wrote it: the manifest was a part of the configuration."""
     manifest = json.loads((path / "manifest.json").read_text())
@@ -148,6 +177,12 @@ def change_manifest(name: str, value: object) -> Callable[[Path], None]:
         (extra_vectors, "features/vocabulary.json is not listed in manifest.json"),
         (name_a_file_outside, "manifest.json is damaged"),
         (terabytes, "anchors.safetensors cannot be read .the tensor 'names' is truncated"),
+        (nan_in_the_weights, "weights.safetensors has NaN, infinity or a huge number in 'match."),
+        (huge_keys, "anchors.safetensors has NaN, infinity or a huge number in 'keys'"),
+        (other_types, "anchors.safetensors has keys of the wrong type or shape"),
+        (fewer_anchors, "anchors.safetensors has keys of the wrong type or shape"),
+        (head_words_out_of_range, "anchors.safetensors has head words out of range"),
+        (other_weights, "anchors.safetensors belongs to another model"),
         (version_nine, "the model has format version 9, but this taxoexpan reads version 10; tra"),
         (change_manifest("version", 99), "the model has format version 99"),
         (change_manifest("version", [[]]), "the model has format version unknown"),

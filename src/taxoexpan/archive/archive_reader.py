@@ -172,6 +172,8 @@ def _read_tower(path: Path, encoder: Encoder) -> TextTower:
     check_tower(tower, weights)
     tower.load_state_dict(weights)
     tower.eval()
+    if not tower.encode(["a", "a word"]).isfinite().all():
+        raise ValueError(f"{TOWER} gives vectors with NaN or infinity")
     return tower
 
 

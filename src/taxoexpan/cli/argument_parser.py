@@ -19,6 +19,7 @@ class ArgumentParser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{"formatter_class": HelpFormatter, **options})
+        self.color = False  # Python 3.14 would color the help
         self._given: list[str] = []
 
     def error(self, message: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Place new foods in the food branch of WordNet (included data; takes about three minutes)."""
+"""Place new foods in the food branch of WordNet (included data; takes a few minutes)."""
 
 from __future__ import annotations
 

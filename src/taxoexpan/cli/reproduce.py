@@ -212,7 +212,7 @@ def _run_missing(options: argparse.Namespace, names: Sequence[str]) -> Task:
     from taxoexpan.device import choose_device
     from taxoexpan.experiments.paper.runner import run_experiments
     from taxoexpan.experiments.paper.task_file import load_task
-    from taxoexpan.progress import spell_duration
+    from taxoexpan.progress import LONG_SECONDS, spell_duration
 
     starts: list[float] = []
 
@@ -220,10 +220,8 @@ def _run_missing(options: argparse.Namespace, names: Sequence[str]) -> Task:
         if options.quiet:
             return
         starts.append(time.monotonic())
-        pace = ""
-        if (made := len(starts) - 1) > 0:
-            rest = (starts[-1] - starts[0]) / made * (left + 1)
-            pace = f"; about {spell_duration(rest)} at the speed so far"
+        rest = (starts[-1] - starts[0]) / max(len(starts) - 1, 1) * (left + 1)
+        pace = f"; about {spell_duration(rest)} at the speed so far" if rest > LONG_SECONDS else ""
         note(f"{experiment.title}, seed {seed}: started, {left:,} more to run{pace}")
 
     experiments, progress = _runnable(find_experiments(names), names), not options.quiet

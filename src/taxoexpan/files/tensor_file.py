@@ -44,6 +44,11 @@ class TensorInfo:
     is_ascending: bool
 
     @property
+    def is_floating_point(self) -> bool:
+        """Whether the numbers are no integers."""
+        return self.dtype.startswith("F")
+
+    @property
     def is_finite(self) -> bool:
         """Whether there is no NaN and no infinity."""
         return not math.prod(self.shape) or (math.isfinite(self.low) and math.isfinite(self.high))

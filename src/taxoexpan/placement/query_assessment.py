@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 from torch import Tensor
 
+from taxoexpan.errors import ModelError
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.abstention import NEAREST, abstention_features, features_of_block
 from taxoexpan.placement.calibrators import Calibrators
@@ -40,7 +44,17 @@ def suggest_parents(
         taxonomy, names, ranker, calibrators, queries, ranked, rejections, search
     )
     proposed = propose(taxonomy, queries.concepts, ranking, assessment, top_k)
-    return rejections.filtered(proposed) if rejections else proposed, ranking
+    if rejections:
+        proposed = rejections.filtered(proposed)
+    refuse_endless_scores(proposed)
+    return proposed, ranking
+
+
+def refuse_endless_scores(suggestions: Sequence[Suggestion]) -> None:
+    """Refuse scores that are NaN or infinite: the weights of the model are damaged."""
+    if not all(math.isfinite(suggestion.score) for suggestion in suggestions):
+        message = "the model gives scores that are NaN or infinite, so its weights are damaged"
+        raise ModelError(f"{message}; train again, or restore the model")
 
 
 def rank_and_assess(

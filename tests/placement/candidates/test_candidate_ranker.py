@@ -15,6 +15,7 @@ from taxoexpan.placement.candidates.index_building import build_search
 from taxoexpan.placement.candidates.ranked_candidates import rank_candidates
 from taxoexpan.placement.candidates.search_file import read_record, read_search, save_search
 from taxoexpan.placement.candidates.search_record import StoredSearch
+from taxoexpan.placement.candidates.vector_graph import VectorGraph
 from taxoexpan.placement.ranking import Ranker
 
 pytest.importorskip("faiss")
@@ -121,3 +122,23 @@ def test_among_few_anchors_all_are_ranked(model: TaxoExpan) -> None:
     assert search.record.recall == 1
     assert found.anchors.shape == exact.anchors.shape
     assert np.allclose(found.scores, exact.scores, atol=1e-5)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_changed_graph_is_refused_or_can_be_searched() -> None:
+    """Faiss itself follows wrong links, which ends the program."""
+    vectors = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
+    stored = VectorGraph(vectors).stored()
+    refused = 0
+    for number in range(150):
+        rng, changed = np.random.default_rng(number), stored.copy()
+        place = rng.integers(0, len(stored) // (1 + number % 2 * 50), 3)
+        changed[place] = rng.integers(0, 256, 3)
+        try:
+            found = VectorGraph(vectors, changed).search(vectors[:20], 5, 20)
+        except (ValueError, RuntimeError):
+            refused += 1
+        else:
+            assert found.shape == (20, 5)
+            assert found.max() < len(vectors)
+    assert refused > 100

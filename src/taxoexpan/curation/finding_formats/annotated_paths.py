@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path, PurePath
 
+from taxoexpan.curation.checks import Finding
 from taxoexpan.files import STANDARD_STREAM
 
 WORKSPACES = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 """The variables in which GitHub and GitLab give the folder of the repository."""
+
+
+def annotated_paths(findings: Iterable[Finding]) -> dict[Path | None, PurePath | None]:
+    """Return the annotated path of every file with a finding."""
+    return {path: annotated_path(path) for path in {finding.path for finding in findings}}
 
 
 def annotated_path(path: Path | None) -> PurePath | None:

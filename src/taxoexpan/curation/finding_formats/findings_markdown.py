@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from taxoexpan.curation.checks import SEVERITIES, Finding, count_findings
-from taxoexpan.curation.finding_formats.annotated_paths import annotated_path
+from taxoexpan.curation.finding_formats.annotated_paths import annotated_paths
 from taxoexpan.formats.changes.markdown_document import code, document, escape
 from taxoexpan.phrasing import join_words
 
@@ -20,15 +20,17 @@ def markdown_findings(findings: Sequence[Finding], checked: Sequence[Path]) -> s
     names = [path.name for path in checked]
     if len(names) > MAX_NAMED:
         names = [*names[:MAX_NAMED], f"{len(names) - MAX_NAMED:,} more"]
+    paths = annotated_paths(findings)
     sections = {
-        _HEADINGS[severity]: [_entry(each) for each in findings if each.severity == severity]
+        _HEADINGS[severity]: [
+            _entry(each, paths[each.path]) for each in findings if each.severity == severity
+        ]
         for severity in SEVERITIES
     }
     return document(f"Findings in {join_words(names)}", f"{count_findings(findings)}.", sections)
 
 
-def _entry(finding: Finding) -> str:
-    path = annotated_path(finding.path)
+def _entry(finding: Finding, path: PurePath | None) -> str:
     line = f":{finding.line}" if finding.line else ""
     place = f"{code(f'{path.as_posix()}{line}')} " if path else ""
     return f"{place}**{finding.code}** {escape(finding.text)}"

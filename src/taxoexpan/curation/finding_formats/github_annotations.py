@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from taxoexpan.curation.checks import Finding
-from taxoexpan.curation.finding_formats.annotated_paths import annotated_path
+from taxoexpan.curation.finding_formats.annotated_paths import annotated_paths
 
 _COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 _IN_MESSAGE = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
@@ -14,8 +14,9 @@ _IN_PROPERTY = _IN_MESSAGE | str.maketrans({":": "%3A", ",": "%2C"})
 
 def github_annotations(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield one command per finding; a finding without a line is about the whole file."""
+    paths = annotated_paths(findings)
     for finding in findings:
-        path = annotated_path(finding.path)
+        path = paths[finding.path]
         properties: dict[str, object] = {
             "file": path.as_posix() if path else "",
             "line": finding.line,

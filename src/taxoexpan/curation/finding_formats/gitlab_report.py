@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from taxoexpan.curation.checks import Finding
-from taxoexpan.curation.finding_formats.annotated_paths import annotated_path
+from taxoexpan.curation.finding_formats.annotated_paths import annotated_paths
 
 _SEVERITIES = {"error": "blocker", "warning": "major", "info": "info"}
 
@@ -16,8 +16,9 @@ def gitlab_report(findings: Sequence[Finding]) -> list[dict[str, object]]:
     """Return one entry per finding; GitLab needs a path, a line and a unique fingerprint."""
     repeated: Counter[tuple[str, ...]] = Counter()
     report: list[dict[str, object]] = []
+    paths = annotated_paths(findings)
     for finding in findings:
-        path = annotated_path(finding.path)
+        path = paths[finding.path]
         name = path.as_posix() if path else "-"
         # Without the line, so that a finding stays the same if lines are added above it.
         identity = (name, finding.code, finding.text)

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from taxoexpan.curation.checks import CODES, Finding
-from taxoexpan.curation.finding_formats.annotated_paths import annotated_path
+from taxoexpan.curation.finding_formats.annotated_paths import annotated_paths
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 MAX_RESULTS = 25_000
@@ -21,14 +21,14 @@ _ROOT = "%SRCROOT%"
 
 def sarif_log(findings: Sequence[Finding]) -> dict[str, Any]:
     """Return a log with one run; the first findings if there are more than GitHub accepts."""
-    names = list(CODES)
+    paths = annotated_paths(findings)
     run = {
         "tool": {
             "driver": {"name": "taxoexpan", "version": version("taxoexpan"), "rules": _rules()}
         },
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
-        "results": [_result(each, names) for each in findings[:MAX_RESULTS]],
+        "results": [_result(each, paths[each.path]) for each in findings[:MAX_RESULTS]],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -45,16 +45,15 @@ def _rules() -> list[dict[str, Any]]:
     ]
 
 
-def _result(finding: Finding, names: Sequence[str]) -> dict[str, Any]:
+def _result(finding: Finding, path: PurePath | None) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": _LEVELS[finding.severity],
         # A bracket before a parenthesis would make a link.
         "message": {"text": finding.text.replace("](", "] (")},
     }
-    if finding.code in names:
-        result["ruleIndex"] = names.index(finding.code)
-    path = annotated_path(finding.path)
+    if finding.code in CODES:
+        result["ruleIndex"] = list(CODES).index(finding.code)
     if path is not None:
         location = {"artifactLocation": _artifact(path), "region": _region(finding)}
         result["locations"] = [{"physicalLocation": location}]

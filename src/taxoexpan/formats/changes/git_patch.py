@@ -68,8 +68,9 @@ def _changes(file: TextFile, old: Sequence[bytes], edits: Sequence[Insertion]) -
         first = bisect_right(starts, edit.offset) - 1
         last = bisect_right(starts, edit.offset + len(edit.replaced)) - 1
         if spans and first <= spans[-1][1]:
-            start, end, same = spans.pop()
-            spans.append((start, max(end, last), [*same, edit]))
+            start, end, same = spans[-1]
+            same.append(edit)
+            spans[-1] = (start, max(end, last), same)
         else:
             spans.append((first, last, [edit]))
     for first, last, same in spans:

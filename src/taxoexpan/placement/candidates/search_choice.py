@@ -6,6 +6,9 @@ import warnings
 
 import torch
 
+from taxoexpan.errors import ModelError
+from taxoexpan.files.regular_file import reason_of
+from taxoexpan.model_directory import SEARCH
 from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
 from taxoexpan.placement.candidates.index_building import build_search
 from taxoexpan.placement.candidates.search_record import StoredSearch, checksum_of_ids
@@ -37,10 +40,20 @@ def find_search(
         return None
     if stored is not None and stored.record.taxonomy == checksum_of_ids(taxonomy.ids):
         if stored.record.is_used:
-            return CandidateRanker(ranker, stored.record, stored=stored)
+            return _restored(ranker, stored)
         warnings.warn(stored.record.sentence(), stacklevel=2)
         return None
     search = build_search(ranker, temperature)
     if not search.record.is_used:
         warnings.warn(search.record.sentence(), stacklevel=2)
     return search
+
+
+def _restored(ranker: Ranker, stored: StoredSearch) -> CandidateRanker:
+    try:
+        return CandidateRanker(ranker, stored.record, stored=stored)
+    except (ValueError, RuntimeError, MemoryError) as error:
+        message = f"the candidate search of the model, {SEARCH}, is damaged ({reason_of(error)})"
+        raise ModelError(f"{message}; train again, or use exact=True").naming(
+            "exact=True"
+        ) from None

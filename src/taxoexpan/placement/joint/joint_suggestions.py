@@ -8,6 +8,7 @@ from dataclasses import replace
 from taxoexpan.placement.embedder import Embedder
 from taxoexpan.placement.joint.joint_placement import mentions_among, place_jointly
 from taxoexpan.placement.joint.new_parent_prior import NewParentPrior
+from taxoexpan.placement.query_assessment import refuse_endless_scores
 from taxoexpan.placement.ranking import Ranker
 from taxoexpan.placement.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -25,7 +26,7 @@ def suggest_jointly(
     queries = replace(embedder.queries(concepts, None), mentions=mentions)
     placed = place_jointly(ranker, queries, priors)
     expanded = taxonomy.expanded(placed.additions(taxonomy, concepts))
-    return [
+    suggestions = [
         Suggestion(
             query=concept,
             rank=1,
@@ -37,3 +38,5 @@ def suggest_jointly(
             concepts, placed.parents.tolist(), placed.scores.tolist(), strict=True
         )
     ]
+    refuse_endless_scores(suggestions)
+    return suggestions
