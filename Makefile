@@ -7,12 +7,17 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 # Many tests start a process: without bytecode, each would compile every module that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo test test-slow coverage lint bench docs clean
+.PHONY: help install demo test test-slow test-oldest oldest coverage lint bench docs package sizes audit clean
 
 help:
 	@echo "make demo       place new foods in the food branch of WordNet"
 	@echo "make test       run lint, type, layer and unit tests"
 	@echo "make test-slow  run the tests that take minutes"
+	@echo "make test-oldest  run the tests of the core with the oldest versions of all packages"
+	@echo "make oldest     compute constraints-oldest.txt again, after a change of pyproject.toml"
+	@echo "make package    build the wheel and the source distribution in dist/, and try both"
+	@echo "make sizes      print the sizes of the package and its extras, and start-up times"
+	@echo "make audit      look up known vulnerabilities of the pinned versions (needs a network)"
 	@echo "make coverage   run the tests, and print how much of each package they reach"
 	@echo "make bench      print speed as ratios (MAG_CS=DIRECTORY, CORPUS=FILE for real data)"
 	@echo "make docs       build the documentation site in site/"
@@ -35,6 +40,39 @@ test: lint
 test-slow: .venv/installed-dev
 	$(BIN)/pytest -m slow
 
+# The extras for users; developers' tools need not be old.
+EXTRAS := ann boost cluster corpus excel mcp plots postgresql tensorboard transformers web
+COMMA := ,
+EMPTY :=
+TEST_TOOLS := hatchling httpx hypothesis jsonschema pytest rdflib schemathesis
+OLDEST_TESTS := tests/archive tests/formats/rdf tests/formats/tables tests/features/transformer tests/network \
+	tests/desk/store tests/desk/service tests/test_config.py tests/test_expansion.py tests/test_model.py
+
+oldest: .venv/bin/python
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --python-version 3.11 --resolution lowest-direct --no-annotate --no-header \
+		$(EXTRAS:%=--extra %) pyproject.toml --output-file constraints-oldest.new
+	{ head -1 constraints-oldest.txt; cat constraints-oldest.new; } > constraints-oldest.tmp
+	mv constraints-oldest.tmp constraints-oldest.txt
+	rm constraints-oldest.new
+
+# PyPI's oldest torch is a build for GPUs, several gigabytes large; it works on CPUs, too.
+test-oldest:
+	$(PYTHON) -m venv .venv-oldest
+	.venv-oldest/bin/python -m pip install --quiet -c constraints-oldest.txt $(TEST_TOOLS) \
+		--editable '.[$(subst $(EMPTY) $(EMPTY),$(COMMA),$(EXTRAS))]'
+	OMP_NUM_THREADS=1 .venv-oldest/bin/python -m pytest -m "not slow" $(OLDEST_TESTS)
+
+package: .venv/installed-dev
+	$(BIN)/python tools/check_package.py
+
+sizes: .venv/bin/python
+	$(BIN)/python tools/package_sizes.py
+
+audit: .venv/bin/python
+	$(BIN)/python -m pip install --quiet pip-audit
+	$(BIN)/pip-audit --requirement constraints.txt --no-deps --disable-pip
+
 coverage: .venv/installed-dev
 	rm -f .coverage .coverage.*
 	OMP_NUM_THREADS=1 $(BIN)/coverage run -m pytest -m "not slow" -n 2 --dist worksteal
@@ -48,7 +86,7 @@ docs: .venv/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf .venv demo-output site .coverage .coverage.*
+	rm -rf .venv .venv-oldest demo-output dist site .coverage .coverage.*
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

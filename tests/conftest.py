@@ -17,7 +17,7 @@ from tiny_transformer import save_pantry_transformer
 from taxoexpan import TaxoExpan, Taxonomy
 
 # How long a test takes says more of the machine than of the code. Every run draws new examples.
-settings.register_profile("any machine", deadline=None, max_examples=50)
+settings.register_profile("any machine", deadline=None, max_examples=30)
 settings.load_profile("any machine")
 
 # Thousands of files are written through to the disk; in memory that takes no time.

@@ -188,3 +188,18 @@ def test_probable_places_of_a_model_are_accepted(tmp_path: Path) -> None:
     assert (
         path.read_text() == header + "oat,1,a,,accepted,attach,\nrye,1,a,,undecided,attach,none\n"
     )
+
+
+def test_github_finds_no_commands_in_the_text_of_programs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tokens = set()
+    for _ in range(2):
+        with action.without_commands():
+            print("::error::a label")
+        first, _, last = capsys.readouterr().out.splitlines()
+        token = first.removeprefix("::stop-commands::")
+        assert last == f"::{token}::"
+        tokens.add(token)
+    assert len(tokens) == 2
+    assert {len(token) for token in tokens} == {32}

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 from forked_processes import fork_and_wait
@@ -34,6 +35,9 @@ def give_away(path: Path) -> None:
 
 def run_unprivileged(run: Callable[[], int]) -> int:
     """Run a function in a process of an ordinary user, and return its exit status."""
+    for module in ("conversion", "taxonomy_file"):  # that user may not be able to read Python
+        import_module(f"taxoexpan.formats.{module}")
+    import_module("taxoexpan.expansion")
 
     def run_as_nobody() -> int:
         if os.getuid() == 0:

@@ -64,7 +64,8 @@ class FormatError(TaxoExpanError):
         self.path = Path(path)
         self.message = message
         self.line = line
-        place = f"{path}" if line is None else f"{path}, line {line}"
+        name = visible(str(path))
+        place = name if line is None else f"{name}, line {line}"
         super().__init__(f"{place}: {message}")
 
 

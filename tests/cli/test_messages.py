@@ -34,7 +34,9 @@ def test_only_the_last_occurrence_of_an_option_is_a_flag() -> None:
 
 def test_a_message_shows_control_characters_as_escapes(capsys: pytest.CaptureFixture[str]) -> None:
     note("already present: a\x1b[2J\x9b is\rb\nlisted")
-    assert capsys.readouterr().err == "already present: a\\x1b[2J\\x9b is\\rb\nlisted\n"
+    assert capsys.readouterr().err == "already present: a\\x1b[2J\\x9b is\\rb\n  listed\n"
+    note("\nstopped")
+    assert capsys.readouterr().err == "\nstopped\n"
 
 
 def test_a_line_for_people_stays_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -57,6 +57,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [f'{name},"{concepts[n].id}"' for n, name in enumerate(names)]
     text = "\n".join(["query,parent_id", *rows]) + "\n"
     (folder / "suggestions.csv").write_text(text, newline="")
+    present = [f'"{c.label}","{concepts[0].id}"' for c in concepts[1:9]]
+    text = "\n".join(["query,parent_id", *present]) + "\n"
+    (folder / "known.csv").write_text(text, newline="")
     known = " and ".join(pantry.labels[:9])
     sentences = [f"We cook {known} with quince paste. \x1b[2J {ATTACKS[n % 8]}" for n in range(9)]
     (folder / "corpus.txt").write_text("\n".join(sentences), encoding="utf-8")
@@ -176,6 +179,24 @@ def test_no_error_prints_a_control_character(
     done = run_in_terminal(arguments)
     assert done.status == 2
     assert UNSAFE.findall(done.text) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "old.json"],
+        ["diff", "old.json", "new.json"],
+        ["apply", "old.json", "suggestions.csv", "-o", "applied.json", "--force"],
+        ["apply", "old.json", "known.csv", "-o", "applied.json", "--force"],
+        ["info", "x\ntaxoexpan: all is well"],
+    ],
+)
+def test_no_label_looks_like_another_message(
+    folder: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    done = run_in_terminal(arguments)
+    assert not re.search(r"^taxoexpan: all is well", done.text, re.MULTILINE)
 
 
 def test_a_file_gets_the_exact_data(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

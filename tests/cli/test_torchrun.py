@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -53,9 +54,12 @@ def without_noise(name: str, weights: torch.Tensor) -> torch.Tensor:
     return weights[:, :-1] if name == "fusion.hidden" else weights
 
 
-def assert_same_weights(one: Path, other: Path) -> None:
+WEIGHTS = ("weights.safetensors", "tower.safetensors")
+
+
+def assert_same_weights(one: Path, other: Path, files: Sequence[str] = WEIGHTS) -> None:
     """Compare the network and the fine-tuned encoder of two models."""
-    for file in ("weights.safetensors", "tower.safetensors"):
+    for file in files:
         expected, found = load_file(one / file), load_file(other / file)
         assert expected.keys() == found.keys()
         for name, weights in expected.items():
@@ -63,7 +67,19 @@ def assert_same_weights(one: Path, other: Path) -> None:
             torch.testing.assert_close(*pair, atol=1e-4, rtol=1e-3, msg=name)
 
 
-def test_two_processes_give_the_weights_of_one(
+def test_two_processes_give_the_network_of_one(pantry: Path, tmp_path: Path) -> None:
+    alone, together = tmp_path / "alone", tmp_path / "together"
+    settings = SMALL | {"epochs": 3, "tower_epochs": 0, "features": "static"}
+    changes = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
+    options = [*changes, "--device", "cpu", "--seed", "1", "--quiet"]
+    done = run(*torchrun(2, pantry, "-o", together, *options))
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert main(["train", str(pantry), "-o", str(alone), *options]) == 0
+    assert_same_weights(alone, together, ["weights.safetensors"])
+
+
+@pytest.mark.slow
+def test_two_processes_give_the_weights_and_the_messages_of_one(
     pantry: Path, tmp_path: Path, options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     alone, together, log = tmp_path / "alone", tmp_path / "together", tmp_path / "log"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import subprocess
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,18 @@ def test_a_missing_version_is_refused_with_the_reason_of_git(name: str) -> None:
 def test_a_file_with_a_colon_in_its_name_is_read_first() -> None:
     write_file(Path("main:food.csv"), "child,parent\npear,fruit\n")
     assert set(Taxonomy.read("main:food.csv")) == {"pear", "fruit"}
+
+
+def test_nothing_is_fetched(repository: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "partial"
+    source = repository.as_uri()
+    subprocess.run(["git", "config", "uploadpack.allowFilter", "true"], check=True)
+    command = ["git", "clone", "-q", "--filter=blob:none", "--no-checkout", source, str(copy)]
+    subprocess.run(command, check=True)
+    with chdir(copy), pytest.raises(FormatError, match="git has no such version"):
+        Taxonomy.read("HEAD:food.terms")
+    shown = subprocess.run(["git", "show", "HEAD:food.terms"], cwd=copy, capture_output=True)
+    assert shown.stdout == b"1\tfood\n2\tfig\n"
 
 
 def test_without_git_the_message_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,3 +34,8 @@ def test_two_numbers_say_nothing_about_outliers() -> None:
 @given(st.lists(st.integers(0, 10**9), min_size=1))
 def test_the_next_number_follows_an_existing_one(numbers: list[int]) -> None:
     assert next_number(numbers) - 1 in numbers
+
+
+def test_a_gap_as_long_as_the_range_before_it_is_not_an_outlier() -> None:
+    assert next_number([*range(1, 21), 41]) == 21
+    assert next_number([*range(1, 21), 40]) == 41

@@ -46,3 +46,10 @@ def test_an_empty_range_is_refused() -> None:
 def test_a_range_needs_a_number_in_the_template() -> None:
     with pytest.raises(ConfigurationError, match=r"has no \{number\}"):
         IdPolicy(IdTemplate("{slug}"), first=9)
+
+
+def test_the_kind_of_a_policy_says_what_decides() -> None:
+    template = IdTemplate("F{number}")
+    assert IdPolicy(template).kind == IdPolicy(template, first=3).kind == "template"
+    assert IdPolicy(first=3).kind == IdPolicy(last=3).kind == "range"
+    assert IdPolicy().kind == "style"

@@ -117,3 +117,13 @@ def test_intervals_that_overlap_or_touch_are_merged_for_each_owner() -> None:
         (1, 0, 3),
         (1, 7, 9),
     ]
+
+
+def test_a_row_with_two_distant_branches_has_two_intervals() -> None:
+    pairs = [(0, 1), (0, 2), (0, 3), (1, 4), (2, 5), (3, 6), (7, 4), (7, 6)]
+    sources, targets = indices([a for a, _ in pairs]), indices([b for _, b in pairs])
+    down = Adjacency.from_pairs(sources, targets, SIZE)
+    up = Adjacency.from_pairs(targets, sources, SIZE)
+    owners, rows = ReachIntervals.build(down, up).pairs(indices([7, 0]))
+    found = sorted(zip(owners.tolist(), rows.tolist(), strict=True))
+    assert found == [*((0, row) for row in (4, 6, 7)), *((1, row) for row in range(7))]

@@ -10,15 +10,13 @@ from pathlib import Path
 from taxoexpan.cli.arguments import add_read_options, read_options
 from taxoexpan.cli.messages import print_line
 from taxoexpan.curation.checks import CODES, SEVERITIES, Finding, count_findings
+from taxoexpan.curation.checks.findings import ALWAYS_SHOWN
 from taxoexpan.errors import ConfigurationError
 
 FORMATS = ("text", "json", "github", "gitlab", "markdown", "sarif")
 
 MAX_SHOWN = 50
 """Findings per code that are printed unless --select is given."""
-
-ALWAYS_SHOWN = frozenset({"unreadable", "cycle"})
-"""Codes that --select and --ignore do not hide, because nothing else could be checked."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

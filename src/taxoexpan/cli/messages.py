@@ -35,9 +35,12 @@ def note(message: str) -> None:
     """Print a message on standard error, unless its reader is gone or its disk is full.
 
     Control characters are shown as escape sequences, because labels and file names are in it.
+    Further lines are indented, so that no label can look like another message.
     """
+    text = visible(shortened_message(message), keep="\n")
+    first = len(text) - len(text.lstrip("\n"))
     with suppress(OSError):
-        print(visible(shortened_message(message), keep="\n"), file=sys.stderr)
+        print(text[:first] + text[first:].replace("\n", "\n  "), file=sys.stderr)
 
 
 def print_line(text: str) -> None:

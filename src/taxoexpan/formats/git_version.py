@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -33,7 +34,11 @@ def read_git_version(path: Path) -> bytes:
 
 
 def _git(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Run git without network: it would fetch what a partial clone lacks."""
+    environment = {**os.environ, "GIT_ALLOW_PROTOCOL": "none", "LC_ALL": "C"}
     try:
-        return subprocess.run(["git", *arguments], capture_output=True, check=False)
+        return subprocess.run(
+            ["git", *arguments], capture_output=True, check=False, env=environment
+        )
     except OSError as error:  # git is not installed
         return subprocess.CompletedProcess(arguments, 1, b"", f"git: {error.strerror}".encode())

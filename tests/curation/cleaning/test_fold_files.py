@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from full_disk import no_file_larger_than
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -97,3 +98,12 @@ def test_remove_folds_deletes_nothing_else(tmp_path: Path) -> None:
     remove_folds(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["fold-x.npz"]
     remove_folds(tmp_path / "none")
+
+
+def test_a_full_disk_leaves_no_empty_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "folds"
+    whole, part = np.arange(3), np.arange(3) * 0.1
+    scores = RelationScores(whole, whole, whole, part, whole, part, part, part)
+    with no_file_larger_than(10), pytest.raises(FormatError, match="File too large"):
+        FoldFiles(folder, "x").save(1, FoldResult(scores))
+    assert list(tmp_path.iterdir()) == []

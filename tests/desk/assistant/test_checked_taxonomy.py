@@ -32,6 +32,14 @@ def test_what_hides_all_other_findings_is_always_returned(tmp_path: Path) -> Non
     assert answer.errors == 1
 
 
+def test_a_broken_file_is_a_finding_without_its_folder(tmp_path: Path) -> None:
+    path = tmp_path / "foods.ttl"
+    path.write_text("@prefix : nonsense")
+    answer = CheckedTaxonomy.of_file(path).answer(CheckArguments())
+    assert [each.code for each in answer.items] == ["unreadable"]
+    assert str(tmp_path) not in answer.model_dump_json()
+
+
 def test_pages_and_severities(tmp_path: Path) -> None:
     path = tmp_path / "foods.csv"
     rows = "".join(f"food,kind{n}x\nkind{n}x,Oat {n}y\nkind{n}x,oat {n}y\n" for n in range(5))

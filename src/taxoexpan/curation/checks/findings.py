@@ -91,6 +91,10 @@ CODES: dict[str, Code] = {
 }
 
 
+ALWAYS_SHOWN = frozenset({"unreadable", "cycle"})
+"""Codes that a choice of codes does not hide, because nothing else could be checked."""
+
+
 def make_finding(
     code: str, place: str, message: str, as_warning: bool = False, parent: str = ""
 ) -> Finding:

@@ -60,7 +60,12 @@ class FoldFiles:
         except OSError as error:
             message = f"cannot be created: {error.strerror}; {_OTHER_FOLDER}"
             raise FormatError(self.folder, message).naming("work=FOLDER") from None
-        write_whole({self._path(number): content.getvalue()}, force=True)
+        try:
+            write_whole({self._path(number): content.getvalue()}, force=True)
+        except FormatError:
+            with suppress(OSError):  # removes the folder only if it is empty
+                self.folder.rmdir()
+            raise
 
     def _path(self, number: int) -> Path:
         return self.folder / f"fold-{number}.npz"

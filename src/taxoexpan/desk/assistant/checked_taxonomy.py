@@ -8,13 +8,13 @@ from threading import Lock
 
 from taxoexpan.curation.checks import SEVERITIES, Finding
 from taxoexpan.curation.checks.all_checks import check_file, check_taxonomy
-from taxoexpan.desk.assistant.tool_schemas import CheckArguments, CheckResponse
+from taxoexpan.curation.checks.findings import ALWAYS_SHOWN
+from taxoexpan.desk.assistant.tool_schemas import CheckArguments, CheckResponse, FoundMistake
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
 from taxoexpan.taxonomy import Taxonomy
 
 Version = tuple[int, int] | None
-ALWAYS_RETURNED = frozenset({"unreadable", "cycle"})
 
 
 class CheckedTaxonomy:
@@ -55,7 +55,7 @@ class CheckedTaxonomy:
             and (
                 not arguments.codes
                 or finding.code in arguments.codes
-                or finding.code in ALWAYS_RETURNED
+                or finding.code in ALWAYS_SHOWN
             )
         ]
         severities = [finding.severity for finding in found]
@@ -66,7 +66,7 @@ class CheckedTaxonomy:
             errors=severities.count("error"),
             warnings=severities.count("warning"),
             offset=arguments.offset,
-            items=found[arguments.offset : stop],
+            items=[FoundMistake.of(each) for each in found[arguments.offset : stop]],
             next_offset=stop if stop < len(found) else None,
         )
 

@@ -89,6 +89,30 @@ class CheckArguments(ToolArguments):
     limit: int = Field(default=50, ge=1, le=MAX_ITEMS, description="Findings to return, at most.")
 
 
+class FoundMistake(BaseModel):
+    """A likely mistake; the folder of a file is nothing that an assistant has to know."""
+
+    code: str
+    severity: Severity
+    place: str = Field(description="The id of a concept, a line of the file, or the file.")
+    message: str
+    line: int | None = Field(description="The line of the file, if it is known.")
+
+    @classmethod
+    def of(cls, finding: Finding) -> FoundMistake:
+        """Describe a finding."""
+        place = finding.place
+        if finding.path is not None and place == str(finding.path):
+            place = finding.path.name
+        return cls(
+            code=finding.code,
+            severity=finding.severity,
+            place=place,
+            message=finding.message,
+            line=finding.line or None,
+        )
+
+
 class CheckResponse(BaseModel):
     """Some findings, worst first."""
 
@@ -97,5 +121,5 @@ class CheckResponse(BaseModel):
     errors: int
     warnings: int
     offset: int
-    items: list[Finding]
+    items: list[FoundMistake]
     next_offset: int | None = Field(description="The offset of the next page, if there is one.")

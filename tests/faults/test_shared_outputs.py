@@ -1,0 +1,56 @@
+"""Two processes write one output at the same time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from forked_processes import fork
+
+from taxoexpan.cli.main import main
+
+ROUNDS = int(os.environ.get("TAXOEXPAN_FAULT_ROUNDS", "3"))
+
+
+def run_at_once(*commands: list[str]) -> list[int]:
+    """Run commands in child processes, and return their exit statuses in ascending order."""
+    processes = [fork(lambda command=command: main(command)) for command in commands]
+    return sorted(os.waitstatus_to_exitcode(os.waitpid(each, 0)[1]) for each in processes)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_one_of_two_conversions_wins_and_nothing_is_lost(
+    force: bool, pantry: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text(pantry.read_text().replace("milk", "drink"))
+    assert main(["convert", str(pantry), str(tmp_path / "first.ttl")]) == 0
+    assert main(["convert", str(other), str(tmp_path / "second.ttl")]) == 0
+    whole = {(tmp_path / name).read_bytes() for name in ("first.ttl", "second.ttl")}
+    for number in range(ROUNDS):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        output = folder / "out.ttl"
+        options = ["--force"] if force else []
+        capfd.readouterr()
+        commands = [["convert", str(each), str(output), *options] for each in (pantry, other)]
+        assert run_at_once(*commands) == ([0, 0] if force else [0, 2])
+        written = {path.name: path.read_bytes() for path in folder.iterdir()}
+        assert written.pop("out.ttl") in whole
+        errors = capfd.readouterr().err
+        assert "Traceback" not in errors
+        assert ("already exists" in errors or "out.2.ttl" in errors) != force
+        assert set(written) <= {"out.2.ttl"}
+        assert set(written.values()) <= whole
+
+
+@pytest.mark.slow
+def test_the_model_of_the_slower_of_two_trainings_is_kept(pantry: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    command = ["train", str(pantry), "-o", str(model), "--preset", "fast", "--quiet"]
+    command += ["--device", "cpu", "--epochs", "2"]
+    seeds = (["--seed", "1"], ["--seed", "2"])
+    assert run_at_once(*([*command, *seed] for seed in seeds)) == [0, 2]
+    assert main(["info", str(model)]) == 0
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
