@@ -16,7 +16,6 @@ from taxoexpan.expansion import (
     ExpansionRequest,
     apply_suggestions,
     prepare_expansion,
-    with_details,
 )
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -191,21 +190,6 @@ def test_expand_file_refuses_wrong_arguments_before_any_work(
     arguments = {"taxonomy": "a.csv", "new": "b.csv", "output": "c.csv", **options}
     with pytest.raises(ConfigurationError, match=message):
         expand_file(**arguments)
-
-
-def test_details_are_copied_to_queries_by_their_label() -> None:
-    concepts = [Concept("x", "Nut-Milk", ("nut drink",), "a drink made of nuts")]
-    (detailed,) = with_details([suggestion("nut milk", "milk")], concepts)
-    assert detailed.query == Concept("", "nut milk", ("nut drink",), "a drink made of nuts")
-
-
-def test_details_of_a_repeated_label_come_from_the_row_that_is_placed() -> None:
-    concepts = [Concept("x", "nut milk", (), "first"), Concept("y", "nut milk", (), "second")]
-    (first,) = with_details([suggestion("nut milk", "milk")], concepts)
-    assert first.query.definition == "first"
-    own = suggestion("nut milk", "milk")
-    (second,) = with_details([replace(own, query=replace(own.query, id="y"))], concepts)
-    assert second.query.definition == "second"
 
 
 @pytest.mark.parametrize(

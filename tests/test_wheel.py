@@ -78,7 +78,7 @@ def test_the_metadata_is_complete(metadata: Message) -> None:
 
 def test_the_command_is_installed(wheel: ZipFile) -> None:
     entry_points = wheel.read(f"{INFO}/entry_points.txt").decode()
-    assert "taxoexpan = taxoexpan.cli.main:main" in entry_points
+    assert f"taxoexpan = {PROJECT['scripts']['taxoexpan']}\n" in entry_points
 
 
 def test_every_dependency_is_pinned() -> None:

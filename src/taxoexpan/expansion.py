@@ -39,12 +39,11 @@ from taxoexpan.placement.acceptance import (
 )
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.decisions import decide, leave_undecided
-from taxoexpan.placement.missing_confidence import MissingConfidence
+from taxoexpan.placement.missing_confidence import confidence_threshold, refuse_missing_confidence
 from taxoexpan.placement.suggestions import Suggestion, suggestions_csv
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names
-from taxoexpan.taxonomy.names import normalize_name
 
 NUM_RANKED = 5
 """Parents that are ranked per concept, if no more are accepted."""
@@ -98,31 +97,6 @@ def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
         if s.rank
     }
     return Provenance(f"taxoexpan {version('taxoexpan')}", datetime.now(UTC), reasons)
-
-
-def with_details(
-    suggestions: Sequence[Suggestion], concepts: Sequence[Concept]
-) -> list[Suggestion]:
-    """Copy synonyms and definitions from a list of concepts to the suggestions' queries.
-
-    Of several concepts with one name, the one with the query's id counts, or else the first, which
-    is the one that is placed.
-    """
-    details: dict[tuple[str, str], Concept] = {}
-    for concept in concepts:
-        name = normalize_name(concept.label)
-        details.setdefault((name, concept.id), concept)
-        details.setdefault((name, ""), concept)
-    detailed = []
-    for suggestion in suggestions:
-        query = suggestion.query
-        name = normalize_name(query.label)
-        listed = details.get((name, query.id)) or details.get((name, ""), query)
-        synonyms = listed.synonyms or query.synonyms
-        definition = listed.definition or query.definition
-        query = replace(query, synonyms=synonyms, definition=definition)
-        detailed.append(replace(suggestion, query=query))
-    return detailed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -344,31 +318,6 @@ def _refuse_outputs(request: ExpansionRequest) -> None:
         refuse_inside(request.report, request.taxonomy, "is an input")
 
 
-def confidence_threshold(calibrators: Calibrators, precision: float, kept: str = "") -> float:
-    """Return the confidence at which the held-out concepts reach a precision, or refuse."""
-    if calibrators.calibration is None:
-        message = "the model has no confidence"
-        raise ConfigurationError(f"{message}; use min_score instead").naming("min_score")
-    threshold = calibrators.calibration.reliability.threshold(precision)
-    if threshold is None:
-        message = (
-            f"no confidence threshold reaches {precision:.0%} precision on the held-out concepts"
-        )
-        fix = "ask for a lower precision, or use min_confidence"
-        raise ConfigurationError(f"{message}; {fix}{kept}").naming("min_confidence")
-    return threshold
-
-
-def refuse_without_confidence(model: TaxoExpan, taxonomy: Taxonomy) -> None:
-    """Refuse, before training, a taxonomy of which too few leaves are held out."""
-    missing = MissingConfidence.find(taxonomy, model.config)
-    if missing is None:
-        return
-    if missing.settings:
-        raise ConfigurationError(missing.sentence()).naming(settings=missing.settings)
-    raise ConfigurationError(f"{missing.sentence()}; use min_score instead").naming("min_score")
-
-
 def expand_file(
     taxonomy: str | Path,
     new: str | Path,
@@ -433,6 +382,6 @@ def expand_file(
     trained = None
     if expansion.needs_model:
         if request.needs_confidence:
-            refuse_without_confidence(untrained, expansion.taxonomy)
+            refuse_missing_confidence(expansion.taxonomy, untrained.config)
         trained = untrained.fit(expansion.training_taxonomy, expected=expansion.queries)
     return expansion.write(expansion.decide(expansion.place(trained)))

@@ -44,6 +44,9 @@ def run(order: dict[str, Any]) -> dict[str, Any]:
     if order["signal"] is not None:
         time.sleep(order["delay"])
         send(order["signal"], process, order["to_group"])
+        if order["again"] is not None:
+            time.sleep(order["again"])
+            send(order["signal"], process, order["to_group"])
     status = wait(process, order["limit"])
     seconds = time.monotonic() - started
     end_group(process)

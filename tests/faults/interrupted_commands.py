@@ -88,6 +88,7 @@ COMMANDS = (
     ),
     Command("serve", "serve model --port 0", endless=True),
     Command("mcp", "mcp model"),
+    Command("doctor", "doctor"),
 )
 
 

@@ -25,6 +25,8 @@ SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 SHELL_SHARE = 0.08
 """The share of rounds that start a new process, so that the start of Python is interrupted too."""
 RESUME_SHARE = 0.34
+AGAIN_SHARE = 0.3
+"""The share of rounds with a second signal, which may stop the removal of temporary files."""
 SERVER = Path(__file__).parent / "fork_server.py"
 
 
@@ -39,7 +41,12 @@ class Runner:
         self._environment = {"TMPDIR": str(self.temporary), "TAXOEXPAN_CACHE": cache}
 
     def run(
-        self, *arguments: str, number: int | None = None, delay: float = 0, to_group: bool = False
+        self,
+        *arguments: str,
+        number: int | None = None,
+        delay: float = 0,
+        again: float | None = None,
+        to_group: bool = False,
     ) -> tuple[int | None, float, str]:
         """Return the status of a command, its duration, and its standard error."""
         errors = self.folder / "stderr"
@@ -51,6 +58,7 @@ class Runner:
             "stderr": str(errors),
             "signal": number,
             "delay": delay,
+            "again": again,
             "to_group": to_group,
             "limit": LIMIT,
         }
@@ -191,22 +199,27 @@ class Interrupted:
         number = self.random.choice(SIGNALS)
         self.tally.signals[number.name] += 1
         delay = self.random.uniform(0, 1.05 * self.duration)
-        arguments = self.command.all_arguments
+        arguments, again = self.command.all_arguments, None
         if self.random.random() < SHELL_SHARE:
             delay += self.random.uniform(0.02, 2.5)
             status, errors = self.runner.run_in_shell(*arguments, number=number, delay=delay)
         else:
-            to_group = self.random.random() < 0.5
+            again, to_group = self._second_delay(), self.random.random() < 0.5
             status, _, errors = self.runner.run(
-                *arguments, number=number, delay=delay, to_group=to_group
+                *arguments, number=number, delay=delay, again=again, to_group=to_group
             )
         place = f"{number.name} after {delay:.3f} s of {self.duration:.3f} s"
         self._check_end(status, errors, number, place)
         self._check_files(before, place)
-        if number != signal.SIGKILL and self._leftovers() - hidden:
+        if number != signal.SIGKILL and again is None and self._leftovers() - hidden:
             self.tally.add("leftover", f"{place}: {self._leftovers() - hidden}")
         if self.command.name == "train":
             self._check_resumption(place)
+
+    def _second_delay(self) -> float | None:
+        """Return after how many seconds to send the signal again, if at all."""
+        chosen = self.random.random() < AGAIN_SHARE
+        return self.random.uniform(0, 0.2) if chosen else None
 
     def _check_end(self, status: int | None, errors: str, number: int, place: str) -> None:
         if status is None:

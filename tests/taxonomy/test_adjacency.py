@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import quickly
 
-from taxoexpan.taxonomy.adjacency import Adjacency, ranges
+from taxoexpan.taxonomy.adjacency import Adjacency, follow_to_the_end, ranges
 
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=20)
 
@@ -79,3 +79,10 @@ def test_an_adjacency_may_have_no_rows() -> None:
 def test_ranges_are_concatenated() -> None:
     starts, counts = np.array([5, 0, 9]), np.array([2, 0, 3])
     assert ranges(starts, counts).tolist() == [5, 6, 9, 10, 11]
+
+
+def test_the_end_of_a_chain_is_found_for_every_row() -> None:
+    rows, targets = np.array([0, 1, 1, 4]), np.array([1, 2, 3, 2])
+    first = Adjacency.from_pairs(rows, targets, 5).first_targets
+    assert first.tolist() == [1, 2, 2, 3, 2]
+    assert follow_to_the_end(first).tolist() == [2, 2, 2, 3, 2]

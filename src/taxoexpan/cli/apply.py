@@ -65,11 +65,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Apply the decisions."""
-    from taxoexpan.expansion import apply_suggestions, with_details
+    from taxoexpan.expansion import apply_suggestions
     from taxoexpan.files import write_whole
     from taxoexpan.formats.changes.git_patch import git_patch, refuse_unpatchable
     from taxoexpan.formats.concept_list import read_concepts
     from taxoexpan.placement.parent_lookup import read_decisions
+    from taxoexpan.placement.query_details import with_details
 
     _refuse_outputs(options)
     accept = acceptance(options)

@@ -138,13 +138,13 @@ def _print_definitions(expansion: Expansion) -> None:
 
 def _trained_model(expansion: Expansion, training: TrainingOptions) -> TaxoExpan | None:
     """Return a trained model, if the expansion needs one."""
-    from taxoexpan.expansion import refuse_without_confidence
+    from taxoexpan.placement.missing_confidence import refuse_missing_confidence
 
     if not expansion.needs_model:
         return None
     model = training.new_model()
     if expansion.request.needs_confidence:
-        refuse_without_confidence(model, expansion.taxonomy)
+        refuse_missing_confidence(expansion.taxonomy, model.config)
     fit_model(model, expansion.training_taxonomy, training.quiet, expected=expansion.queries)
     return model
 

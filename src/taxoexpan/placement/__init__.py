@@ -14,7 +14,8 @@ Nothing is exported here; import from the modules. They are, in the order of a m
 - suggesting: `query_assessment` ranks and assesses, `proposals` turns this into `suggestions`
   (`suggestion_parquet` is another form of them); `joint` places a batch of new concepts together;
 - adding: `decisions` says what is accepted, `selection`, `acceptance` and `change_validation` turn
-  it into additions, `parent_lookup` reads decisions, and `merge_mappings` exports merges;
+  it into additions, `parent_lookup` reads decisions, `query_details` adds the texts of the list of
+  new concepts, and `merge_mappings` exports merges;
 - learning from curators: `feedback`, `judged_taxonomy` and `rejections`;
 - `model_card` describes a model.
 """

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from taxoexpan.config import Config
+from taxoexpan.errors import ConfigurationError
 from taxoexpan.phrasing import join_words, pluralize
+from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.confidence import MIN_HELD_OUT
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.holdout import fraction_for, held_out_count, leaf_count
@@ -52,3 +54,28 @@ class MissingConfidence:
                 f"{text}, too many for a taxonomy with {pluralize(self.leaves, 'leaf', 'leaves')}"
             )
         return f"{text}, so train with {join_words([flag + each for each in self.settings])}"
+
+
+def confidence_threshold(calibrators: Calibrators, precision: float, kept: str = "") -> float:
+    """Return the confidence at which the held-out concepts reach a precision, or refuse."""
+    if calibrators.calibration is None:
+        message = "the model has no confidence"
+        raise ConfigurationError(f"{message}; use min_score instead").naming("min_score")
+    threshold = calibrators.calibration.reliability.threshold(precision)
+    if threshold is None:
+        message = (
+            f"no confidence threshold reaches {precision:.0%} precision on the held-out concepts"
+        )
+        fix = "ask for a lower precision, or use min_confidence"
+        raise ConfigurationError(f"{message}; {fix}{kept}").naming("min_confidence")
+    return threshold
+
+
+def refuse_missing_confidence(taxonomy: Taxonomy, config: Config) -> None:
+    """Refuse, before training, a taxonomy of which too few leaves are held out."""
+    missing = MissingConfidence.find(taxonomy, config)
+    if missing is None:
+        return
+    if missing.settings:
+        raise ConfigurationError(missing.sentence()).naming(settings=missing.settings)
+    raise ConfigurationError(f"{missing.sentence()}; use min_score instead").naming("min_score")

@@ -39,6 +39,13 @@ class Adjacency:
         """The number of neighbors of each row."""
         return np.diff(self.offsets)
 
+    @property
+    def first_targets(self) -> Indices:
+        """The first target of each row; a row without targets is its own."""
+        first, rows = np.arange(len(self)), np.flatnonzero(self.degrees)
+        first[rows] = self.targets[self.offsets[rows]]
+        return first
+
     def of(self, row: int) -> Indices:
         """The neighbors of one row."""
         return self.targets[self.offsets[row] : self.offsets[row + 1]]
@@ -91,3 +98,11 @@ def ranges(starts: Indices, counts: Indices) -> Indices:
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
     return np.repeat(starts - (ends - counts), counts) + np.arange(total)
+
+
+def follow_to_the_end(following: Indices) -> Indices:
+    """Return the last row of the chain from each row; the end of a chain is followed by itself."""
+    # Every round doubles the distance, so even a very long chain takes few rounds.
+    while not np.array_equal(following, further := following[following]):
+        following = further
+    return following

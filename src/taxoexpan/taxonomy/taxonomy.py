@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -13,8 +12,8 @@ from types import MappingProxyType
 import numpy as np
 
 from taxoexpan.errors import CycleError, TaxonomyError
-from taxoexpan.taxonomy.additions import Additions
-from taxoexpan.taxonomy.adjacency import Adjacency
+from taxoexpan.taxonomy.additions import Additions, impossible_move
+from taxoexpan.taxonomy.adjacency import Adjacency, follow_to_the_end
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.concept import Concept
 from taxoexpan.taxonomy.label_endings import LabelEndings
@@ -262,19 +261,12 @@ class Taxonomy:
     @cached_property
     def first_parents(self) -> Indices:
         """The first parent of each concept; a root is its own."""
-        above, parents_of = np.arange(len(self)), self.parents_of
-        placed = np.flatnonzero(parents_of.degrees)
-        above[placed] = parents_of.targets[parents_of.offsets[placed]]
-        return above
+        return self.parents_of.first_targets
 
     @cached_property
     def tops(self) -> Indices:
         """The root of each concept along first parents."""
-        above = self.first_parents
-        # Every round doubles the distance, so even a very long chain takes few rounds.
-        while not np.array_equal(above, higher := above[above]):
-            above = higher
-        return above
+        return follow_to_the_end(self.first_parents)
 
     @cached_property
     def descendant_intervals(self) -> ReachIntervals:
@@ -394,25 +386,12 @@ class Taxonomy:
 
         The new parent of a moved child takes the position of the old one.
         """
-        moved = {(move.old_parent, move.child): move.new_parent for move in additions.moves}
-        placed = set(additions.relations)
         for child, old_parent, new_parent in additions.moves:
-            if old_parent not in self.parents(child) or (old_parent, new_parent) not in placed:
-                raise TaxonomyError(
-                    f"cannot move {child!r} from {old_parent!r} to {new_parent!r}; the new "
-                    "concept must be a child of the old parent, and the moved one must be too"
-                )
-        names = additions.names
-        for id in names:
+            if old_parent not in self.parents(child):
+                raise impossible_move(child, old_parent, new_parent)
+        for id in additions.names:
             self.index(id)
-        concepts = [
-            replace(c, synonyms=(*c.synonyms, *names[c.id])) if c.id in names else c
-            for c in self.concepts
-        ]
-        relations = [
-            (moved.get((parent, child), parent), child) for parent, child in self.relations
-        ]
-        larger = Taxonomy([*concepts, *additions.concepts], [*relations, *additions.relations])
+        larger = Taxonomy(*additions.extend(self.concepts, self.relations))
         larger.foreign_names, larger.reserved = self.foreign_names, self.reserved
         return larger
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+from full_disk import no_file_larger_than
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,6 +67,23 @@ def test_a_fold_with_a_missing_column_is_refused_with_a_remedy(
         FoldFiles(tmp_path, "x").load()
 
 
+def test_a_pipe_deep_reasons_and_infinite_scores_are_refused(folder: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fold-1.npz")
+    with pytest.raises(FormatError, match=r"fold-1.npz.*not a regular file.*delete it"):
+        FoldFiles(tmp_path, "x").load()
+    (tmp_path / "fold-1.npz").unlink()
+    with np.load(folder / "fold-1.npz") as stored:
+        columns = dict(stored)
+    infinite = np.full(COUNT, -np.inf)
+    for name, other in (
+        ("reasons", np.frombuffer(b"[" * 100_000, np.uint8)),
+        ("log_scores", infinite),
+    ):
+        np.savez(tmp_path / "fold-1.npz", **{**columns, name: other})
+        with pytest.raises(FormatError, match=r"fold-1.npz.*delete it to compute it again"):
+            FoldFiles(tmp_path, "x").load()
+
+
 def test_a_fold_with_columns_of_different_lengths_is_refused(tmp_path: Path) -> None:
     whole, part = np.arange(3), np.arange(3) * 0.1
     scores = RelationScores(whole, whole, whole[:2], part, whole, part, part, part)
@@ -79,3 +98,12 @@ def test_remove_folds_deletes_nothing_else(tmp_path: Path) -> None:
     remove_folds(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["fold-x.npz"]
     remove_folds(tmp_path / "none")
+
+
+def test_a_full_disk_leaves_no_empty_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "folds"
+    whole, part = np.arange(3), np.arange(3) * 0.1
+    scores = RelationScores(whole, whole, whole, part, whole, part, part, part)
+    with no_file_larger_than(10), pytest.raises(FormatError, match="File too large"):
+        FoldFiles(folder, "x").save(1, FoldResult(scores))
+    assert list(tmp_path.iterdir()) == []
