@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,23 @@ def test_a_fold_with_a_missing_column_is_refused_with_a_remedy(
     message = f"fold-1.npz.*{missing}.*delete it to compute it again"
     with pytest.raises(FormatError, match=message):
         FoldFiles(tmp_path, "x").load()
+
+
+def test_a_pipe_deep_reasons_and_infinite_scores_are_refused(folder: Path, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fold-1.npz")
+    with pytest.raises(FormatError, match=r"fold-1.npz.*not a regular file.*delete it"):
+        FoldFiles(tmp_path, "x").load()
+    (tmp_path / "fold-1.npz").unlink()
+    with np.load(folder / "fold-1.npz") as stored:
+        columns = dict(stored)
+    infinite = np.full(COUNT, -np.inf)
+    for name, other in (
+        ("reasons", np.frombuffer(b"[" * 100_000, np.uint8)),
+        ("log_scores", infinite),
+    ):
+        np.savez(tmp_path / "fold-1.npz", **{**columns, name: other})
+        with pytest.raises(FormatError, match=r"fold-1.npz.*delete it to compute it again"):
+            FoldFiles(tmp_path, "x").load()
 
 
 def test_a_fold_with_columns_of_different_lengths_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -189,8 +190,13 @@ def changed(path: Path, change: Callable[[dict[str, Any]], object]) -> Path:
         (lambda values: values.update(kind="other"), "not an intermediate file of discover"),
         (lambda values: values.pop("candidates"), "is damaged; write it again"),
         (lambda values: values.update(content="other"), "is damaged; write it again"),
-        (lambda values: values.update(min_count=float("inf")), "is damaged; write it again"),
+        (lambda values: values.update(min_count=float("inf")), "is damaged, or"),
         (lambda values: values["candidates"][0].__setitem__(1, float("nan")), "is damaged"),
+        (lambda values: values.update(min_count=-1), "is damaged; write it again"),
+        (lambda values: values.update(known=[-1]), "is damaged; write it again"),
+        (lambda values: values.update(specific=[10**6]), "is damaged; write it again"),
+        (lambda values: values.update(numbers={}), "is damaged; write it again"),
+        (lambda values: values.update(numbers={"a": True}), "is damaged; write it again"),
     ],
 )
 def test_another_file_is_refused(
@@ -210,3 +216,27 @@ def test_a_truncated_or_foreign_file_is_refused(tmp_path: Path) -> None:
             read_phrases(file)
     with pytest.raises(FormatError, match="no such file"):
         read_phrases(tmp_path / "none.gz")
+    os.mkfifo(tmp_path / "pipe.gz")
+    with pytest.raises(FormatError, match="not an intermediate file of discover"):
+        read_phrases(tmp_path / "pipe.gz")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda values: values["cells"].__setitem__(0, 10**9),
+        lambda values: values["cells"].__setitem__(0, -1),
+        lambda values: values["counts"].pop(),
+        lambda values: values["counts"].__setitem__(0, 2**70),
+        lambda values: values["forms"][0].__setitem__(0, 10**9),
+        lambda values: values.update(shard=[3, 2]),
+        lambda values: values.update(texts=-5),
+    ],
+)
+def test_observations_out_of_range_are_refused(
+    tmp_path: Path, change: Callable[[dict[str, Any]], object]
+) -> None:
+    files = observed(corpus(tmp_path, documents()), 2)
+    changed(files[0], change)
+    with pytest.raises(FormatError, match="is damaged; write it again"):
+        merge_observations(files, FIELD)

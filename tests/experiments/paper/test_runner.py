@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -186,6 +187,11 @@ def cut_ranks(folder: Path) -> None:
     (folder / "ranks.npz").write_bytes(content[: len(content) // 2])
 
 
+def replace_by_pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "no record": lambda folder: (folder / "run.json").unlink(),
     "half a record": lambda folder: (folder / "run.json").write_text("{", encoding="utf-8"),
@@ -198,6 +204,10 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "no experiment": spoil_record(lambda record: record.pop("experiment")),
     "no figure": spoil_record(lambda record: record["test"].pop("mrr")),
     "a figure of text": spoil_record(lambda record: record["test"].update(mr="low")),
+    "a figure of NaN": spoil_record(lambda record: record["test"].update(mr=float("nan"))),
+    "deep nesting": lambda folder: (folder / "run.json").write_text("[" * 200_000),
+    "a pipe": lambda folder: replace_by_pipe(folder / "run.json"),
+    "a pipe for ranks": lambda folder: replace_by_pipe(folder / "ranks.npz"),
     "no device": spoil_record(lambda record: record.pop("device")),
     "no versions": spoil_record(lambda record: record.pop("versions")),
     "no ranks": lambda folder: (folder / "ranks.npz").unlink(),

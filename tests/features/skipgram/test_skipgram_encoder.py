@@ -115,6 +115,10 @@ def test_damaged_vectors_are_refused(tmp_path: Path) -> None:
     assert "the vectors are damaged" in message_of("vectors.safetensors", None)
     assert "there is no vocabulary.json" in message_of("vocabulary.json", None)
     assert "the vectors are damaged" in message_of("vocabulary.json", b"{")
+    assert "nested too deeply" in message_of("vocabulary.json", b"[" * 100_000)
+    save_file({**tensors, "counts": tensors["counts"][:1]}, tmp_path / "changed")
+    shorter = (tmp_path / "changed").read_bytes()
+    assert "wrong type or shape" in message_of("vectors.safetensors", shorter)
     assert "does not belong to skip-gram vectors" in message_of("vocabulary.json", b"[]")
     for key, value, message in (("words", None, "damaged"), ("version", 9, "have version 9")):
         content = json.dumps({**vocabulary, key: value}).encode()

@@ -18,6 +18,7 @@ import numpy as np
 from taxoexpan.curation.cleaning.fold_results import FoldResult, Reason, RelationScores
 from taxoexpan.errors import FormatError
 from taxoexpan.files import write_whole
+from taxoexpan.files.regular_file import parse_json, read_regular
 
 _OTHER_FOLDER = "choose another folder with work=FOLDER"
 _NAME = re.compile(r"fold-(\d+)\.npz")
@@ -71,19 +72,21 @@ class FoldFiles:
 
     def _read(self, path: Path) -> FoldResult:
         try:
-            content = path.read_bytes()
+            content = read_regular(path)
             with zipfile.ZipFile(io.BytesIO(content)) as parts:
                 if parts.testzip() is not None:
                     raise ValueError("wrong checksum")
             with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
                 identity = str(arrays["identity"])
-                reasons = tuple(Reason(**each) for each in json.loads(arrays["reasons"].tobytes()))
+                reasons = tuple(Reason(**each) for each in parse_json(arrays["reasons"].tobytes()))
                 columns = {column.name: arrays[column.name] for column in fields(RelationScores)}
             for name, column in columns.items():
                 if column.shape != columns["concepts"].shape or column.ndim != 1:
                     raise ValueError(f"{name} has another length than the other columns")
                 if column.dtype != (np.float64 if name in _FLOATS else np.int64):
                     raise ValueError(f"{name} has the wrong data type")
+                if name in _FLOATS[:2] and not np.isfinite(column).all():
+                    raise ValueError(f"{name} has NaN or infinity")
         except _DAMAGE as error:
             message = f"cannot read this fold ({error}); delete it to compute it again"
             raise FormatError(path, message) from None

@@ -19,9 +19,15 @@ import numpy as np
 
 from taxoexpan.curation.discovery.candidates import Candidate, TrackedPhrases
 from taxoexpan.curation.discovery.corpus_shard import CorpusIdentity, Shard
-from taxoexpan.curation.discovery.observations import BestTexts, BlockObservations, Observations
+from taxoexpan.curation.discovery.observations import (
+    COUNTS,
+    BestTexts,
+    BlockObservations,
+    Observations,
+)
 from taxoexpan.errors import FormatError
 from taxoexpan.files import write_whole
+from taxoexpan.files.regular_file import parse_json, read_regular
 from taxoexpan.formats.compression import decompressed
 
 KIND, VERSION = "taxoexpan-discovery", 1
@@ -118,12 +124,12 @@ def read_shard_file(path: Path) -> ShardFile:
 
 def _read_json(path: Path) -> Any:
     try:
-        return json.loads(decompressed(path, path.read_bytes()))
+        return parse_json(decompressed(path, read_regular(path)))
     except FileNotFoundError:
         raise FormatError(path, "no such file; check the name") from None
     except OSError as error:
         raise FormatError(path, f"cannot be read: {error.strerror}") from None
-    except (FormatError, ValueError, RecursionError):
+    except (FormatError, ValueError):
         return None  # reported as damaged
 
 
@@ -169,12 +175,21 @@ def _of_shard(shard: Shard) -> dict[str, Any]:
 
 def _shard(values: dict[str, Any]) -> Shard:
     number, count = values["shard"]
-    return Shard(int(number), int(count))
+    if not 1 <= _count(number) <= _count(count):
+        raise ValueError("there is no such shard")
+    return Shard(number, count)
+
+
+def _count(value: object, limit: float = math.inf) -> int:
+    """Return a whole number from 0 up to but not including a limit."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < limit:
+        raise ValueError("there is no such number")
+    return value
 
 
 def _counted(values: dict[str, Any]) -> CountedShard:
-    counts = {phrase: int(count) for phrase, count in values["counts"].items()}
-    return CountedShard(_origin(values), _shard(values), counts, int(values["max_error"]))
+    counts = {phrase: _count(count) for phrase, count in values["counts"].items()}
+    return CountedShard(_origin(values), _shard(values), counts, _count(values["max_error"]))
 
 
 def _of_phrases(phrases: ChosenPhrases) -> dict[str, Any]:
@@ -200,13 +215,16 @@ def _phrases(values: dict[str, Any]) -> ChosenPhrases:
         Candidate(tuple(map(str, spellings)), _finite(cohesion), _finite(independence))
         for spellings, cohesion, independence in values["candidates"]
     ]
+    size = len(values["numbers"])
     tracked = TrackedPhrases(
         candidates,
-        [int(index) for index in values["known"]],
-        frozenset(map(int, values["specific"])),
-        {phrase: int(number) for phrase, number in values["numbers"].items()},
+        [_count(index) for index in values["known"]],
+        frozenset(_count(number, size) for number in values["specific"]),
+        {phrase: _count(number, size) for phrase, number in values["numbers"].items()},
     )
-    return ChosenPhrases(_origin(values), int(values["min_count"]), tracked)
+    if len(candidates) + len(tracked.known) > tracked.size:
+        raise ValueError("there are fewer numbers than phrases")
+    return ChosenPhrases(_origin(values), _count(values["min_count"]), tracked)
 
 
 def _of_block(block: BlockObservations) -> dict[str, Any]:
@@ -223,23 +241,31 @@ def _of_block(block: BlockObservations) -> dict[str, Any]:
 
 
 def _observed(values: dict[str, Any]) -> ObservedShard:
+    phrases = _phrases(values["phrases"])
+    size = phrases.tracked.size
+
     def numbered(name: str) -> Counter[tuple[int, str]]:
-        return Counter({(int(n), str(text)): int(count) for n, text, count in values[name]})
+        rows = values[name]
+        return Counter({(_count(n, size), str(text)): _count(count) for n, text, count in rows})
 
     def best(name: str) -> BestTexts:
-        return {int(number): (int(cost), str(text)) for number, cost, text in values[name]}
+        return {_count(n, size): (int(cost), str(text)) for n, cost, text in values[name]}
 
+    cells = np.array([_count(cell, size * COUNTS) for cell in values["cells"]], np.int64)
+    counts = np.array([_count(count, 2**62) for count in values["counts"]], np.int64)
+    if len(cells) != len(counts):
+        raise ValueError("there are not as many counts as cells")
     block = BlockObservations(
-        int(values["texts"]),
-        int(values["sentences"]),
-        np.array(values["cells"], np.int64),
-        np.array(values["counts"], np.int64),
+        _count(values["texts"]),
+        _count(values["sentences"]),
+        cells,
+        counts,
         numbered("forms"),
         numbered("abbreviations"),
         best("examples"),
         best("definitions"),
     )
-    return ObservedShard(_phrases(values["phrases"]), _shard(values), block)
+    return ObservedShard(phrases, _shard(values), block)
 
 
 _READERS: dict[Content, Callable[[dict[str, Any]], ShardFile]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -20,10 +21,13 @@ from taxoexpan.errors import FormatError
 from taxoexpan.experiments.methods.method_registry import make_method
 from taxoexpan.experiments.paper.experiment import Experiment
 from taxoexpan.experiments.paper.task import Task
+from taxoexpan.files.regular_file import open_regular, read_regular
 from taxoexpan.training.metrics import Metrics, compute_metrics
 
 RECORD, RANKS, LOG = "run.json", "ranks.npz", "log.jsonl"
 RUN_FILES = (RECORD, RANKS, LOG)
+MAX_RECORD = 10_000_000
+"""The number of bytes of a record that is read; real ones have some thousand."""
 
 _DAMAGE = (
     OSError, EOFError, ValueError, TypeError, RuntimeError, zipfile.BadZipFile, zlib.error
@@ -125,7 +129,7 @@ class Run:
     def _arrays(self, *names: str) -> dict[str, NDArray[Any]]:
         """Return those of the named arrays that are stored."""
         # Numpy leaves a file that it cannot read open, and takes other content for a pickle.
-        with (self.folder / RANKS).open("rb") as file:
+        with open_regular(self.folder / RANKS) as file:
             if not zipfile.is_zipfile(file):
                 raise ValueError(f"{RANKS} is not an .npz file")
             file.seek(0)
@@ -181,8 +185,10 @@ def runs_of(runs: Path, experiment: Experiment) -> dict[str, list[Run]]:
 def read_run(folder: Path, digest: str | None = None) -> Run:
     """Read a stored run; if the digest of a task is given, the run must be of that task."""
     try:
-        record = RunRecord.from_json((folder / RECORD).read_text(encoding="utf-8"))
+        record = RunRecord.from_json(read_regular(folder / RECORD, MAX_RECORD).decode("utf-8"))
         run = Run(folder, record)
+        if not all(map(math.isfinite, record.test.as_dict().values())):
+            raise ValueError(f"{RECORD} has a figure that is not finite")
         if len(run.labels()) not in (0, len(run.ranks())):
             raise ValueError(f"{RANKS} has labels and ranks of different queries")
     except _DAMAGE as error:

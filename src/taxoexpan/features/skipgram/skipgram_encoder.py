@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -21,9 +21,13 @@ from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.features.skipgram.skipgram_training import SkipGramVectors
 from taxoexpan.features.skipgram.space_mapping import SpaceMapping, fit_space_mapping
 from taxoexpan.files import whole_directory
+from taxoexpan.files.regular_file import parse_json, read_regular
+from taxoexpan.files.tensor_file import TensorInfo, scan_tensor_file
 
 KIND, VERSION = "taxoexpan-skipgram", 1
 VOCABULARY_FILE, VECTORS_FILE = "vocabulary.json", "vectors.safetensors"
+MAX_VOCABULARY = 2_000_000_000
+"""The number of bytes of a vocabulary that is read."""
 OWN_FILES = (VOCABULARY_FILE, VECTORS_FILE)
 """The files of a saved encoder; a directory with any other file is never replaced."""
 
@@ -95,7 +99,9 @@ class SkipGramEncoder(Encoder):
             message = f"{directory}: saved with the fallback {saved}, but loaded with {given}"
             raise ConfigurationError(f"{message}; use the same fallback")
         try:
+            stored = scan_tensor_file(directory / VECTORS_FILE).tensors
             tensors = load_file(directory / VECTORS_FILE)
+            _check_shapes(stored, len(vocabulary["words"]), fallback)
             learned = SkipGramVectors(
                 tuple(vocabulary["words"]),
                 frozenset(vocabulary["names"]),
@@ -149,7 +155,7 @@ class SkipGramEncoder(Encoder):
 
 def _read_vocabulary(directory: Path) -> dict[str, Any]:
     try:
-        vocabulary = json.loads((directory / VOCABULARY_FILE).read_text(encoding="utf-8"))
+        vocabulary = parse_json(read_regular(directory / VOCABULARY_FILE, MAX_VOCABULARY))
     except FileNotFoundError:
         message = f"{directory}: there is no {VOCABULARY_FILE}"
         fix = "restore the model, and name its features in the order used for training"
@@ -166,6 +172,17 @@ def _read_vocabulary(directory: Path) -> dict[str, Any]:
             "wrote them"
         )
     return vocabulary
+
+
+def _check_shapes(stored: Mapping[str, TensorInfo], words: int, fallback: Encoder | None) -> None:
+    """Refuse vectors that are not those of the words, and NaN in them."""
+    size = stored["vectors"].shape[-1]
+    expected = {"counts": ("I64", (words,)), "vectors": ("F32", (words, size))}
+    if fallback is not None:
+        expected |= {"matrix": ("F32", (fallback.dimension, size)), "offset": ("F32", (size,))}
+    found = {name: (info.dtype, info.shape) for name, info in stored.items()}
+    if found != expected or not all(info.is_finite for info in stored.values()):
+        raise ValueError("the vectors have the wrong type or shape, or NaN")
 
 
 def _damaged(directory: Path, reason: str) -> ModelError:
