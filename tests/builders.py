@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 KINDS = ("milk", "tea", "cheese", "bread", "apple", "sauce", "soup", "berry")
 SORTS = ("oat", "green", "goat", "rye", "red", "chili", "lentil", "blue", "almond", "black")
+
+FOOD = Taxonomy(
+    [Concept(name, name) for name in ("food", "fruit", "bread", "rye bread", "apple", "gala")],
+    [
+        ("food", "fruit"),
+        ("food", "bread"),
+        ("bread", "rye bread"),
+        ("fruit", "apple"),
+        ("apple", "gala"),
+    ],
+)
+"""Three kinds of food on three levels."""
 
 
 def random_taxonomy(seed: int, count: int = 30, most_parents: int = 3) -> Taxonomy:
@@ -38,3 +50,9 @@ def pantry_csv() -> str:
     lines = ["child,parent", "food,", *(f"{kind},food" for kind in KINDS)]
     lines += [f"{sort} {kind},{kind}" for kind in KINDS for sort in SORTS]
     return "\n".join(lines) + "\n"
+
+
+def batch(*relations: tuple[str, str]) -> Additions:
+    """Return additions of the children of these relations, with names as ids."""
+    names = dict.fromkeys(child for _, child in relations)
+    return Additions([Concept(name, name) for name in names], relations)

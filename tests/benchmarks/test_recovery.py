@@ -1,26 +1,9 @@
 from __future__ import annotations
 
-from builders import random_taxonomy
+from builders import FOOD, batch, random_taxonomy
 from recovery import recovery_of
 
 from taxoexpan.placement.joint.subtrees import remove_subtrees
-from taxoexpan.taxonomy import Additions, Concept, Taxonomy
-
-FOOD = Taxonomy(
-    [Concept(name, name) for name in ("food", "fruit", "bread", "rye bread", "apple", "gala")],
-    [
-        ("food", "fruit"),
-        ("food", "bread"),
-        ("bread", "rye bread"),
-        ("fruit", "apple"),
-        ("apple", "gala"),
-    ],
-)
-
-
-def batch(*relations: tuple[str, str]) -> Additions:
-    names = dict.fromkeys(child for _, child in relations)
-    return Additions([Concept(name, name) for name in names], relations)
 
 
 def test_the_true_placement_recovers_everything() -> None:

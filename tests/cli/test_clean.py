@@ -2,14 +2,11 @@ from __future__ import annotations
 
 import csv
 import json
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from conftest import SMALL
-from ctrl_c import press_ctrl_c
+from ctrl_c import interrupt_cli, press_ctrl_c
 
 from taxoexpan.cli.main import main
 from taxoexpan.cli.messages import note
@@ -151,18 +148,8 @@ def test_ctrl_c_stops_all_workers_and_keeps_finished_folds(
     out = tmp_path / "suspicious.csv"
     # With four folds some are unfinished, however late the signal arrives on a busy machine.
     command = ["clean", str(messy), "-o", str(out), "--jobs", "2", *QUICK, "--folds", "4"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "taxoexpan.cli.main", *command], stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr is not None
-        messages = ""
-        for line in process.stderr:
-            messages += line
-            if "1 of 4 folds are finished" in line:
-                process.send_signal(signal.SIGINT)
-                break
-        messages += process.stderr.read()
-        assert process.wait(60) == 130, messages
+    status, messages = interrupt_cli(command, "1 of 4 folds are finished")
+    assert status == 130, messages
     work = out.with_name("suspicious.csv.folds")
     assert f"saved in {work}; run the same command to resume" in messages
     assert "Traceback" not in messages

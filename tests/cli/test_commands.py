@@ -6,7 +6,6 @@ import argparse
 import csv
 import json
 import shutil
-import signal
 import subprocess
 import sys
 from collections import Counter
@@ -14,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from ctrl_c import interrupt_cli
 from full_disk import no_file_larger_than
 from resealing import change_json
 
@@ -536,18 +536,8 @@ def test_help_names_the_settings_and_where_they_are_explained() -> None:
 def test_ctrl_c_before_the_first_epoch_writes_nothing(tmp_path: Path) -> None:
     food = str(resources.files("taxoexpan") / "data" / "food.csv")
     command = ["train", food, "-o", str(tmp_path / "model"), "--device", "cpu", "--preset", "fast"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "taxoexpan.cli.main", *command], stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr is not None
-        messages = ""
-        for line in process.stderr:
-            messages += line
-            if "training on" in line:
-                process.send_signal(signal.SIGINT)
-                break
-        messages += process.stderr.read()
-        assert process.wait(60) == 130, messages
+    status, messages = interrupt_cli(command, "training on")
+    assert status == 130, messages
     assert "taxoexpan: stopped" in messages
     assert list(tmp_path.iterdir()) == []
 

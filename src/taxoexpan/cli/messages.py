@@ -124,7 +124,7 @@ def print_filtered(taxonomy: Taxonomy, concepts: FilteredConcepts) -> None:
     present = []
     for concept, known in concepts.present:
         deprecated = ", deprecated" if known.deprecated else ""
-        identity = f"{concept.label!r} is {known.label!r} ({known.id}{deprecated})"
+        identity = f"{concept.label!r} is {known.label!r} ({visible(known.id)}{deprecated})"
         present.append(f"already present: {identity}; not placed")
     note_some(present, " are already present")
     repeated = [
@@ -223,7 +223,7 @@ def print_applied(taxonomy: Taxonomy, applied: AppliedSuggestions, acceptance: A
     """Print what was added, what was not, and where it was written."""
     accepted = applied.accepted
     present = [
-        f"already present: {concept.label!r} is {known.label!r} ({known.id}); not added"
+        f"already present: {concept.label!r} is {known.label!r} ({visible(known.id)}); not added"
         for concept, known in accepted.already_present
     ]
     note_some(present, " are already present")
@@ -259,7 +259,7 @@ def _deprecated_notes(taxonomy: Taxonomy, additions: Additions) -> list[str]:
     for parent, child in additions.relations:
         if parent in taxonomy and taxonomy.concept(parent).deprecated:
             label = taxonomy.concept(parent).label
-            notes.append(f"note: {label!r}, the parent of {child}, is deprecated")
+            notes.append(f"note: {label!r}, the parent of {visible(child)}, is deprecated")
     for id, name in additions.synonyms:
         if taxonomy.concept(id).deprecated:
             label = taxonomy.concept(id).label

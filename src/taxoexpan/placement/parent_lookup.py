@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
-from taxoexpan.phrasing import join_words, pluralize
+from taxoexpan.phrasing import join_words, pluralize, visible
 from taxoexpan.placement.selection import with_query_ids
 from taxoexpan.placement.suggestions import Suggestion, read_rows
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -154,7 +154,9 @@ class ParentLookup:
 
     def _choices(self, ids: Sequence[str]) -> str:
         shown = [
-            self._named(self.taxonomy.concept(id)) if id in self.taxonomy else f"{id} (new)"
+            self._named(self.taxonomy.concept(id))
+            if id in self.taxonomy
+            else f"{visible(id)} (new)"
             for id in ids[:MAX_CHOICES]
         ]
         if len(ids) > MAX_CHOICES:
@@ -162,7 +164,7 @@ class ParentLookup:
         return join_words(shown, "or")
 
     def _named(self, concept: Concept) -> str:
-        return f"{concept.id} ({' > '.join(self.taxonomy.path(concept.id))})"
+        return visible(f"{concept.id} ({' > '.join(self.taxonomy.path(concept.id))})")
 
 
 def _label_and_path(suggestion: Suggestion) -> tuple[str, tuple[str, ...]]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from taxoexpan.errors import TaxonomyError
+from taxoexpan.phrasing import visible
 from taxoexpan.taxonomy.concept import Concept
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
@@ -25,7 +26,8 @@ class FilteredConcepts:
     def warn_of_present(self, stacklevel: int) -> None:
         """Warn about each concept with an existing name."""
         for concept, known in self.present:
-            message = f"{concept.label!r} is already in the taxonomy ({known.id}); not placed again"
+            found = f"{concept.label!r} is already in the taxonomy ({visible(known.id)})"
+            message = f"{found}; not placed again"
             warnings.warn(message, stacklevel=stacklevel)
 
 

@@ -1,29 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from builders import random_taxonomy
+from builders import FOOD, batch, random_taxonomy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxoexpan.errors import TaxonomyError
 from taxoexpan.placement.joint.subtrees import merge_batches, remove_subtrees, sort_by_parent
-from taxoexpan.taxonomy import Additions, Concept, Taxonomy
-
-FOOD = Taxonomy(
-    [Concept(name, name) for name in ("food", "fruit", "bread", "rye bread", "apple", "gala")],
-    [
-        ("food", "fruit"),
-        ("food", "bread"),
-        ("bread", "rye bread"),
-        ("fruit", "apple"),
-        ("apple", "gala"),
-    ],
-)
-
-
-def batch(*relations: tuple[str, str]) -> Additions:
-    names = dict.fromkeys(child for _, child in relations)
-    return Additions([Concept(name, name) for name in names], relations)
 
 
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(0, 6))
