@@ -134,6 +134,23 @@ def test_a_checkpoint_with_an_unusable_state_is_refused(
         TaxoExpan(**settings).fit(taxonomy, checkpoint=path)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"parts": 0}, {"parts": "2"}, {"best": 7}, {"best": True}, {"lowest": None}, {"epochs": [{}]}],
+)
+def test_a_checkpoint_with_a_wrong_value_is_refused(
+    pantry: Path, tmp_path: Path, change: dict[str, object]
+) -> None:
+    taxonomy, path = Taxonomy.read(pantry), tmp_path / "checkpoint"
+    settings: dict[str, Any] = {"preset": "fast", "seed": 3, "device": "cpu", **QUICK, "epochs": 1}
+    TaxoExpan(**settings).fit(taxonomy, checkpoint=path)
+    tensors = load(path.read_bytes().split(b"\n", 2)[2])
+    values = json.loads(tensors.pop("values").numpy().tobytes())
+    Checkpoint(path, values.pop("identity")).save(State(tensors, values | change))
+    with pytest.raises(ModelError, match=f"^{path}: .*; remove the file"):
+        TaxoExpan(**{**settings, "epochs": 2}).fit(taxonomy, checkpoint=path)
+
+
 @pytest.mark.parametrize("kind", ["fifo", "device", "folder"])
 def test_a_checkpoint_that_is_no_file_is_refused(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "checkpoint"

@@ -36,6 +36,20 @@ class State:
     tensors: dict[str, Tensor]
     values: dict[str, Any]
 
+    def count(self, name: str, least: int = 0) -> int:
+        """Return a value that is a whole number, at least so large; another one is a ValueError."""
+        value = self.values[name]
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value < 2**31:
+            raise ValueError(f"{name} is no such number")
+        return value
+
+    def number(self, name: str) -> float:
+        """Return a value that is a number, maybe infinity; another one is a ValueError."""
+        value = self.values[name]
+        if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
+            raise ValueError(f"{name} is no number")
+        return value
+
 
 class Resumable(Protocol):
     """A training that can be continued from a state."""

@@ -258,6 +258,9 @@ class TowerRun:
         restore_optimizer(self.optimizer, tensors, values["groups"])
         self.rng.bit_generator.state = values["draws"]
         validation = [Metrics(**metrics) for metrics in values["validation"]]
-        self.history = TowerHistory(values["losses"], validation, values["best"])
-        self.epoch, self.highest, self.parts = values["epoch"], values["highest"], values["parts"]
+        self.history = TowerHistory(
+            [*map(float, values["losses"])], validation, state.count("best")
+        )
+        self.epoch, self.highest = state.count("epoch"), state.number("highest")
+        self.parts = state.count("parts", 1)
         self.anchor_vectors = self._encode(self.anchor_tokens)

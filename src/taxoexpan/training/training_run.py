@@ -117,8 +117,10 @@ class TrainingRun:
         self.sampler.rng.bit_generator.state = values["sampler"]
         torch.set_rng_state(tensors["rng"])
         self.history.epochs = [_read_epoch(epoch) for epoch in values["epochs"]]
-        self.history.best, self.lowest = values["best"], values["lowest"]
-        self.parts = values["parts"]
+        self.history.best, self.lowest = state.count("best"), state.number("lowest")
+        if self.history.best > len(self.history.epochs):
+            raise ValueError("the best epoch is not among the epochs")
+        self.parts = state.count("parts", 1)
 
 
 def _read_epoch(values: dict[str, Any]) -> Epoch:
