@@ -131,6 +131,10 @@ def other_weights(path: Path) -> None:
     reseal(path)
 
 
+def growth_of_another_taxonomy(path: Path) -> None:
+    change_json(path, "continuation.json", lambda c: c["growth"].update(added=["nothing"]))
+
+
 def version_nine(path: Path) -> None:
     """A directory as version 9 wrote it: the manifest was a part of the configuration."""
     manifest = json.loads((path / "manifest.json").read_text())
@@ -183,6 +187,7 @@ def change_manifest(name: str, value: object) -> Callable[[Path], None]:
         (fewer_anchors, "anchors.safetensors has keys of the wrong type or shape"),
         (head_words_out_of_range, "anchors.safetensors has head words out of range"),
         (other_weights, "anchors.safetensors belongs to another model"),
+        (growth_of_another_taxonomy, "the taxonomy lacks a concept that was added to it"),
         (version_nine, "the model has format version 9, but this taxoexpan reads version 10; tra"),
         (change_manifest("version", 99), "the model has format version 99"),
         (change_manifest("version", [[]]), "the model has format version unknown"),

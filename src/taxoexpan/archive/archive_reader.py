@@ -95,12 +95,15 @@ def load_summary(path: Path) -> ModelSummary:
     directory = read_intact(path)
     with _consistent_parts(path):
         check_identity(directory)
+        taxonomy, continuation = _read_taxonomy(path), read_continuation(directory)
+        if any(id not in taxonomy for id in continuation.growth.added):
+            raise ValueError("the taxonomy lacks a concept that was added to it")
         return ModelSummary(
             directory,
             read_configuration(directory),
-            _read_taxonomy(path),
+            taxonomy,
             read_calibrators(directory),
-            read_continuation(directory),
+            continuation,
             read_record(path / SEARCH) if directory.has(SEARCH) else None,
         )
 
