@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taxoexpan.placement.joint.new_parent_prior import (
+    PSEUDO_COUNT,
     BatchScores,
     LabeledBatch,
     NewParentPrior,
@@ -83,6 +84,17 @@ def test_a_batch_that_looks_like_a_family_gains_more_than_an_unrelated_one() -> 
     assert [len(gain) for gain in gains] == [1, 1]
     assert gains[0] > 1
     assert gains[1] < -1
+
+
+def test_the_gain_is_relative_to_the_rate_that_was_learned() -> None:
+    """All six concepts have a new parent, so the rate of the batch has pseudo-counts alone."""
+    scores, features = batch_with_odds([50.0] * 6)
+    for rate in (0.2, 0.5):
+        adjusted = NewParentPrior(np.zeros(3), rate).adjust(scores, features)
+        finite = np.isfinite(adjusted)
+        gains = adjusted[finite] - scores.among[finite] + np.log(5)
+        expected = np.log((6 + PSEUDO_COUNT) / PSEUDO_COUNT) - np.log(rate / (1 - rate))
+        np.testing.assert_allclose(gains, expected, rtol=1e-6)
 
 
 def test_a_small_batch_changes_the_rate_less_than_a_large_one() -> None:
