@@ -124,6 +124,15 @@ def is_complete(path: Path) -> bool:
     return all(digest(part) for part in path.iterdir())
 
 
+def ended_early(model: Path) -> bool:
+    """Whether Ctrl-C ended a training with the best epoch so far, which gives another result."""
+    if not is_archive(model):
+        return False
+    read_intact(model)
+    config = json.loads((model / "config.json").read_text(encoding="utf-8"))
+    return bool(config["training"]["interrupted"])
+
+
 def digest(path: Path) -> str:
     """Return what identifies an output: its bytes, or those of the files of a model."""
     if not path.exists():

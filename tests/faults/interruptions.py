@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from interrupted_commands import Command, digest, is_complete, replace_by_copy
+from interrupted_commands import Command, digest, ended_early, is_complete, replace_by_copy
 
 LIMIT = 120.0
 """After so many seconds a command counts as hanging."""
@@ -242,6 +242,7 @@ class Interrupted:
                 state = digest(path)
                 whole = state in (before[name], digest(self.new / name))
                 whole = whole or (self.command.timed and is_complete(path))
+                whole = whole or ended_early(self.out / "m")
             except Exception as error:
                 state, whole = repr(error), False
             if not whole:

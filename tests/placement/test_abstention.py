@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, replace
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
 import pytest
 from builders import random_taxonomy
+from fused_cases import fused_case, random_fusion
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,12 +18,18 @@ from taxoexpan.placement.abstention import (
     FALSE_ALARM_RATE,
     FEATURES,
     MAX_BRANCH,
+    MIN_HELD_OUT,
+    NEAREST,
+    AbstentionModel,
     abstention_features,
     agreement,
     branches_to_close,
+    features_of_block,
     learn_abstention,
     nearest_region,
 )
+from taxoexpan.placement.ranking import RankedBlock
+from taxoexpan.placement.score_summary import best_of
 from taxoexpan.training.holdout import hold_out, hold_out_leaves
 
 FOOD = Path(str(resources.files("taxoexpan").joinpath("data/food.csv")))
@@ -96,6 +105,63 @@ def test_features_leave_out_a_closed_branch(model: TaxoExpan, seed: int) -> None
         near = np.sort(names[left, column])[::-1]
         expected = [best, share, near[0], near[9]]
         np.testing.assert_allclose(features[column, :4], expected, rtol=1e-3, atol=1e-4)
+
+
+def test_a_branch_below_the_first_concept_can_be_closed() -> None:
+    ranker, queries = fused_case(0, count=12)
+    closed = np.array([0, *[-1] * (len(queries) - 1)])
+    features = abstention_features(ranker, queries, closed)
+    opened = abstention_features(ranker, queries)
+    np.testing.assert_allclose(features[1:], opened[1:])
+    # All anchors are in this branch, so there is no score and no cosine.
+    assert features[0, [0, 2, 3, 4]].tolist() == [-1] * 4
+    assert np.isfinite(features).all()
+
+
+def test_the_leaf_bonus_does_not_count() -> None:
+    ranker, queries = fused_case(1)
+    bonus = abstention_features(ranker.with_leaf_bonus(3.0), queries)
+    np.testing.assert_allclose(bonus, abstention_features(ranker, queries), rtol=1e-6)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_the_features_of_ranked_queries_are_the_same(fused: bool) -> None:
+    ranker, queries = fused_case(2, fusion_dim=0)
+    ranker = ranker.with_fusion(random_fusion(2)) if fused else ranker
+    features = []
+
+    def keep(block: RankedBlock) -> None:
+        assert (block.cosines is not None) == fused
+        names = ranker.anchors.vectors.names @ block.queries.vectors[0].T
+        features.append(features_of_block(ranker, block, best_of(names, NEAREST)[0]))
+
+    ranker.rank(queries, 1, on_block=keep)
+    expected = abstention_features(ranker, queries)
+    np.testing.assert_allclose(np.concatenate(features), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_the_log_odds_are_those_of_a_logistic_regression() -> None:
+    model = AbstentionModel((1.0, 2.0), (2.0, 4.0), (3.0, 5.0, 7.0), threshold=15.0)
+    features = np.array([[1.0, 2.0], [3.0, 6.0], [3.0, 5.9]])
+    assert model.log_odds(features) == pytest.approx([7, 15, 14.875])
+    assert model.has_parent(features).tolist() == [False, True, False]
+    assert AbstentionModel.from_dict(json.loads(json.dumps(asdict(model)))) == model
+
+
+@pytest.mark.parametrize("count", [MIN_HELD_OUT - 1, MIN_HELD_OUT])
+def test_learning_needs_enough_leaves_in_branches_to_close(count: int) -> None:
+    ranker, queries = fused_case(3, count=40, queries=60)
+    taxonomy = Taxonomy(ranker.anchors.taxonomy.concepts, [("1", str(i)) for i in range(2, 40)])
+    ranker.anchors.taxonomy = taxonomy
+    # The branch of the first concept can be closed, and that of the second is too large.
+    parents = [np.array([0])] * count + [np.array([1])] * (60 - count)
+    learned = learn_abstention(ranker, replace(queries, parents=parents))
+    assert (learned is not None) == (count == MIN_HELD_OUT)
+    if learned is not None:
+        opened = abstention_features(ranker, queries)
+        closed = abstention_features(ranker, queries, np.zeros(60, dtype=np.int64))[:count]
+        scale = np.concatenate([opened, closed]).std(axis=0)
+        np.testing.assert_allclose(learned.scale, scale, atol=1e-6)
 
 
 @pytest.fixture(scope="module")

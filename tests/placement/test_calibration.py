@@ -8,8 +8,16 @@ from calibration_data import drawn_scores
 
 from taxoexpan import TaxoExpan
 from taxoexpan.network.queries import LabeledQueries
-from taxoexpan.placement.calibration import TEMPERATURES, TOP_K, calibrate, score_held_out
+from taxoexpan.placement.calibration import (
+    FITS,
+    TEMPERATURES,
+    TOP_K,
+    HeldOutScores,
+    calibrate,
+    score_held_out,
+)
 from taxoexpan.placement.confidence import MIN_HELD_OUT, Reliability
+from taxoexpan.placement.regression import sigmoid
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
@@ -52,6 +60,36 @@ def test_the_confidence_is_never_the_score_itself(seed: int) -> None:
     calibration = calibrate(drawn_scores(seed, MIN_HELD_OUT, 1.0))
     assert calibration is not None
     assert {calibration.first.kind, calibration.later.kind} <= {"platt", "isotonic"}
+
+
+def test_a_platt_curve_is_fitted_to_smoothed_truth() -> None:
+    """At the best weights, the mean of the curve and its mean times the log-odds are right."""
+    rng = np.random.default_rng(0)
+    log_odds, right = rng.normal(size=12), np.arange(12) < 7
+    log_odds[right] += 1
+    smoothed = np.where(right, 8 / 9, 1 / 7)
+    fitted = FITS["platt"](log_odds, right)(log_odds)
+    assert fitted.mean() == pytest.approx(smoothed.mean(), abs=1e-4)
+    assert (log_odds * fitted).mean() == pytest.approx((log_odds * smoothed).mean(), abs=1e-4)
+
+
+@pytest.mark.parametrize("is_first_wrong", [False, True])
+def test_the_curve_that_predicts_best_is_chosen(is_first_wrong: bool) -> None:
+    """A step is no logistic function, and one wrong suggestion at the top does not change that."""
+    log_odds = np.linspace(-6, 6, 400)
+    place = np.arange(400)
+    steps = np.where(place < 100, False, (place >= 300) | (place % 2 == 0))
+    steps[-1] = not is_first_wrong
+    logistic = np.random.default_rng(0).random(400) < sigmoid(log_odds)
+    for right, kind in ((steps, "isotonic"), (logistic, "platt")):
+        scores = np.log(sigmoid(log_odds))[:, None].repeat(2, axis=1)
+        likelihood = np.array([float(heat == 1) for heat in TEMPERATURES])
+        both = right[:, None].repeat(2, axis=1)
+        totals = np.zeros((400, len(TEMPERATURES)))
+        calibration = calibrate(HeldOutScores(scores, both, totals, likelihood))
+        assert calibration is not None
+        assert calibration.temperature == 1
+        assert calibration.first.kind == calibration.later.kind == kind
 
 
 @pytest.mark.parametrize("fused", [True, False])

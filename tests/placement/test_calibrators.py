@@ -29,3 +29,9 @@ def test_a_stored_calibration_that_changes_no_score_gives_no_confidence() -> Non
     restored = Calibrators.from_dict(fields)
     assert restored.calibration is None
     assert restored.leaf_bonus == 0.5
+
+
+def test_an_older_model_without_a_calibration_has_no_leaf_bonus() -> None:
+    fields = stored() | {"calibration": None}
+    del fields["leaf_bonus"]
+    assert Calibrators.from_dict(fields) == Calibrators()

@@ -32,28 +32,53 @@ def test_the_calibration_error_equals_the_plain_sum(pairs: list[tuple[float, boo
         assert Reliability.of(confidence, right).error == pytest.approx(error)
 
 
-@given(confidences, st.floats(0, 1))
-def test_a_threshold_reaches_its_precision(
-    pairs: list[tuple[float, bool]], precision: float
+@pytest.mark.parametrize("seed", range(40))
+def test_the_threshold_is_the_lowest_confidence_that_reaches_the_precision(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    count, precision = int(rng.integers(1, 60)), rng.uniform(0.3, 0.95)
+    confidence = rng.beta(2, 1, count).round(int(rng.integers(1, 5)))
+    right = rng.random(count) < confidence
+    enough = []
+    for lowest in np.unique(confidence):
+        above = confidence >= lowest
+        smoothed = (right[above].sum() + 1) / (above.sum() + 2)
+        error = (smoothed * (1 - smoothed) / (above.sum() + 2)) ** 0.5
+        margin = (precision * (1 - precision) / count) ** 0.5
+        is_likely = above.sum() >= MIN_ACCEPTED and right[above].mean() >= precision
+        is_likely &= confidence[above].mean() >= precision + margin
+        if smoothed - error >= precision or is_likely:
+            enough.append(lowest)
+    threshold = Reliability.of(confidence, right).threshold(precision)
+    assert threshold == (min(enough) if enough else None)
+
+
+def test_a_precision_that_is_just_reached_is_enough() -> None:
+    def threshold(right: list[bool], precision: float) -> float | None:
+        return Reliability.of(np.ones(len(right)), np.array(right)).threshold(precision)
+
+    assert threshold([True] * MIN_ACCEPTED, 1.0) == 1.0
+    assert threshold([True] * (MIN_ACCEPTED - 1), 1.0) is None
+    # The smoothed fraction is 2 of 4, and its standard error is 1/4.
+    assert threshold([True, False], 0.25) == 1.0
+    assert threshold([True, False], 0.26) is None
+
+
+@given(confidences)
+def test_coverage_and_precision_are_those_of_the_accepted_queries(
+    pairs: list[tuple[float, bool]],
 ) -> None:
     confidence, right = np.array([t[0] for t in pairs]), np.array([t[1] for t in pairs])
     reliability = Reliability.of(confidence, right)
-    threshold = reliability.threshold(precision)
-    if threshold is not None:
-        above = confidence >= threshold
-        smoothed = (right[above].sum() + 1) / (above.sum() + 2)
-        proven = (
-            smoothed - (smoothed * (1 - smoothed) / (above.sum() + 2)) ** 0.5 >= precision - 1e-9
-        )
-        margin = (precision * (1 - precision) / len(right)) ** 0.5
-        likely = confidence[above].mean() >= precision + margin - 1e-9
-        likely &= above.sum() >= MIN_ACCEPTED and right[above].mean() >= precision
-        assert proven or likely
     for point in reliability.coverage():
         assert reliability.accepted(point.confidence) == pytest.approx(point[1:])
         accepted = confidence >= point.confidence
         assert point.coverage == pytest.approx(accepted.mean())
         assert point.precision == pytest.approx(right[accepted].mean())
+
+
+def test_certain_queries_are_in_the_last_bin() -> None:
+    reliability = Reliability.of(np.array([1.0, 0.9, 0.89]), np.array([True, False, True]))
+    assert [bin.count for bin in reliability.bins] == [1, 2]
 
 
 @pytest.mark.parametrize("precision", [0.9, 0.8, 0.7])

@@ -301,6 +301,7 @@ def test_the_table_shows_published_ours_and_the_difference(task: Task, tmp_path:
     ours = run.record.test
     text = table_text(experiments, tmp_path)
     assert "**pantry**, vectors `static`, 8 test queries" in text
+    assert "The columns *paper* are the published results on another task, MAG-CS" in text
     (row,) = [line for line in text.splitlines() if "Closest-Parent" in line]
     mine = [part.strip() for part in row.split("|")[2:-1]]
     assert mine[:3] == [f"{ours.mr:.1f}", "1.5", f"{ours.mr - 1.5:+.1f}"]
