@@ -47,3 +47,13 @@ def test_a_sign_that_may_be_part_of_labels_is_refused(tmp_path: Path) -> None:
 def test_a_sign_in_a_single_label_is_part_of_it(tmp_path: Path) -> None:
     path = write_file(tmp_path / "x.csv", "path\nTV/Radio\nBed\nOther\n")
     assert TaxonomyFile.open(path).taxonomy.labels == ("TV/Radio", "Bed", "Other")
+
+
+@pytest.mark.parametrize(
+    ("paths", "written"), [("A/B\nA / C", "A/kiwi"), ("A / B\nA / C", "A / kiwi")]
+)
+def test_most_separators_must_have_spaces_for_a_new_one_to_have_them(
+    tmp_path: Path, paths: str, written: str
+) -> None:
+    path = write_file(tmp_path / "x.csv", f"path\nA\n{paths}\n")
+    assert added_text(path, under("A")) == f"{written}\n"

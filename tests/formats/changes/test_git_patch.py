@@ -106,3 +106,19 @@ def test_a_compressed_file_or_a_stream_has_no_patch(folder: Path) -> None:
         refuse_unpatchable(TextFile.load(path))
     with pytest.raises(FormatError, match="a patch is for a file"):
         refuse_unpatchable(TextFile(Path("-"), "child,parent\n"))
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("a~.csv", "b/a~.csv\n"),
+        ("a b.csv", "b/a b.csv\t\n"),
+        ("ä b.csv", '"b/\\303\\244 b.csv"\n'),
+        ("a\x7f.csv", '"b/a\\177.csv"\n'),
+        ("a\\b.csv", '"b/a\\\\b.csv"\n'),
+    ],
+)
+def test_names_are_quoted_as_git_does(folder: Path, name: str, written: str) -> None:
+    path = write_file(folder / name, "a\n")
+    patch = git_patch(TextFile.load(path), {path: [Insertion(0, "b\n")]})
+    assert f"\n+++ {written}".encode() in patch

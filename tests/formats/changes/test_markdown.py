@@ -74,3 +74,17 @@ def test_very_long_lists_are_cut() -> None:
     lines = MarkdownWriter().text(Difference(Taxonomy([]), many)).splitlines()
     assert lines[-1] == "- … and 7 more, which are not listed here"
     assert len(lines) == MAX_LISTED + 8
+
+
+def test_a_lost_parent_is_named() -> None:
+    concepts = [Concept("1", "food"), Concept("2", "drink"), Concept("3", "tea")]
+    both, one, none = [("1", "3"), ("2", "3")], [("2", "3")], list[tuple[str, str]]()
+    for before, after, steps in (
+        (both, one, "no longer under food"),
+        (one, none, "no longer under drink, now at the top"),
+        (one, both, "now also under food"),
+        (none, one, "now under drink"),
+    ):
+        difference = Difference(Taxonomy(concepts, before), Taxonomy(concepts, after))
+        text = MarkdownWriter().text(difference, [], "Changes")
+        assert f"**tea** (`3`): {steps}\n" in text

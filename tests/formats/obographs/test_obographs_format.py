@@ -8,8 +8,11 @@ from expanded_files import write_expanded, write_file
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
+from taxoexpan.formats.obographs import obographs_format
+from taxoexpan.formats.obographs.graph_document import is_obo_graphs
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 OBO = "http://purl.obolibrary.org/obo/"
@@ -196,6 +199,7 @@ def test_nodes_without_any_types_are_concepts(tmp_path: Path) -> None:
         ('"sub" :', '"subject" :', "line 35: an object without 'sub'"),
         ('"lbl" : "dog"', '"lbl" : 1', "line 11: 'lbl' is a number; OBO Graphs needs text"),
         ('"edges" : [ {', '"edges" : [ 1, {', "an entry of the list is a number"),
+        ('"synonyms" : [ {', '"synonyms" : 1, "x" : [ {', r"needs a list in \[…\]"),
         ('"definition" : {', '"synonyms" : {}, "x" : {', "the key 'synonyms' is already"),
     ],
 )
@@ -215,3 +219,54 @@ def test_obo_and_obo_graphs_convert_into_each_other(tmp_path: Path) -> None:
     assert done.copy.parents(f"{OBO}X_2") == (f"{OBO}X_1",)
     assert TaxonomyFile.open(tmp_path / "x.json").taxonomy == done.copy
     assert done.copy.concept(f"{OBO}X_2").definition == "D."
+
+
+def test_missing_labels_are_noted_unless_the_class_is_deprecated(tmp_path: Path) -> None:
+    nodes = [
+        {"id": DOG, "type": "CLASS"},
+        {"id": CAT, "type": "CLASS", "meta": {"deprecated": True}},
+    ]
+    edges = [{"sub": DOG, "pred": "is_a", "obj": ANIMAL}]
+    graph = {"graphs": [{"nodes": nodes, "edges": edges}]}
+    notes = opened(tmp_path, json.dumps(graph)).notes
+    assert {(note.code, note.id, note.message) for note in notes} == {
+        ("missing-label", DOG, "no label; 'X_0000002' is used"),
+        (
+            "external-concept",
+            ANIMAL,
+            "only named in an edge; 'X_0000001' is used as its label",
+        ),
+    }
+
+
+def test_the_members_of_nodes_are_their_properties(tmp_path: Path) -> None:
+    file = opened(tmp_path)
+    index = obographs_format.index_properties(file.file, file.taxonomy)
+    assert index.having == {
+        "lbl": {ANIMAL, DOG, CAT},
+        "type": {ANIMAL, DOG, CAT},
+        "meta.definition": {DOG},
+        "meta.synonyms": {DOG},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"graphs": [{"nodes": []}]}', True),
+        ('{"graphs": [{"edges": []}]}', False),
+        ('{"graphs": ["nodes"]}', False),
+        ('[{"graphs": [{"nodes": []}]}]', False),
+        ('{"nodes": []}', False),
+        ('{"graphs": [{"nodes": [}', False),
+    ],
+)
+def test_only_a_list_of_graphs_with_nodes_is_read(tmp_path: Path, text: str, found: bool) -> None:
+    assert is_obo_graphs(TextFile.load(write_file(tmp_path / "x.json", text))) is found
+
+
+def test_a_deprecated_class_is_written_as_such(tmp_path: Path) -> None:
+    old_wolf = Concept(WOLF.id, "wolf", deprecated=True)
+    graph = json.loads(extended(tmp_path, Additions([old_wolf], [(ANIMAL, WOLF.id)])))
+    nodes = {node["id"]: node for node in graph["graphs"][0]["nodes"]}
+    assert nodes[WOLF.id]["meta"] == {"deprecated": True}
