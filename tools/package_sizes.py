@@ -1,6 +1,7 @@
 """Print the sizes of the wheel, the core and each extra, and start-up times, as a Markdown table.
 
-Every row is measured in a new environment, which takes minutes and needs a package index:
+The core is installed in a new environment, and each extra in a copy of it. This takes minutes and
+needs a package index:
 
     python tools/package_sizes.py [EXTRA…]
 """
@@ -8,6 +9,8 @@ Every row is measured in a new environment, which takes minutes and needs a pack
 from __future__ import annotations
 
 import argparse
+import os
+import shutil
 import subprocess
 import sys
 import time
@@ -50,14 +53,28 @@ def build(folder: Path) -> Path:
     return wheel
 
 
-def install(folder: Path, wheel: Path, extra: str) -> Path:
-    """Install the wheel and an extra in a new environment, and return its Python."""
-    venv.create(folder, with_pip=True)
-    python = folder / "bin" / "python"
-    target = f"{wheel}[{extra}]" if extra else str(wheel)
-    command = [python, "-m", "pip", "install", "--quiet", "--no-compile"]
-    subprocess.run([*command, "-c", str(ROOT / "constraints.txt"), target], check=True)
+def install(environment: Path, target: str) -> Path:
+    """Install a wheel, and perhaps its extra, and return the Python of the environment."""
+    python = environment / "bin" / "python"
+    command = [str(python), "-m", "pip", "install", "--quiet", "--no-compile"]
+    command += ["--disable-pip-version-check", "-c", str(ROOT / "constraints.txt"), target]
+    subprocess.run(command, check=True)
     return python
+
+
+def size_with_extra(core: Path, wheel: Path, extra: str) -> int:
+    """Return the size of the core with an extra, which is installed in a copy of the core.
+
+    The copy consists of hard links, because torch is large. pip replaces files and never writes
+    into them, so the core stays as it is.
+    """
+    environment = core.with_name(f"core-{extra}")
+    shutil.copytree(core, environment, symlinks=True, copy_function=os.link)
+    try:
+        install(environment, f"{wheel}[{extra}]")
+        return size_of(environment)
+    finally:
+        shutil.rmtree(environment)
 
 
 def seconds(command: list[str]) -> float:
@@ -82,12 +99,12 @@ def main() -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         wheel = build(folder)
-        python = install(folder / "core", wheel, "")
+        venv.create(folder / "core", with_pip=True)
+        python = install(folder / "core", str(wheel))
         core = size_of(folder / "core")
         sizes = [("wheel", megabytes(wheel.stat().st_size)), ("core", megabytes(core))]
         for extra in chosen:
-            install(folder / extra, wheel, extra)
-            more = size_of(folder / extra) - core
+            more = size_with_extra(folder / "core", wheel, extra) - core
             sizes.append((f"extra `{extra}`", f"+ {megabytes(more)}"))
         times = [
             (f"`{title}`", f"{seconds([str(python), *arguments]):.2f} s")

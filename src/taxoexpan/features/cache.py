@@ -241,7 +241,7 @@ class _VectorStore:
         network file systems do not have.
         """
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        connecting = sqlite3.connect(self.path, self._timeout, isolation_level="IMMEDIATE")
+        connecting = sqlite3.connect(self.path, timeout=self._timeout, isolation_level="IMMEDIATE")
         with closing(connecting) as connection, connection:
             if not connection.execute("PRAGMA user_version").fetchone()[0]:
                 connection.executescript(_LAYOUT)
