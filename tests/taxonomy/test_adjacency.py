@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import quickly
 
-from taxoexpan.taxonomy.adjacency import Adjacency, follow_to_the_end, ranges
+from taxoexpan.taxonomy.adjacency import FEW, Adjacency, follow_to_the_end, ranges
 
 PAIRS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=20)
 
@@ -86,3 +86,36 @@ def test_the_end_of_a_chain_is_found_for_every_row() -> None:
     first = Adjacency.from_pairs(rows, targets, 5).first_targets
     assert first.tolist() == [1, 2, 2, 3, 2]
     assert follow_to_the_end(first).tolist() == [2, 2, 2, 3, 2]
+
+
+def test_the_neighbors_of_few_rows_are_listed() -> None:
+    near = adjacency([(0, 3), (0, 1), (2, 3)])
+    assert near.of_few(np.array([2, 1, 0])) == [3, 3, 1]
+
+
+@pytest.mark.parametrize(("extra", "listed"), [(0, True), (1, False)])
+def test_many_rows_or_neighbors_are_not_listed_one_by_one(extra: int, listed: bool) -> None:
+    many = FEW + extra
+    star = adjacency([(0, row) for row in range(1, many + 1)], size=many + 1)
+    assert (star.of_few(np.array([0])) is not None) == listed
+    assert (star.of_few(np.arange(1, many + 1)) is not None) == listed
+    later = adjacency([(5, row) for row in range(5)] + [(6, row) for row in range(many)], many + 7)
+    assert (later.of_few(np.array([6])) is not None) == listed
+
+
+def test_a_level_may_have_many_rows() -> None:
+    many = 5 * FEW
+    tree = adjacency(
+        [(0, row) for row in range(1, many)] + [(row, 0) for row in range(1, many)], many
+    )
+    (level,) = tree.levels_down(np.array([0]))
+    assert level.tolist() == list(range(1, many))
+
+
+@given(PAIRS, st.integers(0, 6), st.integers(0, 6))
+@quickly
+def test_a_part_has_the_rows_between_two(pairs: list[tuple[int, int]], one: int, two: int) -> None:
+    near, (start, stop) = adjacency(pairs), sorted((one, two))
+    part = near.between(start, stop)
+    rows = range(start, stop)
+    assert [part.of(i).tolist() for i in range(len(part))] == [near.of(i).tolist() for i in rows]

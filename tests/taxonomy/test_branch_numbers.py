@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
+
+import pytest
 
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 from taxoexpan.taxonomy.branch_numbers import BranchNumbers
@@ -74,3 +77,61 @@ def test_branches_may_count_for_themselves() -> None:
     pairs = list(zip(("D10", "F9", "D1"), (c.id for c in concepts), strict=True))
     resolved, _ = resolve_ids(taxonomy, Additions(concepts, pairs))
     assert [concept.id for concept in resolved.concepts] == ["D11", "F20", "D12"]
+
+
+def numbered(stem: str, numbers: Iterable[int]) -> list[str]:
+    return [f"{stem}{number}" for number in numbers]
+
+
+def style_of(*groups: list[str], across: int = 0) -> BranchNumbers | None:
+    """The style of branches, each below its first id, with some relations across branches."""
+    relations = [(group[0], id) for group in groups for id in group[1:]]
+    relations += [(groups[0][0], id) for id in groups[1][1 : across + 1]]
+    return BranchNumbers.of(
+        Taxonomy([Concept(id, f"a {id}") for g in groups for id in g], relations)
+    )
+
+
+@pytest.mark.parametrize(("others", "found"), [(10, True), (11, False)])
+def test_four_fifths_of_the_ids_must_be_numbered(others: int, found: bool) -> None:
+    own = numbered("F", range(20)), numbered("D", range(20))
+    unnumbered = [[f"x{number}x"] for number in range(others)]
+    assert (style_of(*own, *unnumbered) is not None) == found
+
+
+@pytest.mark.parametrize(("across", "found"), [(10, True), (11, False)])
+def test_four_fifths_of_the_relations_must_keep_the_stem(across: int, found: bool) -> None:
+    own = numbered("F", range(21)), numbered("D", range(21))
+    assert (style_of(*own, across=across) is not None) == found
+
+
+@pytest.mark.parametrize(("most", "found"), [(90, True), (91, False)])
+def test_a_stem_of_nine_tenths_of_the_ids_is_that_of_all(most: int, found: bool) -> None:
+    own = numbered("F", range(most)), numbered("D", range(100 - most))
+    assert (style_of(*own) is not None) == found
+
+
+@pytest.mark.parametrize(("size", "stems"), [(6, ["F", "D"]), (7, ["F", "D", "T"])])
+def test_a_stem_with_a_small_fraction_of_the_ids_is_imported(size: int, stems: list[str]) -> None:
+    found = style_of(*(numbered(s, range(n)) for s, n in (("F", 60), ("D", 60), ("T", size))))
+    assert found is not None
+    assert list(found.following) == stems
+
+
+@pytest.mark.parametrize(("first", "shared"), [(50, True), (49, False)])
+def test_hardly_any_number_of_a_shared_numbering_is_used_twice(first: int, shared: bool) -> None:
+    found = style_of(numbered("F", range(50)), numbered("D", range(first - 1, first + 49)))
+    assert found is not None
+    assert found.shared == shared
+
+
+@pytest.mark.parametrize("stem", ["F:", "http://food.org/F", "urn:F"])
+def test_prefixes_that_count_for_themselves_are_those_of_ontologies(stem: str) -> None:
+    assert style_of(numbered(stem, range(9)), numbered("D", range(9))) is None
+    assert style_of(numbered(stem, range(9)), numbered("D", range(9, 18))) is not None
+
+
+def test_a_used_number_is_skipped() -> None:
+    style = BranchNumbers({"F": 3, "D": 3}, {"F": 2, "D": 2}, shared=True)
+    assert style.child_of("F01", [], {"F03", "F04"}) == "F05"
+    assert style.child_of("D01", [], {"F03", "F04"}) == "D06"

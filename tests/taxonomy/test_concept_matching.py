@@ -80,3 +80,23 @@ def test_other_ids_lose_no_concept_and_invent_none(growth: Growth) -> None:
         by_numbers[new] == old for new, (old, how) in comparison.matches.items() if how != "id"
     )
     assert len(comparison.matches) + len(comparison.difference.added) == len(growth.old)
+
+
+def test_without_changed_ids_the_difference_by_id_is_the_difference() -> None:
+    comparison = compare(FOOD, Taxonomy(FOOD.concepts[:3], [("1", "2")]))
+    assert comparison.difference_by_id == comparison.difference
+    assert [concept.id for concept in comparison.difference_by_id.removed] == ["4"]
+
+
+def test_definitions_and_synonyms_of_common_concepts_can_be_left_out() -> None:
+    tea = Concept("1", "tea", ("cha",), "a drink")
+    milk = Concept("2", "milk", ("lait",), "a white drink")
+    comparison = compare(Taxonomy([Concept("1", "tea")], []), Taxonomy([tea, milk], []))
+    assert comparison.without([]) is comparison
+    defined = comparison.without(["synonyms"])
+    assert list(defined.new.concepts) == [Concept("1", "tea", (), "a drink"), milk]
+    bare = comparison.without(["definition", "synonyms"])
+    assert list(bare.new.concepts) == [Concept("1", "tea"), milk]
+    assert list(compare(Taxonomy([tea]), Taxonomy([tea])).without(["definition"]).old.concepts) == [
+        Concept("1", "tea", ("cha",))
+    ]

@@ -40,3 +40,18 @@ def test_declared_prefixes_come_before_those_of_obo_and_of_others() -> None:
     assert (FILE | others).expand("ex:1") == "http://example.org/1"
     assert (FILE | others).expand("so:1") == "http://so.org/1"
     assert FILE.expand("so:1") == f"{OBO}so_1"
+
+
+def test_a_curie_stays_as_it_is() -> None:
+    assert FILE.compact("so:1") == "so:1"
+
+
+def test_the_longest_namespace_and_then_the_first_prefix_is_used() -> None:
+    nested = {"long": "http://a.org/", "z": "http://a.org/F_", "y": "http://a.org/F_", "no": ""}
+    assert Prefixes(nested).compact("http://a.org/F_tea") == "y:tea"
+    assert Prefixes(nested).compact("http://other.org/tea") is None
+
+
+def test_the_namespace_of_an_undeclared_prefix_is_that_of_obo() -> None:
+    assert FILE.namespace_of("ex") == "http://example.org/"
+    assert FILE.namespace_of("SO") == f"{OBO}SO_"

@@ -65,3 +65,22 @@ def test_the_separator_may_depend_on_the_level() -> None:
     assert codes.child_of("A2", tree.children("A2"), set(tree)) == "A2.3"
     assert codes.child_of("A2.2", (), set(tree)) == "A2.2.1"
     assert codes.child_of("A", [f"A{n}" for n in range(1, 10)], set(tree)) == "A10"
+
+
+def test_an_end_like_a_code_is_none_below_another_beginning() -> None:
+    assert HierarchicalCodes.of(coded(*[("aa", f"bb-{n}") for n in range(1, 9)])) is None
+
+
+def test_four_relations_may_be_a_coincidence() -> None:
+    flat = [("A", f"A-{n}") for n in range(1, 6)]
+    assert HierarchicalCodes.of(coded(*flat)) == HierarchicalCodes("-", 1)
+    assert HierarchicalCodes.of(coded(*flat[1:])) is None
+    deep = [("A", "A1"), ("A", "A2"), ("A", "A3"), ("A1", "A1.1"), ("A1", "A1.2")]
+    by_level = {0: ("", 1), 1: (".", 1)}
+    assert HierarchicalCodes.of(coded(*deep)) == HierarchicalCodes("", 1, by_level)
+    assert HierarchicalCodes.of(coded(*deep[1:])) is None
+
+
+def test_numbers_without_zeros_before_them_have_no_width() -> None:
+    tree = coded(*[("A", f"A-{n}") for n in range(30)])
+    assert HierarchicalCodes.of(tree) == HierarchicalCodes("-", 1)

@@ -35,6 +35,8 @@ def placed(policy: IdPolicy, *relations: tuple[str, str]) -> list[tuple[str, str
 def test_numbers_come_from_a_range() -> None:
     assert made(NUMBERED, IdPolicy(first=500), "kiwi", "fig") == ["F:0500", "F:0501"]
     assert made(NUMBERED, IdPolicy(first=19, last=40), "kiwi") == ["F:0021"]
+    assert made(NUMBERED, IdPolicy(last=40), "kiwi", "fig") == ["F:0000", "F:0021"]
+    assert made(CODED, IdPolicy(first=500), "kiwi") == ["hg-500"]
 
 
 @pytest.mark.parametrize(
@@ -49,6 +51,15 @@ def test_numbers_come_from_a_range() -> None:
 def test_a_range_that_is_too_small_is_an_error(policy: IdPolicy, message: str) -> None:
     with pytest.raises(TaxonomyError, match=f"^3 new concepts need ids, .*{message}"):
         made(NUMBERED, policy, "kiwi", "fig", "date")
+
+
+@pytest.mark.parametrize(
+    ("labels", "needs"),
+    [(["kiwi"], "a new concept needs an id"), (["kiwi", "fig"], "2 new concepts need ids")],
+)
+def test_a_used_range_names_the_number_of_new_concepts(labels: list[str], needs: str) -> None:
+    with pytest.raises(TaxonomyError, match=f"^{needs}, but none of the numbers from 1 to 9 are"):
+        made(NUMBERED, IdPolicy(first=1, last=9), *labels)
 
 
 def test_a_range_below_a_parent_that_is_too_small_is_an_error() -> None:
@@ -120,16 +131,16 @@ def test_moves_follow_the_new_ids() -> None:
 
 @pytest.mark.parametrize(
     ("policy", "expected"),
-    [(IdPolicy(), "F:0021"), (IdPolicy(IdTemplate("G{number}")), "G1")],
+    [(IdPolicy(), "F:0022"), (IdPolicy(IdTemplate("G{number}")), "G1")],
 )
 def test_provisional_ids_of_another_policy_are_replaced(policy: IdPolicy, expected: str) -> None:
     by_parent = IdPolicy(IdTemplate("{parent}-{number}"))
-    kiwi, fig = with_ids(NUMBERED, [Concept("", "kiwi"), Concept("F:0500", "fig")], by_parent)
+    kiwi, fig = with_ids(NUMBERED, [Concept("", "kiwi"), Concept("F:0021", "fig")], by_parent)
     assert kiwi.id == "new:kiwi"
     additions = Additions([kiwi, fig], [("F:0001", kiwi.id), (kiwi.id, fig.id)])
     resolved, new = resolve_ids(NUMBERED, additions, policy)
     assert new == {"new:kiwi": expected}
-    assert list(resolved.relations) == [("F:0001", expected), (expected, "F:0500")]
+    assert list(resolved.relations) == [("F:0001", expected), (expected, "F:0021")]
 
 
 def test_a_file_may_use_the_prefix_of_provisional_ids() -> None:
@@ -145,6 +156,24 @@ def test_a_template_may_use_the_parent() -> None:
         ("hg", "hg.51"),
         ("hg-2", "hg-2.50"),
     ]
+
+
+def test_a_template_with_a_parent_may_use_the_label() -> None:
+    policy = IdPolicy(IdTemplate("{parent}/{slug}"))
+    relations = ("hg", "Red Kiwi"), ("hg", "red kiwi"), ("hg-2", "fig")
+    ids = [child for _, child in placed(policy, *relations)]
+    assert ids == ["hg/red-kiwi", "hg/red-kiwi-2", "hg-2/fig"]
+
+
+def test_numbers_below_a_parent_continue_those_of_the_siblings_with_other_labels() -> None:
+    policy = IdPolicy(IdTemplate("{parent}-{slug}-{number}"))
+    ids = [child for _, child in placed(policy, ("hg", "kiwi"), ("hg", "fig"), ("hg-2", "date"))]
+    assert ids == ["hg-kiwi-1", "hg-fig-2", "hg-2-date-1"]
+
+
+def test_labels_that_look_like_codes_are_still_labels() -> None:
+    codes = Taxonomy([Concept(c.id, c.id) for c in CODED.concepts], CODED.relations)
+    assert made(codes, IdPolicy(), "kiwi") == ["kiwi"]
 
 
 @quickly

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taxoexpan.taxonomy.id_numbers import next_number
+from taxoexpan.taxonomy.id_numbers import next_and_width, next_number
 
 
 def test_the_next_number_follows_the_last() -> None:
@@ -39,3 +39,19 @@ def test_the_next_number_follows_an_existing_one(numbers: list[int]) -> None:
 def test_a_gap_as_long_as_the_range_before_it_is_not_an_outlier() -> None:
     assert next_number([*range(1, 21), 41]) == 21
     assert next_number([*range(1, 21), 40]) == 41
+
+
+def test_at_most_a_tenth_of_the_numbers_are_outliers() -> None:
+    assert next_number([1, 2, 5_000]) == 3
+    assert next_number([*range(1, 10), 5_000, 6_000]) == 6_001
+    assert next_number([*range(1, 19), 5_000, 6_000]) == 19
+
+
+def test_a_gap_of_ten_is_never_an_outlier() -> None:
+    assert next_number([1, 2, 3, 13]) == 14
+    assert next_number([1, 2, 3, 14]) == 4
+
+
+def test_the_width_is_that_of_the_last_number_before_the_next() -> None:
+    assert next_and_width(["007", "099"]) == (100, 3)
+    assert next_and_width([*map(str, range(1, 30)), "0009999"]) == (30, 2)

@@ -41,3 +41,21 @@ def test_the_uuid_of_a_label_is_always_the_same() -> None:
 def test_a_template_that_cannot_work_is_refused(template: str, problem: str) -> None:
     with pytest.raises(ConfigurationError, match=problem):
         IdTemplate(template)
+
+
+@pytest.mark.parametrize(
+    ("template", "id", "number"),
+    [
+        ("F.{number:03}", "F.012", "012"),
+        ("F.{number:03}", "F.1234", "1234"),
+        ("F.{number:03}", "Fx012", None),
+        ("F.{number:03}", "F.012x", None),
+        ("{parent}-{number}", "a+b-7", "7"),
+        ("{parent}-{number}", "aab-7", None),
+        ("{parent}-{slug}.{number}", "a+b-oat-milk.7", "7"),
+        ("{number}/{number}", "7/8", "7"),
+    ],
+)
+def test_the_number_of_an_id_is_found(template: str, id: str, number: str | None) -> None:
+    match = IdTemplate(template).pattern("a+b").fullmatch(id)
+    assert (match and match["number"]) == number

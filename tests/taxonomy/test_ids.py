@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from uuid import NAMESPACE_URL, UUID, uuid5
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from strategies import Growth, growths, names, quickly
 
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.id_assignment import with_ids
-from taxoexpan.taxonomy.ids import slug
+from taxoexpan.taxonomy.ids import make_distinct, slug
 
 
 def made(taxonomy: Taxonomy, *labels: str) -> list[str]:
@@ -134,3 +136,33 @@ def test_made_ids_never_clash(growth: Growth, labels: list[str]) -> None:
 )
 def test_a_slug_keeps_letters_of_every_script(label: str, expected: str) -> None:
     assert slug(label) == expected
+
+
+KEYS = [f"urn:uuid:{uuid5(NAMESPACE_URL, name)}" for name in ("tea", "milk")]
+
+
+def test_if_most_ids_are_uuids_a_label_always_gets_the_same_new_one() -> None:
+    keyed = Taxonomy([Concept(id, f"thing {n}") for n, id in enumerate([*KEYS, "tea"])])
+    kiwi, fig, again = made(keyed, "kiwi", "fig", "kiwi")
+    assert made(keyed, "fig", "kiwi") == [fig, kiwi]
+    ids = [id.removeprefix("urn:uuid:") for id in (kiwi, fig, again)]
+    assert len({str(UUID(id)) for id in ids}) == 3
+    assert kiwi == f"urn:uuid:{uuid5(NAMESPACE_URL, 'urn:uuid:kiwi')}"
+
+
+def test_if_only_half_the_ids_are_uuids_a_new_id_is_the_label() -> None:
+    half = Taxonomy([Concept(KEYS[0], "thing"), Concept("green-tea", "Green tea")])
+    assert made(half, "Oat milk") == ["oat-milk"]
+
+
+def test_only_repeated_names_get_a_number() -> None:
+    names = ["tea", "tea", "tea-2", "milk", "tea", "tea-2"]
+    assert make_distinct(names) == ["tea", "tea-3", "tea-2", "milk", "tea-4", "tea-2-2"]
+
+
+@given(st.lists(st.sampled_from(["a", "a-2", "a-2-2", "a-3", "b"]), max_size=8))
+@quickly
+def test_distinct_names_differ_and_a_first_one_stays(names: list[str]) -> None:
+    distinct = make_distinct(names)
+    assert len(distinct) == len(set(distinct)) == len(names)
+    assert all(distinct[names.index(name)] == name for name in names)

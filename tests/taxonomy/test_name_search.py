@@ -28,6 +28,8 @@ def test_exact_names_come_first_then_prefixes_then_words() -> None:
         "soy milk drink",
     ]
     assert found(dairy, "milk", limit=2) == ["milk", "milkshake"]
+    assert found(dairy, "milk", limit=1) == ["milk"]
+    assert found(dairy, "milk", limit=0) == []
 
 
 @pytest.mark.parametrize("text", ["crème brûlée", "CREME BRULEE", "creme-brulee", " bruLée  cr"])

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taxoexpan.taxonomy import packed_text
 from taxoexpan.taxonomy.packed_text import PackedNameMapping, PackedTextMapping, PackedTexts
 
 texts = st.text(st.characters(), max_size=6)  # with surrogates, which some files have
@@ -48,3 +49,17 @@ def test_packed_texts_cannot_be_changed_and_must_fit_together() -> None:
         packed.text[0] = 1
     with pytest.raises(ValueError, match="offsets of the texts do not fit"):
         PackedTexts(packed.text, packed.offsets[:-1])
+
+
+@given(st.lists(texts, max_size=9), st.integers(1, 4))
+def test_texts_are_decoded_block_by_block(strings: list[str], block: int) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(packed_text, "BLOCK", block)
+        assert list(PackedTexts.pack(strings)) == strings
+
+
+def test_packed_texts_are_equal_to_sequences_only() -> None:
+    packed = PackedTexts.pack(["a", "b"])
+    assert packed != "ab"
+    assert packed != {"a", "b"}
+    assert packed != ["a", "c"]

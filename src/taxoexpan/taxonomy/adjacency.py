@@ -96,8 +96,7 @@ class Adjacency:
 def ranges(starts: Indices, counts: Indices) -> Indices:
     """The concatenated ranges start, start + 1, …, start + count - 1 of all pairs."""
     ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(starts - (ends - counts), counts) + np.arange(total)
+    return np.repeat(starts - (ends - counts), counts) + np.arange(counts.sum())
 
 
 def follow_to_the_end(following: Indices) -> Indices:

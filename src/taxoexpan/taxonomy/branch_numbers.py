@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from taxoexpan.taxonomy.curies import OBO_BASE, is_long
+from taxoexpan.taxonomy.curies import OBO_BASE
 from taxoexpan.taxonomy.id_numbers import next_and_width
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
@@ -67,7 +67,7 @@ class BranchNumbers:
         shared = len({int(n) for n in every}) >= (1 - MAX_REPEATED) * len(every)
         # The prefix of an OBO id is the name of an ontology.
         foreign = all(stem.startswith(OBO_BASE) for stem in own)
-        names = any(is_long(stem) or ":" in stem for stem in own)
+        names = any(":" in stem for stem in own)
         if len(own) < 2 or foreign or (names and not shared):
             return None
         following, widths = dict[str, int](), dict[str, int]()
