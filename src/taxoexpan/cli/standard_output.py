@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 class _UntilClosed(RawIOBase):
     """Standard output until its reader closes the pipe; then the rest of the output is dropped.
 
-    The command runs to its end, so that its exit status does not depend on the reader.
+    The command runs to its end, so that its exit status does not depend on the reader. Any other
+    error, such as a full disk, is raised once: Python 3.13 prints one that occurs again at the end.
     """
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._closed_by_reader = False
+        self._dropping = False
 
     def writable(self) -> bool:
         """Return that it can be written to."""
@@ -37,13 +38,16 @@ class _UntilClosed(RawIOBase):
         return self._descriptor
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Write data, or drop it if nobody reads."""
+        """Write data, or drop it if nobody reads or an error was raised before."""
         size = memoryview(data).nbytes
-        if not self._closed_by_reader:
+        if not self._dropping:
             try:
                 return os.write(self._descriptor, data)
             except BrokenPipeError:
-                self._closed_by_reader = True
+                self._dropping = True
+            except OSError:
+                self._dropping = True
+                raise
         return size
 
 

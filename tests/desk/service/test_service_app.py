@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from http import HTTPStatus
 from urllib.parse import quote
 
 import pytest
@@ -170,7 +171,7 @@ def test_an_invalid_concept_names_the_field_and_the_fix(
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"
     problem = answer.json()
-    assert (problem["status"], problem["title"]) == (422, "Unprocessable Entity")
+    assert (problem["status"], problem["title"]) == (422, HTTPStatus(422).phrase)
     assert [error["field"] for error in problem["errors"]] == [field]
     assert fix in problem["errors"][0]["fix"]
     assert problem["detail"].startswith(f"{field}: ")

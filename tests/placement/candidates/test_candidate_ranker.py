@@ -8,7 +8,7 @@ import torch
 from fused_cases import fused_case, random_fusion, with_mentions
 
 from taxoexpan import TaxoExpan
-from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.placement.candidates import candidate_ranker, index_building
 from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
 from taxoexpan.placement.candidates.index_building import build_search
@@ -44,7 +44,11 @@ def test_found_scores_are_exact_and_totals_are_estimates_of_all() -> None:
         exact = expected[:, rows].gather(0, scored.anchors)
         is_found = scored.scores > -torch.inf
         assert torch.allclose(scored.scores[is_found], exact[is_found], atol=1e-3)
-        assert 100 < int(is_found.sum(0).max()) < len(ranker.keys)
+        assert 100 < int(is_found.sum(0).max()) == len(scored.scores) < len(ranker.keys)
+        assert queries.mentions is not None
+        of, mentioned, _ = queries.mentions.of_many(np.arange(rows.start, rows.stop))
+        for query, anchor in zip(of.tolist(), mentioned.tolist(), strict=True):
+            assert anchor in scored.anchors[is_found[:, query], query]
     exact_ranking, found = ranker.rank(queries, 1), rank_candidates(search, queries, 1).ranking
     same = exact_ranking.anchors == found.anchors
     assert same.mean() > 0.7
@@ -122,6 +126,17 @@ def test_among_few_anchors_all_are_ranked(model: TaxoExpan) -> None:
     assert search.record.recall == 1
     assert found.anchors.shape == exact.anchors.shape
     assert np.allclose(found.scores, exact.scores, atol=1e-5)
+
+
+def test_the_nearest_concepts_are_those_with_the_highest_cosines() -> None:
+    ranker, queries = fused_case(5, count=40)
+    names = ranker.anchors.vectors.names
+    own = torch.cat([queries.vectors, torch.stack([names[:1], -names[:1]])], dim=1)
+    rows, cosines = build_search(ranker).nearest_concepts(Queries(own))
+    expected = np.sort((own[0] @ names.T).numpy(), axis=1)[:, ::-1][:, :10]
+    np.testing.assert_allclose(cosines, expected, atol=1e-6)
+    found = torch.einsum("qkd,qd->qk", names[torch.from_numpy(rows)], own[0])
+    np.testing.assert_allclose(found.numpy(), cosines, atol=1e-6)
 
 
 @pytest.mark.usefixtures("small")

@@ -12,7 +12,7 @@ from taxoexpan.archive import load_summary
 from taxoexpan.cli.main import main
 from taxoexpan.errors import ModelError
 from taxoexpan.model_directory import SEARCH
-from taxoexpan.placement.candidates import search_choice
+from taxoexpan.placement.candidates import search_choice, search_record
 from taxoexpan.placement.candidates.index_building import build_search
 from taxoexpan.placement.candidates.search_choice import find_search, is_search_faster
 
@@ -43,6 +43,26 @@ def test_a_search_that_finds_too_little_is_not_used() -> None:
     found = find_search(ranker, other, 1.0)
     assert found is not None
     assert found.record == stored.record
+
+
+def test_a_new_search_that_finds_too_little_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is kept, so that it is stored, but its record says that it is not used."""
+    pytest.importorskip("faiss")
+    monkeypatch.setattr(search_record, "MIN_RECALL", 1.1)
+    ranker = fused_case(0)[0].with_fusion(random_fusion(0))
+    with pytest.warns(UserWarning, match="so all anchors are ranked"):
+        search = find_search(ranker, None, 1.0)
+    assert search is not None
+    assert not search.record.is_used
+
+
+def test_a_damaged_search_names_the_remedy() -> None:
+    pytest.importorskip("faiss")
+    ranker = fused_case(0)[0].with_fusion(random_fusion(0))
+    stored = build_search(ranker).stored()
+    damaged = replace(stored, anchor_graph=stored.anchor_graph[:4])
+    with pytest.raises(ModelError, match=r"is damaged .*; train again, or use exact=True"):
+        find_search(ranker, damaged, 1.0)
 
 
 def test_a_model_of_a_large_taxonomy_searches_unless_it_is_exact(

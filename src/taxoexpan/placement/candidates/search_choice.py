@@ -31,7 +31,8 @@ def find_search(
 ) -> CandidateRanker | None:
     """Restore the stored search, or build one if there is none for the anchors of the ranker.
 
-    Without faiss, or if the search finds too little, the result is None, with a warning.
+    Without faiss, or if the stored search finds too little, the result is None, with a warning. A
+    new search that finds too little also gets a warning; its record says so (`is_used`).
     """
     taxonomy = ranker.anchors.taxonomy
     if not has_faiss():

@@ -19,6 +19,8 @@ SKIP_VECTORS = 1
 """The flag of faiss with which a graph is stored without its vectors."""
 FIRST_BYTES = b"IHNf"
 """The first bytes of a stored graph; faiss would also read indices of other kinds."""
+HEADER_SIZE, ITEM_SIZES = 37, (8, 4, 4, 8, 4)
+"""The bytes before the five arrays of a stored graph, and the bytes of each number in these."""
 
 Vectors = NDArray[np.float32]
 
@@ -76,6 +78,8 @@ def _restored(stored: NDArray[np.uint8], count: int, dimension: int) -> Any:
 
     if stored[: len(FIRST_BYTES)].tobytes() != FIRST_BYTES:
         raise ValueError("it is no graph of faiss")
+    if not _holds_its_arrays(stored):
+        raise ValueError("the graph is cut off")
     index: Any = faiss.deserialize_index(stored, SKIP_VECTORS)
     if index.ntotal != count or index.d != dimension:
         raise ValueError(f"the graph has {index.ntotal} vectors, not {count}")
@@ -88,6 +92,20 @@ def _restored(stored: NDArray[np.uint8], count: int, dimension: int) -> Any:
     if not _has_valid_links(*arrays, count=count, entry=entry, highest=highest):
         raise ValueError("the graph has links to nowhere")
     return index
+
+
+def _holds_its_arrays(stored: NDArray[np.uint8]) -> bool:
+    """Return whether the arrays of a stored graph are as long as it says.
+
+    Faiss reserves the memory first: a wrong length of a small file can take all memory.
+    """
+    place = HEADER_SIZE
+    for item_size in ITEM_SIZES:
+        length = int.from_bytes(stored[place : place + 8].tobytes(), "little")
+        place += 8 + length * item_size
+        if place > len(stored):
+            return False
+    return True
 
 
 def _has_valid_links(
