@@ -218,7 +218,7 @@ _LISTS = [
 _ORIGIN = '"taxonomy_sha256":"a","corpus":{"documents":3,"characters":30,"sha256":"b"}'
 _PHRASES = (
     f'{_ORIGIN},"min_count":2,"candidates":[[["a","b"],0.5,0.25]],"known":[1,2],"specific":[1],'
-    '"numbers":{"a b":0,"food":1}'
+    '"numbers":{"a b":0,"food":1,"fruit":2}'
 )
 _SPLITS = [
     {
@@ -240,7 +240,7 @@ def _shards() -> list[Files]:
     texts = (
         f'{start}"counts",{_ORIGIN},"shard":[1,2],"max_error":0,"counts":{{"a b":3}}}}',
         f'{start}"phrases",{_PHRASES}}}',
-        f'{start}"observations","shard":[1,2],"texts":3,"sentences":4,"cells":[1,2],"counts":[[1]],'
+        f'{start}"observations","shard":[1,2],"texts":3,"sentences":4,"cells":[1,2],"counts":[1,2],'
         f'"forms":[[0,"a",2]],"abbreviations":[[0,"b",1]],"examples":[[0,5,"x"]],'
         f'"definitions":[],"phrases":{{{_PHRASES}}}}}',
     )

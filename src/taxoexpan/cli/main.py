@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 
 from taxoexpan.cli import (
     apply,
@@ -108,7 +109,9 @@ def _run(options: argparse.Namespace) -> int:
 
 def _explain_usage(parser: argparse.ArgumentParser) -> int:
     """Print the help for somebody who gave no command."""
-    note(f"{parser.format_help()}\ntaxoexpan: no command is given; try taxoexpan demo")
+    with suppress(OSError):  # the reader may be gone
+        parser.print_help(sys.stderr)
+    note("\ntaxoexpan: no command is given; try taxoexpan demo")
     return 2
 
 

@@ -585,6 +585,8 @@ def test_a_progress_bar_is_shown_on_a_terminal_for_many_texts(
 ) -> None:
     monkeypatch.setattr(transformer_encoder, "MIN_TEXTS_FOR_PROGRESS", minimum)
     monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("CI", raising=False)
     encoder = TransformerEncoder(str(made), "cpu")
     encoder.show_progress(shown)
     encoder.encode(NAMES)
