@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -150,6 +151,7 @@ def test_the_message_says_how_many_are_undecided_why_and_how_to_add_them(
     new, out = tmp_path / "my new.txt", tmp_path / "out.csv"
     new.write_text("gadget\nsteam locomotive\n")
     command = ["expand", str(folder / "old.csv"), str(new), "-o", str(out), *QUICK, *CALIBRATED]
+    command += ["--format", "edges", "--columns", "child=1,parent=2"]
     assert main([*command, "--epochs", "2", "--min-confidence", "1"]) == 0
     table = tmp_path / "out.suggestions.csv"
     undecided = sum(row["decision"] == "undecided" for row in first_rows(tmp_path).values())
@@ -159,8 +161,12 @@ def test_the_message_says_how_many_are_undecided_why_and_how_to_add_them(
     assert "not written: a confidence below 1; to review them, write accepted" in line
     assert line.endswith(
         f"into the column decision of {table}, then run: taxoexpan apply {out} {table} "
-        f"--concepts '{new}' -o {out} --force (with --all, it writes all of them)"
+        f"--concepts '{new}' -o {out} --force --format edges --columns "
+        '\'child="1",parents="2"\' (with --all, it writes all of them)'
     )
+    printed = shlex.split(line.partition("then run: taxoexpan ")[2].partition(" (with")[0])
+    assert main([*printed, "--all"]) == 0
+    assert added(out, folder / "old.csv") == {"gadget", "steam locomotive"}
 
 
 def test_without_a_confidence_all_placements_are_written_and_a_message_says_so(

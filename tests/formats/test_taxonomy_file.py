@@ -17,8 +17,9 @@ from taxoexpan.formats.output import Target
 from taxoexpan.formats.rdf.skos_index import SkosIndex
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.tables import table_file
+from taxoexpan.formats.tables.column_names import checked_columns
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.formats.text_file import TextFile
+from taxoexpan.formats.text_file import ReadOptions, TextFile
 from taxoexpan.formats.wordnet import wordnet_format
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
@@ -174,3 +175,15 @@ def test_the_simulation_refuses_what_writing_would_refuse(tmp_path: Path) -> Non
         file.can_hold([Concept("kiwi", "kiwi")], 1, output)
     file.can_hold([Concept("kiwi", "kiwi")], 1, output, force=True)
     assert output.read_bytes() == b""
+
+
+def test_a_file_knows_the_flags_that_read_it_in_the_same_way(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text('Ref,"Name, short",Up\n1,food,\n2,fruit,1\n')
+    columns = checked_columns({"id": "Ref", "label": "Name, short", "parent": "Up"})
+    options = ReadOptions("en", instances=True, columns=columns, sheet="A 1")
+    assert TaxonomyFile.open(path, "rows", options).read_flags == [
+        *("--format", "rows", "--language", "en"),
+        *("--columns", 'id="Ref",label="Name, short",parents="Up"'),
+        *("--sheet", "A 1", "--instances"),
+    ]

@@ -46,7 +46,10 @@ def print_undecided(expansion: Expansion, placed: PlacedConcepts, count: int) ->
     verb = "is" if count == 1 else "are"
     table, output = str(request.suggestions_file), str(request.output)
     files = [output, table, "--concepts", str(request.new), "-o", output, "--force"]
-    command = shlex.join(["taxoexpan", "apply", *files])
+    # An output in another format is not read in the same way.
+    is_same = request.output.suffixes == expansion.file.path.suffixes
+    flags = expansion.file.read_flags if is_same else []
+    command = shlex.join(["taxoexpan", "apply", *files, *flags])
     note(
         f"{count:,} of {total} {verb} undecided and not written: {_reason(expansion, placed)}; "
         f"to review them, write accepted into the column decision of {table}, then run: {command} "

@@ -25,6 +25,7 @@ from taxoexpan.formats.property_index import BlankProperty
 from taxoexpan.formats.rdf import owl, skos
 from taxoexpan.formats.read_back import check_read_back
 from taxoexpan.formats.registry import PLAIN_SUFFIXES, SUFFIXES, TABLES, Format, find_format
+from taxoexpan.formats.tables.column_names import columns_text
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.id_assignment import resolve_ids
@@ -59,6 +60,7 @@ class TaxonomyFile:
     file: TextFile
     format: Format
     parsed: ParsedTaxonomy
+    chosen_format: str | None = None
 
     @classmethod
     def open(
@@ -69,7 +71,17 @@ class TaxonomyFile:
         found = find_format(file, format)
         parsed = found.read(file)
         remarks = tuple(Note(0, remark, id="the workbook") for remark in file.remarks)
-        return cls(file, found, replace(parsed, notes=(*remarks, *parsed.notes)))
+        return cls(file, found, replace(parsed, notes=(*remarks, *parsed.notes)), format)
+
+    @property
+    def read_flags(self) -> list[str]:
+        """The flags with which a command reads this file in the same way."""
+        options, chosen = self.file.options, self.chosen_format
+        flags = ["--format", chosen] if chosen else []
+        flags += ["--language", options.language] if options.language else []
+        flags += ["--columns", columns_text(options.columns)] if options.columns else []
+        flags += ["--sheet", options.sheet] if options.sheet else []
+        return flags + ["--instances"] * options.instances
 
     @property
     def unused_options(self) -> list[str]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import re
+import shlex
 import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +14,7 @@ from starlette.testclient import TestClient
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
+from taxoexpan.desk.review.export_routes import _command
 from taxoexpan.desk.review.review_app import create_app
 from taxoexpan.desk.store.change_export import changes_text
 from taxoexpan.desk.store.decision_store import DecisionStore
@@ -20,6 +22,8 @@ from taxoexpan.desk.web.access import Access
 from taxoexpan.desk.web.protection import protect_pages
 from taxoexpan.expansion import apply_suggestions
 from taxoexpan.formats.changes.change_set import ChangeFormat
+from taxoexpan.formats.taxonomy_file import TaxonomyFile
+from taxoexpan.formats.text_file import ReadOptions
 from taxoexpan.placement.acceptance import Acceptance
 from taxoexpan.placement.suggestions import Decision, read_suggestions
 from taxoexpan.taxonomy import Additions, Concept
@@ -164,6 +168,20 @@ def test_the_page_quotes_the_command_with_what_it_needs(
     decided(review)
     assert "--allow-merges -o NEW" in text_of(review.get("/export"))
     assert review.browser.get("/export/taxonomy").status_code == 404
+
+
+def test_the_command_reads_the_file_as_the_review_did(
+    model: TaxoExpan, store: DecisionStore, tmp_path: Path
+) -> None:
+    rows = [f"{id},{'|'.join(model.taxonomy.parents(id))}" for id in model.taxonomy]
+    path = tmp_path / "foods.csv"
+    path.write_text("\n".join(["Item,Up", *rows, ""]), encoding="utf-8")
+    options = ReadOptions(columns={"id": "Item", "label": "Item", "parents": "Up"})
+    review = open_review(model, store)
+    desk = replace(review.desk, file=TaxonomyFile.open(path, options=options))
+    command = _command(desk, [])
+    assert command.endswith("-o NEW.csv"), command
+    assert shlex.split(command)[4:6] == ["--columns", 'id="Item",label="Item",parents="Up"']
 
 
 @pytest.fixture

@@ -6,7 +6,12 @@ import pytest
 from expanded_files import KIWI, refusal, under, write_file
 
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.formats.tables.column_names import Columns, checked_columns, parse_columns
+from taxoexpan.formats.tables.column_names import (
+    Columns,
+    checked_columns,
+    columns_text,
+    parse_columns,
+)
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
@@ -257,6 +262,7 @@ def test_a_wrong_choice_is_refused(text: str, message: str) -> None:
 def test_a_quoted_header_may_contain_commas_and_quotes() -> None:
     chosen = parse_columns('label="Name, ""short""",id=a b')
     assert chosen == {"label": 'Name, "short"', "id": "a b"}
+    assert parse_columns(columns_text(chosen)) == chosen
 
 
 @pytest.mark.parametrize(

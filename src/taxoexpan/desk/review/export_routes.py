@@ -101,4 +101,5 @@ def _command(desk: ReviewDesk, accepted: list[Suggestion]) -> str:
     acceptance = review_acceptance(accepted)
     changes = {"--allow-moves": acceptance.allow_moves, "--allow-merges": acceptance.allow_merges}
     words += [flag for flag, is_needed in changes.items() if is_needed]
+    words += desk.file.read_flags if desk.file else []
     return " ".join(map(shlex.quote, [*words, "-o", f"NEW{suffix}"]))

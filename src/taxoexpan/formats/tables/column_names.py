@@ -141,6 +141,12 @@ def parse_columns(text: str) -> dict[str, str]:
     return chosen
 
 
+def columns_text(columns: Mapping[str, str]) -> str:
+    """The text from which `parse_columns` reads these columns."""
+    quoted = {name: column.replace('"', '""') for name, column in columns.items()}
+    return ",".join(f'{name}="{column}"' for name, column in quoted.items())
+
+
 def checked_columns(chosen: str | Mapping[str, str | int]) -> dict[str, str]:
     """The chosen columns under their usual names; an unknown or repeated one is an error."""
     checked: dict[str, str] = {}
