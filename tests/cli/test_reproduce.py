@@ -52,10 +52,10 @@ def test_experiments_run_once_and_are_shown(task: Path, capsys: pytest.CaptureFi
     lines = capsys.readouterr().err.splitlines()
     titles = ["popularity", "Closest-Parent", "Closest-Neighbor"]
     began, messages = lines[::2], lines[1::2]
-    seeded = [f"{title}, seed {seed}" for seed in (0, 1) for title in titles]
+    seeded = [f"{title}, seed 0" for title in titles]  # rules do not depend on the seed
     assert began == [
         f"{one}: started, {left} more to run"
-        for one, left in zip(seeded, range(5, -1, -1), strict=True)
+        for one, left in zip(seeded, range(2, -1, -1), strict=True)
     ]
     assert [line.split(": MR")[0] for line in messages] == seeded
     runs = task.parent / "runs"
@@ -68,7 +68,7 @@ def test_experiments_run_once_and_are_shown(task: Path, capsys: pytest.CaptureFi
     assert "| 1327.2 |" in table  # whose deviation is 0
     for title in titles:
         (row,) = [line for line in table.splitlines() if line.startswith(f"| {title} |")]
-        assert row.endswith("| 2 |")
+        assert row.endswith("| 1 |")
     (never,) = [line for line in table.splitlines() if line.startswith("| TaxoExpan |")]
     assert never.startswith("| TaxoExpan | – | 80.3 ± 5.5 |  | – |")
 

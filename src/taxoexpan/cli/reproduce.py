@@ -146,7 +146,7 @@ def _add_running(parser: argparse.ArgumentParser, task_help: str, required: bool
         "--seeds",
         type=positive,
         default=3,
-        help="number of seeds (runs) per experiment (default: 3)",
+        help="number of seeds (runs) per experiment (default: 3); rules need one run",
     )
     add_device(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress")

@@ -19,12 +19,13 @@ from taxoexpan.experiments.paper import runner
 from taxoexpan.experiments.paper.experiment import Experiment
 from taxoexpan.experiments.paper.result_tables import format_mean, format_value, table_text
 from taxoexpan.experiments.paper.run_record import read_run, run_folder, runs_of
-from taxoexpan.experiments.paper.runner import run_experiment, run_experiments
+from taxoexpan.experiments.paper.runner import depends_on_seed, run_experiment, run_experiments
 from taxoexpan.experiments.paper.task import Task
 from taxoexpan.training.metrics import compute_metrics
 from taxoexpan.training.training_log import SILENT, TrainingLog
 
 CLOSEST = Experiment("test/closest", 0, "Closest-Parent", "closest-parent")
+NOISY = replace(CLOSEST, noise=0.1)
 SMALL = {"preset": "best", "epochs": 3, "hidden_dim": 8, "embedding_dim": 16, "num_negatives": 32}
 NETWORK = Experiment("test/network", 1, "TaxoExpan", "taxoexpan", SMALL)
 
@@ -79,7 +80,7 @@ def test_changed_taxonomies_are_learned_from(task: Task, tmp_path: Path) -> None
 
 
 def test_nothing_runs_twice(task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    experiments = [CLOSEST, Experiment("test/popularity", 1, "popularity", "popularity")]
+    experiments = [NOISY, Experiment("test/popularity", 1, "popularity", "popularity", noise=0.1)]
     done = list(run_experiments(experiments, task, 2, tmp_path))
     order = [(run.record.experiment.method, run.record.seed) for _, run in done]
     assert order == [
@@ -93,6 +94,26 @@ def test_nothing_runs_twice(task: Task, tmp_path: Path, monkeypatch: pytest.Monk
     again = list(run_experiments(experiments, task, 2, tmp_path))
     assert [run.record for _, run in again] == [run.record for _, run in done]
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == stamps
+
+
+def test_an_experiment_without_randomness_runs_once(task: Task, tmp_path: Path) -> None:
+    fewer = replace(CLOSEST, leaf_fraction=0.5)
+    done = list(run_experiments([CLOSEST, NOISY, fewer], task, 2, tmp_path))
+    seeds = [(experiment, run.record.seed) for experiment, run in done]
+    assert seeds == [(CLOSEST, 0), (NOISY, 0), (fewer, 0), (NOISY, 1), (fewer, 1)]
+    assert not depends_on_seed(Experiment("test/first-word", 1, "FWFS", "first-word"))
+    assert depends_on_seed(NETWORK)
+
+
+def test_earlier_runs_of_a_rule_with_several_seeds_are_read(task: Task, tmp_path: Path) -> None:
+    for seed in range(3):
+        run_experiment(CLOSEST, task, seed, run_folder(tmp_path, task, CLOSEST, seed))
+    stored = runs_of(tmp_path, CLOSEST)["pantry-static"]
+    assert [run.record.seed for run in stored] == [0, 1, 2]
+    assert list(run_experiments([CLOSEST], task, 3, tmp_path)) == [(CLOSEST, stored[0])]
+    (row,) = [line for line in table_text([CLOSEST], tmp_path).splitlines() if "Closest" in line]
+    assert row.endswith("| 3 |")
+    assert "±" not in row
 
 
 def test_a_run_of_another_task_is_not_taken_for_this_ones(task: Task, tmp_path: Path) -> None:
@@ -120,15 +141,15 @@ def test_an_interrupted_run_leaves_nothing(
 
 
 def test_begin_is_called_with_the_number_of_runs_left(task: Task, tmp_path: Path) -> None:
-    namesake = replace(CLOSEST, name="other/name", title="again")
-    other = Experiment("test/popularity", 1, "popularity", "popularity")
+    namesake = replace(NOISY, name="other/name", title="again")
+    other = Experiment("test/popularity", 1, "popularity", "popularity", noise=0.1)
     calls: list[tuple[str, int, int]] = []
 
     def begin(experiment: Experiment, seed: int, left: int) -> None:
         calls.append((experiment.title, seed, left))
 
     list(run_experiments([other], task, 1, tmp_path))
-    done = list(run_experiments([CLOSEST, namesake, other], task, 2, tmp_path, begin))
+    done = list(run_experiments([NOISY, namesake, other], task, 2, tmp_path, begin))
     assert calls == [("Closest-Parent", 0, 2), ("Closest-Parent", 1, 1), ("popularity", 1, 0)]
     # A shared run has the name of the requested experiment.
     assert [experiment.title for experiment, _ in done] == [
@@ -158,7 +179,7 @@ def test_a_task_is_digested_once(
         return real(self)
 
     monkeypatch.setattr(Task, "digest", digest)
-    ((_, first), _) = run_experiments([CLOSEST], task, 2, tmp_path)
+    ((_, first), _) = run_experiments([NOISY], task, 2, tmp_path)
     assert calls == ["pantry"]
     assert first.record.task.sha256 == real(task)
 
@@ -244,12 +265,12 @@ def test_a_file_in_the_place_of_a_run_is_refused(task: Task, tmp_path: Path) -> 
 
 
 def test_experiments_with_equal_settings_share_their_runs(task: Task, tmp_path: Path) -> None:
-    list(run_experiments([CLOSEST], task, 2, tmp_path))
-    namesake = replace(CLOSEST, name="other/name", order=9, title="again", published={"mr": 1})
+    list(run_experiments([NOISY], task, 2, tmp_path))
+    namesake = replace(NOISY, name="other/name", order=9, title="again", published={"mr": 1})
     found = runs_of(tmp_path, namesake)
     assert list(found) == ["pantry-static"]
     assert [run.record.seed for run in found["pantry-static"]] == [0, 1]
-    assert not runs_of(tmp_path, replace(CLOSEST, noise=0.1))
+    assert not runs_of(tmp_path, CLOSEST)
 
 
 def test_settings_are_equal_when_all_resulting_settings_are(task: Task, tmp_path: Path) -> None:
@@ -289,8 +310,8 @@ def test_only_numbers_are_seeds(task: Task, tmp_path: Path) -> None:
 
 
 def test_runs_are_in_the_order_of_their_seeds(task: Task, tmp_path: Path) -> None:
-    list(run_experiments([CLOSEST], task, 11, tmp_path))
-    runs = runs_of(tmp_path, CLOSEST)["pantry-static"]
+    list(run_experiments([NOISY], task, 11, tmp_path))
+    runs = runs_of(tmp_path, NOISY)["pantry-static"]
     assert [run.record.seed for run in runs] == list(range(11))
 
 
@@ -344,6 +365,7 @@ def test_runs_of_other_tables_alone_make_no_table(task: Task, tmp_path: Path) ->
 def test_several_seeds_have_a_deviation() -> None:
     assert format_mean("mr", [10.0, 12.0]) == "11.0 ± 1.4"
     assert format_mean("hit_at_1", [0.2, 0.2]) == ".200"
+    assert format_mean("hit_at_1", [0.36, 0.36, 0.36]) == ".360"  # numpy's deviation is not 0
     assert format_mean("mrr", []) == "–"
     assert format_value("mrr", -0.04, sign=True) == "-.040"
 

@@ -47,6 +47,8 @@ class Method(ABC):
     """Scores every anchor of a taxonomy as a parent of a query."""
 
     name: ClassVar[str]
+    uses_seed: ClassVar[bool] = True
+    """Whether runs with other seeds have other results."""
 
     @property
     def settings(self) -> dict[str, Any]:

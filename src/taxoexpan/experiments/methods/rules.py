@@ -23,6 +23,8 @@ from taxoexpan.training.training_log import TrainingLog
 class Rule(Method):
     """A method without training."""
 
+    uses_seed = False
+
     def fit(self, problem: Problem, seed: int, log: TrainingLog) -> None:  # noqa: ARG002
         """Use the problem's own concepts as anchors."""
         self.set_anchors(problem.taxonomy, problem.vectors)

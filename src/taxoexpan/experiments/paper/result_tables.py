@@ -101,8 +101,8 @@ def _with_deviation(metric: str, mean: float, deviation: float) -> str:
 
 
 def standard_deviation(values: Sequence[float]) -> float:
-    """Return the standard deviation of a sample; 0 for a single value."""
-    return float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    """Return the standard deviation of a sample; exactly 0 if all values are equal."""
+    return float(np.std(values, ddof=1)) if len(set(values)) > 1 else 0.0
 
 
 def format_value(metric: str, value: float, sign: bool = False) -> str:

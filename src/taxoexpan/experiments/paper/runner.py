@@ -1,4 +1,4 @@
-"""Run experiments, once per seed, and store each run in its own folder."""
+"""Run experiments, once per seed if it matters, and store each run in its own folder."""
 
 from __future__ import annotations
 
@@ -53,15 +53,16 @@ def run_experiments(
 ) -> Iterator[tuple[Experiment, Run]]:
     """Yield one run per experiment and seed; runs that are not stored yet are made first.
 
-    All experiments are run with one seed before the next seed. `begin` is called before each new
-    run with the experiment, the seed, and the number of new runs that remain after this one.
+    All experiments are run with one seed before the next seed. Those whose result does not depend
+    on the seed are run only with the first one. `begin` is called before each new run with the
+    experiment, the seed, and the number of new runs that remain after this one.
     """
     digest = task.digest()
     wanted = [
         (experiment, seed, run_folder(runs, task, experiment, seed))
         for seed in range(seeds)
         for experiment in experiments
-        if experiment.method
+        if experiment.method and (seed == 0 or depends_on_seed(experiment))
     ]
     missing = {folder for _, _, folder in wanted if not folder.exists()}
     for experiment, seed, folder in wanted:
@@ -116,6 +117,12 @@ def run_experiment(
         (staging / RECORD).write_text(record.as_json(), encoding="utf-8")
         np.savez_compressed(staging / RANKS, **_run_arrays(task, ranked))
     return Run(folder, record)
+
+
+def depends_on_seed(experiment: Experiment) -> bool:
+    """Return whether the method or a change of the taxonomy is random."""
+    is_changed = experiment.noise > 0 or experiment.leaf_fraction < 1
+    return is_changed or make_method(experiment.method, **experiment.settings).uses_seed
 
 
 def _task_of(experiment: Experiment, task: Task, seed: int) -> Task:
