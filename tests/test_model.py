@@ -17,7 +17,7 @@ from conftest import SMALL
 from ctrl_c import press_ctrl_c
 from messy_pantry import large_pantry
 
-from taxoexpan import Concept, TaxoExpan, Taxonomy
+from taxoexpan import Concept, TaxoExpan, Taxonomy, progress
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
 from taxoexpan.placement.feedback import Feedback, JudgedPlacement
@@ -508,6 +508,24 @@ def test_without_fine_tuning_there_is_no_tower(pantry: Path, tiny_transformer: P
     assert model.tower_history is None
     assert model._tower is None
     assert model.calibrators.fusion is not None
+
+
+@pytest.mark.parametrize("tower_epochs", [0, 1])
+def test_the_time_limit_of_the_network_says_that_fine_tuning_follows(
+    tower_epochs: int,
+    pantry: Path,
+    tiny_transformer: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(progress, "LONG_SECONDS", -1)  # announce short work, too
+    settings = SMALL | {"features": f"transformer:{tiny_transformer}", "epochs": 2}
+    model = TaxoExpan("best", device="cpu", tower_epochs=tower_epochs, **settings)
+    model.fit(Taxonomy.read(pantry), progress=True)
+    lines = capsys.readouterr().err.splitlines()
+    (line,) = [line for line in lines if line.startswith("up to 1 more epoch")]
+    assert line.endswith("more; then the encoder is fine-tuned (1 epoch)") == bool(tower_epochs)
+    assert (" then " in line) == bool(tower_epochs)
 
 
 @pytest.mark.parametrize("fixture", ["model", "tuned_model"])

@@ -107,6 +107,8 @@ def test_an_upper_limit_is_told_only_for_long_work(capsys: pytest.CaptureFixture
     tell_at_most("up to 9 more epochs", 59)
     tell_at_most("up to 9 more epochs", 600)
     assert capsys.readouterr().err == "up to 9 more epochs: at most 10 min more\n"
+    tell_at_most("up to 9 more epochs", 600, "the encoder is fine-tuned")
+    assert capsys.readouterr().err.endswith("10 min more; then the encoder is fine-tuned\n")
 
 
 COLORS = ("CI", "NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "PYTHON_COLORS")

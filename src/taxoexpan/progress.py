@@ -180,10 +180,14 @@ def write_line(text: str) -> None:
             tqdm.write(text, file=sys.stderr)
 
 
-def tell_at_most(work: str, seconds: float) -> None:
-    """Print an upper limit of the time that long work will take; short work is not announced."""
+def tell_at_most(work: str, seconds: float, following: str = "") -> None:
+    """Print an upper limit of the time that long work will take; short work is not announced.
+
+    `following` is the work after it, which the limit does not include.
+    """
     if seconds > LONG_SECONDS:
-        write_line(f"{work}: at most {spell_duration(seconds)} more")
+        rest = f"; then {following}" if following else ""
+        write_line(f"{work}: at most {spell_duration(seconds)} more{rest}")
 
 
 def spell_duration(seconds: float) -> str:

@@ -13,6 +13,7 @@ from torch import Tensor
 from taxoexpan.device import release_memory
 from taxoexpan.features.encoder_registry import transformer_of
 from taxoexpan.network.text_tower import TextTower, query_text
+from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.embedder import Embedder
 from taxoexpan.placement.prepared_taxonomy import EarlierModel, PreparedTaxonomy
 from taxoexpan.taxonomy.arrays import Indices
@@ -35,6 +36,21 @@ def transformer_to_tune(embedder: Embedder) -> TransformerEncoder | None:
     return transformer_of(embedder.encoder) if wanted else None
 
 
+def describe_fine_tuning(prepared: PreparedTaxonomy, embedder: Embedder) -> str:
+    """Return what `fine_tune` will do, in a few words; an empty text if that is nothing."""
+    epochs = embedder.config.tower_epochs
+    if not epochs or _transformer_of(prepared, embedder) is None:
+        return ""
+    return f"the encoder is fine-tuned ({pluralize(epochs, 'epoch')})"
+
+
+def _transformer_of(prepared: PreparedTaxonomy, embedder: Embedder) -> TransformerEncoder | None:
+    """Return the sentence transformer to fine-tune; a continued training decides as before."""
+    if prepared.start is None:
+        return transformer_to_tune(embedder)
+    return None if prepared.start.tower is None else transformer_of(embedder.encoder)
+
+
 def fine_tune(
     prepared: PreparedTaxonomy,
     embedder: Embedder,
@@ -47,12 +63,10 @@ def fine_tune(
 
     The best epoch is the one that ranks the held-out concepts best.
     """
-    transformer, start = transformer_to_tune(embedder), prepared.start
-    if start is not None:
-        transformer = None if start.tower is None else transformer_of(embedder.encoder)
+    transformer = _transformer_of(prepared, embedder)
     if transformer is None:
         return None
-    tower, holdout = _initial_tower(transformer, start), prepared.holdout
+    tower, holdout = _initial_tower(transformer, prepared.start), prepared.holdout
     tower.to(embedder.device)
     embedder.encoder.unload()  # the fine-tuning needs the most memory
     gc.collect()  # models have reference cycles

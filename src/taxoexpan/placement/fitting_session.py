@@ -14,7 +14,7 @@ from taxoexpan.network.text_tower import TextTower
 from taxoexpan.placement.calibrator_learning import learn_calibrators
 from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.embedder import Embedder
-from taxoexpan.placement.fine_tuning import fine_tune, transformer_to_tune
+from taxoexpan.placement.fine_tuning import describe_fine_tuning, fine_tune, transformer_to_tune
 from taxoexpan.placement.network_training import train_network
 from taxoexpan.placement.pair_features import AnchorTexts
 from taxoexpan.placement.prepared_taxonomy import PreparedTaxonomy
@@ -85,7 +85,8 @@ def fit_parts(
     if prepared.start is not None:
         network.load_state_dict(prepared.start.network.state_dict())
     writer = TensorBoardWriter(outputs.tensorboard) if outputs.tensorboard else None
-    with closing(TrainingLog(outputs.progress, outputs.log, writer)) as log:
+    following = describe_fine_tuning(prepared, embedder)
+    with closing(TrainingLog(outputs.progress, outputs.log, writer, following)) as log:
         kept = _checkpoint(outputs.checkpoint, prepared, embedder, seed)
         history = train_network(network, prepared.data, embedder.config, seed, log, kept, processes)
     tuned = None

@@ -16,6 +16,7 @@ from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.batch import TrainingBatch
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.phrasing import pluralize
 from taxoexpan.progress import Progress, tell_at_most
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.cuda_graph import GraphedGradients, can_be_graphed
@@ -76,7 +77,9 @@ def train(
             log.write(epoch, is_best)
             if log.progress and run.finished_epochs == before + 1:
                 left = config.epochs - run.finished_epochs
-                tell_at_most(f"up to {left:,} more epochs", left * epoch.seconds)
+                tell_at_most(
+                    f"up to {pluralize(left, 'more epoch')}", left * epoch.seconds, log.following
+                )
     except KeyboardInterrupt:
         if not run.history.epochs:
             raise

@@ -26,11 +26,13 @@ class TrainingLog:
         progress: whether to write to the terminal.
         path: the JSON Lines file to append to.
         tensorboard: the writer of TensorBoard's files.
+        following: the long work that follows the epochs, if any; an estimate of time names it.
     """
 
     progress: bool = False
     path: Path | None = None
     tensorboard: TensorBoardWriter | None = None
+    following: str = ""
 
     def write(self, epoch: Epoch, is_best: bool) -> None:
         """Report an epoch that is finished."""
