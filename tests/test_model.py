@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from copy import copy
@@ -18,6 +19,7 @@ from ctrl_c import press_ctrl_c
 from messy_pantry import large_pantry
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy, progress
+from taxoexpan.archive import load_archive
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
 from taxoexpan.placement.feedback import Feedback, JudgedPlacement
@@ -508,6 +510,19 @@ def test_without_fine_tuning_there_is_no_tower(pantry: Path, tiny_transformer: P
     assert model.tower_history is None
     assert model._tower is None
     assert model.calibrators.fusion is not None
+
+
+@pytest.mark.parametrize("method", ["suggest", "suggest_together"])
+def test_scores_that_are_not_finite_name_the_model(method: str, model_directory: Path) -> None:
+    archive = load_archive(model_directory, device="cpu")
+    damaged = replace(archive, keys=torch.full_like(archive.keys, float("nan")))
+    message = "the model gives scores that are NaN or infinite, so its weights are damaged; train"
+    for start, each in (
+        (message, replace(damaged, directory=None)),
+        (f"{model_directory}: {message}", damaged),
+    ):
+        with pytest.raises(ModelError, match=f"^{re.escape(start)}"):
+            getattr(TaxoExpan.from_archive(each, "cpu"), method)(["cashew tea"])
 
 
 @pytest.mark.parametrize("tower_epochs", [0, 1])

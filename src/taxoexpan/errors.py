@@ -90,6 +90,10 @@ class ModelError(TaxoExpanError):
     """A model that cannot be trained, saved, loaded or used."""
 
 
+class DamagedModelError(ModelError):
+    """A model whose damage is noticed only when it is used."""
+
+
 def spell_cycle(cycle: list[str], max_ids: int = 12) -> str:
     """Format a cycle as `a → b → a`; the middle of a very long cycle is left out."""
     closed = [visible(shortened(id, MAX_ID)) for id in (*cycle, cycle[0])]

@@ -248,8 +248,9 @@ class TaxoExpan:
         warn_of_weak_texts(queries.vectors.cpu().numpy(), concepts)
         archive = self._fitted()
         known = archive.taxonomy, archive.vectors.names, self._ranker, archive.calibrators
-        asked, rejections = (queries, top_k, min_ranked), archive.rejections
-        proposed, ranking = suggest_parents(*known, *asked, rejections, self._search)
+        asked, rejections, search = (queries, top_k, min_ranked), archive.rejections, self._search
+        with archive.naming_directory():
+            proposed, ranking = suggest_parents(*known, *asked, rejections, search)
         return proposed, queries, ranking
 
     def suggest_together(self, concepts: Iterable[str | Concept]) -> list[Suggestion]:
@@ -265,7 +266,8 @@ class TaxoExpan:
         if self.calibrators.joint_priors is None:
             self.fit_joint_prior()
         priors = self.calibrators.joint_priors or ()
-        return suggest_jointly(self.taxonomy, self._ranker, self._embedder, new, priors)
+        with self._fitted().naming_directory():
+            return suggest_jointly(self.taxonomy, self._ranker, self._embedder, new, priors)
 
     def fit_joint_prior(self) -> TaxoExpan:
         """Learn the new-parent priors of joint placement from the taxonomy's own subtrees.
@@ -405,7 +407,9 @@ class TaxoExpan:
         if self.exact or not is_search_faster(len(self.taxonomy), self.device):
             return None
         if self._cached_search is None:
-            self._cached_search = (self._fitted().find_search(self._ranker),)
+            archive = self._fitted()
+            with archive.naming_directory():
+                self._cached_search = (archive.find_search(self._ranker),)
         return self._cached_search[0]
 
     def _ranker_of(self, taxonomy: Taxonomy) -> Ranker:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from taxoexpan.config import Config
+from taxoexpan.errors import DamagedModelError
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
@@ -35,7 +39,7 @@ class Archive:
     `tower` is the fine-tuned encoder, and `texts` are what the fusion compares; both are None in a
     model without them. `held_out` are the ids of the held-out concepts, `rejections` what must not
     be proposed again, and `growth` how the taxonomy differs from that of the training. `search` is
-    the candidate search of a large taxonomy.
+    the candidate search of a large taxonomy. `directory` is the one that the model was loaded from.
     """
 
     config: Config
@@ -54,6 +58,18 @@ class Archive:
     rejections: Rejections = NO_REJECTIONS
     growth: TaxonomyGrowth = NO_GROWTH
     search: StoredSearch | None = None
+    directory: Path | None = None
+
+    @contextmanager
+    def naming_directory(self) -> Iterator[None]:
+        """Let errors about damage that the use of the model reveals name its directory."""
+        try:
+            yield
+        except DamagedModelError as error:
+            if self.directory is None:
+                raise
+            named = DamagedModelError(f"{self.directory}: {error}")
+            raise named.naming(*error.options, settings=error.settings) from None
 
     def updated(self, taxonomy: Taxonomy, embedder: Embedder) -> tuple[Archive, UpdateReport]:
         """Return the model with a newer version of the taxonomy; see `update_encoding`."""

@@ -148,6 +148,7 @@ def load_archive(
             about.continuation.rejections,
             about.continuation.growth,
             None if about.search is None else read_search(path / SEARCH),
+            path,
         )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from torch import Tensor
 
-from taxoexpan.errors import ModelError
+from taxoexpan.errors import DamagedModelError
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.abstention import NEAREST, abstention_features, features_of_block
 from taxoexpan.placement.calibrators import Calibrators
@@ -54,7 +54,7 @@ def refuse_endless_scores(suggestions: Sequence[Suggestion]) -> None:
     """Refuse scores that are NaN or infinite: the weights of the model are damaged."""
     if not all(math.isfinite(suggestion.score) for suggestion in suggestions):
         message = "the model gives scores that are NaN or infinite, so its weights are damaged"
-        raise ModelError(f"{message}; train again, or restore the model")
+        raise DamagedModelError(f"{message}; train again, or restore the model")
 
 
 def rank_and_assess(

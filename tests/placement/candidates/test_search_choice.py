@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from fused_cases import fused_case, random_fusion
+from resealing import change_tensors
 
 from taxoexpan import TaxoExpan
 from taxoexpan.archive import load_summary
@@ -98,3 +100,17 @@ def test_a_model_of_a_large_taxonomy_searches_unless_it_is_exact(
         file.write(b"damage")
     with pytest.raises(ModelError, match=r"search\.safetensors is damaged"):
         TaxoExpan.load(path)
+
+
+def test_a_graph_whose_damage_is_noticed_late_names_the_model(
+    model: TaxoExpan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("faiss")
+    model.save(tmp_path / "plain")
+    monkeypatch.setattr(search_choice, "MIN_ANCHORS", 10)
+    TaxoExpan.load(tmp_path / "plain", "cpu").save(path := tmp_path / "model")
+    change_tensors(path, SEARCH, lambda parts: parts.update(anchor_graph=parts["anchor_graph"][:4]))
+    message = rf"^{re.escape(str(path))}: the candidate search .* is damaged .*exact=True$"
+    with pytest.raises(ModelError, match=message) as caught:
+        TaxoExpan.load(path, "cpu").suggest(["truffle milk"])
+    assert caught.value.options == ("exact=True",)

@@ -6,7 +6,7 @@ import warnings
 
 import torch
 
-from taxoexpan.errors import ModelError
+from taxoexpan.errors import DamagedModelError
 from taxoexpan.files.regular_file import reason_of
 from taxoexpan.model_directory import SEARCH
 from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
@@ -55,6 +55,5 @@ def _restored(ranker: Ranker, stored: StoredSearch) -> CandidateRanker:
         return CandidateRanker(ranker, stored.record, stored=stored)
     except (ValueError, RuntimeError, MemoryError) as error:
         message = f"the candidate search of the model, {SEARCH}, is damaged ({reason_of(error)})"
-        raise ModelError(f"{message}; train again, or use exact=True").naming(
-            "exact=True"
-        ) from None
+        fixed = DamagedModelError(f"{message}; train again, or use exact=True")
+        raise fixed.naming("exact=True") from None
