@@ -16,16 +16,12 @@ from taxoexpan.desk.review.page_context import Pages
 from taxoexpan.desk.review.page_templates import STATUS_NAMES
 from taxoexpan.desk.review.proposal_tree import tree_around
 from taxoexpan.desk.review.queue_filter import ALL, PAGE_SIZE, QueueFilter
+from taxoexpan.desk.review.queue_measure import QueueMeasure
 from taxoexpan.desk.review.review_desk import ReviewDesk
 from taxoexpan.desk.store.queue_query import QueueOrder
 from taxoexpan.desk.store.records import Action, LoggedDecision, QueuedConcept, Status
 from taxoexpan.taxonomy import Concept
 
-ORDERS = (
-    (QueueOrder.CONFIDENCE, "by confidence"),
-    (QueueOrder.PARENT, "grouped by parent"),
-    (QueueOrder.LISTED, "as listed"),
-)
 MAX_BRANCHES = 100
 """The number of branches to choose from."""
 RECENT = 20
@@ -129,7 +125,7 @@ def show_queue(
     values: dict[str, Any] = {
         "progress": progress_of(counts),
         "tabs": _tabs(filter, counts),
-        "orders": ORDERS,
+        "measure": QueueMeasure.of([*page.concepts, *([opened] if opened else [])]),
         "branches": _branches(desk, filter),
         "groups": _groups(page.concepts, filter),
         "items": page.concepts,
