@@ -45,6 +45,23 @@ def decided(review: Review) -> Review:
     return review
 
 
+def test_only_accepted_and_rejected_proposals_are_in_the_table_and_the_page_says_so(
+    model: TaxoExpan, store: DecisionStore
+) -> None:
+    review = open_review(model, store)
+    rejected = review.concept("white tea").proposals[0].parent.id
+    review.decide("hemp milk", accept="milk")
+    review.decide("white tea", drop=rejected)
+    review.decide("corn bread", action="defer")
+    review.decide("sheep cheese", action="comment", comment="ask the dairy")
+    table = review.get("/export/decisions.csv")
+    assert [name in table for name in ("hemp milk", "white tea")] == [True, True]
+    assert [name in table for name in ("corn bread", "sheep cheese")] == [False, False]
+    text = text_of(review.get("/export"))
+    assert "The accepted and the rejected proposals, for taxoexpan apply" in text
+    assert "neither comments nor concepts that you were not sure about" in text
+
+
 def test_the_decisions_are_a_table_for_apply(
     model: TaxoExpan, store: DecisionStore, tmp_path: Path
 ) -> None:

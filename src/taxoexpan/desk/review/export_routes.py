@@ -38,7 +38,11 @@ class ExportedFile:
 
 
 FILES = (
-    ExportedFile(DECISIONS_CSV, "All decisions, for taxoexpan apply and for spreadsheets."),
+    ExportedFile(
+        DECISIONS_CSV,
+        "The accepted and the rejected proposals, for taxoexpan apply and for spreadsheets. "
+        "It has neither comments nor concepts that you were not sure about.",
+    ),
     ExportedFile("decisions.kgcl", "The changes in the Knowledge Graph Change Language."),
     ExportedFile("decisions.sssom.tsv", "The accepted merges as mappings (SSSOM)."),
 )
