@@ -7,7 +7,9 @@ import shutil
 import socket
 import sqlite3
 import threading
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from desk_cases import NEW, accept, first_proposals
@@ -145,17 +147,43 @@ def test_a_damaged_database_is_named(tmp_path: Path) -> None:
         filled(str(path))
 
 
-def test_a_damaged_value_is_named(tmp_path: Path) -> None:
+PROPOSAL = """'[{"parent_id": 1, "parent_label": "x", "path": [], "kind": "attach", "moves": [],
+    "rank": 1, "confidence": null, "score": 1, "place": "possible", "why": ""}]'"""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        """concepts SET synonyms = '["a'""",
+        "concepts SET synonyms = '[1]'",
+        "queue SET rejected = '[1]'",
+        "queue SET status = 'perhaps'",
+        """proposals SET suggestions = '{"a": 1}'""",
+        "proposals SET suggestions = '[{}]'",
+        f"proposals SET suggestions = {PROPOSAL}",
+    ],
+)
+def test_a_damaged_value_is_named(change: str, tmp_path: Path) -> None:
     path = tmp_path / "reviews.db"
     filled(str(path))
     with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE concepts SET synonyms = '[\"a'")
+        connection.execute(f"UPDATE {change}")
     connection.close()
-    with (
-        DecisionStore.open(str(path)) as store,
-        pytest.raises(StoreError, match=r"reviews\.db: is damaged; restore it from a backup"),
-    ):
-        store.export_suggestions()
+    with DecisionStore.open(str(path)) as store:
+        reads = [store.queue, store.export_suggestions]
+        with pytest.raises(StoreError, match=r"reviews\.db: is damaged; restore it from a backup"):
+            [read() for read in reads]
+
+
+def test_a_mistake_of_the_caller_is_not_reported_as_damage(store: DecisionStore) -> None:
+    wrong: Any = "high"
+    with pytest.raises(KeyError):
+        store.queue(QueueQuery(order=wrong))
+    with pytest.raises(TypeError):
+        store.queue(QueueQuery(min_confidence=wrong))
+    with pytest.raises(TypeError):
+        store.add_concepts([replace(NEW[0], label=None)])
+    assert store.queue().total == 3
 
 
 def test_a_missing_store_is_not_created_if_it_must_exist(tmp_path: Path) -> None:

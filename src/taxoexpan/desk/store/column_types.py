@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy import Text
 from sqlalchemy.engine import Dialect
@@ -13,9 +14,26 @@ from sqlalchemy.types import TypeDecorator
 
 from taxoexpan.desk.store.proposal import Pair, Proposal
 from taxoexpan.desk.store.records import Placement, storable
+from taxoexpan.desk.store.store_errors import StoredValueError
 from taxoexpan.placement.suggestions import Place, SuggestionKind
 
+Arguments = ParamSpec("Arguments")
+Value = TypeVar("Value")
+
 _DECODER = json.JSONDecoder()
+
+
+def reads_stored(read: Callable[Arguments, Value]) -> Callable[Arguments, Value]:
+    """Mark a function that only reads stored values: what goes wrong in it is their damage."""
+
+    @wraps(read)
+    def checked(*arguments: Arguments.args, **options: Arguments.kwargs) -> Value:
+        try:
+            return read(*arguments, **options)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise StoredValueError(str(error)) from error
+
+    return checked
 
 
 class CleanText(TypeDecorator[str]):
@@ -39,6 +57,7 @@ class UtcTime(TypeDecorator[datetime]):
         """Write a time."""
         return None if value is None else value.astimezone(UTC).isoformat(timespec="microseconds")
 
+    @reads_stored
     def process_result_value(self, value: str | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
         """Read a time."""
         return None if value is None else datetime.fromisoformat(value)
@@ -54,9 +73,10 @@ class TextTuple(TypeDecorator[tuple[str, ...]]):
         """Write the texts."""
         return json.dumps(list(value or ()))
 
+    @reads_stored
     def process_result_value(self, value: str | None, dialect: Dialect) -> tuple[str, ...]:  # noqa: ARG002
         """Read the texts."""
-        return tuple(json.loads(value or "[]"))
+        return _texts(json.loads(value or "[]"))
 
 
 class Placements(TypeDecorator[tuple[Placement, ...]]):
@@ -69,6 +89,7 @@ class Placements(TypeDecorator[tuple[Placement, ...]]):
         """Write the placements."""
         return json.dumps([_as_object(each) for each in value or ()])
 
+    @reads_stored
     def process_result_value(self, value: str | None, dialect: Dialect) -> tuple[Placement, ...]:  # noqa: ARG002
         """Read the placements."""
         return tuple(_placement(each) for each in json.loads(value or "[]"))
@@ -84,6 +105,7 @@ class Pairs(TypeDecorator[frozenset[Pair]]):
         """Write the pairs."""
         return json.dumps(sorted(value or ()))
 
+    @reads_stored
     def process_result_value(self, value: str | None, dialect: Dialect) -> frozenset[Pair]:  # noqa: ARG002
         """Read the pairs."""
         return frozenset((parent, merge) for parent, merge in json.loads(value or "[]"))
@@ -104,11 +126,13 @@ class Proposals(TypeDecorator[tuple[Proposal, ...]]):
             ]
         )
 
+    @reads_stored
     def process_result_value(self, value: str | None, dialect: Dialect) -> tuple[Proposal, ...]:  # noqa: ARG002
         """Read the proposals."""
         return tuple(_proposal(each) for each in json.loads(value or "[]"))
 
 
+@reads_stored
 def first_stored(value: str, rejected: Collection[Pair]) -> Proposal | None:
     """Return the first proposal of a column of `Proposals` that is not rejected."""
     position = 1  # behind the bracket; the objects are read one by one, most often only the first
@@ -134,7 +158,8 @@ def _as_object(placement: Placement) -> dict[str, object]:
 
 
 def _placement(fields: dict[str, Any]) -> Placement:
-    path, moves = tuple(fields["path"]), tuple(fields["moves"])
+    path, moves = _texts(fields["path"]), _texts(fields["moves"])
+    _texts([fields["parent_id"], fields["parent_label"]])
     kind = SuggestionKind(fields["kind"])
     return Placement(**{**fields, "path": path, "moves": moves, "kind": kind})
 
@@ -142,3 +167,10 @@ def _placement(fields: dict[str, Any]) -> Placement:
 def _proposal(fields: dict[str, Any]) -> Proposal:
     place, why = Place(fields.pop("place")), fields.pop("why")
     return Proposal(_placement(fields), place, why)
+
+
+def _texts(values: Sequence[Any]) -> tuple[str, ...]:
+    """Return the texts of a list, or refuse another value in it."""
+    if not all(isinstance(value, str) for value in values):
+        raise TypeError("a value is not a text")
+    return tuple(values)

@@ -14,7 +14,7 @@ from pathlib import Path
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
-from taxoexpan.desk.store.store_errors import BusyError, StoreError
+from taxoexpan.desk.store.store_errors import BusyError, StoredValueError, StoreError
 
 BUSY_SECONDS = 30
 """How long a writer waits for another one."""
@@ -86,8 +86,7 @@ class Database:
         except DBAPIError as error:
             kind = BusyError if _LOCKED in str(error.orig) else StoreError
             raise kind(f"{self.name}: {self._explained(error)}") from None
-        except (ValueError, TypeError, LookupError) as error:
-            # A stored value is no valid text, JSON, time, or word of a fixed list.
+        except (StoredValueError, UnicodeDecodeError) as error:
             raise StoreError(f"{self.name}: {_DAMAGED}") from error
 
     def _explained(self, error: DBAPIError) -> str:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Row, Select, func, insert, select
 
+from taxoexpan.desk.store.column_types import reads_stored
 from taxoexpan.desk.store.records import Action, LoggedDecision, NewDecision, Reason
 from taxoexpan.desk.store.tables import decisions
 
@@ -36,6 +37,7 @@ def not_undone() -> Select[Any]:
     return select_logged().where(decisions.c.action != Action.UNDO, _undo.c.number.is_(None))
 
 
+@reads_stored
 def logged_decision(row: Row[Any]) -> LoggedDecision:
     """Build a decision from a row of the log."""
     decision = NewDecision(

@@ -18,7 +18,7 @@ from sqlalchemy import (
     type_coerce,
 )
 
-from taxoexpan.desk.store.column_types import first_stored
+from taxoexpan.desk.store.column_types import first_stored, reads_stored
 from taxoexpan.desk.store.concept_import import LISTED, fold
 from taxoexpan.desk.store.proposal import pair
 from taxoexpan.desk.store.queue_derivation import path_text
@@ -121,6 +121,7 @@ def _order(order: QueueOrder) -> Sequence[ColumnElement[Any]]:
     return [queue.c.turn.asc(), *columns]
 
 
+@reads_stored
 def _queued_concept(row: Row[Any]) -> QueuedConcept:
     concept = Concept(row.id, row.label, row.synonyms, row.definition)
     shown = [each for each in row.suggestions if pair(each.placement) not in row.rejected]

@@ -18,6 +18,10 @@ class BusyError(StoreError):
     """A store that another program has locked; a later try may work."""
 
 
+class StoredValueError(Exception):
+    """A stored value that is no valid JSON, time, or word of a fixed list: the store is damaged."""
+
+
 class ConflictError(StoreError):
     """A decision about a version of a concept that is no longer the latest one.
 
