@@ -82,6 +82,7 @@ def test_only_the_command_line_names_flags() -> None:
         "export_routes.py",
         "installation.py",
         "installed_packages.py",
+        "taxonomy_file.py",
     }
     commands |= {"git_patch.py", "git_version.py"}  # those of git
     modules = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "cli"]
