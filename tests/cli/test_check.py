@@ -132,6 +132,28 @@ def test_errors_that_prevent_checking_are_shown_whatever_is_selected(
     assert shown_codes(capsys) <= {"cycle", "unreadable"}
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("bad.csv", "child,parent\na,b\nb,a\n"),
+        (
+            "bad.ttl",
+            "@prefix s: <http://www.w3.org/2004/02/skos/core#> .\n@prefix : <http://x.org/> .\n"
+            ":a a s:Concept ; s:broader :b .\n:b a s:Concept ; s:broader :a .\n",
+        ),
+    ],
+)
+def test_check_and_diff_describe_a_cycle_in_the_same_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
+) -> None:
+    path = str(write_file(tmp_path / name, text))
+    assert main(["check", path, "--json"]) == 1
+    (finding,) = json.loads(capsys.readouterr().out)
+    assert main(["diff", path, path]) == 2
+    place = f"{path}, line {finding['line']}"
+    assert capsys.readouterr().err == f"taxoexpan: {place}: {finding['message']}\n"
+
+
 @pytest.mark.parametrize("option", ["--select", "--ignore"])
 def test_an_unknown_code_is_refused_with_a_list_of_codes(
     mixed: str, capsys: pytest.CaptureFixture[str], option: str

@@ -155,7 +155,7 @@ def test_the_right_one_of_two_files_is_named(tmp_path: Path) -> None:
             f"@prefix s: <{SKOS}> .\n@prefix : <http://x.org/> .\n"
             ':a a s:Concept ; s:prefLabel "a" ; s:broader :b .\n'
             ':b a s:Concept ; s:prefLabel "b" ; s:broader :a .\n',
-            [4],
+            [3],
         ),
     ],
 )

@@ -19,12 +19,10 @@ from taxoexpan.curation.checks.structure import (
     long_chains,
     orphan_concepts,
 )
-from taxoexpan.errors import FileCycleError, FormatError, spell_cycle
-from taxoexpan.files import STANDARD_STREAM
+from taxoexpan.errors import FileCycleError, FormatError, cycle_message
 from taxoexpan.formats.builder import Note
-from taxoexpan.formats.rdf.subject_lines import subject_lines
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
+from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
 from taxoexpan.taxonomy import Taxonomy
 
 STRUCTURE_CHECKS: tuple[Callable[[Taxonomy], Iterator[Finding]], ...] = (
@@ -50,7 +48,7 @@ def check_file(
     try:
         file = TaxonomyFile.open(path, format, options)
     except FileCycleError as error:
-        return list(_cycles(error, path, options))
+        return list(_cycles(error))
     except FormatError as error:
         if not (path.is_file() or error.path.is_file()):
             raise
@@ -74,16 +72,11 @@ def check_taxonomy(taxonomy: Taxonomy) -> list[Finding]:
     return findings + [finding for check in LABEL_CHECKS for finding in check(labels)]
 
 
-def _cycles(error: FileCycleError, path: Path, options: ReadOptions) -> Iterator[Finding]:
-    """One finding per cycle, with one of its lines."""
-    lines = error.lines
-    if not any(lines) and path != STANDARD_STREAM:  # RDF, which is read without lines
-        described = subject_lines(TextFile.open(path, options), [each[0] for each in error.cycles])
-        lines = [described.get(each[0]) for each in error.cycles]
-    for cycle, line in zip(error.cycles, lines, strict=True):
-        where = f" (one is on line {line})" if line else ""
-        message = f"a cycle: {spell_cycle(cycle)}; remove one of these relations{where}"
-        yield replace(make_finding("cycle", cycle[0], message), path=error.path, line=line or 0)
+def _cycles(error: FileCycleError) -> Iterator[Finding]:
+    """One finding per cycle, on the first of its lines."""
+    for cycle, lines in zip(error.cycles, error.lines, strict=True):
+        finding = make_finding("cycle", cycle[0], cycle_message(cycle, lines))
+        yield replace(finding, path=error.path, line=lines[0] if lines else 0)
 
 
 def _note_finding(note: Note, path: Path) -> Finding:
