@@ -38,10 +38,10 @@ def test_findings_are_sorted_by_severity_and_counted(
 ) -> None:
     assert main(["check", mixed]) == 1
     *lines, last = shown(capsys)
-    assert [line.split()[:5] for line in lines] == [
-        ["warning", "isolated-concept", "e", "(line", "7):"],
-        ["warning", "similar-label", "a", "(line", "3):"],
-        ["info", "repeated-label", "c", "(line", "5):"],
+    assert [line.split()[:6] for line in lines] == [
+        ["warning", "isolated-concept", f"{mixed}:", "e", "(line", "7):"],
+        ["warning", "similar-label", f"{mixed}:", "a", "(line", "3):"],
+        ["info", "repeated-label", f"{mixed}:", "c", "(line", "5):"],
     ]
     assert last == "3 findings: 0 errors, 2 warnings, 1 for information"
 
@@ -267,6 +267,39 @@ def test_several_files_are_checked_and_named(
     assert f"{cycle}: " in lines[0]
     assert f"{mixed}: e (line 7): " in lines[1]
     assert lines[-1] == "4 findings: 1 error, 2 warnings, 1 for information"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("id,label,parents\na,fig,\n", "vocabularies/food.csv: a (line 2): "),
+        ("child,parent\na,a\n", "vocabularies/food.csv: line 2: "),
+        ("", "vocabularies/food.csv: the file"),
+    ],
+)
+def test_every_line_names_the_file_as_it_was_given(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    place: str,
+) -> None:
+    (tmp_path / "vocabularies").mkdir()
+    write_file(tmp_path / "vocabularies" / "food.csv", text)
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "vocabularies/food.csv"]) == 1
+    assert [line[29:].startswith(place) for line in shown(capsys)[:-1]] == [True]
+
+
+def test_findings_name_options_as_the_command_line_spells_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(write_file(tmp_path / "food.csv", "Foo,Bar\na,b\n"))
+    for format in ("text", "github"):
+        assert main(["check", path, "--to", format]) == 1
+        printed = capsys.readouterr().out
+        assert '--columns "label=1,parent=2"' in printed
+        assert " columns=" not in printed
 
 
 def test_two_files_of_one_taxonomy_have_each_finding_once(

@@ -52,9 +52,10 @@ def check_file(
     except FormatError as error:
         if not (path.is_file() or error.path.is_file()):
             raise
-        place = f"line {error.line}" if error.line else str(path)
+        place = f"line {error.line}" if error.line else str(error.path)
         finding = make_finding("unreadable", place, error.message)
-        return [replace(finding, path=error.path, line=error.line or 0)]
+        line = error.line or 0
+        return [replace(finding, path=error.path, line=line, options=error.options)]
     file.refuse_unused_options()
     parsed = file.parsed
     notes = [_note_finding(note, path) for note in parsed.notes]
