@@ -40,8 +40,8 @@ def test_findings_are_sorted_by_severity_and_counted(
     *lines, last = shown(capsys)
     assert [line.split()[:6] for line in lines] == [
         ["warning", "isolated-concept", f"{mixed}:", "e", "(line", "7):"],
-        ["warning", "similar-label", f"{mixed}:", "a", "(line", "3):"],
-        ["info", "repeated-label", f"{mixed}:", "c", "(line", "5):"],
+        ["warning", "similar-label", f"{mixed}:", "b", "(line", "4):"],
+        ["info", "repeated-label", f"{mixed}:", "d", "(line", "6):"],
     ]
     assert last == "3 findings: 0 errors, 2 warnings, 1 for information"
 

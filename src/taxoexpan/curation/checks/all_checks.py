@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from taxoexpan.curation.checks.finding_lines import locate
 from taxoexpan.curation.checks.findings import CODES, Finding, make_finding
-from taxoexpan.curation.checks.label_index import LabelIndex
+from taxoexpan.curation.checks.label_index import FindLines, LabelIndex, no_lines
 from taxoexpan.curation.checks.redundant_relations import redundant_relations
 from taxoexpan.curation.checks.repeated_labels import labels_as_synonyms, repeated_labels
 from taxoexpan.curation.checks.similar_labels import similar_labels
@@ -21,6 +22,7 @@ from taxoexpan.curation.checks.structure import (
 )
 from taxoexpan.errors import FileCycleError, FormatError, cycle_message
 from taxoexpan.formats.builder import Note
+from taxoexpan.formats.line_lookup import find_unordered_lines
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
 from taxoexpan.taxonomy import Taxonomy
@@ -61,15 +63,15 @@ def check_file(
     notes = [_note_finding(note, path) for note in parsed.notes]
     # A concept that the file itself declares as a top concept is not an orphan.
     declared = {("orphan-concept", id) for id in parsed.tops}
-    findings = check_taxonomy(parsed.taxonomy)
+    findings = check_taxonomy(parsed.taxonomy, partial(find_unordered_lines, file))
     return locate(file, notes + [one for one in findings if (one.code, one.place) not in declared])
 
 
-def check_taxonomy(taxonomy: Taxonomy) -> list[Finding]:
-    """All findings in a taxonomy."""
+def check_taxonomy(taxonomy: Taxonomy, find_lines: FindLines = no_lines) -> list[Finding]:
+    """All findings in a taxonomy; of two concepts, the one that is later in its file is named."""
     findings = [finding for check in STRUCTURE_CHECKS for finding in check(taxonomy)]
     # A deprecated concept may have the same label as its replacement.
-    labels = LabelIndex.of(taxonomy.active)
+    labels = LabelIndex.of(taxonomy.active, find_lines)
     return findings + [finding for check in LABEL_CHECKS for finding in check(labels)]
 
 
