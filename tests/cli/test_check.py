@@ -154,6 +154,30 @@ def test_check_and_diff_describe_a_cycle_in_the_same_words(
     assert capsys.readouterr().err == f"taxoexpan: {place}: {finding['message']}\n"
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "codes"),
+    [
+        ("a.csv", "id,label,parents\n1,food,\n2,fig,7\n3,date,8\n4,stone,\n", ["unreadable"]),
+        ("a.json", '[{"id": "1"}, {"id": "2", "parents": ["7"]}, {"id": "3"}]', ["unreadable"]),
+        ("a.csv", "id,label,parents\n1,a,2\n2,b,1\n3,c,4\n4,d,3\n5,stone,\n", ["cycle", "cycle"]),
+        (
+            "a.obo",
+            "format-version: 1.2\n\n[Term]\nid: X:1\nname: stone\n\n[Term]\nid: X:2\nis_a: X:7\n",
+            ["file", "isolated-concept"],
+        ),
+    ],
+)
+def test_an_unknown_parent_or_a_cycle_hides_other_findings_as_the_guide_says(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    text: str,
+    codes: list[str],
+) -> None:
+    main(["check", str(write_file(tmp_path / name, text)), "--json"])
+    assert [finding["code"] for finding in json.loads(capsys.readouterr().out)] == codes
+
+
 @pytest.mark.parametrize("option", ["--select", "--ignore"])
 def test_an_unknown_code_is_refused_with_a_list_of_codes(
     mixed: str, capsys: pytest.CaptureFixture[str], option: str
