@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,28 @@ def test_a_good_and_a_broken_change(repository: Path) -> None:
     # The comment is the same one, with another text.
     assert service.comments == [comment]
     assert "a cycle: d4" in comment["body"]
+
+
+def test_a_table_with_other_columns_and_a_log_without_empty_parts(repository: Path) -> None:
+    path, old = repository / "odd.csv", "Code,Up,Term\n1,,food\n2,1,fig\n"
+    path.write_text(old)
+    git(repository, "add", "odd.csv")
+    git(repository, "commit", "-qm", "Add a table")
+    git(repository, "branch", "-f", "main")
+    path.write_text(old + "3,1,date\n")
+    with github() as service:
+        given = {"files": "odd.csv", "version": "installed"}
+        columns = {"columns": "id=Code,label=Term,parent=Up", "format": "rows", "language": "en"}
+        run = partial(runner(repository, service).run_action, ROOT / "action.yml")
+        without, ran = run(given), run({**given, **columns})
+    assert without.status == 1
+    assert ran.status == 0, ran.log
+    assert "1 added" in ran.summary
+    assert "**date** (`3`)" in ran.summary
+    lines = ran.log.splitlines()
+    starts = [n for n, line in enumerate(lines) if line.startswith("::stop-commands::")]
+    assert len(starts) == 1  # diff prints notes, and check prints none
+    assert lines[starts[0] + 1].startswith("note: ")
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 import yaml
 from expanded_files import write_file
 from github_runner import ROOT, TOKEN, github, read_outputs
+
+from taxoexpan.cli.main import build_parser
 
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 EXAMPLE = ROOT / "examples" / "vocabulary-repository"
@@ -188,6 +191,22 @@ def test_probable_places_of_a_model_are_accepted(tmp_path: Path) -> None:
     assert (
         path.read_text() == header + "oat,1,a,,accepted,attach,\nrye,1,a,,undecided,attach,none\n"
     )
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_options_for_reading_are_given_to_every_command_that_takes_them() -> None:
+    read = {"columns": "label=-1,parent=2", "format": "rows", "language": "en"}
+    given = inputs(commands="suggest", files="a.csv", terms="new.txt", **read)
+    suggestions, changes = Path("suggestions.csv"), Path("changes.md")
+    for command in (
+        action.place_command(given, suggestions),
+        action.apply_command(given, suggestions, changes),
+    ):
+        options = vars(build_parser().parse_args(command))
+        assert {name: options[name] for name in read} == read
+    command = action.place_command(replace(given, model="model"), suggestions)
+    assert command[0] == "suggest"
+    assert str(build_parser().parse_args(command).model) == "model"
 
 
 def test_github_finds_no_commands_in_the_text_of_programs(

@@ -47,6 +47,9 @@ class Inputs:
     fail_on: str
     select: str
     ignore: str
+    columns: str
+    format: str
+    language: str
     base: str
     terms: str
     model: str
@@ -74,6 +77,9 @@ class Inputs:
             text("FAIL_ON") or "warning",
             text("SELECT"),
             text("IGNORE"),
+            text("COLUMNS"),
+            text("FORMAT"),
+            text("LANGUAGE"),
             text("BASE"),
             text("TERMS"),
             text("MODEL"),
@@ -83,6 +89,12 @@ class Inputs:
             text("SARIF") or "taxoexpan.sarif",
             text("PATCH") or "taxoexpan.patch",
         )
+
+    @property
+    def read_options(self) -> list[str]:
+        """The options of every command that reads the files."""
+        given = {"columns": self.columns, "format": self.format, "language": self.language}
+        return [f"--{name}={value}" for name, value in given.items() if value]
 
 
 @dataclass
@@ -150,13 +162,13 @@ def run(inputs: Inputs, environment: Mapping[str, str]) -> int:
 def check(inputs: Inputs, report: Report, folder: Path) -> None:
     """Print annotations, and write SARIF."""
     markdown, sarif = folder / "findings.md", Path(inputs.sarif)
-    command = ["check", *inputs.files, "--to", "github", "--fail-on", inputs.fail_on]
+    command = ["check", *inputs.files, *inputs.read_options]
+    command += ["--to", "github", "--fail-on", inputs.fail_on]
     command += ["-o", str(sarif), "-o", str(markdown), "--force"]
     command += ["--select", inputs.select] if inputs.select else []
     command += ["--ignore", inputs.ignore] if inputs.ignore else []
     result = subprocess.run(_program(*command), stderr=subprocess.PIPE, check=False)
-    with without_commands():
-        sys.stdout.write(result.stderr.decode("utf-8", "replace"))
+    _log(result.stderr)
     if result.returncode not in (0, 1):
         raise ActionError("taxoexpan check could not run; its message is in the log")
     count = len(json.loads(sarif.read_text(encoding="utf-8"))["runs"][0]["results"])
@@ -185,7 +197,7 @@ def diff(inputs: Inputs, report: Report, event: Mapping[str, Any]) -> None:
         if _git("cat-file", "-e", old).returncode:
             report.sections.append(f"## New file\n\n{_code(path)} is new.\n")
         else:
-            report.sections.append(_changes(old, path))
+            report.sections.append(_changes(old, path, inputs.read_options))
         report.outputs["changed"] = "true"
         report.has_news = True
 
@@ -194,25 +206,33 @@ def suggest(inputs: Inputs, report: Report, folder: Path) -> None:
     """Place the listed terms, and write the accepted ones as a patch."""
     if not inputs.terms or len(inputs.files) != 1:
         raise ActionError("suggest needs the input terms, and exactly one file in the input files")
-    taxonomy, suggestions = inputs.files[0], folder / "suggestions.csv"
-    if inputs.model:
-        place = ["suggest", inputs.model, inputs.terms, "-o", str(suggestions)]
-    else:
-        expanded = folder / f"expanded{''.join(Path(taxonomy).suffixes)}"
-        place = ["expand", taxonomy, inputs.terms, "-o", str(expanded), "--preset", inputs.preset]
-        place += ["--suggestions", str(suggestions)]
-    changes, patch = folder / "changes.md", Path(inputs.patch)
-    apply = ["apply", taxonomy, str(suggestions), "--concepts", inputs.terms]
-    apply += ["--patch", str(patch), "--changes", str(changes), "--force"]
-    _run_logged(place)
+    suggestions, changes, patch = folder / "suggestions.csv", folder / "changes.md", inputs.patch
+    _run_logged(place_command(inputs, suggestions))
     if inputs.model:
         decide(suggestions)
-    _run_logged(apply)
+    _run_logged(apply_command(inputs, suggestions, changes))
     kept = Path(inputs.patch).with_suffix(".suggestions.csv")
     shutil.copyfile(suggestions, kept)
-    report.outputs |= {"patch": str(patch), "suggestions": str(kept)}
-    report.sections.append(_suggested(changes, suggestions, patch, inputs.terms))
-    report.has_news |= patch.stat().st_size > 0
+    report.outputs |= {"patch": patch, "suggestions": str(kept)}
+    report.sections.append(_suggested(changes, suggestions, Path(patch), inputs.terms))
+    report.has_news |= Path(patch).stat().st_size > 0
+
+
+def place_command(inputs: Inputs, suggestions: Path) -> list[str]:
+    """Return the command that writes suggestions; a model has its taxonomy in it."""
+    if inputs.model:
+        return ["suggest", inputs.model, inputs.terms, "-o", str(suggestions)]
+    taxonomy = inputs.files[0]
+    expanded = suggestions.with_name(f"expanded{''.join(Path(taxonomy).suffixes)}")
+    command = ["expand", taxonomy, inputs.terms, *inputs.read_options, "-o", str(expanded)]
+    return [*command, "--preset", inputs.preset, "--suggestions", str(suggestions)]
+
+
+def apply_command(inputs: Inputs, suggestions: Path, changes: Path) -> list[str]:
+    """Return the command that writes the accepted suggestions as a patch."""
+    command = ["apply", inputs.files[0], str(suggestions), *inputs.read_options]
+    command += ["--concepts", inputs.terms, "--patch", inputs.patch]
+    return [*command, "--changes", str(changes), "--force"]
 
 
 def decide(path: Path) -> None:
@@ -237,12 +257,18 @@ def _run_logged(command: Sequence[str]) -> None:
         raise ActionError(f"taxoexpan {command[0]} failed; its message is in the log")
 
 
-def _changes(old: str, path: str) -> str:
+def _log(printed: bytes) -> None:
+    """Print what a program has printed, if it is anything."""
+    if printed:
+        with without_commands():
+            sys.stdout.write(printed.decode("utf-8", "replace"))
+
+
+def _changes(old: str, path: str, read_options: Sequence[str]) -> str:
     """Return the changes as Markdown; 1 is the exit status of `diff` for a difference."""
-    with without_commands():
-        result = subprocess.run(
-            _program("diff", old, path, "--to", "markdown"), stdout=subprocess.PIPE, check=False
-        )
+    command = _program("diff", old, path, *read_options, "--to", "markdown")
+    result = subprocess.run(command, capture_output=True, check=False)
+    _log(result.stderr)
     if result.returncode not in (0, 1):
         return f"## Changes in {_code(path)}\n\nThey cannot be compared; see the log.\n"
     return result.stdout.decode("utf-8")

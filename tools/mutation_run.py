@@ -162,7 +162,7 @@ class Trial:
         if status is None:
             return Outcome.TIMED_OUT
         if status in (pytest.ExitCode.NO_TESTS_COLLECTED, BROKEN):
-            raise SystemExit(f"the tests did not run: {' '.join(self.tests)}")
+            raise RuntimeError(f"the tests did not run: {' '.join(self.tests)}")
         return Outcome.SURVIVED if status == 0 else Outcome.KILLED
 
     def _test(self) -> int:

@@ -12,12 +12,13 @@ them are equivalent to the original and cannot be noticed.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import random
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mutants import Mutant, find_mutants
@@ -27,26 +28,44 @@ ROOT = Path(__file__).parents[1]
 
 
 def sample(mutants: list[Mutant], count: int, seed: int) -> list[Mutant]:
-    """Return a random sample in the order of the files."""
-    chosen = random.Random(seed).sample(mutants, min(count, len(mutants)))
-    return sorted(chosen, key=lambda mutant: (mutant.path, mutant.line, mutant.number))
+    """Return a sample in random order, so that also the first part of it is a random sample."""
+    return random.Random(seed).sample(mutants, min(count, len(mutants)))
 
 
 def score_package(package: str, options: argparse.Namespace) -> list[tuple[Mutant, Outcome]]:
-    """Test a sample of the mutants of one package."""
+    """Test a sample of the mutants of one package; return what was tested in time, by line."""
     folder = ROOT / "src" / "taxoexpan" / package
     mutants = [m for path in sorted(folder.rglob("*.py")) for m in find_mutants(path)]
     tests = measure_tests(ROOT / "tests" / package)
     print(f"{package}: {len(mutants):,} mutants, {tests.count:,} tests", file=sys.stderr)
+    trials = [
+        Trial(mutant, tests.reaching(mutant.path, mutant.line, options.budget), options.timeout)
+        for mutant in sample(mutants, options.mutants, options.seed)
+    ]
+    found = run_trials(trials, options.processes, options.seconds)
+    return sorted(found, key=lambda each: (each[0].path, each[0].line, each[0].number))
+
+
+def run_trials(
+    trials: Sequence[Trial], processes: int, seconds: float | None = None
+) -> list[tuple[Mutant, Outcome]]:
+    """Run trials in several processes until the time is over."""
+    end = None if seconds is None else time.monotonic() + seconds
     found = []
-    for mutant in sample(mutants, options.mutants, options.seed):
-        began = time.monotonic()
-        chosen = tests.reaching(mutant.path, mutant.line, options.budget)
-        outcome = Trial(mutant, chosen, options.timeout).run() if chosen else Outcome.NOT_REACHED
-        seconds = time.monotonic() - began
-        print(f"  {seconds:5.1f} s  {outcome.value:<11} {mutant.describe(ROOT)}", file=sys.stderr)
-        found.append((mutant, outcome))
+    with multiprocessing.get_context("fork").Pool(processes) as pool:
+        running = pool.imap_unordered(_run_trial, trials)
+        for _ in trials:
+            try:
+                mutant, outcome = running.next(end and max(end - time.monotonic(), 0))
+            except multiprocessing.TimeoutError:
+                break
+            print(f"  {outcome.value:<11} {mutant.describe(ROOT)}", file=sys.stderr, flush=True)
+            found.append((mutant, outcome))
     return found
+
+
+def _run_trial(trial: Trial) -> tuple[Mutant, Outcome]:
+    return trial.mutant, trial.run() if trial.tests else Outcome.NOT_REACHED
 
 
 def score_line(package: str, outcomes: Iterable[Outcome]) -> str:
@@ -68,6 +87,8 @@ def main() -> None:
     parser.add_argument("--mutants", type=int, default=40, help="per package (40)")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
     parser.add_argument("--budget", type=float, default=20, help="seconds of tests per mutant (20)")
+    parser.add_argument("--processes", type=int, default=1, help="that test mutants (1)")
+    parser.add_argument("--seconds", type=float, help="until no more mutants are tested")
     parser.add_argument("--timeout", type=float, default=60, help="seconds until it hangs (60)")
     options = parser.parse_args()
     os.chdir(ROOT)

@@ -10,6 +10,8 @@ from taxoexpan.phrasing import shortened, shortened_message, visible
 
 MAX_ID = 60
 """The number of characters of an id in a cycle."""
+MAX_LINES = 5
+"""The number of lines of a cycle in a message."""
 
 
 class NamesOptions:
@@ -51,10 +53,7 @@ class CycleError(TaxonomyError):
 
     def __init__(self, cycles: list[list[str]]) -> None:
         self.cycles = cycles
-        super().__init__(
-            f"a cycle: {spell_cycle(cycles[0])}; "
-            "a taxonomy must not have cycles, so remove one of these relations"
-        )
+        super().__init__(cycle_message(cycles[0]))
 
 
 class FormatError(TaxoExpanError):
@@ -72,14 +71,13 @@ class FormatError(TaxoExpanError):
 class FileCycleError(FormatError):
     """A file whose relations form cycles; `cycles` is as in `CycleError`.
 
-    `lines` has a line of each cycle, or None where it is unknown.
+    `lines` has the lines of each cycle, as far as they are known.
     """
 
-    def __init__(
-        self, path: Path | str, message: str, cycles: list[list[str]], lines: list[int | None]
-    ) -> None:
+    def __init__(self, path: Path | str, cycles: list[list[str]], lines: list[list[int]]) -> None:
         self.cycles, self.lines = cycles, lines
-        super().__init__(path, message, lines[0])
+        first_line = lines[0][0] if lines[0] else None
+        super().__init__(path, cycle_message(cycles[0], lines[0]), first_line)
 
 
 class ConfigurationError(TaxoExpanError):
@@ -94,7 +92,14 @@ class DamagedModelError(ModelError):
     """A model whose damage is noticed only when it is used."""
 
 
-def spell_cycle(cycle: list[str], max_ids: int = 12) -> str:
+def cycle_message(cycle: list[str], lines: Sequence[int] = ()) -> str:
+    """Return what to do about a cycle, with the first of its lines."""
+    places = ", ".join(map(str, lines[:MAX_LINES])) + (", …" if len(lines) > MAX_LINES else "")
+    where = f" ({'line' if len(lines) == 1 else 'lines'} {places})" if lines else ""
+    return f"a cycle: {_spell_cycle(cycle)}; remove one of these relations{where}"
+
+
+def _spell_cycle(cycle: list[str], max_ids: int = 12) -> str:
     """Format a cycle as `a → b → a`; the middle of a very long cycle is left out."""
     closed = [visible(shortened(id, MAX_ID)) for id in (*cycle, cycle[0])]
     if len(closed) > max_ids:

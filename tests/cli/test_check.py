@@ -38,10 +38,10 @@ def test_findings_are_sorted_by_severity_and_counted(
 ) -> None:
     assert main(["check", mixed]) == 1
     *lines, last = shown(capsys)
-    assert [line.split()[:5] for line in lines] == [
-        ["warning", "isolated-concept", "e", "(line", "7):"],
-        ["warning", "similar-label", "a", "(line", "3):"],
-        ["info", "repeated-label", "c", "(line", "5):"],
+    assert [line.split()[:6] for line in lines] == [
+        ["warning", "isolated-concept", f"{mixed}:", "e", "(line", "7):"],
+        ["warning", "similar-label", f"{mixed}:", "b", "(line", "4):"],
+        ["info", "repeated-label", f"{mixed}:", "d", "(line", "6):"],
     ]
     assert last == "3 findings: 0 errors, 2 warnings, 1 for information"
 
@@ -130,6 +130,52 @@ def test_errors_that_prevent_checking_are_shown_whatever_is_selected(
     path = str(write_file(tmp_path / "bad.csv", text))
     assert main(["check", path, "--select", "hub"]) == 1
     assert shown_codes(capsys) <= {"cycle", "unreadable"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("bad.csv", "child,parent\na,b\nb,a\n"),
+        (
+            "bad.ttl",
+            "@prefix s: <http://www.w3.org/2004/02/skos/core#> .\n@prefix : <http://x.org/> .\n"
+            ":a a s:Concept ; s:broader :b .\n:b a s:Concept ; s:broader :a .\n",
+        ),
+    ],
+)
+def test_check_and_diff_describe_a_cycle_in_the_same_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str
+) -> None:
+    path = str(write_file(tmp_path / name, text))
+    assert main(["check", path, "--json"]) == 1
+    (finding,) = json.loads(capsys.readouterr().out)
+    assert main(["diff", path, path]) == 2
+    place = f"{path}, line {finding['line']}"
+    assert capsys.readouterr().err == f"taxoexpan: {place}: {finding['message']}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "codes"),
+    [
+        ("a.csv", "id,label,parents\n1,food,\n2,fig,7\n3,date,8\n4,stone,\n", ["unreadable"]),
+        ("a.json", '[{"id": "1"}, {"id": "2", "parents": ["7"]}, {"id": "3"}]', ["unreadable"]),
+        ("a.csv", "id,label,parents\n1,a,2\n2,b,1\n3,c,4\n4,d,3\n5,stone,\n", ["cycle", "cycle"]),
+        (
+            "a.obo",
+            "format-version: 1.2\n\n[Term]\nid: X:1\nname: stone\n\n[Term]\nid: X:2\nis_a: X:7\n",
+            ["file", "isolated-concept"],
+        ),
+    ],
+)
+def test_an_unknown_parent_or_a_cycle_hides_other_findings_as_the_guide_says(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    text: str,
+    codes: list[str],
+) -> None:
+    main(["check", str(write_file(tmp_path / name, text)), "--json"])
+    assert [finding["code"] for finding in json.loads(capsys.readouterr().out)] == codes
 
 
 @pytest.mark.parametrize("option", ["--select", "--ignore"])
@@ -245,6 +291,39 @@ def test_several_files_are_checked_and_named(
     assert f"{cycle}: " in lines[0]
     assert f"{mixed}: e (line 7): " in lines[1]
     assert lines[-1] == "4 findings: 1 error, 2 warnings, 1 for information"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("id,label,parents\na,fig,\n", "vocabularies/food.csv: a (line 2): "),
+        ("child,parent\na,a\n", "vocabularies/food.csv: line 2: "),
+        ("", "vocabularies/food.csv: the file"),
+    ],
+)
+def test_every_line_names_the_file_as_it_was_given(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    place: str,
+) -> None:
+    (tmp_path / "vocabularies").mkdir()
+    write_file(tmp_path / "vocabularies" / "food.csv", text)
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "vocabularies/food.csv"]) == 1
+    assert [line[29:].startswith(place) for line in shown(capsys)[:-1]] == [True]
+
+
+def test_findings_name_options_as_the_command_line_spells_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(write_file(tmp_path / "food.csv", "Foo,Bar\na,b\n"))
+    for format in ("text", "github"):
+        assert main(["check", path, "--to", format]) == 1
+        printed = capsys.readouterr().out
+        assert '--columns "label=1,parent=2"' in printed
+        assert " columns=" not in printed
 
 
 def test_two_files_of_one_taxonomy_have_each_finding_once(

@@ -408,7 +408,7 @@ def test_check_prints_findings_and_fails_on_warnings(
     finding = json.loads(capsys.readouterr().out)[0]
     assert (finding["severity"], finding["code"]) == ("error", "cycle")
     assert finding["place"] in ("a", "b")
-    assert finding["message"].endswith("(one is on line 2)")
+    assert finding["message"].endswith("(lines 2, 3)")
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_a_declared_prefix_counts_for_the_other_file(
     assert main(["diff", str(old), str(new), "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["matched"] == {"CURIE": 2}
-    assert [(each["old"], each["new"]) for each in found["relabelled"]] == [("region", "place")]
+    assert [(each["old"], each["new"]) for each in found["relabeled"]] == [("region", "place")]
     assert found["added"] == found["removed"] == found["ids_changed"] == []
 
 
@@ -93,7 +93,7 @@ def test_changed_ids_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "0 moved, 1 id changed; 0 relations added" in capsys.readouterr().out
 
 
-def test_a_concept_may_be_relabelled_and_redescribed(
+def test_a_concept_may_be_relabeled_and_redescribed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old = write_file(tmp_path / "old.ttl", SKOS)
@@ -104,9 +104,9 @@ def test_a_concept_may_be_relabelled_and_redescribed(
     new = write_file(tmp_path / "new.csv", rows)
     assert main(["diff", str(old), str(new)]) == 1
     text = capsys.readouterr().out
-    assert "relabelled  tea → herbal tea" in text
+    assert "relabeled   tea → herbal tea" in text
     assert "redescribed herbal tea" in text
-    assert "1 relabelled, 1 redescribed" in text
+    assert "1 relabeled, 1 redescribed" in text
     assert main(["diff", str(old), str(new), "--to", "kgcl"]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "move ex:3 skos:broader ex:1 from ex:1 to ex:2",

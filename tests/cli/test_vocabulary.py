@@ -84,7 +84,7 @@ def test_diff_lists_additions(expanded: Path, capsys: pytest.CaptureFixture[str]
     assert main(["diff", str(VOCABULARY), str(expanded), "--json"]) == 1
     messages = json.loads(capsys.readouterr().out)
     assert len(messages["added"]) == len(messages["relations_added"]) == 11
-    for kind in ("removed", "relabelled", "moved", "redescribed", "relations_removed"):
+    for kind in ("removed", "relabeled", "moved", "redescribed", "relations_removed"):
         assert messages[kind] == []
     assert main(["diff", str(VOCABULARY), str(VOCABULARY)]) == 0
     assert capsys.readouterr().out.startswith("0 concepts added, 0 removed")

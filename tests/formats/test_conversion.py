@@ -75,7 +75,7 @@ def test_a_round_trip_loses_only_the_reported_losses(
         r"changed: [\d,]+ id": bool(out.ids or back.ids),
         r"missing: [\d,]+ concept": bool(difference.removed),
         r"present: [\d,]+ additional concept": bool(difference.added),
-        r"changed: [\d,]+ label": bool(difference.relabelled),
+        r"changed: [\d,]+ label": bool(difference.relabeled),
         r"missing: [\d,]+ relation": bool(difference.relations_removed),
         r"present: [\d,]+ additional relation": bool(difference.relations_added),
         r"missing: [\d,]+ synonym": any(

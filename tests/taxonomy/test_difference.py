@@ -28,7 +28,7 @@ def test_a_new_label_is_distinguished_from_other_changes() -> None:
     fruits = Concept("fruit", "fruits")
     pome = Concept("apple", "apple", ("pomme",))
     difference = Difference(OLD, Taxonomy([FOOD, fruits, pome], OLD.relations))
-    assert [(c.old.label, c.new.label) for c in difference.relabelled] == [("fruit", "fruits")]
+    assert [(c.old.label, c.new.label) for c in difference.relabeled] == [("fruit", "fruits")]
     assert [c.new for c in difference.redescribed] == [pome]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mutants import Mutant, find_mutants
 from mutation_run import Outcome, ReachingTests, Trial
-from mutation_score import sample, score_line
+from mutation_score import run_trials, sample, score_line
 
 MODULE = '''"""A module."""
 
@@ -99,3 +99,17 @@ def test_a_mutant_is_killed_by_a_failing_test_and_survives_others(
 def test_mutants_that_hang_count_as_noticed() -> None:
     outcomes = [Outcome.KILLED, Outcome.TIMED_OUT, Outcome.SURVIVED, Outcome.NOT_REACHED]
     assert score_line("taxonomy", outcomes).split() == ["taxonomy", *"41111", "50%"]
+
+
+def test_trials_run_in_several_processes_until_the_time_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mutation_score.ROOT", tmp_path)
+    path = tmp_path / "counting.py"
+    path.write_text("def one() -> int:\n    return 0 + 1\n")
+    mutants = find_mutants(path)
+    trials = [Trial(mutant, [], 10) for mutant in mutants]
+    found = run_trials(trials, processes=2)
+    assert sorted(each[0].number for each in found) == sorted(m.number for m in mutants)
+    assert {outcome for _, outcome in found} == {Outcome.NOT_REACHED}
+    assert run_trials(trials, processes=1, seconds=-1) == []

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 from taxoexpan.cli.arguments import add_read_options, read_options
-from taxoexpan.cli.messages import print_line
+from taxoexpan.cli.messages import print_line, spell_flags
 from taxoexpan.curation.checks import CODES, SEVERITIES, Finding, count_findings
 from taxoexpan.curation.checks.findings import ALWAYS_SHOWN
 from taxoexpan.errors import ConfigurationError
@@ -84,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
     preflight(options.output, options.taxonomy, options.force)
     # The two files of one taxonomy have the same findings.
     found = dict.fromkeys(
-        finding
+        replace(finding, message=spell_flags(finding.message, finding.options))
         for path in options.taxonomy
         for finding in check_file(path, options.format, read_options(options))
         if _is_wanted(finding, options.select, options.ignore)
@@ -129,13 +130,12 @@ def _print_some(findings: Sequence[Finding], options: argparse.Namespace) -> Non
     from taxoexpan.curation.finding_formats.github_annotations import github_annotations
 
     limit = None if options.select else MAX_SHOWN
-    several = len(options.taxonomy) > 1
     for group in _groups(findings):
         start = f"{group[0].severity:<9}{group[0].code:<20}"
         if options.to == "github":
             lines = github_annotations(group[:limit])
         else:
-            lines = (start + _line(finding, several) for finding in group[:limit])
+            lines = (start + _line(finding) for finding in group[:limit])
         for line in lines:
             print_line(line)
         if limit is not None and len(group) > limit:
@@ -156,11 +156,11 @@ def _groups(findings: Sequence[Finding]) -> Iterator[list[Finding]]:
         yield list(group)
 
 
-def _line(finding: Finding, several: bool) -> str:
-    """Return a finding as one line; its file is named if several are checked."""
+def _line(finding: Finding) -> str:
+    """Return a finding as one line that starts with its file."""
     place = finding.place
     if finding.line and place != f"line {finding.line}":
         place += f" (line {finding.line})"
-    if several and finding.path and place != str(finding.path):
+    if finding.path and place != str(finding.path):
         place = f"{finding.path}: {place}"
     return " ".join(f"{place}: {finding.message}".split("\n"))

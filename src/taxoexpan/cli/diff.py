@@ -73,9 +73,9 @@ def _as_dict(comparison: Comparison) -> dict[str, Any]:
     return {
         "added": [named(concept) for concept in difference.added],
         "removed": [named(concept) for concept in difference.removed],
-        "relabelled": [
+        "relabeled": [
             {"id": change.old.id, "old": change.old.label, "new": change.new.label}
-            for change in difference.relabelled
+            for change in difference.relabeled
         ],
         "redescribed": [named(change.new) for change in difference.redescribed],
         "moved": [
@@ -100,8 +100,8 @@ def _print(comparison: Comparison) -> None:
         print_line(f"added       {_named(concept)} {_place(new, concept.id)}")
     for concept in difference.removed:
         print_line(f"removed     {_named(concept)}, which was {_place(old, concept.id)}")
-    for change in difference.relabelled:
-        print_line(f"relabelled  {change.old.label} → {change.new.label} ({change.old.id})")
+    for change in difference.relabeled:
+        print_line(f"relabeled   {change.old.label} → {change.new.label} ({change.old.id})")
     for change in difference.redescribed:
         print_line(f"redescribed {_named(change.new)}")
     for move in difference.moved:
@@ -111,7 +111,7 @@ def _print(comparison: Comparison) -> None:
     print_line(
         f"{pluralize(len(difference.added), 'concept')} added, "
         f"{len(difference.removed):,} removed, "
-        f"{len(difference.relabelled):,} relabelled, {len(difference.redescribed):,} redescribed, "
+        f"{len(difference.relabeled):,} relabeled, {len(difference.redescribed):,} redescribed, "
         f"{len(difference.moved):,} moved, "
         f"{pluralize(len(comparison.changed_ids), 'id')} changed; "
         f"{pluralize(len(difference.relations_added), 'relation')} added, "

@@ -54,8 +54,13 @@ def with_flags(error: NamesOptions) -> str:
     `force=True` becomes `--force`, `work=FOLDER` becomes `--work FOLDER`, and a setting such as
     `hidden_dim=64` becomes `--set hidden_dim=64`.
     """
-    message, flags = str(error), {setting: f"--set {setting}" for setting in error.settings}
-    for option in error.options:
+    return spell_flags(str(error), error.options, error.settings)
+
+
+def spell_flags(message: str, options: Sequence[str], settings: Sequence[str] = ()) -> str:
+    """Return a message with flags in place of the options and settings of Python in it."""
+    flags = {setting: f"--set {setting}" for setting in settings}
+    for option in options:
         name, _, value = option.partition("=")
         flag = f"--{name.replace('_', '-')}" + (f" {value}" if value not in ("", "True") else "")
         flags[option] = flag

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from taxoexpan.errors import CycleError, FileCycleError, FormatError, spell_cycle
+from taxoexpan.errors import CycleError, FileCycleError, FormatError
 from taxoexpan.formats.source_lines import SourceLines
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
@@ -105,7 +105,8 @@ class TaxonomyBuilder:
                 self.reserved - index.keys(),
             )
         except CycleError as error:
-            raise self._cycle_with_lines(error.cycles) from None
+            lines = self._cycle_lines(error.cycles)
+            raise FileCycleError(self._relation_file, error.cycles, lines) from None
         notes = sorted(self.notes, key=lambda note: note.line)
         return ParsedTaxonomy(
             taxonomy,
@@ -185,14 +186,6 @@ class TaxonomyBuilder:
             message = f"{self.children[k]!r} under {self.parents[k]!r} occurs more than once"
             note = Note(self.relation_lines[k], message, id=self.children[k])
             self.notes.append(replace(note, path=self.relation_path))
-
-    def _cycle_with_lines(self, cycles: list[list[str]]) -> FileCycleError:
-        lines = self._cycle_lines(cycles)
-        places = ", ".join(map(str, lines[0][:5])) + (", …" if len(lines[0]) > 5 else "")
-        message = f"a cycle: {spell_cycle(cycles[0])}; remove one of these relations"
-        message += f" (lines {places})" if lines[0] else ""
-        first_lines = [own[0] if own else None for own in lines]
-        return FileCycleError(self._relation_file, message, cycles, first_lines)
 
     def _cycle_lines(self, cycles: list[list[str]]) -> list[list[int]]:
         """The lines of the relations of each cycle."""

@@ -140,7 +140,7 @@ def _losses(taxonomy: Taxonomy, copy: Copy, reread: Taxonomy) -> list[str]:
         "additional concept": ("present", _labels(difference.added)),
         "label": (
             "changed",
-            [f"{c.old.label!r} to {c.new.label!r}" for c in difference.relabelled],
+            [f"{c.old.label!r} to {c.new.label!r}" for c in difference.relabeled],
         ),
         "relation": ("missing", _relations(with_new_ids, difference.relations_removed)),
         "additional relation": ("present", _relations(reread, difference.relations_added)),

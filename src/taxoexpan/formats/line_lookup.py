@@ -37,6 +37,15 @@ def find_positions(file: TaxonomyFile, wanted: Collection[Described]) -> dict[De
     return {each: position for each, position in positions.items() if position}
 
 
+def find_unordered_lines(file: TaxonomyFile, ids: Collection[str]) -> dict[str, int]:
+    """Return the lines of concepts, if the taxonomy does not have them in the order of the file.
+
+    A concept of an RDF file is read where it is mentioned first, which may be in a list of
+    narrower concepts before its own description.
+    """
+    return subject_lines(file.file, ids) if file.format.NAME in _RDF else {}
+
+
 def _resources(file: TextFile, wanted: Collection[Described]) -> dict[Described, Position]:
     lines = subject_lines(file, {each.id for each in wanted})
     return {Described(iri): Position(file.path, line) for iri, line in lines.items()}

@@ -55,7 +55,7 @@ class Difference:
         return [pair for pair in pairs if not _equal(pair.old, pair.new)]
 
     @property
-    def relabelled(self) -> list[Change]:
+    def relabeled(self) -> list[Change]:
         """Changed concepts with another label."""
         return [change for change in self.changed if change.old.label != change.new.label]
 

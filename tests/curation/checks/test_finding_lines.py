@@ -131,6 +131,43 @@ def test_findings_have_the_line_of_the_concept_or_of_its_relation(
             assert marked in ("stone", "fig") or finding.place.endswith(marked)
 
 
+NEW_AND_OLD = f"""@prefix s: <{SKOS}> .
+@prefix : <http://x.org/> .
+:food a s:Concept ; s:prefLabel "food" ; s:narrower :new-oil , :new-fig , :new-tea .
+:oil a s:Concept ; s:prefLabel "olive oil" ; s:broader :food .
+:fig a s:Concept ; s:prefLabel "fig" ; s:broader :food .
+:tea a s:Concept ; s:prefLabel "tea" ; s:broader :food .
+:new-oil a s:Concept ; s:prefLabel "Olive Oil" .
+:new-fig a s:Concept ; s:prefLabel "fig" .
+:new-tea a s:Concept ; s:prefLabel "chai" ; s:altLabel "tea" .
+"""
+"""New concepts at the end of the file that a list of narrower concepts mentions before the old."""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lines", "old_ids"),
+    [
+        ("food.ttl", NEW_AND_OLD, [7, 8, 9], ["/oil", "/fig", "/tea"]),
+        (
+            "food.csv",
+            "id,label,parents,synonyms\nr,food,,\no1,olive oil,r,\no2,fig,r,\no3,tea,r,\n"
+            "n1,Olive Oil,r,\nn2,fig,r,\nn3,chai,r,tea\n",
+            [6, 7, 8],
+            ["o1", "o2", "o3"],
+        ),
+    ],
+)
+def test_a_finding_about_two_concepts_is_at_the_later_one_and_names_the_other(
+    tmp_path: Path, name: str, text: str, lines: list[int], old_ids: list[str]
+) -> None:
+    found = {finding.code: finding for finding in check_file(write_file(tmp_path / name, text))}
+    codes = ["similar-label", "repeated-sibling", "label-is-synonym"]
+    assert sorted(found) == sorted(codes)
+    for code, line, old_id in zip(codes, lines, old_ids, strict=True):
+        assert (found[code].line, old_id in found[code].message) == (line, True)
+        assert found[code].place.rpartition("/")[2].startswith("n")
+
+
 def test_the_right_one_of_two_files_is_named(tmp_path: Path) -> None:
     terms = write_file(tmp_path / "food.terms", "1\tfood\n2\tfruit\n3\tfig\n4\tstone\n")
     taxo = write_file(tmp_path / "food.taxo", "1\t2\n2\t3\n1\t3\n1\t2\n")
@@ -155,7 +192,7 @@ def test_the_right_one_of_two_files_is_named(tmp_path: Path) -> None:
             f"@prefix s: <{SKOS}> .\n@prefix : <http://x.org/> .\n"
             ':a a s:Concept ; s:prefLabel "a" ; s:broader :b .\n'
             ':b a s:Concept ; s:prefLabel "b" ; s:broader :a .\n',
-            [4],
+            [3],
         ),
     ],
 )

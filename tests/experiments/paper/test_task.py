@@ -148,7 +148,7 @@ def test_the_digest_tells_every_change(task: Task, tmp_path: Path) -> None:
     ids = ["other", *p.taxonomy.ids[1:]]
     renamed = Taxonomy.from_columns(ids, p.taxonomy.labels, parents, children)
     elsewhere = [p.validation.parents[0] + 1, *p.validation.parents[1:]]
-    relabelled = Taxonomy.from_columns(p.taxonomy.ids, p.taxonomy.ids, parents, children)
+    relabeled = Taxonomy.from_columns(p.taxonomy.ids, p.taxonomy.ids, parents, children)
     first, second, *rest = test.parents
     moved = [first[:1], np.concatenate([first[1:], second]), *rest]
     others = [
@@ -156,7 +156,7 @@ def test_the_digest_tells_every_change(task: Task, tmp_path: Path) -> None:
         replace(task, features="other"),
         changed(task, taxonomy=fewer),
         changed(task, taxonomy=renamed),
-        changed(task, taxonomy=relabelled),
+        changed(task, taxonomy=relabeled),
         changed(task, vectors=p.vectors + 1e-6),
         changed(task, validation=LabeledQueries(p.validation.vectors, parents=elsewhere)),
         changed(

@@ -247,6 +247,12 @@ def test_a_cycle_is_spelled_out(tmp_path: Path) -> None:
     assert "http://food.org/a → http://food.org/b" in message
 
 
+def test_a_cycle_has_the_lines_of_its_concepts(tmp_path: Path) -> None:
+    message = refusal(turtle(tmp_path, "ex:a skos:broader ex:b .\nex:b skos:broader ex:a ."))
+    assert ", line 3: a cycle: " in message
+    assert message.endswith("; remove one of these relations (lines 3, 4)")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [

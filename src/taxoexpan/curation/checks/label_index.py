@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,14 @@ from taxoexpan.curation.checks.findings import label_and_id
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.names import normalize_name
+
+FindLines = Callable[[Collection[str]], Mapping[str, int]]
+"""Finds the lines on which concepts are described, as far as they differ from their order."""
+
+
+def no_lines(_: Collection[str]) -> Mapping[str, int]:
+    """Find no lines: the concepts of the taxonomy are in the order of the file."""
+    return {}
 
 
 @dataclass(frozen=True)
@@ -25,6 +34,22 @@ class LabelIndex:
     labels: Sequence[str]
     normalized: Sequence[str]
     concepts: Adjacency
+    find_lines: FindLines = no_lines
+
+    def of_label(self, number: int) -> list[int]:
+        """The concepts with a label, in the order of the file."""
+        return self.in_file_order(self.concepts.of(number).tolist())
+
+    def in_file_order(self, concepts: Iterable[int]) -> list[int]:
+        """Sort concepts by where the file describes them."""
+        return sorted(
+            concepts, key=lambda each: (self._lines.get(self.taxonomy.ids[each], 0), each)
+        )
+
+    @cached_property
+    def _lines(self) -> Mapping[str, int]:
+        """The lines of all concepts, which only a taxonomy with findings needs."""
+        return self.find_lines(self.taxonomy.ids)
 
     @property
     def comparable(self) -> list[int]:
@@ -32,7 +57,7 @@ class LabelIndex:
         return [number for number, name in enumerate(self.normalized) if name]
 
     @classmethod
-    def of(cls, taxonomy: Taxonomy) -> LabelIndex:
+    def of(cls, taxonomy: Taxonomy, find_lines: FindLines = no_lines) -> LabelIndex:
         """Strip and normalize every label once."""
         numbers: dict[str, int] = {}
         stripped = map(str.strip, taxonomy.labels)
@@ -47,15 +72,20 @@ class LabelIndex:
             list(numbers),
             list(map(normalize_name, numbers)),
             Adjacency.from_pairs(number_of[labeled], labeled, len(numbers)),
+            find_lines,
         )
 
 
+_PARENT, _CHILD = "which is its parent", "which is its child"
+
+
 class Neighbors(NamedTuple):
-    """Two related concepts, and their relation in words."""
+    """Two related concepts, and in words what the second is to the first, and the reverse."""
 
     first: int
     second: int
     relation: str
+    reverse: str
 
 
 def find_siblings(
@@ -67,7 +97,7 @@ def find_siblings(
         for parent in parent_indices(taxonomy, other):
             if parent in child_under:
                 relation = f"and both are children of {label_and_id(taxonomy, parent)}"
-                return Neighbors(child_under[parent], other, relation)
+                return Neighbors(child_under[parent], other, relation, relation)
     return None
 
 
@@ -79,10 +109,10 @@ def find_neighbors(
     own = set(some)
     for other in others:
         if other in child_under:
-            return Neighbors(child_under[other], other, "which is its parent")
+            return Neighbors(child_under[other], other, _PARENT, _CHILD)
         for parent in parent_indices(taxonomy, other):
             if parent in own:
-                return Neighbors(parent, other, "which is its child")
+                return Neighbors(parent, other, _CHILD, _PARENT)
     return find_siblings(taxonomy, some, others)
 
 

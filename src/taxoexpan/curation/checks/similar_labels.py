@@ -34,14 +34,19 @@ class SimilarPair(NamedTuple):
 
 
 def similar_labels(index: LabelIndex) -> Iterator[Finding]:
-    """Labels that differ so little that they may name the same concept."""
+    """Labels that differ so little that they may name the same concept.
+
+    The finding is about the concept that is later in the file, which is usually the new one.
+    """
     taxonomy = index.taxonomy
     pairs = [*_forms_of_one_name(index), *_one_edit_apart(index)]
     for first, second, difference, same_name in sorted(pairs):
-        some, others = index.concepts.of(first).tolist(), index.concepts.of(second).tolist()
+        some, others = index.of_label(first), index.of_label(second)
         siblings = find_siblings(taxonomy, some, others)
-        concept, other = siblings[:2] if siblings else (some[0], others[0])
-        message = f"{index.labels[first]!r} and {label_and_id(taxonomy, other)} {difference}"
+        pair = siblings[:2] if siblings else (some[0], others[0])
+        other, concept = index.in_file_order(pair)
+        label = taxonomy.labels[concept].strip()
+        message = f"{label!r} and {label_and_id(taxonomy, other)} {difference}"
         message += f", {siblings.relation}" if siblings else ""
         if same_name:
             message += "; merge them if they are the same concept"

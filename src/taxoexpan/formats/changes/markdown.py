@@ -46,7 +46,7 @@ class MarkdownWriter:
             ],
             "Renamed": [
                 f"{escape(change.old.label)} → {named(change.new)}"
-                for change in difference.relabelled
+                for change in difference.relabeled
             ],
             "Described": [
                 f"{named(change.new)}: {details}"

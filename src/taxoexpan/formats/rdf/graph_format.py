@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.formats.builder import Note, TaxonomyBuilder
+from taxoexpan.errors import ConfigurationError, FileCycleError, FormatError
+from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Target, clean_ids
 from taxoexpan.formats.rdf import serialization
 from taxoexpan.formats.rdf.graph_index import GraphIndex, is_blank_node
 from taxoexpan.formats.rdf.languages import Languages, Text
 from taxoexpan.formats.rdf.statements import N_TRIPLES, TURTLE, detect_syntax, target_syntax
+from taxoexpan.formats.rdf.subject_lines import subject_lines
 from taxoexpan.formats.rdf.tag_case import tag_spellings
 from taxoexpan.formats.rdf.vocabulary import is_iri
 from taxoexpan.formats.text_file import TextFile
@@ -41,6 +42,17 @@ def read_concepts(source: TextFile, index: GraphIndex) -> TaxonomyBuilder:
     for text, tag in builder.other_tags.items():
         builder.other_tags[text] = spelled.get(tag, tag)
     return builder
+
+
+def finish(source: TextFile, builder: TaxonomyBuilder) -> ParsedTaxonomy:
+    """Build the taxonomy; a cycle gets the lines of its concepts, because relations have none."""
+    try:
+        return builder.finish()
+    except FileCycleError as error:
+        members = {id for cycle in error.cycles for id in cycle}
+        found = subject_lines(source, members)
+        lines = [sorted({found[id] for id in cycle if id in found}) for cycle in error.cycles]
+        raise FileCycleError(error.path, error.cycles, lines) from None
 
 
 def refuse_invalid_ids(source: TextFile, additions: Additions) -> None:

@@ -63,7 +63,7 @@ def read(source: TextFile) -> ParsedTaxonomy:
             "the file also relates SKOS concepts, which are not read; for them read the format skos"
         )
         builder.notes.append(Note(0, message, "other-vocabulary"))
-    return builder.finish()
+    return graph_format.finish(source, builder)
 
 
 def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:

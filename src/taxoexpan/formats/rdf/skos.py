@@ -45,7 +45,7 @@ def read(source: TextFile) -> ParsedTaxonomy:
     for id in filter(is_blank_node, index.concepts):
         message = "a concept without an IRI has no id; it is skipped"
         builder.notes.append(Note(0, message, "blank-node", id))
-    return builder.finish()
+    return graph_format.finish(source, builder)
 
 
 def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
