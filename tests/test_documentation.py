@@ -15,7 +15,8 @@ from taxoexpan.config import SETTINGS
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 DOCKER = {"--build-arg", "--read-only", "--rm", "--tag", "--tmpfs", "--user", "--volume"}
-OTHER_TOOLS = {"--no-deps", "--nproc-per-node", "--set-upstream", *DOCKER}
+MUTATION_SCORE = {"--processes", "--seconds"}
+OTHER_TOOLS = {"--no-deps", "--nproc-per-node", "--set-upstream", *DOCKER, *MUTATION_SCORE}
 
 
 def name_of(page: Path) -> str:
