@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -15,6 +16,7 @@ from service_fixtures import odd_model, service_client  # noqa: F401
 from tiny_transformer import save_pantry_transformer
 
 from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan.features.static import StaticEncoder
 
 # How long a test takes says more of the machine than of the code. Every run draws new examples.
 settings.register_profile("any machine", deadline=None, max_examples=30)
@@ -29,12 +31,23 @@ if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+KEPT = StaticEncoder()
+"""It keeps the word vectors, so that they are loaded once."""
+
+
+def pytest_collection_finish() -> None:
+    """Leave the tests out of garbage collections: they stay, and they are many."""
+    gc.collect()
+    gc.freeze()
+
+
 SMALL = {"epochs": 15, "hidden_dim": 8, "embedding_dim": 32, "num_negatives": 64, "batch_size": 32}
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Vectors are kept for this run only, and not where the user's are."""
+    KEPT.prepare([])
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("TAXOEXPAN_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield

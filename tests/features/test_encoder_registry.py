@@ -3,6 +3,7 @@ from __future__ import annotations
 import gc
 import weakref
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from conftest import SMALL
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.errors import ConfigurationError, FormatError, ModelError
+from taxoexpan.features import static
 from taxoexpan.features.encoder_registry import ConcatenatedEncoder, make_encoder, transformer_of
 from taxoexpan.features.static import StaticEncoder
 
@@ -47,7 +49,10 @@ def test_concatenated_encoders_have_equal_weights(word_vectors: Path) -> None:
     np.testing.assert_allclose(both[1, :256], static[1], atol=1e-6)
 
 
-def test_all_parts_of_an_encoder_are_unloaded(tiny_transformer: Path) -> None:
+def test_all_parts_of_an_encoder_are_unloaded(
+    tiny_transformer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(static, "_SHARED", WeakValueDictionary())  # other tests use theirs
     encoder = make_encoder(f"static+transformer:{tiny_transformer}", device="cpu")
     transformer = transformer_of(encoder)
     assert isinstance(encoder, ConcatenatedEncoder)

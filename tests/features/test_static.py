@@ -6,6 +6,7 @@ import subprocess
 import sys
 import weakref
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pytest
@@ -68,7 +69,12 @@ def test_the_logging_of_the_application_is_not_changed() -> None:
     assert done.stdout.strip() == f"[] {logging.WARNING}"
 
 
-def test_unloaded_word_vectors_are_freed_and_loaded_again() -> None:
+def test_encoders_share_the_word_vectors() -> None:
+    assert StaticEncoder()._wordllama is ENCODER._wordllama
+
+
+def test_unloaded_word_vectors_are_freed_and_loaded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(static, "_SHARED", WeakValueDictionary())  # other tests use theirs
     encoder = StaticEncoder()
     expected = encoder.encode(["oat milk"])
     freed = weakref.ref(encoder._wordllama.embedding)

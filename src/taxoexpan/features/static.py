@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -29,6 +30,10 @@ LONG_BLOCK = 4096
 """Longer texts that are summed at a time, which limits the memory for their token vectors."""
 
 
+_SHARED: WeakValueDictionary[str, WordLlamaInference] = WeakValueDictionary()
+"""The word vectors, as long as an encoder of this process uses them; they take 130 MB."""
+
+
 class StaticEncoder(Encoder):
     """The sum of the token vectors of a text, at unit length. It needs no network."""
 
@@ -37,6 +42,12 @@ class StaticEncoder(Encoder):
 
     @cached_property
     def _wordllama(self) -> WordLlamaInference:
+        model = _SHARED.get(self.name)
+        if model is None:
+            model = _SHARED[self.name] = self._load()
+        return model
+
+    def _load(self) -> WordLlamaInference:
         before = logging.root.handlers[:], logging.root.level
         import wordllama
 
