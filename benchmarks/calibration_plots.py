@@ -17,7 +17,7 @@ from calibration_results import (
 )
 
 from taxoexpan.phrasing import pluralize
-from taxoexpan.placement.confidence import BIN_COUNT, Bin
+from taxoexpan.placement.learned.confidence import BIN_COUNT, Bin
 from taxoexpan.report.html import charts
 from taxoexpan.report.html.axes import WIDTH, X_AXIS_HEIGHT, Axes, Point, coordinate
 from taxoexpan.report.html.element import Element, element, to_html

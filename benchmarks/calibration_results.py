@@ -13,7 +13,7 @@ import numpy as np
 
 from taxoexpan.errors import FormatError
 from taxoexpan.files import write_whole
-from taxoexpan.placement.confidence import BIN_COUNT, Reliability
+from taxoexpan.placement.learned.confidence import BIN_COUNT, Reliability
 from taxoexpan.taxonomy.arrays import Floats
 
 PRECISIONS = (0.9, 0.8, 0.7, 0.6, 0.5)

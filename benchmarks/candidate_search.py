@@ -30,8 +30,8 @@ from taxoexpan.network.queries import Queries
 from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
 from taxoexpan.placement.candidates.index_building import build_search, exact_scores, measure
 from taxoexpan.placement.candidates.ranked_candidates import rank_candidates
-from taxoexpan.placement.pair_features import AnchorTexts
-from taxoexpan.placement.ranking import Anchors
+from taxoexpan.placement.scoring.pair_features import AnchorTexts
+from taxoexpan.placement.scoring.ranking import Anchors
 from taxoexpan.taxonomy.known_names import filter_known_names
 
 NOISE = 1.0

@@ -40,8 +40,8 @@ from taxoexpan.errors import ModelError, TaxoExpanError, TaxonomyError
 from taxoexpan.experiments.growth.evaluation import growth_between
 from taxoexpan.experiments.paper.split import read_split
 from taxoexpan.files import write_whole
-from taxoexpan.placement.abstention import abstention_features
-from taxoexpan.placement.suggestions import SuggestionKind
+from taxoexpan.placement.learned.abstention import abstention_features
+from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.training.holdout import Holdout, hold_out_leaves

@@ -24,7 +24,7 @@ from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.cosine_features import Cosines, cosine_features
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.ranking import Anchors, Ranker, Ranking, anchor_egonets
+from taxoexpan.placement.scoring.ranking import Anchors, Ranker, Ranking, anchor_egonets
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.arrays import Indices
 

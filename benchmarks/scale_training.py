@@ -28,8 +28,8 @@ from scipy.sparse import csr_array
 
 from taxoexpan import TaxoExpan, Taxonomy, model
 from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
-from taxoexpan.placement import calibrator_learning, fitting_session, prepared_taxonomy
-from taxoexpan.placement.ranking import Anchors, Ranker
+from taxoexpan.placement.fitting import calibrator_learning, fitting_session, prepared_taxonomy
+from taxoexpan.placement.scoring.ranking import Anchors, Ranker
 from taxoexpan.training import loop
 
 STAGES: tuple[tuple[Any, str, str], ...] = (

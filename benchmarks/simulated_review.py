@@ -30,9 +30,9 @@ import numpy as np
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.config import parse_setting
 from taxoexpan.experiments.growth.evaluation import growth_between
-from taxoexpan.placement.feedback import Feedback, JudgedPlacement
-from taxoexpan.placement.judged_taxonomy import apply_feedback
-from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
+from taxoexpan.placement.fitting.judged_taxonomy import apply_feedback
+from taxoexpan.placement.suggesting.feedback import Feedback, JudgedPlacement
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
 from taxoexpan.taxonomy.stored_columns import taxonomy_from_columns

@@ -35,8 +35,8 @@ from taxoexpan.features.static import StaticEncoder
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.pair_features import AnchorTexts
-from taxoexpan.placement.ranking import Anchors, Ranker
+from taxoexpan.placement.scoring.pair_features import AnchorTexts
+from taxoexpan.placement.scoring.ranking import Anchors, Ranker
 from taxoexpan.training.sampling import TrainingSampler
 
 QUERIES, DIMENSION = 2_450, 256
@@ -179,7 +179,7 @@ def print_ranking(task: Task) -> None:
 
         def suggest() -> None:
             from taxoexpan.files import write_whole
-            from taxoexpan.placement.suggestions import suggestions_csv
+            from taxoexpan.placement.suggesting.suggestions import suggestions_csv
 
             whole._cached_ranker = None
             suggestions, _, _ = whole._suggest(concepts_named(task.names), 5)

@@ -26,7 +26,6 @@ from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.joint.joint_placement import mentions_among, place_jointly
-from taxoexpan.placement.joint.new_parent_prior import NewParentPrior
 from taxoexpan.placement.joint.prior_learning import (
     MAX_SIZE,
     MERGED,
@@ -34,8 +33,9 @@ from taxoexpan.placement.joint.prior_learning import (
     learn_new_parent_priors,
 )
 from taxoexpan.placement.joint.subtrees import merge_batches, remove_subtrees, sort_by_parent
-from taxoexpan.placement.ranking import Anchors, Ranker
-from taxoexpan.placement.suggestions import SuggestionKind
+from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
+from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Additions
 
 Place = Callable[[Additions], Additions]

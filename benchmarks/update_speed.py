@@ -25,10 +25,10 @@ from taxoexpan.features.encoder_registry import make_encoder, transformer_of
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
-from taxoexpan.placement.embedder import Embedder
-from taxoexpan.placement.pair_features import AnchorTexts
-from taxoexpan.placement.ranking import Anchors
-from taxoexpan.placement.updating import EncodedTaxonomy, update_encoding
+from taxoexpan.placement.fitting.updating import EncodedTaxonomy, update_encoding
+from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.pair_features import AnchorTexts
+from taxoexpan.placement.scoring.ranking import Anchors
 from taxoexpan.training.holdout import hold_out_growth
 
 Result = TypeVar("Result")

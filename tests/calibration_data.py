@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from taxoexpan.placement.calibration import TEMPERATURES, TOP_K, HeldOutScores
+from taxoexpan.placement.learned.calibration import TEMPERATURES, TOP_K, HeldOutScores
 
 
 def scores_of(logits: np.ndarray, truth: np.ndarray) -> HeldOutScores:

@@ -6,7 +6,7 @@ import math
 import random
 from dataclasses import replace
 
-from taxoexpan.placement.confidence import Bin, CoveragePoint
+from taxoexpan.placement.learned.confidence import Bin, CoveragePoint
 from taxoexpan.report.html import (
     ChartSection,
     Column,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from taxoexpan.desk.store.records import Action, NewDecision, Placement, QueuedConcept, Reason
-from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
 
 MILK = Concept("m", "milk")

@@ -20,8 +20,8 @@ from taxoexpan.expansion import (
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.placement.acceptance import Acceptance
-from taxoexpan.placement.suggestions import Decision, Suggestion, read_suggestions
+from taxoexpan.placement.adding.acceptance import Acceptance
+from taxoexpan.placement.suggesting.suggestions import Decision, Suggestion, read_suggestions
 
 QUICK: dict[str, Any] = {"preset": "fast", **SMALL, "epochs": 2, "device": "cpu"}
 

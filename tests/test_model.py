@@ -22,9 +22,9 @@ from taxoexpan import Concept, TaxoExpan, Taxonomy, progress
 from taxoexpan.archive import load_archive
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
-from taxoexpan.placement.feedback import Feedback, JudgedPlacement
-from taxoexpan.placement.selection import select_additions
-from taxoexpan.placement.suggestions import Place
+from taxoexpan.placement.adding.selection import select_additions
+from taxoexpan.placement.suggesting.feedback import Feedback, JudgedPlacement
+from taxoexpan.placement.suggesting.suggestions import Place
 from taxoexpan.training.continuation import Recipe
 from taxoexpan.training.history import Epoch
 from taxoexpan.training.holdout import Holdout, hold_out, hold_out_leaves

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from taxoexpan.expansion import expand_file
     from taxoexpan.features.glossary.glossary import Glossary
     from taxoexpan.model import TaxoExpan
-    from taxoexpan.placement.suggestions import Suggestion
+    from taxoexpan.placement.suggesting.suggestions import Suggestion
     from taxoexpan.taxonomy import Concept, Taxonomy
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
 _LAZY = {
     "Concept": "taxoexpan.taxonomy",
     "Glossary": "taxoexpan.features.glossary.glossary",
-    "Suggestion": "taxoexpan.placement.suggestions",
+    "Suggestion": "taxoexpan.placement.suggesting.suggestions",
     "TaxoExpan": "taxoexpan.model",
     "TaxoExpanError": "taxoexpan.errors",
     "Taxonomy": "taxoexpan.taxonomy",

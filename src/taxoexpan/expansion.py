@@ -31,16 +31,19 @@ from taxoexpan.formats.taxonomy_file import TaxonomyFile, WrittenFiles
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
 from taxoexpan.model import TaxoExpan
 from taxoexpan.model_directory import OWN as MODEL_FILES
-from taxoexpan.placement.acceptance import (
+from taxoexpan.placement.adding.acceptance import (
     DEFAULT_ACCEPTANCE,
     Acceptance,
     AcceptedSuggestions,
     accept_suggestions,
 )
-from taxoexpan.placement.calibrators import Calibrators
-from taxoexpan.placement.decisions import decide, leave_undecided
-from taxoexpan.placement.missing_confidence import confidence_threshold, refuse_missing_confidence
-from taxoexpan.placement.suggestions import Suggestion, suggestions_csv
+from taxoexpan.placement.adding.decisions import decide, leave_undecided
+from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.learned.missing_confidence import (
+    confidence_threshold,
+    refuse_missing_confidence,
+)
+from taxoexpan.placement.suggesting.suggestions import Suggestion, suggestions_csv
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names

@@ -25,30 +25,38 @@ from taxoexpan.features.label_language import warn_of_language
 from taxoexpan.features.lexicon import Lexicon, resolve_mentions
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
-from taxoexpan.placement.acceptance import Acceptance
-from taxoexpan.placement.calibrators import Calibrators
+from taxoexpan.placement.adding.acceptance import Acceptance
+from taxoexpan.placement.adding.decisions import expanded_taxonomy
 from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
 from taxoexpan.placement.candidates.search_choice import is_search_faster
-from taxoexpan.placement.confidence import Reliability
-from taxoexpan.placement.decisions import expanded_taxonomy
-from taxoexpan.placement.embedder import Embedder
-from taxoexpan.placement.feedback import Feedback
-from taxoexpan.placement.fitting_session import FittedParts, FittingOutputs, fit_parts
-from taxoexpan.placement.held_out_ranking import (
+from taxoexpan.placement.fitting.fitting_session import FittedParts, FittingOutputs, fit_parts
+from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy, apply_feedback
+from taxoexpan.placement.fitting.prepared_taxonomy import (
+    PreparedTaxonomy,
+    check_inputs,
+    prepare_taxonomy,
+)
+from taxoexpan.placement.fitting.refitting import (
+    StartingPoint,
+    prepare_refit,
+    refuse_other_taxonomy,
+)
+from taxoexpan.placement.fitting.taxonomy_growth import TaxonomyGrowth
+from taxoexpan.placement.fitting.updating import UpdateReport
+from taxoexpan.placement.joint.joint_suggestions import suggest_jointly
+from taxoexpan.placement.joint.prior_learning import learn_new_parent_priors
+from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.learned.confidence import Reliability
+from taxoexpan.placement.learned.held_out_ranking import (
     held_out_queries,
     measure_reliability,
     remaining_ranker,
 )
-from taxoexpan.placement.joint.joint_suggestions import suggest_jointly
-from taxoexpan.placement.joint.prior_learning import learn_new_parent_priors
-from taxoexpan.placement.judged_taxonomy import JudgedTaxonomy, apply_feedback
-from taxoexpan.placement.prepared_taxonomy import PreparedTaxonomy, check_inputs, prepare_taxonomy
-from taxoexpan.placement.query_assessment import suggest_parents
-from taxoexpan.placement.ranking import Ranker, Ranking
-from taxoexpan.placement.refitting import StartingPoint, prepare_refit, refuse_other_taxonomy
-from taxoexpan.placement.suggestions import Suggestion, grouped_by_position
-from taxoexpan.placement.taxonomy_growth import TaxonomyGrowth
-from taxoexpan.placement.updating import UpdateReport
+from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.ranking import Ranker, Ranking
+from taxoexpan.placement.suggesting.feedback import Feedback
+from taxoexpan.placement.suggesting.query_assessment import suggest_parents
+from taxoexpan.placement.suggesting.suggestions import Suggestion, grouped_by_position
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.concept_inputs import as_concept, as_concepts
 from taxoexpan.taxonomy.id_assignment import with_ids

@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 
 from taxoexpan import TaxoExpan
 from taxoexpan.errors import FormatError, TaxonomyError
-from taxoexpan.placement.confidence import Reliability
+from taxoexpan.placement.learned.confidence import Reliability
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training.holdout import hold_out_leaves
 

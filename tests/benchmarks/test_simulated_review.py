@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from simulated_review import Queue, answer, count_actions, ordered, parse_recipe
 
-from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.training.continuation import DEFAULT_RECIPE
 from taxoexpan.training.holdout import Holdout

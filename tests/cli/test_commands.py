@@ -22,7 +22,7 @@ from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli import train
 from taxoexpan.cli.main import main
 from taxoexpan.formats.registry import FORMATS
-from taxoexpan.placement.suggestions import COLUMNS, read_suggestions
+from taxoexpan.placement.suggesting.suggestions import COLUMNS, read_suggestions
 
 QUICK = ["--preset", "fast", "--epochs", "8", "--quiet", "--device", "cpu"]
 TOO_FEW = (

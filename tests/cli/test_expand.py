@@ -12,7 +12,7 @@ from messy_pantry import large_pantry
 
 from taxoexpan import Taxonomy
 from taxoexpan.cli.main import main
-from taxoexpan.placement.suggestions import COLUMNS
+from taxoexpan.placement.suggesting.suggestions import COLUMNS
 
 QUICK = ["--preset", "fast", "--quiet", "--device", "cpu", "--seed", "1"]
 CALIBRATED = ["--epochs", "25", "--set", "validation=leaves", "--set", "validation_fraction=0.35"]

@@ -15,7 +15,7 @@ from taxoexpan.cli.main import main
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.queue_query import QueueOrder, QueueQuery
 from taxoexpan.desk.store.records import Action, NewDecision, Placement, Status
-from taxoexpan.placement.suggestions import SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 
 FORMULAS = ("=SUM(A1)", "@cmd", "-5 degrees", "'=quoted", "+plus", "'t plain")

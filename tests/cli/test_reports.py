@@ -16,7 +16,7 @@ from taxoexpan.cli.main import main
 from taxoexpan.cli.messages import print_merges, print_no_parent
 from taxoexpan.cli.suggestion_output import SuggestionSummary
 from taxoexpan.explain import describe
-from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept
 
 QUICK = ["--preset", "fast", "--epochs", "8", "--quiet", "--device", "cpu"]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from taxoexpan.cli.text_table import placements_table
-from taxoexpan.placement.suggestions import Decision, Suggestion
+from taxoexpan.placement.suggesting.suggestions import Decision, Suggestion
 from taxoexpan.taxonomy import Concept
 
 TEA, MILK, SOUP = (Concept(name, name) for name in ("tea", "milk", "soup"))

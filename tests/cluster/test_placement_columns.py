@@ -8,7 +8,7 @@ pytest.importorskip("pyarrow")
 
 from taxoexpan.cluster.placement_columns import PlacementReader, concepts_table, placements_table
 from taxoexpan.explain.suggested_block import SuggestedBlock
-from taxoexpan.placement.suggestions import Suggestion
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 

@@ -13,7 +13,7 @@ from taxoexpan.explain import describe, explain, explanation
 from taxoexpan.explain.evidence import ScoreParts, SignalParts
 from taxoexpan.features.mentions import MentionKind, Mentions
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.ranking import Ranker, Ranking
+from taxoexpan.placement.scoring.ranking import Ranker, Ranking
 from taxoexpan.taxonomy import Concept
 
 FIRST = MentionKind.FIRST_IN_DEFINITION

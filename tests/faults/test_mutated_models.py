@@ -23,11 +23,11 @@ from model_mutations import DAMAGE, MUTATIONS
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.placement.abstention import AbstentionModel
 from taxoexpan.placement.candidates import search_choice
-from taxoexpan.placement.confidence import Calibration, Curve, Reliability
-from taxoexpan.placement.joint.new_parent_prior import NewParentPrior
-from taxoexpan.placement.rejections import Rejections
+from taxoexpan.placement.learned.abstention import AbstentionModel
+from taxoexpan.placement.learned.confidence import Calibration, Curve, Reliability
+from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
+from taxoexpan.placement.suggesting.rejections import Rejections
 
 NEW = (Concept("1", "cashew milk", (), "a drink of nuts"), Concept("2", "white tea"))
 CALIBRATION = Calibration(

@@ -26,7 +26,7 @@ from taxoexpan.formats.registry import FORMATS, Format
 from taxoexpan.formats.tables import concept_rows, edge_list
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import Insertion, TextFile
-from taxoexpan.placement.change_validation import validate_additions
+from taxoexpan.placement.adding.change_validation import validate_additions
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 MILK = Concept("milk", "milk")

@@ -28,7 +28,7 @@ from taxoexpan.features.word_vectors.vector_file import read_vectors
 from taxoexpan.formats.concept_list import read_concepts
 from taxoexpan.formats.output import Target
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.placement.parent_lookup import read_decisions
+from taxoexpan.placement.adding.parent_lookup import read_decisions
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 Read = Callable[[Path, random.Random], object]

@@ -4,7 +4,7 @@ from demoreport import HOSTILE
 from page_reader import CREATED, figures_of, table_of
 
 from taxoexpan import Taxonomy
-from taxoexpan.placement.suggestions import Suggestion
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.report import joint_page
 from taxoexpan.report.html import render
 from taxoexpan.taxonomy import Additions, Concept

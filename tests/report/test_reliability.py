@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from page_reader import CREATED, food_model, table_of
 
-from taxoexpan.placement.calibrators import Calibrators
-from taxoexpan.placement.confidence import Calibration, Curve, Reliability
+from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.learned.confidence import Calibration, Curve, Reliability
 from taxoexpan.report import training_page
 from taxoexpan.report.reliability import PRECISIONS, reliability_charts, threshold_for
 

@@ -21,9 +21,9 @@ from page_reader import (
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.explain import Evidence
 from taxoexpan.phrasing import ranked_numbers
-from taxoexpan.placement.calibrators import Calibrators
-from taxoexpan.placement.proposals import with_merge
-from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
+from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.suggesting.proposals import with_merge
+from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.report import suggestions_page
 from taxoexpan.report.html import Page, render
 from taxoexpan.report.suggestion_details import describe_region

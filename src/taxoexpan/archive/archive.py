@@ -16,18 +16,18 @@ from taxoexpan.features.encoder import Encoder
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
-from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
 from taxoexpan.placement.candidates.search_choice import find_search
 from taxoexpan.placement.candidates.search_record import StoredSearch
-from taxoexpan.placement.embedder import Embedder
-from taxoexpan.placement.fitting_session import FittedParts
-from taxoexpan.placement.pair_features import AnchorTexts
-from taxoexpan.placement.prepared_taxonomy import PreparedTaxonomy
-from taxoexpan.placement.ranking import Anchors, Ranker
-from taxoexpan.placement.rejections import NO_REJECTIONS, Rejections
-from taxoexpan.placement.taxonomy_growth import NO_GROWTH, TaxonomyGrowth
-from taxoexpan.placement.updating import EncodedTaxonomy, UpdateReport, update_encoding
+from taxoexpan.placement.fitting.fitting_session import FittedParts
+from taxoexpan.placement.fitting.prepared_taxonomy import PreparedTaxonomy
+from taxoexpan.placement.fitting.taxonomy_growth import NO_GROWTH, TaxonomyGrowth
+from taxoexpan.placement.fitting.updating import EncodedTaxonomy, UpdateReport, update_encoding
+from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.pair_features import AnchorTexts
+from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.placement.suggesting.rejections import NO_REJECTIONS, Rejections
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.training_record import TrainingRecord, training_record
 

@@ -42,11 +42,11 @@ from taxoexpan.model_directory import (
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
-from taxoexpan.placement.calibrators import Calibrators
 from taxoexpan.placement.candidates.search_file import read_record, read_search
 from taxoexpan.placement.candidates.search_record import SearchRecord
-from taxoexpan.placement.pair_features import AnchorTexts, Signal
-from taxoexpan.placement.taxonomy_growth import TaxonomyGrowth
+from taxoexpan.placement.fitting.taxonomy_growth import TaxonomyGrowth
+from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.scoring.pair_features import AnchorTexts, Signal
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.stored_arrays import check_taxonomy_arrays, taxonomy_from_arrays
 from taxoexpan.training.training_record import TrainingRecord

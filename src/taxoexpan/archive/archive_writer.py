@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from taxoexpan.archive.archive import Archive
+from taxoexpan.archive.model_card import ModelCard
 from taxoexpan.features.stored_words import words_arrays
 from taxoexpan.files import whole_directory
 from taxoexpan.model_directory import (
@@ -32,7 +33,6 @@ from taxoexpan.model_directory import (
     write_manifest,
 )
 from taxoexpan.placement.candidates.search_file import save_search
-from taxoexpan.placement.model_card import ModelCard
 from taxoexpan.taxonomy.stored_arrays import taxonomy_arrays
 
 

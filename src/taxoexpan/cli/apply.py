@@ -69,8 +69,8 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.files import write_whole
     from taxoexpan.formats.changes.git_patch import git_patch, refuse_unpatchable
     from taxoexpan.formats.concept_list import read_concepts
-    from taxoexpan.placement.parent_lookup import read_decisions
-    from taxoexpan.placement.query_details import with_details
+    from taxoexpan.placement.adding.parent_lookup import read_decisions
+    from taxoexpan.placement.suggesting.query_details import with_details
 
     _refuse_outputs(options)
     accept = acceptance(options)
@@ -122,7 +122,7 @@ def _write_changes(
     """Write the changes in all requested formats."""
     from taxoexpan.files import write_whole
     from taxoexpan.formats.changes.change_set import ChangeSet, change_format
-    from taxoexpan.placement.merge_mappings import merge_mappings
+    from taxoexpan.placement.adding.merge_mappings import merge_mappings
 
     if not options.changes:
         return

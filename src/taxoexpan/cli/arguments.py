@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
     from taxoexpan.formats.text_file import ReadOptions
     from taxoexpan.model import TaxoExpan
-    from taxoexpan.placement.acceptance import Acceptance
+    from taxoexpan.placement.adding.acceptance import Acceptance
     from taxoexpan.taxonomy import Taxonomy
     from taxoexpan.taxonomy.id_policy import IdPolicy
 
@@ -331,7 +331,7 @@ def read_defined_taxonomy(path: Path, options: argparse.Namespace) -> Taxonomy:
 
 def acceptance(options: argparse.Namespace) -> Acceptance:
     """Return which suggestions are to be applied; --all is a minimum confidence of zero."""
-    from taxoexpan.placement.acceptance import Acceptance
+    from taxoexpan.placement.adding.acceptance import Acceptance
 
     thresholds = ("min_score", "min_confidence", "accept_at_precision")
     if options.all and any(getattr(options, name, None) is not None for name in thresholds):

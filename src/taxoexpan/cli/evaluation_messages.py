@@ -60,7 +60,7 @@ def _print_text(
     from taxoexpan.experiments.growth.growth_confidence import confidence_table
     from taxoexpan.experiments.growth.name_overlap import overlap_hits
     from taxoexpan.phrasing import pluralize
-    from taxoexpan.placement.decisions import DEFAULT_MIN_CONFIDENCE
+    from taxoexpan.placement.adding.decisions import DEFAULT_MIN_CONFIDENCE
 
     ranks = {name: result.ranks for name, result in results.items()}
     print(

@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
 def expand(request: ExpansionRequest, training: TrainingOptions) -> PlacedConcepts:
     """Expand a taxonomy file, and print every step."""
     from taxoexpan.expansion import prepare_expansion
-    from taxoexpan.placement.selection import no_suitable_parent
+    from taxoexpan.placement.adding.selection import no_suitable_parent
 
     expansion = prepare_expansion(request, progress=not training.quiet)
     print_file_notes(expansion.file)
@@ -138,7 +138,7 @@ def _print_definitions(expansion: Expansion) -> None:
 
 def _trained_model(expansion: Expansion, training: TrainingOptions) -> TaxoExpan | None:
     """Return a trained model, if the expansion needs one."""
-    from taxoexpan.placement.missing_confidence import refuse_missing_confidence
+    from taxoexpan.placement.learned.missing_confidence import refuse_missing_confidence
 
     if not expansion.needs_model:
         return None

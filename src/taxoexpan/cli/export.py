@@ -83,7 +83,7 @@ def _content(options: argparse.Namespace, store: DecisionStore) -> tuple[str, st
     from taxoexpan.desk.store.change_export import changes_text
     from taxoexpan.desk.store.history_table import history_csv
     from taxoexpan.formats.changes.change_set import change_format
-    from taxoexpan.placement.suggestions import Decision, suggestions_csv
+    from taxoexpan.placement.suggesting.suggestions import Decision, suggestions_csv
 
     if options.history:
         logged = store.history(limit=None)

@@ -14,8 +14,8 @@ from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.model import TaxoExpan
-    from taxoexpan.placement.feedback import Feedback
-    from taxoexpan.placement.judged_taxonomy import JudgedTaxonomy
+    from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy
+    from taxoexpan.placement.suggesting.feedback import Feedback
     from taxoexpan.taxonomy import Taxonomy
     from taxoexpan.training.distributed import Processes
 

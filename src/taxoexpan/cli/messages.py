@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from taxoexpan.expansion import AppliedSuggestions
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
     from taxoexpan.model import TaxoExpan
-    from taxoexpan.placement.acceptance import Acceptance
-    from taxoexpan.placement.calibrators import Calibrators
-    from taxoexpan.placement.suggestions import Suggestion
+    from taxoexpan.placement.adding.acceptance import Acceptance
+    from taxoexpan.placement.learned.calibrators import Calibrators
+    from taxoexpan.placement.suggesting.suggestions import Suggestion
     from taxoexpan.report.html import Page
     from taxoexpan.taxonomy import Additions, Concept, Taxonomy
     from taxoexpan.taxonomy.known_names import FilteredConcepts
@@ -177,8 +177,8 @@ def print_confidence(calibrators: Calibrators) -> None:
 
 def print_confidence_limits(model: TaxoExpan | ModelSummary) -> None:
     """Print that a model has no confidence, with the remedy, or that its confidence is coarse."""
-    from taxoexpan.placement.confidence import FEW_HELD_OUT
-    from taxoexpan.placement.missing_confidence import MissingConfidence
+    from taxoexpan.placement.learned.confidence import FEW_HELD_OUT
+    from taxoexpan.placement.learned.missing_confidence import MissingConfidence
 
     calibration = model.calibrators.calibration
     if calibration is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from taxoexpan.phrasing import ranked_numbers, visible
 
 if TYPE_CHECKING:
-    from taxoexpan.placement.suggestions import Suggestion
+    from taxoexpan.placement.suggesting.suggestions import Suggestion
 
 HEAD = ("TERM", "PARENT", "CONFIDENCE", "DECISION", "PATH", "RUNNERS-UP")
 PATH = HEAD.index("PATH")
@@ -56,7 +56,7 @@ def _row(shown: Sequence[Suggestion]) -> list[str]:
 
 
 def _named(suggestion: Suggestion) -> str:
-    from taxoexpan.placement.suggestions import SuggestionKind
+    from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 
     label = suggestion.parent.label
     return f"= {label}" if suggestion.kind == SuggestionKind.MERGE else label

@@ -22,7 +22,7 @@ from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.model import TaxoExpan
-    from taxoexpan.placement.updating import UpdateReport
+    from taxoexpan.placement.fitting.updating import UpdateReport
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

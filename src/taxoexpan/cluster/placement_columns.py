@@ -11,7 +11,7 @@ import pyarrow as pa
 from taxoexpan.errors import ModelError
 from taxoexpan.explain import Evidence
 from taxoexpan.explain.suggested_block import SuggestedBlock
-from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 CONCEPTS = pa.schema(

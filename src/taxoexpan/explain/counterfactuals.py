@@ -18,7 +18,7 @@ from taxoexpan.explain.neighborhood import Neighborhood
 from taxoexpan.explain.pair_scores import PairScores, parts_of_pairs
 from taxoexpan.explain.removal_inputs import RemovedRows, removal_inputs
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.ranking import Ranker
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy.arrays import Floats, Indices
 
 MAX_REMOVALS = 20

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from taxoexpan.explain.evidence import Evidence
 from taxoexpan.explain.sentences import describe
-from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 
 
 def with_reasons(

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from taxoexpan.explain.evidence import ScoreParts, SignalParts
-from taxoexpan.placement.pair_inputs import PairInputs
-from taxoexpan.placement.pair_rescoring import fusion_features, head_scores
-from taxoexpan.placement.ranking import Ranker
+from taxoexpan.placement.scoring.pair_inputs import PairInputs
+from taxoexpan.placement.scoring.pair_rescoring import fusion_features, head_scores
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy.arrays import Floats
 
 

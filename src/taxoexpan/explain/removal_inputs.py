@@ -16,8 +16,8 @@ from taxoexpan.network.egonets import build_egonets, spread_siblings
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.pooling import LeftOutSiblings
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.pair_inputs import PairInputs, dot_products, word_features_of_pairs
-from taxoexpan.placement.ranking import Anchors, Ranker
+from taxoexpan.placement.scoring.pair_inputs import PairInputs, dot_products, word_features_of_pairs
+from taxoexpan.placement.scoring.ranking import Anchors, Ranker
 from taxoexpan.taxonomy.arrays import Floats, Indices
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from taxoexpan.explain.evidence import Evidence
-from taxoexpan.placement.suggestions import Suggestion
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
 
 QUERY_BLOCK = 1024

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from taxoexpan.explain import Evidence
 from taxoexpan.phrasing import ranked_numbers
-from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Move
 from taxoexpan.taxonomy.names import normalize_name
 

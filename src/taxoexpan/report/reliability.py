@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import percent
-from taxoexpan.placement import abstention, duplicates
-from taxoexpan.placement.calibrators import Calibrators
-from taxoexpan.placement.confidence import CoveragePoint, Reliability
-from taxoexpan.placement.missing_confidence import MissingConfidence
+from taxoexpan.placement.learned import abstention, duplicates
+from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.learned.confidence import CoveragePoint, Reliability
+from taxoexpan.placement.learned.missing_confidence import MissingConfidence
 from taxoexpan.report.html import (
     ChartSection,
     Column,

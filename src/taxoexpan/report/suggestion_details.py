@@ -12,8 +12,8 @@ import numpy as np
 from taxoexpan.explain import Evidence, describe
 from taxoexpan.explain.evidence import ScoreParts, SignalParts, SuggestionEvidence
 from taxoexpan.phrasing import join_words, percent, signed
-from taxoexpan.placement.abstention import nearest_region
-from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
+from taxoexpan.placement.learned.abstention import nearest_region
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.report.concept_proposals import ConceptProposal
 from taxoexpan.report.html import Details, Neighbor, Tree, TreePosition
 from taxoexpan.taxonomy import Concept, Taxonomy

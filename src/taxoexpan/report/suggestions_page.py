@@ -7,8 +7,8 @@ from datetime import datetime
 
 from taxoexpan.explain import Evidence
 from taxoexpan.phrasing import percent, pluralize
-from taxoexpan.placement.calibrators import Calibrators
-from taxoexpan.placement.suggestions import Decision, Suggestion
+from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.suggesting.suggestions import Decision, Suggestion
 from taxoexpan.report.concept_proposals import (
     ConceptProposal,
     describe_alternative,

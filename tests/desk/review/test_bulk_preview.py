@@ -8,7 +8,7 @@ from taxoexpan.desk.review.bulk_preview import BulkPreview, preview_bulk
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.queue_query import FirstProposal
 from taxoexpan.desk.store.records import Action, Placement, Status
-from taxoexpan.placement.suggestions import Place, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Place, SuggestionKind
 
 
 def queued(

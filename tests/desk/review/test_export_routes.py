@@ -24,8 +24,8 @@ from taxoexpan.expansion import apply_suggestions
 from taxoexpan.formats.changes.change_set import ChangeFormat
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions
-from taxoexpan.placement.acceptance import Acceptance
-from taxoexpan.placement.suggestions import Decision, read_suggestions
+from taxoexpan.placement.adding.acceptance import Acceptance
+from taxoexpan.placement.suggesting.suggestions import Decision, read_suggestions
 from taxoexpan.taxonomy import Additions, Concept
 from taxoexpan.training.continuation import Recipe
 

@@ -9,7 +9,7 @@ from taxoexpan.desk.review.queue_preparation import fill_queue, model_name
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.records import Action, NewDecision, Placement
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.placement.suggestions import Suggestion
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
 
 NEW = [Concept("n1", "hemp milk"), Concept("n2", "white tea")]

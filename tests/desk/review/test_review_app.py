@@ -15,7 +15,7 @@ from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.desk.store import database
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.records import Action, NewDecision, Reason, Status
-from taxoexpan.placement.suggestions import SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 
 

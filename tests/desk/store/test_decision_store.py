@@ -30,7 +30,7 @@ from taxoexpan.desk.store.records import (
     concept_key,
 )
 from taxoexpan.desk.store.store_errors import ConflictError, StoreError
-from taxoexpan.placement.suggestions import SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 
 

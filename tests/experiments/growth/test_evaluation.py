@@ -15,7 +15,7 @@ from taxoexpan.experiments.growth.significance import difference, interval
 from taxoexpan.experiments.methods.method_registry import make_method
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.placement.suggestions import SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 from taxoexpan.training.metrics import Averaging, compute_metrics, per_query
 from taxoexpan.training.training_log import TrainingLog

@@ -16,7 +16,7 @@ from taxoexpan.experiments.growth.growth_confidence import (
     confidence_table,
     measure_confidence,
 )
-from taxoexpan.placement.suggestions import SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Additions, Concept
 
 NEW = ["cashew milk", "white tea", "rice bread", "corn bread", "quince", "plum", "hot sauce"]

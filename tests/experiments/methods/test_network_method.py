@@ -13,7 +13,7 @@ from taxoexpan.experiments.methods.network_method import NetworkMethod, TaxoExpa
 from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.network.queries import LabeledQueries
-from taxoexpan.placement.network_training import TIES
+from taxoexpan.placement.fitting.network_training import TIES
 from taxoexpan.training.holdout import Holdout, hold_out_leaves
 from taxoexpan.training.metrics import compute_metrics
 from taxoexpan.training.training_log import SILENT, TrainingLog

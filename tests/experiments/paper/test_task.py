@@ -22,7 +22,7 @@ from taxoexpan.features.embedding import embed_concepts
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.static import StaticEncoder
 from taxoexpan.network.queries import LabeledQueries
-from taxoexpan.placement.duplicates import DuplicateCandidates
+from taxoexpan.placement.learned.duplicates import DuplicateCandidates
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 

@@ -16,7 +16,7 @@ from taxoexpan.placement.candidates.ranked_candidates import rank_candidates
 from taxoexpan.placement.candidates.search_file import read_record, read_search, save_search
 from taxoexpan.placement.candidates.search_record import StoredSearch
 from taxoexpan.placement.candidates.vector_graph import VectorGraph
-from taxoexpan.placement.ranking import Ranker
+from taxoexpan.placement.scoring.ranking import Ranker
 
 pytest.importorskip("faiss")
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from fused_cases import fused_case, random_fusion
 
-from taxoexpan.placement.abstention import abstention_features
 from taxoexpan.placement.candidates.index_building import build_search
 from taxoexpan.placement.candidates.ranked_candidates import rank_candidates
+from taxoexpan.placement.learned.abstention import abstention_features
 
 pytest.importorskip("faiss")
 

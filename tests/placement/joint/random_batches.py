@@ -14,9 +14,9 @@ from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.pair_features import NUM_FEATURES, AnchorTexts
-from taxoexpan.placement.ranking import Anchors, Ranker
-from taxoexpan.placement.signal_fusion import SignalFusion
+from taxoexpan.placement.scoring.pair_features import NUM_FEATURES, AnchorTexts
+from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.placement.scoring.signal_fusion import SignalFusion
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 SIZE = 8

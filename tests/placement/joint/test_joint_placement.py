@@ -7,7 +7,7 @@ from random_batches import random_batch, random_network
 
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.joint.joint_placement import mentions_among, place_jointly
-from taxoexpan.placement.joint.new_parent_prior import NewParentPrior
+from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 EAGER = NewParentPrior(np.array([6.0, 0.0, 0.0]), 0.8)

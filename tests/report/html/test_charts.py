@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taxoexpan.placement.confidence import Bin, CoveragePoint
+from taxoexpan.placement.learned.confidence import Bin, CoveragePoint
 from taxoexpan.report.html import (
     Chart,
     ChartSection,

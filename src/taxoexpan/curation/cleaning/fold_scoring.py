@@ -15,8 +15,8 @@ from taxoexpan.curation.cleaning.folds import hide_parents
 from taxoexpan.curation.cleaning.reasons import reasons_for
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.model import TaxoExpan
-from taxoexpan.placement.confidence import Calibration
-from taxoexpan.placement.score_summary import best_of
+from taxoexpan.placement.learned.confidence import Calibration
+from taxoexpan.placement.scoring.score_summary import best_of
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.reach_intervals import AncestorIntervals

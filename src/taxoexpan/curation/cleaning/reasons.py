@@ -10,7 +10,7 @@ from taxoexpan.curation.cleaning.fold_results import Reason, RelationScores
 from taxoexpan.explain import Evidence, explain
 from taxoexpan.explain.similarity import ConceptLookup
 from taxoexpan.model import TaxoExpan
-from taxoexpan.placement.ranking import Ranking
+from taxoexpan.placement.scoring.ranking import Ranking
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 

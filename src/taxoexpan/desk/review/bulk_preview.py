@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from taxoexpan.desk.store.queue_query import FirstProposal
 from taxoexpan.desk.store.records import Action, NewDecision, Placement
-from taxoexpan.placement.suggestions import Place, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Place, SuggestionKind
 
 LOW_CONFIDENCE = 0.5
 """Below this confidence a proposal is more likely wrong than right."""

@@ -13,7 +13,7 @@ from taxoexpan.desk.review.proposal_tree import TreeNode, branch_of
 from taxoexpan.desk.review.queue_filter import MAX_TEXT, QueueFilter
 from taxoexpan.desk.review.review_desk import ReviewDesk
 from taxoexpan.desk.store.records import QueuedConcept, Reason
-from taxoexpan.placement.suggestions import SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy.name_search import fold_name
 
 PANELS = (

@@ -9,7 +9,7 @@ from starlette.datastructures import FormData
 from taxoexpan.desk.store.proposal import placement_of
 from taxoexpan.desk.store.records import Action, NewDecision, Placement, QueuedConcept, Reason
 from taxoexpan.errors import TaxoExpanError
-from taxoexpan.placement.suggestions import SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Taxonomy
 
 MAX_COMMENT = 2000

@@ -12,7 +12,7 @@ from taxoexpan.explain import Evidence, describe
 from taxoexpan.explain.evidence import SuggestionEvidence
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import join_words, signed
-from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.report.suggestion_details import describe_region, network_facts, similarity_facts
 from taxoexpan.taxonomy import Concept
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from taxoexpan.desk.store.exportable_decisions import exportable_decisions
 from taxoexpan.expansion import AppliedSuggestions, apply_suggestions
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.placement.acceptance import Acceptance
-from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
+from taxoexpan.placement.adding.acceptance import Acceptance
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from taxoexpan.desk.review.queue_filter import QueueFilter
 from taxoexpan.desk.review.review_desk import ReviewDesk
 from taxoexpan.desk.store.records import Action, LoggedDecision, Status
 from taxoexpan.phrasing import join_words
-from taxoexpan.placement.suggestions import SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 
 PAGES = (
     ("/", "Queue", "q"),

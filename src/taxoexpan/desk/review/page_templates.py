@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from taxoexpan.desk.review.static_files import asset_url
 from taxoexpan.desk.store.records import Action, Reason, Status
 from taxoexpan.phrasing import percent
-from taxoexpan.placement.suggestions import SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.report.html.element import has_long_word, replace_invalid
 from taxoexpan.report.html.tree import shortened_path
 

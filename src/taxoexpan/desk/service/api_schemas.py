@@ -14,7 +14,7 @@ from taxoexpan.desk.service.service_limits import (
     MAX_TOP_K,
 )
 from taxoexpan.desk.service.suggester import PlacedQuery
-from taxoexpan.placement.suggestions import Place, Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 EXAMPLE: dict[str, Any] = {

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from taxoexpan.desk.service.name_matches import NameMatches
 from taxoexpan.desk.service.request_batching import RequestBatcher
 from taxoexpan.model import TaxoExpan
-from taxoexpan.placement.suggestions import Suggestion
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
 
 

@@ -8,9 +8,9 @@ from taxoexpan.desk.store.exportable_decisions import exportable_decisions
 from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
 from taxoexpan.formats.changes.kgcl import SUBCLASS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.placement.acceptance import Acceptance, accept_suggestions
-from taxoexpan.placement.merge_mappings import merge_mappings
-from taxoexpan.placement.suggestions import Suggestion
+from taxoexpan.placement.adding.acceptance import Acceptance, accept_suggestions
+from taxoexpan.placement.adding.merge_mappings import merge_mappings
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.concept_matching import compare
 from taxoexpan.taxonomy.curies import Prefixes

@@ -15,7 +15,7 @@ from sqlalchemy.types import TypeDecorator
 from taxoexpan.desk.store.proposal import Pair, Proposal
 from taxoexpan.desk.store.records import Placement, storable
 from taxoexpan.desk.store.store_errors import StoredValueError
-from taxoexpan.placement.suggestions import Place, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Place, SuggestionKind
 
 Arguments = ParamSpec("Arguments")
 Value = TypeVar("Value")

@@ -14,7 +14,7 @@ from taxoexpan.desk.store.queue_derivation import derive_queue, empty_row
 from taxoexpan.desk.store.records import Status, concept_key, storable
 from taxoexpan.desk.store.store_errors import StoreError
 from taxoexpan.desk.store.tables import concepts, proposals, queue
-from taxoexpan.placement.suggestions import Suggestion
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.names import normalize_name
 

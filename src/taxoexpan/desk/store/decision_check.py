@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from taxoexpan.desk.store.records import Action, NewDecision
 from taxoexpan.desk.store.store_errors import StoreError
-from taxoexpan.placement.suggestions import SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 
 MAX_NAME = 200
 """Characters of a curator's name, a batch and a request id."""

@@ -13,8 +13,8 @@ from taxoexpan.desk.store.decision_log import logged_decision, select_logged
 from taxoexpan.desk.store.proposal import pair
 from taxoexpan.desk.store.records import Action, LoggedDecision, Placement, Reason, Status
 from taxoexpan.desk.store.tables import concepts, decisions
-from taxoexpan.placement.feedback import Feedback, JudgedPlacement
-from taxoexpan.placement.suggestions import Decision, Suggestion
+from taxoexpan.placement.suggesting.feedback import Feedback, JudgedPlacement
+from taxoexpan.placement.suggesting.suggestions import Decision, Suggestion
 from taxoexpan.taxonomy import Concept
 
 

@@ -29,8 +29,8 @@ from taxoexpan.desk.store.queue_reader import (
 from taxoexpan.desk.store.records import LoggedDecision, NewDecision, QueuedConcept, Status
 from taxoexpan.desk.store.schema_version import migrate
 from taxoexpan.desk.store.tables import decisions
-from taxoexpan.placement.feedback import Feedback
-from taxoexpan.placement.suggestions import Suggestion
+from taxoexpan.placement.suggesting.feedback import Feedback
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from taxoexpan.placement.suggestions import Decision, Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Decision, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Taxonomy
 
 

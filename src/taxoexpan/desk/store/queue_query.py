@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from taxoexpan.desk.store.records import Placement, QueuedConcept, Status
-from taxoexpan.placement.suggestions import Place
+from taxoexpan.placement.suggesting.suggestions import Place
 
 
 class QueueOrder(StrEnum):

@@ -8,9 +8,9 @@ from typing import Any
 
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import percent
-from taxoexpan.placement.acceptance import DEFAULT_ACCEPTANCE
-from taxoexpan.placement.decisions import decide
-from taxoexpan.placement.suggestions import Decision
+from taxoexpan.placement.adding.acceptance import DEFAULT_ACCEPTANCE
+from taxoexpan.placement.adding.decisions import decide
+from taxoexpan.placement.suggesting.suggestions import Decision
 from taxoexpan.training.holdout import Holdout
 
 PRECISIONS = (0.9, 0.8, 0.7)

@@ -13,8 +13,8 @@ from taxoexpan.features.lexicon import resolve_mentions
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.network_training import TrainingData, train_network
-from taxoexpan.placement.ranking import Anchors, Ranker
+from taxoexpan.placement.fitting.network_training import TrainingData, train_network
+from taxoexpan.placement.scoring.ranking import Anchors, Ranker
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.history import History
 from taxoexpan.training.training_log import TrainingLog

@@ -18,7 +18,7 @@ from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknow
 from taxoexpan.features.encoder import Encoder, Vectors
 from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.network.queries import LabeledQueries
-from taxoexpan.placement.duplicates import DuplicateCandidates, DuplicateDetector
+from taxoexpan.placement.learned.duplicates import DuplicateCandidates, DuplicateDetector
 from taxoexpan.training.holdout import Holdout
 
 

@@ -18,7 +18,7 @@ from taxoexpan.experiments.methods.method import Problem
 from taxoexpan.experiments.paper.task import Task
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.queries import LabeledQueries
-from taxoexpan.placement.duplicates import DuplicateCandidates
+from taxoexpan.placement.learned.duplicates import DuplicateCandidates
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.adjacency import Adjacency
 from taxoexpan.taxonomy.arrays import Indices

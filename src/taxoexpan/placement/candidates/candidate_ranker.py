@@ -22,9 +22,9 @@ from taxoexpan.network.queries import Queries
 from taxoexpan.placement.candidates.search_record import SearchRecord, StoredSearch
 from taxoexpan.placement.candidates.search_vectors import LinearParts
 from taxoexpan.placement.candidates.vector_graph import VectorGraph
-from taxoexpan.placement.pair_inputs import QueryAnchorPairs
-from taxoexpan.placement.pair_rescoring import score_pairs
-from taxoexpan.placement.ranking import Anchors, Ranker
+from taxoexpan.placement.scoring.pair_inputs import QueryAnchorPairs
+from taxoexpan.placement.scoring.pair_rescoring import score_pairs
+from taxoexpan.placement.scoring.ranking import Anchors, Ranker
 from taxoexpan.taxonomy.arrays import Indices
 
 HUB_CHILDREN = 64

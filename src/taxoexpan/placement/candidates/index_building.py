@@ -15,7 +15,7 @@ from taxoexpan.placement.candidates.search_record import (
     checksum_of_ids,
 )
 from taxoexpan.placement.candidates.search_vectors import LinearParts
-from taxoexpan.placement.ranking import Ranker
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy.arrays import Indices
 
 WIDTHS = ((200, 200), (200, 400), (200, 800), (400, 1600), (800, 3200))

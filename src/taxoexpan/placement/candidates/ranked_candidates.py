@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.abstention import assembled_features
 from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker, FoundAnchors
-from taxoexpan.placement.ranking import MIN_BEST, Ranking
+from taxoexpan.placement.learned.abstention import assembled_features
+from taxoexpan.placement.scoring.ranking import MIN_BEST, Ranking
 from taxoexpan.taxonomy.arrays import Floats, Indices
 
 

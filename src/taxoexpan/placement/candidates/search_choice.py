@@ -13,7 +13,7 @@ from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
 from taxoexpan.placement.candidates.index_building import build_search
 from taxoexpan.placement.candidates.search_record import StoredSearch, checksum_of_ids
 from taxoexpan.placement.candidates.vector_graph import has_faiss
-from taxoexpan.placement.ranking import Ranker
+from taxoexpan.placement.scoring.ranking import Ranker
 
 MIN_ANCHORS = 200_000
 """From so many anchors on, the candidate search is used on a CPU."""

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 
 from taxoexpan.network.matching import LogBilinearMatch
 from taxoexpan.network.queries import Queries
-from taxoexpan.placement.ranking import Ranker
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 

@@ -18,8 +18,8 @@ from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.features.mentions import Mentions
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.joint.batch_scoring import BatchScorer
-from taxoexpan.placement.joint.new_parent_prior import NewParentPrior
-from taxoexpan.placement.ranking import Ranker
+from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
+from taxoexpan.placement.scoring.ranking import Ranker
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 from taxoexpan.taxonomy.arrays import Floats, Indices
 from taxoexpan.taxonomy.id_assignment import with_ids

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from taxoexpan.placement.embedder import Embedder
 from taxoexpan.placement.joint.joint_placement import mentions_among, place_jointly
-from taxoexpan.placement.joint.new_parent_prior import NewParentPrior
-from taxoexpan.placement.query_assessment import refuse_endless_scores
-from taxoexpan.placement.ranking import Ranker
-from taxoexpan.placement.suggestions import Suggestion
+from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
+from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.ranking import Ranker
+from taxoexpan.placement.suggesting.query_assessment import refuse_endless_scores
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from taxoexpan.phrasing import percent
-from taxoexpan.placement.confidence import Bin, CoveragePoint, calibration_error
+from taxoexpan.placement.learned.confidence import Bin, CoveragePoint, calibration_error
 from taxoexpan.report.html.axes import WIDTH, X_AXIS_HEIGHT, Axes, Point, coordinate, ticks
 from taxoexpan.report.html.element import Element, element
 

@@ -8,7 +8,7 @@ from typing import Any
 from taxoexpan.desk.service.reconciliation.reconciliation_queries import ReconciliationQuery
 from taxoexpan.desk.service.service_state import ServiceState
 from taxoexpan.desk.service.suggester import SuggestionOptions
-from taxoexpan.placement.suggestions import Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Taxonomy
 
 CONCEPT_TYPE = {"id": "concept", "name": "Concept"}

@@ -1,0 +1,151 @@
+"""A taxonomy that is ready to be learned from: some concepts held out, and all of them embedded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from taxoexpan.device import release_memory
+from taxoexpan.errors import ConfigurationError, ModelError
+from taxoexpan.features.embedding import names_of, refuse_unknown
+from taxoexpan.files import refuse_overwriting
+from taxoexpan.network.concept_vectors import ConceptVectors
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.network.text_tower import TextTower
+from taxoexpan.placement.fitting.network_training import TrainingData
+from taxoexpan.placement.learned.calibrators import Calibrators
+from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.training.holdout import HOLDOUTS, Holdout
+from taxoexpan.training.tensorboard import check_tensorboard
+
+
+@dataclass(frozen=True)
+class AddedQueries:
+    """Concepts that were added to the taxonomy after a model was trained, as queries to that model.
+
+    It has not seen them, so they tell how it ranks real additions. `rejected` are the anchors that
+    were rejected as parents of each query, and `weight` how much a query counts, compared with a
+    held-out one.
+    """
+
+    ranker: Ranker
+    queries: LabeledQueries
+    rejected: Sequence[Indices]
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class EarlierModel:
+    """The model from which a training continues, and how it ranks the concepts added since."""
+
+    network: MatchingNetwork
+    tower: TextTower | None
+    calibrators: Calibrators
+    added: AddedQueries | None = None
+
+
+@dataclass(frozen=True)
+class PreparedTaxonomy:
+    """A taxonomy with its vectors, and the part of it that the network learns from.
+
+    Args:
+        taxonomy: the taxonomy, N concepts.
+        stored: the vectors of all concepts. Those that the network learns from come first, so that
+            `data` has no copy of them.
+        rows: the row of each concept in `stored` [N].
+        holdout: the held-out concepts and the remaining taxonomy.
+        data: the data of the training.
+        held_out_as_growth: whether the validation queries were held out in the way in which
+            taxonomies grow, so that a leaf bonus can be learned from them.
+        start: the model from which the training continues, if it continues that of an earlier one.
+    """
+
+    taxonomy: Taxonomy
+    stored: ConceptVectors
+    rows: Tensor
+    holdout: Holdout
+    data: TrainingData
+    held_out_as_growth: bool
+    start: EarlierModel | None = None
+
+    def vectors(self) -> ConceptVectors:
+        """Return a copy of the vectors of all concepts in the order of the taxonomy."""
+        return self.stored.reordered(self.rows)
+
+
+def prepare_taxonomy(
+    taxonomy: Taxonomy,
+    embedder: Embedder,
+    seed: int,
+    holdout: Holdout | None = None,
+    expected: Sequence[Concept] = (),
+) -> PreparedTaxonomy:
+    """Hold out some leaves (or use `holdout`), and embed all concepts.
+
+    The encoder also learns the names of the `expected` concepts, if it learns any.
+    """
+    c, encoder, active = embedder.config, embedder.encoder, taxonomy.active
+    as_growth = holdout is None and c.validation == "growth"
+    if holdout is None:
+        hold_out = HOLDOUTS[c.validation]
+        holdout = hold_out(active, c.validation_fraction, c.max_validation_leaves, seed)
+    encoder.learn(names_of(chain(taxonomy.concepts, holdout.concepts, expected)))
+    return embed_holdout(taxonomy, embedder, holdout, as_growth)
+
+
+def embed_holdout(
+    taxonomy: Taxonomy, embedder: Embedder, holdout: Holdout, as_growth: bool
+) -> PreparedTaxonomy:
+    """Embed all concepts of a taxonomy, and those that are held out of it."""
+    c, both = embedder.config, embedder.array(taxonomy.concepts)
+    refuse_unknown(both, c.features)
+    order = _remaining_first(taxonomy, holdout.taxonomy)
+    stored = ConceptVectors.of(torch.from_numpy(both)).reordered(order).placed(embedder.device)
+    lexicon, mentions = embedder.lexicon(holdout.taxonomy), None
+    if lexicon is not None:
+        mentions = lexicon.mentions(holdout.taxonomy.concepts, exclude_self=True)
+    anchors = Anchors(holdout.taxonomy, stored.first(len(holdout.taxonomy)), c.max_siblings)
+    queries = embedder.labeled_queries(holdout, lexicon).to(stored.storage)
+    data = TrainingData(anchors, queries, mentions)
+    del both
+    release_memory()
+    rows = order.argsort().to(stored.storage)
+    return PreparedTaxonomy(taxonomy, stored, rows, holdout, data, as_growth)
+
+
+def _remaining_first(taxonomy: Taxonomy, remaining: Taxonomy) -> Tensor:
+    """Return the indices of the remaining concepts, in their order, and then of all others: [N]."""
+    kept = np.array([taxonomy.index(id) for id in remaining], dtype=np.int64)
+    return torch.from_numpy(np.concatenate([kept, np.setdiff1d(np.arange(len(taxonomy)), kept)]))
+
+
+def check_inputs(taxonomy: Taxonomy, log: Path | None, tensorboard: Path | None) -> None:
+    """Refuse what no model can be fitted to, and outputs that cannot be written."""
+    if not isinstance(taxonomy, Taxonomy):
+        message = f"fit needs a Taxonomy, not {taxonomy!r}; Taxonomy.read reads one from a file"
+        raise ConfigurationError(message)
+    if log:
+        refuse_overwriting(log, force=True)  # a log is appended to
+    refuse_too_small(taxonomy.active)
+    if tensorboard:
+        check_tensorboard(tensorboard)
+
+
+def refuse_too_small(taxonomy: Taxonomy) -> None:
+    """Refuse a taxonomy that is too small to learn from."""
+    if len(taxonomy.relations) < 2 or len(taxonomy) < 3:
+        raise ModelError(
+            f"too little to learn from: {len(taxonomy)} concept(s) and {len(taxonomy.relations)} "
+            "relation(s); a model needs at least 3 concepts and 2 relations, and 200 or more for "
+            "good results"
+        )

@@ -1,0 +1,173 @@
+"""Encoding a newer version of a taxonomy with a trained network: only what has changed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from taxoexpan.features.label_words import LabelWords
+from taxoexpan.network.concept_vectors import ConceptVectors, distinct_rows
+from taxoexpan.network.egonets import spread_siblings
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.text_tower import TextTower, anchor_texts, query_text
+from taxoexpan.placement.fitting.taxonomy_growth import TaxonomyGrowth
+from taxoexpan.placement.scoring.embedder import Embedder
+from taxoexpan.placement.scoring.pair_features import AnchorTexts
+from taxoexpan.placement.scoring.ranking import Anchors
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.adjacency import Adjacency
+from taxoexpan.taxonomy.version_rows import VersionRows
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class EncodedTaxonomy:
+    """A taxonomy with all that a model computes from it in advance; `keys` are [N, k].
+
+    `texts` are None in a model without the learned fusion.
+    """
+
+    taxonomy: Taxonomy
+    vectors: ConceptVectors
+    keys: Tensor
+    texts: AnchorTexts | None
+
+
+@dataclass(frozen=True)
+class UpdateReport:
+    """What an update has done: the changes of the taxonomy, and the number of encoded concepts.
+
+    `vectors` concepts got new vectors, `keys` anchors a new key, because they or their neighbors
+    have changed, and `texts` texts were encoded by the fine-tuned encoder.
+    """
+
+    concepts: int
+    changes: TaxonomyGrowth
+    vectors: int
+    keys: int
+    texts: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the counts as JSON stores them."""
+        changes = {name: len(ids) for name, ids in vars(self.changes).items()}
+        return asdict(self) | {"changes": changes}
+
+
+def update_encoding(
+    old: EncodedTaxonomy, taxonomy: Taxonomy, network: MatchingNetwork, embedder: Embedder
+) -> tuple[EncodedTaxonomy, UpdateReport]:
+    """Encode a newer version of a taxonomy, with the same result as if all of it were encoded."""
+    versions = VersionRows.match(old.taxonomy, taxonomy)
+    is_stale = _has_other_texts(versions)
+    vectors = _updated_vectors(old.vectors, versions, is_stale, embedder)
+    siblings = embedder.config.max_siblings
+    changed = np.flatnonzero(_has_other_egonet(versions, is_stale, siblings))
+    anchors = Anchors(taxonomy, vectors, siblings, changed)
+    keys = _rows_of(old.keys.to(embedder.device), versions)
+    if len(changed):
+        keys[torch.from_numpy(changed).to(keys.device)] = anchors.encode(network)
+    texts, encoded = None, 0
+    if old.texts is not None:
+        texts, encoded = _updated_texts(old.texts, versions, embedder.tower)
+    changes = growth_between(versions)
+    report = UpdateReport(len(taxonomy), changes, int(is_stale.sum()), len(changed), encoded)
+    return EncodedTaxonomy(taxonomy, vectors, keys, texts), report
+
+
+def growth_between(versions: VersionRows) -> TaxonomyGrowth:
+    """Return the differences between two versions by id."""
+    old, new = versions.old, versions.new
+    changed = _has_other_texts(versions) | versions.with_other_deprecation
+    return TaxonomyGrowth(
+        frozenset(new.ids[i] for i in np.flatnonzero(versions.is_new).tolist()),
+        frozenset(old.ids[i] for i in np.flatnonzero(versions.new_of < 0).tolist()),
+        frozenset(new.ids[i] for i in np.flatnonzero(changed & ~versions.is_new).tolist()),
+        frozenset(versions.relations_only_in_new()),
+        frozenset(versions.relations_only_in_old()),
+    )
+
+
+def _has_other_texts(versions: VersionRows) -> Flags:
+    """Return whether each concept is new, or has other names or another definition: [N]."""
+    return versions.is_new | versions.relabeled | versions.redefined | versions.with_other_synonyms
+
+
+def _has_other_egonet(versions: VersionRows, is_stale: Flags, siblings: int) -> Flags:
+    """Return whether the egonet of each concept has other nodes, or a node with new vectors: [N].
+
+    Deprecated concepts are in no egonet but their own.
+    """
+    old, new = (v.without_deprecated_relations for v in (versions.old, versions.new))
+    above = versions.has_other_targets(old.parents_of, new.parents_of, is_stale)
+    children = (_chosen_children(old, siblings), _chosen_children(new, siblings))
+    return is_stale | above | versions.has_other_targets(*children, is_stale)
+
+
+def _chosen_children(taxonomy: Taxonomy, siblings: int) -> Adjacency:
+    """Return the children that stand in the egonet of each concept."""
+    chosen = spread_siblings(taxonomy, np.arange(len(taxonomy)), siblings)
+    targets = taxonomy.children_of.targets[chosen.relations]
+    return Adjacency.from_pairs(chosen.sibling_of, targets, len(taxonomy))
+
+
+def _updated_vectors(
+    old: ConceptVectors, versions: VersionRows, is_stale: Flags, embedder: Embedder
+) -> ConceptVectors:
+    """Return the vectors of the newer version; only concepts with other texts are encoded."""
+    device, stale = embedder.device, np.flatnonzero(is_stale)
+    concepts = [versions.new.concept_at(index) for index in stale.tolist()]
+    own = torch.from_numpy(embedder.array(concepts)).to(device)
+    rows = torch.from_numpy(stale).to(device)
+    names = _rows_of(old.names.to(device), versions)
+    names[rows] = own[0]
+    head_of = _rows_of(old.head_of.to(device), versions)
+    head_of[rows] = len(old.heads) + torch.arange(len(rows), device=device)
+    heads = torch.cat([old.heads.to(device), own[1]])
+    # Heads that are not used any more are dropped, and equal ones become one.
+    used, inverse = head_of.unique(return_inverse=True)
+    heads = heads.index_select(0, used)
+    first, same = (torch.from_numpy(rows).to(device) for rows in distinct_rows(heads.cpu().numpy()))
+    return ConceptVectors(names, heads.index_select(0, first), same.index_select(0, inverse))
+
+
+def _updated_texts(
+    old: AnchorTexts, versions: VersionRows, tower: TextTower | None
+) -> tuple[AnchorTexts, int]:
+    """Return the texts of the newer version, and how many of them were encoded."""
+    words = LabelWords.from_taxonomy(versions.new)
+    if tower is None or old.as_anchors is None or old.as_queries is None:
+        return AnchorTexts(words), 0
+    renamed = versions.is_new | versions.relabeled | versions.redefined
+    named = np.flatnonzero(renamed)
+    queries = [query_text(versions.new.concept_at(index)) for index in named.tolist()]
+    before, after = (
+        anchor_texts(v.without_deprecated_relations) for v in (versions.old, versions.new)
+    )
+    pairs = zip(after, versions.old_of.tolist(), strict=True)
+    described = np.flatnonzero([row < 0 or before[row] != text for text, row in pairs])
+    anchors = [after[index] for index in described.tolist()]
+    as_anchors = _reencoded(old.as_anchors, versions, described, anchors, tower)
+    as_queries = _reencoded(old.as_queries, versions, named, queries, tower)
+    return AnchorTexts(words, as_anchors, as_queries), len(queries) + len(anchors)
+
+
+def _reencoded(
+    old: Tensor, versions: VersionRows, rows: NDArray[np.int64], texts: list[str], tower: TextTower
+) -> Tensor:
+    """Return the tower's vectors of the newer version; these rows have these texts: [N, D]."""
+    vectors = _rows_of(old.to(tower.device), versions)
+    if texts:
+        vectors[torch.from_numpy(rows).to(vectors.device)] = tower.encode(texts)
+    return vectors
+
+
+def _rows_of(old: Tensor, versions: VersionRows) -> Tensor:
+    """Return a copy of the rows of the newer concepts; those of new ones are undefined."""
+    rows = torch.from_numpy(versions.old_of.clip(min=0)).to(old.device)
+    return old.index_select(0, rows)

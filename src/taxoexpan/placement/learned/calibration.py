@@ -1,0 +1,168 @@
+"""Fitting a calibration to the scores of held-out leaves.
+
+A temperature softens the softmax over all anchors. The resulting log-odds are then mapped to the
+fraction of held-out leaves for which the suggestion was right: by a logistic curve (Platt), or by
+an isotonic one, whichever predicts leaves best that it was not fitted to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.placement.learned.confidence import (
+    MIN_HELD_OUT,
+    Calibration,
+    Curve,
+    Reliability,
+)
+from taxoexpan.placement.learned.leaf_bonus import padded_parents
+from taxoexpan.placement.learned.regression import isotonic, logistic, logit
+from taxoexpan.placement.scoring.ranking import Ranker
+from taxoexpan.placement.scoring.score_summary import best_of
+from taxoexpan.placement.scoring.signal_fusion import SignalFusion
+from taxoexpan.taxonomy.arrays import Floats, Indices
+from taxoexpan.training.metrics import TIES, rank_true_parents
+
+TEMPERATURES = tuple(np.geomspace(0.25, 4, 17).round(4).tolist())
+TOP_K = 5
+"""Suggestions of each held-out leaf that the curves are fitted to."""
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class HeldOutScores:
+    """The best raw scores of Q held-out queries [Q, K], and which anchors were right [Q, K].
+
+    `totals` [Q, T] are the logarithms of the softmax's denominators at every temperature, and
+    `likelihood` [T] the mean log-probability of the true parents. `ranks` are those of the true
+    parents of each query.
+    """
+
+    scores: Floats
+    right: NDArray[np.bool_]
+    totals: Floats
+    likelihood: Floats
+    ranks: Sequence[NDArray[np.floating]] = ()
+
+
+def score_held_out(ranker: Ranker, queries: LabeledQueries) -> HeldOutScores:
+    """Score held-out queries whose true parents are known."""
+    columns: list[list[NDArray[Any]]] = [[], [], [], []]
+    ranks: list[NDArray[np.floating]] = []
+    for _, some in queries.blocks(len(ranker.keys)):
+        log_f = ranker.log_match(ranker.scores(some))
+        ranks += rank_true_parents(log_f, some.parents, TIES)
+        best, rows = best_of(log_f, min(TOP_K, len(log_f)))
+        own = padded_parents(some).to(log_f.device)
+        right = (rows[:, None] == own).any(1)
+        totals = _log_totals(log_f)
+        own_log_f = log_f.gather(0, own.relu()).masked_fill(own < 0, -torch.inf)
+        likelihoods = _log_totals(own_log_f) - totals
+        for column, tensor in zip(columns, (best, right, totals, likelihoods), strict=True):
+            column.append(tensor.T.cpu().numpy())
+    scores, right_ones, denominators, likelihood = (np.concatenate(c) for c in columns)
+    return HeldOutScores(scores, right_ones, denominators, likelihood.mean(axis=0), ranks)
+
+
+def score_held_out_by_fold(
+    ranker: Ranker, queries: LabeledQueries, fusions: Sequence[SignalFusion], folds: Indices
+) -> HeldOutScores:
+    """Score each fold of the queries by a fusion that was not fitted to it."""
+    rows = [np.flatnonzero(folds == fold) for fold in range(len(fusions))]
+    parts = [
+        (some, score_held_out(ranker.with_fusion(fusion), queries.select(some)))
+        for some, fusion in zip(rows, fusions, strict=True)
+        if len(some)
+    ]
+    order = np.argsort(np.concatenate([some for some, _ in parts]))
+    scores, right, totals = (
+        np.concatenate([getattr(part, name) for _, part in parts])[order]
+        for name in ("scores", "right", "totals")
+    )
+    weights = [len(some) for some, _ in parts]
+    likelihood = np.average([part.likelihood for _, part in parts], axis=0, weights=weights)
+    all_ranks = [ranks for _, part in parts for ranks in part.ranks]
+    return HeldOutScores(
+        scores, right, totals, likelihood, ranks=[all_ranks[row] for row in order.tolist()]
+    )
+
+
+def join_scores(one: HeldOutScores, other: HeldOutScores) -> HeldOutScores:
+    """Return the scores of two lists of queries; both are cut to the same number of anchors."""
+    width = min(one.scores.shape[1], other.scores.shape[1])
+    counts = len(one.scores), len(other.scores)
+    return HeldOutScores(
+        np.concatenate([one.scores[:, :width], other.scores[:, :width]]),
+        np.concatenate([one.right[:, :width], other.right[:, :width]]),
+        np.concatenate([one.totals, other.totals]),
+        np.average([one.likelihood, other.likelihood], axis=0, weights=counts),
+        ranks=[*one.ranks, *other.ranks],
+    )
+
+
+def _log_totals(scores: Tensor) -> Tensor:
+    """Return the logarithm of the softmax's denominator at every temperature: [N, Q] → [T, Q]."""
+    return torch.stack([(scores / heat).logsumexp(0) for heat in TEMPERATURES])
+
+
+def calibrate(held_out: HeldOutScores, seed: int = 0) -> Calibration | None:
+    """Fit the calibration that predicts held-out queries best; None where they are too few."""
+    if len(held_out.scores) < MIN_HELD_OUT:
+        return None
+    best = int(held_out.likelihood.argmax())
+    temperature = TEMPERATURES[best]
+    probabilities = np.exp(held_out.scores / temperature - held_out.totals[:, best, None])
+    log_odds, right = logit(probabilities), held_out.right
+    folds = np.random.default_rng(seed).permutation(len(log_odds)) % FOLDS
+    first, confidence = _best_curve(log_odds[:, :1], right[:, :1], folds)
+    later, _ = _best_curve(log_odds[:, 1:], right[:, 1:], folds)
+    reliability = Reliability.of(confidence[:, 0], right[:, 0])
+    return Calibration(temperature, first, later, reliability)
+
+
+def _best_curve(log_odds: Floats, right: NDArray[np.bool_], folds: Indices) -> tuple[Curve, Floats]:
+    """Return the curve with the lowest cross-validated loss, and the cross-validated confidence.
+
+    If all or none are right, only the logistic curve keeps a doubt.
+    """
+    fits = FITS if right.any() and not right.all() else {"platt": _platt}
+    predicted = {kind: np.empty_like(log_odds) for kind in fits}
+    for fold in range(FOLDS):
+        out = folds == fold
+        for kind, fit in fits.items():
+            curve = fit(log_odds[~out].ravel(), right[~out].ravel())
+            predicted[kind][out] = curve(log_odds[out])
+    kind = min(fits, key=lambda kind: _log_loss(predicted[kind], right))
+    return fits[kind](log_odds.ravel(), right.ravel()), predicted[kind]
+
+
+def _log_loss(confidence: Floats, right: NDArray[np.bool_]) -> float:
+    """Return the mean log loss, clipped so that one impossible event does not decide alone."""
+    confidence = np.clip(confidence, 1e-3, 1 - 1e-3)
+    return float(-np.where(right, np.log(confidence), np.log1p(-confidence)).mean())
+
+
+def _platt(log_odds: Floats, right: NDArray[np.bool_]) -> Curve:
+    """Fit a logistic curve to smoothed truth, as Platt does, so that few leaves prove nothing."""
+    table = np.stack([log_odds, np.ones_like(log_odds)], axis=1)
+    count = np.count_nonzero(right)
+    target_of_right, target_of_wrong = (count + 1) / (count + 2), 1 / (len(right) - count + 2)
+    slope, shift = logistic(table, np.where(right, target_of_right, target_of_wrong))
+    return Curve("platt", (), (float(slope), float(shift)))
+
+
+def _isotonic(log_odds: Floats, right: NDArray[np.bool_]) -> Curve:
+    xs, ys = isotonic(log_odds, right.astype(float))
+    return Curve("isotonic", tuple(xs.tolist()), tuple(ys.tolist()))
+
+
+FITS = {"platt": _platt, "isotonic": _isotonic}
+"""The kinds of curves, and the function that fits each."""

@@ -1,0 +1,179 @@
+"""Confidence: the calibrated probability that a suggested parent is right.
+
+A `Calibration` maps the scores of suggestions to probabilities. Its `Reliability` says how well the
+confidence in first suggestions agreed with the truth for held-out leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taxoexpan.placement.learned.regression import logit, sigmoid
+from taxoexpan.taxonomy.arrays import Floats
+
+BIN_COUNT = 10
+MIN_HELD_OUT = 30
+"""With fewer held-out leaves, no confidence is learned."""
+FEW_HELD_OUT = 100
+"""With fewer held-out leaves, the confidence is coarse."""
+MIN_ACCEPTED = 10
+"""The least number of held-out leaves above a threshold; three right ones of three prove little."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A map from log-odds to probabilities: its kind, and its points or weights."""
+
+    kind: str
+    xs: tuple[float, ...]
+    ys: tuple[float, ...]
+
+    def __call__(self, log_odds: Floats) -> Floats:
+        """Return the probability of each value."""
+        if self.kind == "isotonic":
+            return np.interp(log_odds, self.xs, self.ys)
+        slope, shift = self.ys
+        return sigmoid(slope * log_odds + shift)
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Queries of similar confidence: their number, mean confidence, and the fraction right."""
+
+    count: int
+    confidence: float
+    right: float
+
+
+def calibration_error(bins: Sequence[Bin]) -> float:
+    """Return the expected calibration error: the mean of |confidence - right| over the bins."""
+    count = max(sum(b.count for b in bins), 1)
+    return sum(b.count * abs(b.confidence - b.right) for b in bins) / count
+
+
+class CoveragePoint(NamedTuple):
+    """The fraction of queries at or above a confidence, and the fraction of these that is right."""
+
+    confidence: float
+    coverage: float
+    precision: float
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """How well the confidence in first suggestions agrees with the truth.
+
+    `confidence` holds one value per query, highest first, and `right` whether its first suggestion
+    was right. The confidence comes from curves that were not fitted to that query.
+    """
+
+    confidence: tuple[float, ...]
+    right: tuple[bool, ...]
+
+    @classmethod
+    def of(cls, confidence: Floats, right: NDArray[np.bool_]) -> Reliability:
+        """Sort queries by their confidence."""
+        order = np.argsort(-confidence, kind="stable")
+        return cls(tuple(confidence[order].tolist()), tuple(right[order].tolist()))
+
+    @property
+    def bins(self) -> list[Bin]:
+        """Ten equal ranges of confidence, without the empty ones."""
+        confidence, right = np.array(self.confidence), np.array(self.right, dtype=float)
+        numbers = np.minimum((confidence * BIN_COUNT).astype(int), BIN_COUNT - 1)
+        return [
+            Bin(int(inside.sum()), float(confidence[inside].mean()), float(right[inside].mean()))
+            for inside in (numbers == number for number in range(BIN_COUNT))
+            if inside.any()
+        ]
+
+    @property
+    def error(self) -> float:
+        """The expected calibration error."""
+        return calibration_error(self.bins)
+
+    def coverage(self) -> list[CoveragePoint]:
+        """Return coverage and precision at every confidence, highest confidence first.
+
+        Queries of equal confidence are accepted together.
+        """
+        confidence, right = np.array(self.confidence), np.array(self.right, dtype=float)
+        counts = np.arange(1, len(confidence) + 1)
+        last = np.flatnonzero(np.diff(confidence, append=-1.0))
+        covered, precision = counts / max(len(confidence), 1), np.cumsum(right) / counts
+        points = np.stack([confidence, covered, precision], axis=1)
+        return [CoveragePoint(*point) for point in points[last].tolist()]
+
+    def accepted(self, threshold: float | None) -> tuple[float, float | None]:
+        """Return the fraction of queries at or above a threshold, and the fraction of these right.
+
+        The latter is None if there are none. Without a threshold, no query is accepted.
+        """
+        if threshold is None:
+            return 0.0, None
+        taken = np.array(self.confidence) >= threshold
+        precision = float(np.array(self.right)[taken].mean()) if taken.any() else None
+        return float(taken.mean()), precision
+
+    def threshold(self, precision: float) -> float | None:
+        """Return the lowest confidence at or above which this fraction is right, if there is one.
+
+        Either the fraction of right ones among the accepted queries exceeds the precision by one
+        standard error, or it reaches the precision and their mean confidence exceeds it by one
+        standard error over all queries; then at least `MIN_ACCEPTED` must be accepted.
+        """
+        size = len(self.confidence)
+        expected = np.cumsum(self.confidence) / np.arange(1, size + 1)
+        required = precision + np.sqrt(precision * (1 - precision) / max(size, 1))
+        enough = []
+        for point in self.coverage():
+            accepted = round(point.coverage * size)
+            proven = _lower_bound(point.precision * accepted, accepted) >= precision
+            likely = point.precision >= precision and expected[accepted - 1] >= required
+            if proven or (likely and accepted >= MIN_ACCEPTED):
+                enough.append(point.confidence)
+        return min(enough) if enough else None
+
+
+def _lower_bound(right: float, count: float) -> float:
+    """Return the smoothed fraction of right ones (Laplace), less one standard error."""
+    fraction = (right + 1) / (count + 2)
+    return float(fraction - np.sqrt(fraction * (1 - fraction) / (count + 2)))
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The temperature, one curve for first suggestions and one for the others, and reliability."""
+
+    temperature: float
+    first: Curve
+    later: Curve
+    reliability: Reliability
+
+    def confidence(self, probabilities: Floats) -> Floats:
+        """Return the confidence of suggestions, given their tempered probabilities: [Q, K]."""
+        log_odds = logit(probabilities)
+        confidence = self.later(log_odds)
+        confidence[:, :1] = self.first(log_odds[:, :1])
+        # The two curves may disagree, but confidence must not rise with the rank.
+        return np.minimum.accumulate(confidence, axis=1)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON stores them."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Calibration:
+        """Restore a calibration from the fields of `as_dict`."""
+        first, later = (
+            Curve(fields[name]["kind"], tuple(fields[name]["xs"]), tuple(fields[name]["ys"]))
+            for name in ("first", "later")
+        )
+        stored = fields["reliability"]
+        reliability = Reliability(tuple(stored["confidence"]), tuple(stored["right"]))
+        return cls(float(fields["temperature"]), first, later, reliability)

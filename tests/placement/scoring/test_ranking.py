@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import numpy as np
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taxoexpan import TaxoExpan
+from taxoexpan.config import load_preset
+from taxoexpan.network.concept_vectors import ConceptVectors, distinct_rows
+from taxoexpan.network.matching_network import MatchingNetwork
+from taxoexpan.network.queries import LabeledQueries, Queries
+from taxoexpan.placement.scoring.ranking import Anchors, Ranker
+from taxoexpan.taxonomy import Taxonomy
+
+
+def ranker_with_keys(keys: torch.Tensor, deprecated: tuple[int, ...] = ()) -> Ranker:
+    """A ranker whose scores are `keys @ query`, so that a test can set them."""
+    names = [str(i) for i in range(len(keys))]
+    empty = np.zeros(0, np.int64)
+    taxonomy = Taxonomy.from_columns(names, names, empty, empty, deprecated=deprecated)
+    network = MatchingNetwork(load_preset("best", fusion_dim=0), keys.shape[1])
+    return Ranker(
+        network, Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50), keys
+    )
+
+
+def test_a_rank_counts_the_anchors_that_score_strictly_higher() -> None:
+    ranker = ranker_with_keys(torch.tensor([[3.0], [2.0], [2.0], [1.0]]))
+    ranks = ranker.true_ranks(
+        LabeledQueries(torch.ones(2, 2, 1), parents=[np.array([1]), np.array([3])])
+    )
+    assert [r.tolist() for r in ranks] == [[2], [4]]
+
+
+def test_a_querys_other_parents_are_left_out_of_its_ranks() -> None:
+    ranker = ranker_with_keys(torch.tensor([[4.0], [3.0], [2.0], [1.0]]))
+    ranks = ranker.true_ranks(LabeledQueries(torch.ones(2, 1, 1), parents=[np.array([3, 0, 2])]))
+    assert ranks[0].tolist() == [2, 1, 2]
+
+
+def test_ranks_in_blocks_equal_ranks_one_by_one() -> None:
+    generator = torch.Generator().manual_seed(0)
+    ranker = ranker_with_keys(torch.randn(300, 4, generator=generator))
+    queries = torch.randn(2, 700, 4, generator=generator)
+    parents = [np.random.default_rng(i).choice(300, 1 + i % 3, False) for i in range(700)]
+    for q, ranks in enumerate(ranker.true_ranks(LabeledQueries(queries, parents=parents))):
+        scores = ranker.keys @ queries[0, q]
+        for parent, rank in zip(parents[q], ranks, strict=True):
+            higher = (scores > scores[parent]).nonzero().flatten().tolist()
+            assert rank == 1 + len(set(higher) - set(parents[q].tolist()))
+
+
+def test_scores_are_probabilities_and_the_best_come_first() -> None:
+    ranker = ranker_with_keys(torch.randn(50, 4, generator=torch.Generator().manual_seed(1)))
+    ranking = ranker.rank(Queries(torch.randn(2, 9, 4)), top_k=50)
+    assert np.allclose(ranking.scores.sum(1), 1, atol=1e-5)
+    assert (np.diff(ranking.scores, axis=1) <= 0).all()
+    assert (np.sort(ranking.anchors, axis=1) == np.arange(50)).all()
+
+
+def test_a_large_top_k_returns_all_anchors() -> None:
+    ranker = ranker_with_keys(torch.randn(3, 4))
+    assert ranker.rank(Queries(torch.randn(2, 2, 4)), top_k=10).anchors.shape == (2, 3)
+
+
+def test_a_deprecated_concept_is_never_ranked() -> None:
+    ranker = ranker_with_keys(torch.tensor([[4.0], [3.0], [2.0]]), deprecated=(0,))
+    ranking = ranker.rank(Queries(torch.ones(2, 1, 1)), top_k=9)
+    assert ranking.anchors.tolist() == [[1, 2]]
+    assert abs(ranking.scores.sum() - 1) < 1e-6
+
+
+def test_leaf_anchors_gain_the_leaf_bonus() -> None:
+    taxonomy = Taxonomy.from_columns(
+        list("abcd"), list("abcd"), np.array([0, 1]), np.array([1, 2]), deprecated=(3,)
+    )
+    keys = torch.tensor([[3.0], [2.0], [1.0], [9.0]])
+    network = MatchingNetwork(load_preset("best", fusion_dim=0), 1)
+    anchors = Anchors(taxonomy, ConceptVectors.of(keys[None].repeat(2, 1, 1)), 50)
+    ranker = Ranker(network, anchors, keys)
+    assert ranker.leaf_rows.tolist() == [2, 3]
+    plain = ranker.rank(Queries(torch.ones(2, 1, 1)), 4)
+    assert plain.anchors.tolist() == [[0, 1, 2]]
+    gained = ranker.with_leaf_bonus(1.5).rank(Queries(torch.ones(2, 1, 1)), 4, temperature=2.0)
+    assert gained.anchors.tolist() == [[0, 2, 1]]
+    expected = np.exp([3.0, 2.5, 2.0])
+    assert np.allclose(gained.scores, expected / expected.sum())
+    heated = np.exp([1.5, 1.25, 1.0])
+    assert np.allclose(gained.tempered, heated / heated.sum())
+
+
+def test_an_anchor_with_deprecated_children_only_is_a_leaf() -> None:
+    taxonomy = Taxonomy.from_columns(
+        list("abcd"), list("abcd"), np.array([0, 1, 1]), np.array([2, 2, 3]), deprecated=(2,)
+    )
+    vectors = ConceptVectors.of(torch.randn(2, 4, 3))
+    ranker = Ranker(
+        MatchingNetwork(load_preset("best"), 3), Anchors(taxonomy, vectors, 50), torch.ones(4, 1)
+    )
+    assert ranker.leaf_rows.tolist() == [0, 2, 3]
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=30, deadline=None)
+def test_distinct_rows_are_found(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    table = generator.normal(size=(9, 3)).astype(np.float32)
+    matrix = table[generator.integers(0, 9, 40)]
+    first, inverse = distinct_rows(matrix)
+    assert np.array_equal(matrix[first][inverse], matrix)
+    assert len(first) == len(np.unique(matrix, axis=0))
+
+
+def test_equal_scores_rank_in_the_middle_if_ties_count() -> None:
+    ranker = ranker_with_keys(torch.ones(101, 1))
+    truth = [np.array([7]), np.array([3, 50])]
+    queries = torch.ones(2, 2, 1)
+    assert [r.tolist() for r in ranker.true_ranks(LabeledQueries(queries, parents=truth))] == [
+        [1],
+        [1, 1],
+    ]
+    assert [r.tolist() for r in ranker.true_ranks(LabeledQueries(queries, parents=truth), 0.5)] == [
+        [51],
+        [50.5, 50.5],
+    ]
+
+
+def test_nan_scores_rank_last() -> None:
+    ranker = ranker_with_keys(torch.full((9, 1), torch.nan))
+    assert ranker.true_ranks(LabeledQueries(torch.ones(2, 1, 1), parents=[np.array([2])]))[
+        0
+    ].tolist() == [9]
+
+
+def test_tempered_scores_are_probabilities_at_that_temperature(model: TaxoExpan) -> None:
+    queries = model._queries([model.taxonomy.concept("oat milk")])
+    ranking = model._ranker.rank(queries, 3, temperature=2.0)
+    softmax = torch.softmax(model._ranker.scores(queries)[:, 0].double() / 2, 0).numpy()
+    np.testing.assert_allclose(ranking.tempered[0], softmax[ranking.anchors[0]], rtol=1e-4)
+    plain = model._ranker.rank(queries, 3)
+    np.testing.assert_array_equal(plain.tempered, plain.scores)
+    np.testing.assert_allclose(plain.scores, ranking.scores, rtol=1e-6)
+
+
+def test_excluded_anchors_are_not_ranked_and_have_no_probability() -> None:
+    ranker = ranker_with_keys(torch.tensor([[4.0], [3.0], [2.0], [1.0]]))
+    queries, none = Queries(torch.ones(2, 2, 1)), np.zeros(0, np.int64)
+    ranking = ranker.rank(queries, 2, 2.0, [np.array([0, 2]), none])
+    assert ranking.anchors.tolist() == [[1, 3], [0, 1]]
+    for scores, heat in ((ranking.scores, 1), (ranking.tempered, 2)):
+        odds = np.exp(2 / heat)
+        np.testing.assert_allclose(scores[0], [odds / (odds + 1), 1 / (odds + 1)], rtol=1e-5)
+
+
+def test_excluded_anchors_belong_to_their_own_query_in_every_block() -> None:
+    ranker = ranker_with_keys(torch.arange(9.0)[:, None])
+    excluded = [np.array([8 - i % 3]) for i in range(700)]
+    ranking = ranker.rank(Queries(torch.ones(2, 700, 1)), 1, excluded=excluded)
+    assert ranking.anchors[:, 0].tolist() == [7 if i % 3 == 0 else 8 for i in range(700)]

@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from strategies import quickly
+
+from taxoexpan.placement.scoring.pair_features import FEATURES, NUM_FEATURES, Signal
+from taxoexpan.placement.scoring.signal_fusion import (
+    PRIOR,
+    PRIOR_WITHOUT_TOWER,
+    FusionExamples,
+    SignalFusion,
+    fit_fusion,
+)
+
+NOTHING = SignalFusion.from_mapping({})
+
+
+def drawn_examples(
+    seed: int, weights: dict[str, float], queries: int, candidates: int = 20, parents: int = 1
+) -> FusionExamples:
+    """Draw features at random, and parents in proportion to the exponential of the true scores."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(queries, candidates, NUM_FEATURES)).astype(np.float32)
+    scores = features @ np.array(SignalFusion.from_mapping(weights).weights)
+    best = np.argsort(-(scores + rng.gumbel(size=scores.shape)), axis=1)[:, :parents]
+    is_parent = np.zeros(scores.shape, dtype=bool)
+    np.put_along_axis(is_parent, best, True, axis=1)
+    log_counts, counts = np.zeros(scores.shape, np.float32), np.ones(queries, np.float32)
+    return FusionExamples(features, is_parent, log_counts, counts)
+
+
+def log_likelihood(fusion: SignalFusion, examples: FusionExamples) -> float:
+    """The mean over queries of the parents' log-probability, each among it and all non-parents."""
+    total = []
+    for features, is_parent, log_counts in zip(
+        examples.features.astype(float), examples.is_parent, examples.log_counts, strict=True
+    ):
+        odds = np.exp(features @ np.array(fusion.weights) + log_counts)
+        others = odds[~is_parent].sum()
+        total.append(np.mean([np.log(odd / (odd + others)) for odd in odds[is_parent]]))
+    return float(np.mean(total))
+
+
+def test_a_score_is_the_weighted_sum_of_all_features() -> None:
+    generator = torch.Generator().manual_seed(0)
+    features = torch.randn(NUM_FEATURES, 3, 2, generator=generator)
+    weights = tuple(torch.randn(NUM_FEATURES, generator=generator).tolist())
+    scores = SignalFusion(weights).score(features)
+    expected = sum(w * f for w, f in zip(weights, features, strict=True))
+    assert torch.allclose(scores, expected, atol=1e-5)
+
+
+def test_the_contributions_of_all_signals_sum_up_to_the_score() -> None:
+    generator = torch.Generator().manual_seed(1)
+    features = torch.randn(NUM_FEATURES, 4, generator=generator).double()
+    fusion = SignalFusion(tuple(torch.randn(NUM_FEATURES, generator=generator).tolist()))
+    parts = fusion.contributions(features.numpy())
+    assert {*parts} == {*Signal}
+    np.testing.assert_allclose(sum(parts.values()), fusion.score(features[..., None])[:, 0])
+    words = SignalFusion.from_mapping({"ending": 2.0, "path_words": -1.0})
+    only = words.contributions(features.numpy())
+    names = list(FEATURES)
+    expected = 2 * features[names.index("ending")] - features[names.index("path_words")]
+    np.testing.assert_allclose(only[Signal.WORDS], expected)
+    assert not any(part.any() for signal, part in only.items() if signal != Signal.WORDS)
+
+
+def test_weights_are_kept_by_the_names_of_their_features() -> None:
+    fusion = SignalFusion(tuple(float(i) for i in range(NUM_FEATURES)))
+    assert SignalFusion.from_mapping(fusion.as_mapping()) == fusion
+    assert fusion.as_mapping()["network"] == 0.0
+    assert fusion.as_mapping()["leaf_name"] == NUM_FEATURES - 1
+    assert SignalFusion.from_mapping({"name": 3}).as_mapping()["name"] == 3.0
+    assert sum(SignalFusion.from_mapping({"name": 3}).weights) == 3.0
+
+
+def test_the_signals_are_those_with_a_weight() -> None:
+    fusion = SignalFusion.from_mapping({"leaf": -0.5, "tower_mean_child": 1.0, "name": 0.0})
+    assert fusion.signals == (Signal.TOWER, Signal.STRUCTURE)
+
+
+def test_the_prior_without_a_tower_ignores_it() -> None:
+    tower = {name for name, signal in FEATURES.items() if signal == Signal.TOWER}
+    assert all(PRIOR_WITHOUT_TOWER.as_mapping()[name] == 0 for name in tower)
+    assert any(PRIOR.as_mapping()[name] > 0 for name in tower)
+
+
+@pytest.mark.parametrize("parents", [1, 2])
+def test_many_examples_recover_the_weights(parents: int) -> None:
+    true = {"network": 1.0, "tower_anchor": 0.5, "leaf": -1.5, "leaf_name": 0.7}
+    # The first of several parents is drawn by the weights; the others are drawn from the rest.
+    found = fit_fusion(drawn_examples(0, true, 3000, parents=parents), NOTHING).as_mapping()
+    for name in FEATURES:
+        assert found[name] == pytest.approx(true.get(name, 0.0), abs=0.12), name
+
+
+def test_without_examples_the_weights_are_the_prior() -> None:
+    prior = SignalFusion.from_mapping({"name": 2.0, "network": 0.3})
+    none = drawn_examples(0, {}, 0)
+    assert fit_fusion(None, prior) == prior
+    assert fit_fusion(none, prior) == prior
+
+
+def test_few_examples_change_the_prior_less_than_many() -> None:
+    prior = SignalFusion.from_mapping({"name": 2.0})
+    examples = drawn_examples(3, {"network": 1.0}, 1000)
+    distances = [
+        np.abs(np.array(fit_fusion(examples[np.arange(1000) < n], prior).weights) - prior.weights)
+        for n in (2, 20, 1000)
+    ]
+    of_network = [distance[0] for distance in distances]
+    assert of_network == sorted(of_network)
+    assert of_network[0] < 0.2
+    assert of_network[2] > 0.8
+
+
+@quickly
+@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(2, 9), st.booleans())
+def test_the_weights_are_never_worse_than_the_prior_on_their_own_examples(
+    seed: int, queries: int, candidates: int, padded: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    prior = SignalFusion(tuple(rng.normal(size=NUM_FEATURES).tolist()))
+    examples = drawn_examples(seed, {"name": 1.0, "leaf": 2.0}, queries, candidates)
+    if padded:
+        wider = drawn_examples(seed + 1, {}, 2, candidates + 3)
+        examples = FusionExamples.concatenate([examples, wider])
+    fitted = fit_fusion(examples, prior)
+    assert np.isfinite(fitted.weights).all()
+    assert log_likelihood(fitted, examples) >= log_likelihood(prior, examples) - 1e-9
+
+
+def test_padding_changes_nothing() -> None:
+    examples = drawn_examples(5, {"name": 1.0}, 30, 10)
+    rows = np.arange(30) < 15
+    wider = FusionExamples(
+        *(
+            np.concatenate([array, np.full_like(array[:, :4], value)], axis=1)
+            for array, value in (
+                (examples.features, 7),
+                (examples.is_parent, False),
+                (examples.log_counts, -np.inf),
+            )
+        ),
+        examples.weights,
+    )
+    joined = FusionExamples.concatenate([wider[rows], examples[~rows]])
+    assert len(joined) == 30
+    assert joined.features.shape == (30, 14, NUM_FEATURES)
+    expected = fit_fusion(examples, PRIOR)
+    for other in (wider, joined):
+        np.testing.assert_allclose(fit_fusion(other, PRIOR).weights, expected.weights, atol=1e-5)
+
+
+def test_a_candidate_that_stands_for_several_counts_as_often() -> None:
+    """Three equal candidates count like one that stands for three."""
+    examples = drawn_examples(6, {"name": 1.0}, 40, 6)
+    features, is_parent = examples.features, examples.is_parent
+    no_parent = ~is_parent
+    order = np.argsort(no_parent, axis=1, kind="stable")  # the parent first
+    features = np.take_along_axis(features, order[..., None], axis=1)
+    is_parent = np.take_along_axis(is_parent, order, axis=1)
+
+    def with_last(times: int, log_count: float) -> FusionExamples:
+        def extended(array: NDArray[np.generic]) -> NDArray[np.generic]:
+            return np.concatenate([array[:, :-1], *[array[:, -1:]] * times], axis=1)
+
+        log_counts = np.zeros((40, 5 + times), np.float32)
+        log_counts[:, 5:] = log_count
+        arrays = extended(features), extended(is_parent), log_counts
+        return FusionExamples(*arrays, np.ones(40, np.float32))
+
+    often, once = with_last(3, 0.0), with_last(1, np.log(3))
+    assert log_likelihood(PRIOR, often) == pytest.approx(log_likelihood(PRIOR, once), abs=1e-6)
+    # The scale of the features depends on the candidates, and with it the strength of the prior.
+    found = (np.array(fit_fusion(each, NOTHING).weights) for each in (often, once))
+    np.testing.assert_allclose(*found, atol=0.1)
+
+
+def test_a_feature_that_is_always_the_same_keeps_its_prior_weight() -> None:
+    examples = drawn_examples(7, {"name": 1.0}, 50)
+    leaf = list(FEATURES).index("leaf")
+    examples.features[:, :, leaf] = 1.0
+    examples.features[:, :, leaf - 1] = 0.0
+    prior = SignalFusion.from_mapping({"leaf": 0.25})
+    found = fit_fusion(examples, prior).as_mapping()
+    assert found["leaf"] == pytest.approx(0.25, abs=1e-3)
+    assert found["children"] == 0.0
+    assert found["name"] > 0.5
+
+
+def test_a_query_with_the_weight_two_counts_twice() -> None:
+    one, other = drawn_examples(7, {"name": 1.0}, 40), drawn_examples(8, {"children": 1.0}, 40)
+    twice = fit_fusion(FusionExamples.concatenate([one, other, other]), NOTHING)
+    weighted = fit_fusion(FusionExamples.concatenate([one, other.weighted(2)]), NOTHING)
+    # The prior counts by the effective number of queries, which is 72 instead of 120.
+    np.testing.assert_allclose(weighted.weights, twice.weights, atol=0.1)
+    plain = fit_fusion(FusionExamples.concatenate([one, other]), NOTHING)
+    assert weighted.as_mapping()["children"] > plain.as_mapping()["children"]
