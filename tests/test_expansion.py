@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import SMALL
+from suggestion_tables import read_suggestions
 
 from taxoexpan import Concept, Taxonomy, expand_file
 from taxoexpan.errors import ConfigurationError, FormatError
@@ -21,7 +22,7 @@ from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.placement.adding.acceptance import Acceptance
-from taxoexpan.placement.suggesting.suggestions import Decision, Suggestion, read_suggestions
+from taxoexpan.placement.suggesting.suggestions import Decision, Suggestion
 
 QUICK: dict[str, Any] = {"preset": "fast", **SMALL, "epochs": 2, "device": "cpu"}
 

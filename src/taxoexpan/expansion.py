@@ -43,7 +43,8 @@ from taxoexpan.placement.learned.missing_confidence import (
     confidence_threshold,
     refuse_missing_confidence,
 )
-from taxoexpan.placement.suggesting.suggestions import Suggestion, suggestions_csv
+from taxoexpan.placement.suggesting.suggestion_table import suggestions_csv
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names

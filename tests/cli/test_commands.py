@@ -16,13 +16,14 @@ import pytest
 from ctrl_c import interrupt_cli
 from full_disk import no_file_larger_than
 from resealing import change_json
+from suggestion_tables import read_suggestions
 
 import taxoexpan
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli import train
 from taxoexpan.cli.main import main
 from taxoexpan.formats.registry import FORMATS
-from taxoexpan.placement.suggesting.suggestions import COLUMNS, read_suggestions
+from taxoexpan.placement.suggesting.suggestions import COLUMNS
 
 QUICK = ["--preset", "fast", "--epochs", "8", "--quiet", "--device", "cpu"]
 TOO_FEW = (

@@ -83,7 +83,8 @@ def _content(options: argparse.Namespace, store: DecisionStore) -> tuple[str, st
     from taxoexpan.desk.store.change_export import changes_text
     from taxoexpan.desk.store.history_table import history_csv
     from taxoexpan.formats.changes.change_set import change_format
-    from taxoexpan.placement.suggesting.suggestions import Decision, suggestions_csv
+    from taxoexpan.placement.suggesting.suggestion_table import suggestions_csv
+    from taxoexpan.placement.suggesting.suggestions import Decision
 
     if options.history:
         logged = store.history(limit=None)

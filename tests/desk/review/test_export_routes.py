@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from review_cases import Review, open_review, text_of
 from starlette.testclient import TestClient
+from suggestion_tables import read_suggestions
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
@@ -25,7 +26,7 @@ from taxoexpan.formats.changes.change_set import ChangeFormat
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions
 from taxoexpan.placement.adding.acceptance import Acceptance
-from taxoexpan.placement.suggesting.suggestions import Decision, read_suggestions
+from taxoexpan.placement.suggesting.suggestions import Decision
 from taxoexpan.taxonomy import Additions, Concept
 from taxoexpan.training.continuation import Recipe
 

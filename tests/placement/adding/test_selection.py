@@ -8,6 +8,7 @@ import pytest
 from expanded_files import write_file
 from hypothesis import given
 from hypothesis import strategies as st
+from suggestion_tables import read_suggestions
 
 from taxoexpan.errors import ConfigurationError, TaxonomyError
 from taxoexpan.placement.adding.change_validation import validate_additions
@@ -17,12 +18,7 @@ from taxoexpan.placement.adding.selection import (
     select_additions,
     with_query_ids,
 )
-from taxoexpan.placement.suggesting.suggestions import (
-    Decision,
-    Suggestion,
-    SuggestionKind,
-    read_suggestions,
-)
+from taxoexpan.placement.suggesting.suggestions import Decision, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 FOOD = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])

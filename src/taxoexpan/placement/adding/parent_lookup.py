@@ -9,7 +9,8 @@ from pathlib import Path
 from taxoexpan.errors import FormatError
 from taxoexpan.phrasing import join_words, pluralize, visible
 from taxoexpan.placement.adding.selection import with_query_ids
-from taxoexpan.placement.suggesting.suggestions import Suggestion, read_rows
+from taxoexpan.placement.suggesting.suggestion_table import read_rows
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import known_names

@@ -8,15 +8,11 @@ from expanded_files import write_file
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import names, quickly
+from suggestion_tables import read_suggestions
 
 from taxoexpan.errors import FormatError
-from taxoexpan.placement.suggesting.suggestions import (
-    COLUMNS,
-    Suggestion,
-    SuggestionKind,
-    read_suggestions,
-    suggestions_csv,
-)
+from taxoexpan.placement.suggesting.suggestion_table import suggestions_csv
+from taxoexpan.placement.suggesting.suggestions import COLUMNS, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 FOOD = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
