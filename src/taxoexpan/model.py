@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.archive import Archive, load_archive, new_archive, save_archive
+from taxoexpan.archive.model_state import ModelState
 from taxoexpan.config import check_seed, load_preset
 from taxoexpan.device import choose_device
-from taxoexpan.errors import ConfigurationError, ModelError
+from taxoexpan.errors import ConfigurationError
 from taxoexpan.explain import Evidence, with_reasons
 from taxoexpan.explain import explain as explain_ranking
 from taxoexpan.explain.suggested_block import SuggestedBlock, query_blocks
@@ -22,13 +23,10 @@ from taxoexpan.features.embedding import warn_of_weak_texts
 from taxoexpan.features.encoder_choice import with_chosen_encoder
 from taxoexpan.features.encoder_registry import make_encoder
 from taxoexpan.features.label_language import warn_of_language
-from taxoexpan.features.lexicon import Lexicon, resolve_mentions
-from taxoexpan.network.queries import LabeledQueries, Queries
-from taxoexpan.network.text_tower import TextTower
+from taxoexpan.features.lexicon import resolve_mentions
+from taxoexpan.network.queries import Queries
 from taxoexpan.placement.adding.acceptance import Acceptance
 from taxoexpan.placement.adding.decisions import expanded_taxonomy
-from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
-from taxoexpan.placement.candidates.search_choice import is_search_faster
 from taxoexpan.placement.fitting.fitting_session import FittedParts, FittingOutputs, fit_parts
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy, apply_feedback
 from taxoexpan.placement.fitting.prepared_taxonomy import (
@@ -47,13 +45,8 @@ from taxoexpan.placement.joint.joint_suggestions import suggest_jointly
 from taxoexpan.placement.joint.prior_learning import learn_new_parent_priors
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.confidence import Reliability
-from taxoexpan.placement.learned.held_out_ranking import (
-    held_out_queries,
-    measure_reliability,
-    remaining_ranker,
-)
-from taxoexpan.placement.scoring.embedder import Embedder
-from taxoexpan.placement.scoring.ranking import Ranker, Ranking
+from taxoexpan.placement.learned.held_out_ranking import measure_reliability
+from taxoexpan.placement.scoring.ranking import Ranking
 from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.query_assessment import suggest_parents
 from taxoexpan.placement.suggesting.suggestions import Suggestion, grouped_by_position
@@ -69,7 +62,7 @@ from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
 from taxoexpan.training.training_record import TrainingRecord
 
 
-class TaxoExpan:
+class TaxoExpan(ModelState):
     """Learns from a taxonomy where concepts belong, and ranks parents for new ones.
 
     `preset` names the settings; keywords change single ones. The same seed on the same machine
@@ -86,16 +79,9 @@ class TaxoExpan:
         self.encoder = make_encoder(self.config.features, self.config.oov, str(self.device))
         self.history: History | None = None
         self.tower_history: TowerHistory | None = None
-        self._tower: TextTower | None = None
+        self._tower = None
         self.exact = False
         self._reset(None)
-
-    def _reset(self, archive: Archive | None) -> None:
-        """Use another archive, and forget everything that was derived from the last one."""
-        self._archive = archive
-        self._cached_ranker: Ranker | None = None
-        self._cached_search: tuple[CandidateRanker | None] | None = None
-        self._cached_lexicon: Lexicon | None = None
 
     def fit(
         self,
@@ -339,12 +325,6 @@ class TaxoExpan:
             return None
         return measure_reliability(*self._held_out(holdout), calibration)
 
-    def _held_out(self, holdout: Holdout) -> tuple[Ranker, LabeledQueries]:
-        """Return the ranker of the remaining taxonomy, and the held-out concepts as queries."""
-        is_own = holdout.taxonomy is self.taxonomy
-        queries = held_out_queries(holdout, self._embedder)
-        return self._ranker if is_own else self._ranker_of(holdout.taxonomy), queries
-
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the model as a directory, that of a large taxonomy with its candidate search."""
         if (search := self._search) is not None:
@@ -397,41 +377,3 @@ class TaxoExpan:
     def calibrators(self) -> Calibrators:
         """What the model has learned about its own reliability from the held-out concepts."""
         return self._fitted().calibrators
-
-    @property
-    def _embedder(self) -> Embedder:
-        return Embedder(self.encoder, self.config, self.device, self._tower)
-
-    @property
-    def _ranker(self) -> Ranker:
-        """The ranker of all anchors of the taxonomy."""
-        if self._cached_ranker is None:
-            self._cached_ranker = self._fitted().ranker(self.device)
-        return self._cached_ranker
-
-    @property
-    def _search(self) -> CandidateRanker | None:
-        """The candidate search, if it is faster with so many anchors; built on first use."""
-        if self.exact or not is_search_faster(len(self.taxonomy), self.device):
-            return None
-        if self._cached_search is None:
-            archive = self._fitted()
-            with archive.naming_directory():
-                self._cached_search = (archive.find_search(self._ranker),)
-        return self._cached_search[0]
-
-    def _ranker_of(self, taxonomy: Taxonomy) -> Ranker:
-        """Return the ranker of all anchors of another taxonomy."""
-        network = self._fitted().network
-        return remaining_ranker(taxonomy, network, self._embedder, self.calibrators)
-
-    def _queries(self, concepts: Sequence[Concept]) -> Queries:
-        """Embed concepts, and find the concepts of the taxonomy that they mention."""
-        if self._cached_lexicon is None:
-            self._cached_lexicon = self._embedder.lexicon(self.taxonomy)
-        return self._embedder.queries(concepts, self._cached_lexicon)
-
-    def _fitted(self) -> Archive:
-        if self._archive is None:
-            raise ModelError("the model is not trained; call fit, or load a trained one")
-        return self._archive

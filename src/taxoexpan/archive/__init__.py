@@ -2,6 +2,7 @@
 
 `save_archive` writes all parts of a model with a manifest. `load_archive` reads them, and refuses
 parts that are damaged or of another model. `load_summary` reads only what describes the model.
+`model_state` is a model in use.
 """
 
 from taxoexpan.archive.archive import Archive, new_archive

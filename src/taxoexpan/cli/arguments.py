@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from taxoexpan.cli.argument_types import fraction, natural, number_range, positive, seed
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -240,46 +241,6 @@ def add_together(parser: argparse.ArgumentParser) -> None:
         help="place all new concepts jointly, so that one can become the parent of another; use it "
         "for related concepts. Each gets one parent and no confidence",
     )
-
-
-def natural(text: str) -> int:
-    """Parse a whole number, zero or more."""
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of zero or more")
-    return int(text)
-
-
-def number_range(text: str) -> tuple[int, int]:
-    """Parse two whole numbers with a hyphen between them."""
-    first, hyphen, last = text.partition("-")
-    if not hyphen:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a range; write it as 5000-5999")
-    return natural(first.strip()), natural(last.strip())
-
-
-def positive(text: str) -> int:
-    """Parse a whole number above zero."""
-    if not (text.isascii() and text.isdigit()) or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
-    return int(text)
-
-
-def seed(text: str) -> int:
-    """Parse a random seed."""
-    if not (text.isascii() and text.isdigit()) or int(text) >= 2**63:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 2^63 - 1")
-    return int(text)
-
-
-def fraction(text: str) -> float:
-    """Parse a number from 0 to 1."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1.0
-    if not 0 <= number <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
-    return number
 
 
 def read_options(options: argparse.Namespace) -> ReadOptions:

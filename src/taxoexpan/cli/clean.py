@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from taxoexpan.cli.argument_types import positive
 from taxoexpan.cli.arguments import (
     add_glossary,
     add_keep_formulas,
@@ -15,7 +16,6 @@ from taxoexpan.cli.arguments import (
     add_report,
     add_taxonomy,
     add_training,
-    positive,
     read_defined_taxonomy,
     training_options,
 )

@@ -7,13 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import (
-    add_keep_formulas,
-    add_output,
-    add_read_options,
-    positive,
-    read_taxonomy,
-)
+from taxoexpan.cli.argument_types import positive
+from taxoexpan.cli.arguments import add_keep_formulas, add_output, add_read_options, read_taxonomy
 from taxoexpan.cli.messages import as_json, note
 from taxoexpan.errors import ConfigurationError, FormatError
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from taxoexpan.cli.argument_types import positive
 from taxoexpan.cli.arguments import (
     add_device,
     add_features,
     add_output,
     add_taxonomy,
     changed_settings,
-    positive,
     read_taxonomy,
 )
 from taxoexpan.cli.messages import note, print_json, print_line

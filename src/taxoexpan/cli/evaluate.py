@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from taxoexpan.cli.argument_types import positive, seed
 from taxoexpan.cli.arguments import (
     add_device,
     add_features,
@@ -16,8 +17,6 @@ from taxoexpan.cli.arguments import (
     add_read_options,
     changed_settings,
     open_taxonomies,
-    positive,
-    seed,
 )
 from taxoexpan.cli.messages import note
 from taxoexpan.errors import ConfigurationError

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from taxoexpan.cli.argument_types import fraction
 from taxoexpan.cli.arguments import (
     TrainingOptions,
     acceptance,
@@ -19,7 +20,6 @@ from taxoexpan.cli.arguments import (
     add_taxonomy,
     add_together,
     add_training,
-    fraction,
     read_options,
     training_options,
 )

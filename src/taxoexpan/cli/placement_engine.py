@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import positive
+from taxoexpan.cli.argument_types import positive
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import add_device, add_output, positive
+from taxoexpan.cli.argument_types import positive
+from taxoexpan.cli.arguments import add_device, add_output
 from taxoexpan.cli.messages import note
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.experiments.paper.experiment import (

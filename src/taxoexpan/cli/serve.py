@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from taxoexpan.cli.arguments import add_device, positive
+from taxoexpan.cli.argument_types import positive
+from taxoexpan.cli.arguments import add_device
 from taxoexpan.cli.messages import note, print_training_advice
 from taxoexpan.cli.model_arguments import add_encoder_location, add_exact, add_model
 from taxoexpan.cli.server_arguments import access, add_server

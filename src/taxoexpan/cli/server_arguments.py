@@ -7,7 +7,7 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from taxoexpan.cli.arguments import natural
+from taxoexpan.cli.argument_types import natural
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:

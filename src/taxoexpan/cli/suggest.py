@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from taxoexpan.cli.argument_types import positive
 from taxoexpan.cli.arguments import (
     add_device,
     add_glossary,
@@ -20,7 +21,6 @@ from taxoexpan.cli.arguments import (
     add_report,
     add_together,
     id_policy,
-    positive,
 )
 from taxoexpan.cli.messages import (
     note,
