@@ -53,6 +53,15 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def _signals_are_as_before() -> Iterator[None]:
+    """A signal that stays blocked or ignored would change what later tests see."""
+    before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
+    yield
+    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
 @pytest.fixture(scope="session")
 def pantry(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An edge list of ninety foods."""

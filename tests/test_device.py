@@ -125,6 +125,7 @@ print(before - resident_megabytes())
     assert float(run.stdout) > 100  # of 200 MB
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs the allocator of Linux")
 def test_freed_memory_is_kept_during_a_training_and_returned_after_it() -> None:
     program = """

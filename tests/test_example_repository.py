@@ -91,6 +91,7 @@ def test_a_good_and_a_broken_change(repository: Path) -> None:
     assert "a cycle: d4" in comment["body"]
 
 
+@pytest.mark.slow
 def test_a_table_with_other_columns_and_a_log_without_empty_parts(repository: Path) -> None:
     path, old = repository / "odd.csv", "Code,Up,Term\n1,,food\n2,1,fig\n"
     path.write_text(old)

@@ -512,7 +512,9 @@ def test_without_fine_tuning_there_is_no_tower(pantry: Path, tiny_transformer: P
     assert model.calibrators.fusion is not None
 
 
-@pytest.mark.parametrize("method", ["suggest", "suggest_together"])
+@pytest.mark.parametrize(
+    "method", ["suggest", pytest.param("suggest_together", marks=pytest.mark.slow)]
+)
 def test_scores_that_are_not_finite_name_the_model(method: str, model_directory: Path) -> None:
     archive = load_archive(model_directory, device="cpu")
     damaged = replace(archive, keys=torch.full_like(archive.keys, float("nan")))

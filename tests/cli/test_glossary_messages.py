@@ -73,7 +73,7 @@ def test_suggest_looks_up_the_new_concepts_only(
     assert scores["white tea"] == other_scores["white tea"]
 
 
-@pytest.mark.parametrize("options", [[], ["--together"]])
+@pytest.mark.parametrize("options", [[], pytest.param(["--together"], marks=pytest.mark.slow)])
 def test_expand_never_writes_definitions_of_the_glossary(
     pantry: Path, new: Path, glossary: Path, tmp_path: Path, options: list[str]
 ) -> None:

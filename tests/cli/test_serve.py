@@ -57,6 +57,7 @@ def test_sigterm_during_requests_answers_all_that_were_accepted(model_directory:
         assert process.wait(30) == 0
 
 
+@pytest.mark.slow
 def test_more_requests_than_fit_are_answered_or_told_to_wait(model_directory: Path) -> None:
     body = json.dumps({"concepts": [{"label": f"{i} milk"} for i in range(10)]})
 

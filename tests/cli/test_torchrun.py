@@ -67,6 +67,7 @@ def assert_same_weights(one: Path, other: Path, files: Sequence[str] = WEIGHTS) 
             torch.testing.assert_close(*pair, atol=1e-4, rtol=1e-3, msg=name)
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_network_of_one(pantry: Path, tmp_path: Path) -> None:
     alone, together = tmp_path / "alone", tmp_path / "together"
     settings = SMALL | {"epochs": 3, "tower_epochs": 0, "features": "static"}

@@ -57,7 +57,7 @@ def test_a_fine_tuned_model_is_trained_and_used(
     assert [each["query"] for each in suggestions] == ["cashew milk"] * 2
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_interrupted_fine_tuning_is_resumed_with_the_same_result(
     pantry: Path,
     tmp_path: Path,

@@ -315,6 +315,7 @@ def receive(one: subprocess.Popen[str]) -> int:
     return int(one.stdout.readline())
 
 
+@pytest.mark.slow
 def test_two_processes_can_share_the_cache(tmp_path: Path) -> None:
     texts = numbered(0, 8_000)
     both = [process("worker", 0, 6_000), process("worker", 2_000, 8_000)]

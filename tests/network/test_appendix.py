@@ -262,6 +262,7 @@ def train(case: Case, world: World, pool: Tensor, generator: torch.Generator) ->
             schedule.step()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize(
     "build",

@@ -90,6 +90,7 @@ def test_the_gradients_of_processes_add_up_to_that_of_the_batch(negatives: str, 
         torch.testing.assert_close(same / instances, one)
 
 
+@pytest.mark.slow
 def test_a_batch_that_does_not_fit_in_memory_is_split_until_it_does() -> None:
     """The operating system limits the memory, so that an allocation really fails."""
     program = """

@@ -98,6 +98,7 @@ def test_an_unwritable_folder_is_refused_before_the_training(
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_reported_with_the_folder(tmp_path: Path) -> None:
     folder = tmp_path / "curves"
     program = f"""

@@ -23,6 +23,7 @@ from taxoexpan.errors import ModelError, OptionWarning
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 
+@pytest.mark.slow
 def test_the_number_of_jobs_changes_neither_the_result_nor_the_warnings() -> None:
     messy = messy_pantry()
     german = [Concept(each.id, f"{each.label} für Köche") for each in messy.concepts]

@@ -188,6 +188,7 @@ def test_acknowledged_decisions_survive_kill_9(store_url: str) -> None:
     kill_repeatedly(store_url, rounds=2)
 
 
+@pytest.mark.slow
 def test_decisions_on_the_pages_survive_kill_9(tmp_path: Path, review: ServerKind) -> None:
     kill_repeatedly(str(tmp_path / "reviews.db"), 1, review)
 
@@ -199,6 +200,7 @@ def test_decisions_on_the_pages_survive_kill_9_again_and_again(
     kill_repeatedly(store_url, 50, review)
 
 
+@pytest.mark.slow
 def test_acknowledged_decisions_survive_a_crash_of_postgresql() -> None:
     programs = find_programs()
     if programs is None:

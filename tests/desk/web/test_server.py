@@ -35,7 +35,9 @@ print("stopped", flush=True)
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
 def test_a_stopped_server_finishes_requests_that_have_begun(number: signal.Signals) -> None:
     command = [sys.executable, "-c", PROGRAM]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
@@ -56,6 +58,7 @@ def test_a_stopped_server_finishes_requests_that_have_begun(number: signal.Signa
             httpx.get(f"{url}slow")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of open files")
 def test_too_many_connections_are_reported_in_one_line() -> None:
     limit = "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"

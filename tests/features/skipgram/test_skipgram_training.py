@@ -83,6 +83,7 @@ def test_trained_vectors_encode_concepts(learned: SkipGramVectors) -> None:
     assert np.allclose(vectors[0, 0], encoder.encode(["green tea"])[0], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_one_worker_gives_the_same_vectors_in_every_process(
     corpus: Path, learned: SkipGramVectors
 ) -> None:
