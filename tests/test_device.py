@@ -99,6 +99,7 @@ def test_nothing_needs_float64_which_mps_lacks(pantry: Path, variant: dict[str, 
     assert torch.float64 not in types.seen
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs the allocator of Linux")
 def test_memory_between_objects_in_use_is_released() -> None:
     program = """

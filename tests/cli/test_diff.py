@@ -148,7 +148,7 @@ def test_an_apostrophe_in_kgcl_is_announced(
     assert "1 text written with ’ or a space" in captured.err
 
 
-@pytest.mark.parametrize("redirection", ["", "2>&1"])
+@pytest.mark.parametrize("redirection", ["", pytest.param("2>&1", marks=pytest.mark.slow)])
 def test_a_closed_pipe_does_not_change_the_exit_status(tmp_path: Path, redirection: str) -> None:
     rows = [f"{kind}{number},a" for kind in "bc" for number in range(10_000)]
     old = write_file(tmp_path / "old.csv", "\n".join(["child,parent", "a,", *rows[:10_000]]))

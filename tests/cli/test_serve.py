@@ -77,6 +77,7 @@ def test_more_requests_than_fit_are_answered_or_told_to_wait(model_directory: Pa
         assert process.wait(30) == 0
 
 
+@pytest.mark.slow
 def test_the_printed_address_does_not_have_the_token(model_directory: Path) -> None:
     token = "0123456789abcdef"
     with running(model_directory, "--token", token) as (_, url):

@@ -121,6 +121,9 @@ def test_ctrl_c_in_a_destructor_is_not_lost(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_an_ignored_signal_stays_ignored() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with StopSignals():
-        signal.raise_signal(signal.SIGINT)
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with StopSignals():
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, handler)

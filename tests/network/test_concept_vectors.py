@@ -64,6 +64,7 @@ def test_streamed_vectors_stay_streamed(vectors: ConceptVectors) -> None:
     assert streamed.stored().streamed_to is None
 
 
+@pytest.mark.slow
 def test_a_model_with_streamed_vectors_is_the_same(
     pantry: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -371,6 +371,7 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
+@pytest.mark.slow
 def test_ten_thousand_rows_are_sorted_filtered_and_shown_in_chunks(opened: Opened) -> None:
     opened.show(foods(10_000, details=False))
     assert len(opened.column(0)) == 200

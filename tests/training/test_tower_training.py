@@ -155,7 +155,7 @@ def test_the_random_numbers_of_the_caller_are_left_alone(
     assert torch.equal(torch.get_rng_state(), before)
 
 
-@pytest.mark.parametrize("interrupted_in", [2, 3])
+@pytest.mark.parametrize("interrupted_in", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_resumed_fine_tuning_ends_like_an_uninterrupted_one(
     make_tower: MakeTower, held: Holdout, tmp_path: Path, interrupted_in: int
 ) -> None:

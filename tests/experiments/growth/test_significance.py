@@ -82,6 +82,7 @@ def test_a_p_value_is_close_to_that_of_all_sign_flips(apart: list[float]) -> Non
     assert 1 / (1 + draws) <= found <= 1
 
 
+@pytest.mark.slow
 def test_p_values_are_spread_evenly_where_methods_do_not_differ() -> None:
     ones, others = np.random.default_rng(1).normal(size=(2, 400, 30))
     pairs = enumerate(zip(ones, others, strict=True))

@@ -70,7 +70,14 @@ def test_all_figures_can_be_drawn() -> None:
 
 @pytest.mark.parametrize(
     ("name", "suffix", "beginning"),
-    [("cases", "png", b"\x89PNG"), *((name, "svg", b"<?xml") for name in FIGURES)],
+    [
+        ("cases", "png", b"\x89PNG"),
+        ("scalability", "svg", b"<?xml"),
+        *(
+            pytest.param(name, "svg", b"<?xml", marks=pytest.mark.slow)
+            for name in list(FIGURES)[1:]
+        ),
+    ],
 )
 def test_the_same_runs_give_the_same_images(
     name: str, suffix: str, beginning: bytes, tmp_path: Path

@@ -146,7 +146,7 @@ def _added_examples(model: TaxoExpan, feedback: Feedback) -> FusionExamples:
     return collect_examples(added.ranker, added.queries, 0, added.rejected)
 
 
-@pytest.mark.parametrize("kind", ["model", "tuned_model"])
+@pytest.mark.parametrize("kind", ["model", pytest.param("tuned_model", marks=pytest.mark.slow)])
 def test_a_continued_training_starts_from_the_earlier_weights(
     kind: str, request: pytest.FixtureRequest
 ) -> None:
