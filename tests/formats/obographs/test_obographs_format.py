@@ -175,6 +175,17 @@ def test_a_class_that_only_an_edge_names_is_a_concept(tmp_path: Path) -> None:
     assert taxonomy.concept(f"{OBO}Y_1").label == "Y_1"
 
 
+def test_new_classes_need_a_list_of_nodes(tmp_path: Path) -> None:
+    edge = {"sub": "http://food.org/apple", "pred": "is_a", "obj": "http://food.org/fruit"}
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"graphs": [{"id": "http://food.org/", "edges": [edge]}]}))
+    file = TaxonomyFile.open(path, "obographs")
+    assert len(file.taxonomy) == 2
+    kiwi = Additions([Concept("kiwi", "kiwi")], [("http://food.org/fruit", "kiwi")])
+    with pytest.raises(FormatError, match="no graph has a list of nodes"):
+        file.write(kiwi, tmp_path / "out.json")
+
+
 def test_properties_and_owl_thing_are_no_concepts(tmp_path: Path) -> None:
     nodes = [
         {"id": DOG, "lbl": "dog", "type": "CLASS"},

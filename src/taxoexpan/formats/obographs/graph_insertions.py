@@ -31,12 +31,21 @@ def insert_additions(
     ]
 
 
+def _graph_with_nodes(graphs: OboGraphs) -> Any:
+    """Return the first graph that has nodes; all concepts may be known from edges alone."""
+    for graph in graphs.graphs:
+        if graph.get("nodes"):
+            return graph
+    message = "no graph has a list of nodes, to which new ones can be added"
+    raise FormatError(graphs.source.path, f"{message}; write at least one class into 'nodes'")
+
+
 class _Inserter:
     """Formats additions like the nodes and edges of the file; they go into its first graph."""
 
     def __init__(self, graphs: OboGraphs) -> None:
         self.graphs = graphs
-        self.graph = next(graph for graph in graphs.graphs if graph.get("nodes"))
+        self.graph = _graph_with_nodes(graphs)
         nodes = [node for id in graphs.classes for node in graphs.nodes.get(id, ())]
         nodes = nodes or self.graph["nodes"]
         self.node: Any = max(nodes, key=lambda node: sum(map(node.__contains__, _NODE_KEYS)))
