@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from taxoexpan.taxonomy.id_assignment import resolve_ids
 from taxoexpan.taxonomy.id_numbers import next_and_width, next_number
+from taxoexpan.taxonomy.id_policy import IdPolicy
+from taxoexpan.taxonomy.id_templates import IdTemplate
 
 
 def test_the_next_number_follows_the_last() -> None:
@@ -55,3 +60,33 @@ def test_a_gap_of_ten_is_never_an_outlier() -> None:
 def test_the_width_is_that_of_the_last_number_before_the_next() -> None:
     assert next_and_width(["007", "099"]) == (100, 3)
     assert next_and_width([*map(str, range(1, 30)), "0009999"]) == (30, 2)
+
+
+DIGITS = "9" * 5_000
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        ("1", DIGITS, "2"),
+        ("F:1", f"F:{DIGITS}", "F:2"),
+        ("1", f"1-{DIGITS}", "1-1", "1-2", "1-3", "1-4", "1-5"),
+        (f"1{DIGITS}", f"2{DIGITS}"),
+        ("http://food.org/1", f"http://food.org/{DIGITS}"),
+    ],
+)
+@pytest.mark.parametrize(
+    "template", [None, IdTemplate("F:{number}"), IdTemplate("{parent}-{number}")]
+)
+def test_thousands_of_digits_are_no_number(
+    ids: tuple[str, ...], template: IdTemplate | None
+) -> None:
+    """Python refuses to convert them."""
+    root, *rest = ids
+    taxonomy = Taxonomy(
+        [Concept(id, f"c{n}") for n, id in enumerate(ids)], [(root, r) for r in rest]
+    )
+    kiwi = Additions([Concept("", "kiwi")], [(root, "")])
+    resolved, _ = resolve_ids(taxonomy, kiwi, IdPolicy(template))
+    assert resolved.concepts[0].id not in taxonomy
+    assert len(resolved.concepts[0].id) < 5_100

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from taxoexpan.taxonomy.curies import OBO_BASE
-from taxoexpan.taxonomy.id_numbers import next_and_width
+from taxoexpan.taxonomy.id_numbers import NUMBER, next_and_width
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 MIN_FRACTION = 0.8
@@ -21,7 +21,7 @@ MIN_OWN_IDS = 5
 """A stem with a smaller fraction of the ids, or with fewer ids, is that of imported concepts."""
 MAX_REPEATED = 0.01
 """The fraction of numbers that may occur with several stems, if the stems share one numbering."""
-_NUMBERED = re.compile(r"(?P<stem>.*?[^0-9])(?P<number>\d+)")
+_NUMBERED = re.compile(rf"(?P<stem>.*?[^0-9])(?P<number>{NUMBER})")
 
 
 @dataclass

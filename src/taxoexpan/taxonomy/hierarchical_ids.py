@@ -15,7 +15,8 @@ MIN_FRACTION = 0.8
 """The fraction of the relations whose ids must follow the pattern."""
 MIN_RELATIONS = 5
 """With fewer relations that follow it, the pattern may be a coincidence."""
-_REST = re.compile(r"(?P<separator>[^0-9A-Za-z\s]?)(?P<number>\d+)")
+_REST = re.compile(r"(?P<separator>[^0-9A-Za-z\s]?)(?P<number>\d{1,100})")
+_COUNT = re.compile(r"\d{1,100}")
 _DIGITS = re.compile(r"\d+")
 
 
@@ -59,7 +60,7 @@ class HierarchicalCodes:
         numbers = [
             int(rest)
             for sibling in siblings
-            if sibling.startswith(stem) and (rest := sibling[len(stem) :]).isdecimal()
+            if sibling.startswith(stem) and _COUNT.fullmatch(rest := sibling[len(stem) :])
         ]
         number = next_number(numbers)
         while (id := f"{stem}{number:0{width}d}") in taken:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+NUMBER = r"(?<!\d)\d{1,100}"
+"""A number in an id; more digits are no count, and Python refuses to convert thousands of them."""
 MAX_OUTLIERS = 0.1
 """The fraction of the ids that may be outliers, at most."""
 

@@ -62,7 +62,9 @@ class IdTemplate:
         for literal, name, _, _ in self._parts():
             expression += re.escape(literal)
             if name == "number":
-                expression += r"(?P<number>\d+)" if "(?P<number>" not in expression else r"\d+"
+                expression += (
+                    r"(?P<number>\d{1,100})" if "(?P<number>" not in expression else r"\d+"
+                )
             elif name == "parent":
                 expression += re.escape(parent)
             elif name is not None:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, count, islice
 from uuid import NAMESPACE_URL, uuid5
 
-from taxoexpan.taxonomy.id_numbers import next_and_width
+from taxoexpan.taxonomy.id_numbers import NUMBER, next_and_width
 from taxoexpan.taxonomy.names import GAPS, normalize_name
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 _UUID = re.compile(r"(?P<stem>.*?)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SAMPLE_SIZE = 10_000
-_NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>\d+)")
+_NUMBERED = re.compile(rf"(?P<stem>.*?)(?P<number>{NUMBER})")
 
 
 def are_paths(taxonomy: Taxonomy) -> bool:

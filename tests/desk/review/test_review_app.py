@@ -259,6 +259,13 @@ def test_wrong_parameters_count_as_not_given(review: Review, url: str) -> None:
     assert "0 of 5 decided" in text_of(review.get(url))
 
 
+@pytest.mark.parametrize("count", ["²", "9" * 5_000])
+def test_a_wrong_number_of_decisions_counts_as_one(review: Review, count: str) -> None:
+    review.decide("hemp milk", accept="milk")
+    number = review.store.history()[0].number
+    assert "1 of 5 decided" in text_of(review.get(f"/?did={number}&count={count}"))
+
+
 @pytest.mark.parametrize("url", ["/nothing", "/export/nothing", "/static/x", "/branch?parent=x"])
 def test_unknown_pages_are_not_found(review: Review, url: str) -> None:
     assert review.browser.get(url).status_code == 404

@@ -10,6 +10,7 @@ from taxoexpan.formats.tables.column_names import (
     Columns,
     checked_columns,
     columns_text,
+    find_column,
     parse_columns,
 )
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -279,6 +280,7 @@ def test_a_quoted_header_may_contain_commas_and_quotes() -> None:
         ("level 2,level 3", 0),
         ("level 1,level 3", 0),
         ("html1,html2", 0),
+        (f"level 1,level {'9' * 5_000}", 0),
     ],
 )
 def test_level_columns_are_recognized(header: str, count: int) -> None:
@@ -374,3 +376,7 @@ def test_an_id_with_the_separator_of_values_is_refused(tmp_path: Path) -> None:
         TaxonomyFile.open(path).write(
             under("1", concept=Concept("a|3", "kiwi")), tmp_path / "y.csv"
         )
+
+
+def test_thousands_of_digits_are_no_number_of_a_column() -> None:
+    assert find_column(["id", "label"], "9" * 5_000) is None

@@ -96,12 +96,13 @@ class Pages:
         if not (number.isascii() and number.isdigit() and len(number) < 12):
             return ""
         logged = self.desk.decision(int(number))
-        count = request.query_params.get("count", "")
+        text = request.query_params.get("count", "")
+        count = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 1
         if logged is None:
             return ""
-        if logged.decision.action == Action.UNDO and (count or "1") == "1":
+        if logged.decision.action == Action.UNDO and count == 1:
             return self._describe_undo(logged)
-        return describe_decision(logged, self.desk.label_of, int(count) if count.isdigit() else 1)
+        return describe_decision(logged, self.desk.label_of, count)
 
     def _describe_undo(self, logged: LoggedDecision) -> str:
         """Return a sentence about an undone decision; another one may stand."""

@@ -46,7 +46,7 @@ _RELATIONS = frozenset({"parents", "parent_label", "child", "parent", "path"})
 
 _ALIASES = {"parent": "parents", "synonym": "synonyms", "name": "label"}
 _LEVEL_HEADER = re.compile(
-    r"(?P<stem>(?:.* )?(?:level|tier|lvl|l|category)) ?(?P<number>\d+)"
+    r"(?P<stem>(?:.* )?(?:level|tier|lvl|l|category)) ?(?P<number>\d{1,3})"
     r"(?P<tail>(?: (?:name|label|category|term|value|title))?)"
 )
 _CHOICE = re.compile(r'\s*(\w+)\s*=\s*("(?:[^"]|"")*"|[^,"]*)\s*(?:,|\Z)')
@@ -114,8 +114,9 @@ def find_column(header: Sequence[str], text: str) -> int | None:
     same = exact or [i for i, cell in enumerate(header) if _key(cell) == _key(text) != ""]
     if same:
         return same[0]
-    is_number = text.isascii() and text.isdigit() and 1 <= int(text) <= len(header)
-    return int(text) - 1 if is_number else None
+    # Python refuses to convert thousands of digits.
+    is_number = text.isascii() and text.isdigit() and len(text) < 10
+    return int(text) - 1 if is_number and 1 <= int(text) <= len(header) else None
 
 
 def are_numbers(header: Sequence[str], chosen: Mapping[str, str]) -> bool:
