@@ -14,6 +14,7 @@ import pytest
 from taxoexpan.cli import check
 from taxoexpan.cli.main import main
 from taxoexpan.cli.stop_signals import StopSignals
+from taxoexpan.errors import ModelError
 
 START = """
 import os, runpy, signal, sys
@@ -74,7 +75,11 @@ def _ctrl_c_is_handled() -> None:
     ("number", "status", "message"),
     [(signal.SIGINT, 130, "\ntaxoexpan: stopped\n"), (signal.SIGTERM, 143, "")],
 )
+@pytest.mark.parametrize(
+    "error", [ImportError("a module was only half imported"), ModelError("the model is damaged")]
+)
 def test_an_error_that_a_signal_has_caused_is_not_reported(
+    error: Exception,
     number: signal.Signals,
     status: int,
     message: str,
@@ -86,7 +91,7 @@ def test_an_error_that_a_signal_has_caused_is_not_reported(
         try:
             signal.raise_signal(number)
         finally:
-            raise ImportError("a module was only half imported")
+            raise error
 
     before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
     monkeypatch.setattr(check, "run", interrupted)

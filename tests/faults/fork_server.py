@@ -68,6 +68,8 @@ def become_command(order: dict[str, Any]) -> NoReturn:
         status = import_module("taxoexpan.__main__").main()
     except SystemExit as stopped:
         status = stopped.code if isinstance(stopped.code, int) else 1
+    except KeyboardInterrupt:  # before `main` handles it, when it would end Python itself
+        status = 130
     except BaseException:
         import traceback
 

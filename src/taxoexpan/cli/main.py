@@ -78,33 +78,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             return _run(options)
         except BaseException as error:
+            # Libraries may turn the exception of a signal into another one.
             status = signals.exit_status(error)
-            if status is None:
-                raise
-            return signals.report(status)
+            return _explain(error) if status is None else signals.report(status)
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Run a command, and print errors as messages."""
-    try:
-        with warnings.catch_warnings(), standard_output():
-            warnings.showwarning = _OnceShown()
-            status: int = options.run(options)
-            if sys.stdout is not None:
-                sys.stdout.flush()
-        return status
-    except TaxoExpanError as error:
+    """Run a command; its warnings are printed as messages."""
+    with warnings.catch_warnings(), standard_output():
+        warnings.showwarning = _OnceShown()
+        status: int = options.run(options)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    return status
+
+
+def _explain(error: BaseException) -> int:
+    """Print an error as a message, unless it is a mistake in the program."""
+    if isinstance(error, TaxoExpanError):
         note(f"taxoexpan: {with_flags(error)}")
-        return 2
-    except (MemoryError, RuntimeError) as error:
-        if not is_out_of_memory(error):
-            raise
+    elif isinstance(error, MemoryError | RuntimeError) and is_out_of_memory(error):
         note("taxoexpan: out of memory; use --set hidden_dim=16, or fewer concepts at a time")
-        return 2
-    except OSError as error:
+    elif isinstance(error, OSError):
         _discard_output()
         note(f"taxoexpan: {error.strerror}: {error.filename or 'standard output'}")
-        return 2
+    else:
+        raise error
+    return 2
 
 
 def _explain_usage(parser: argparse.ArgumentParser) -> int:
