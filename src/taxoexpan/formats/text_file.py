@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from taxoexpan.errors import FormatError
-from taxoexpan.files import STANDARD_STREAM
+from taxoexpan.files.input_file import read_input
 from taxoexpan.formats.compression import decompressed, format_suffix
 from taxoexpan.formats.git_version import exists, is_git_version, read_git_version
 
@@ -194,9 +193,7 @@ class TextFile:
 def read_bytes(path: Path) -> bytes:
     """The bytes of a file or of standard input; raise a `FormatError` if they cannot be read."""
     try:
-        if path == STANDARD_STREAM:
-            return sys.stdin.buffer.read()
-        return path.read_bytes()
+        return read_input(path)
     except FileNotFoundError:
         if is_git_version(path):
             return read_git_version(path)

@@ -72,6 +72,11 @@ def test_low_or_unknown_confidence_and_unsuitable_parents_must_be_confirmed() ->
     assert (unknown.expected_errors, unknown.steps[-1].expected_errors) == (None, None)
 
 
+def test_numbers_are_scores_also_if_none_reaches_the_threshold() -> None:
+    assert preview_bulk([queued("a", None, score=0.3)], 0.9, 1, False).measure == "score"
+    assert preview_bulk([queued("a", 0.3)], 0.9, 1, False).measure == "confidence"
+
+
 def test_nothing_is_moved_in_bulk() -> None:
     moved = preview(0.6).decisions("batch")[2]
     assert (moved.action, moved.version, moved.batch) == (Action.ACCEPT, 3, "batch")

@@ -36,6 +36,8 @@ class BulkPreview:
     """
 
     threshold: float
+    measure: str
+    """The name of the numbers that the threshold is compared with: confidence or score."""
     accepted: tuple[FirstProposal, ...]
     total: int
     merges: int
@@ -56,12 +58,7 @@ class BulkPreview:
     @property
     def has_confidence(self) -> bool:
         """Whether the confidence of all of them is known."""
-        return all(each.placement.confidence is not None for each in self.accepted)
-
-    @property
-    def measure(self) -> str:
-        """The name of the numbers that the threshold is compared with."""
-        return "confidence" if self.has_confidence else "score"
+        return _have_confidence(self.accepted)
 
     @property
     def low_count(self) -> int:
@@ -119,9 +116,11 @@ def preview_bulk(
         reached = _reaching(suitable, step)
         query = urlencode([*parameters, ("min", step)])
         steps.append(ThresholdStep(step, len(reached), expected_errors(reached), f"/bulk?{query}"))
+    accepted = _reaching(suitable, threshold)
     return BulkPreview(
         threshold=threshold,
-        accepted=tuple(_reaching(suitable, threshold)),
+        measure="confidence" if _have_confidence(accepted or concepts) else "score",
+        accepted=tuple(accepted),
         total=total,
         merges=len(_reaching(concepts, threshold)) - len(_reaching(parents, threshold)),
         unsuitable=len(_reaching([c for c in parents if _is_unsuitable(c)], threshold)),
@@ -138,6 +137,10 @@ def expected_errors(concepts: Iterable[FirstProposal]) -> float | None:
 
 def _reaching(concepts: Sequence[FirstProposal], threshold: float) -> list[FirstProposal]:
     return [each for each in concepts if each.confidence_or_score >= threshold]
+
+
+def _have_confidence(concepts: Iterable[FirstProposal]) -> bool:
+    return all(each.placement.confidence is not None for each in concepts)
 
 
 def _is_unsuitable(concept: FirstProposal) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from taxoexpan.errors import FormatError
+from taxoexpan.files.input_file import open_input
 
 MAX_LINE_BYTES = 1 << 26
 """The longest line; the limit keeps a file without line ends from filling the memory."""
@@ -28,7 +29,7 @@ def read_lines(path: Path, report: Callable[[int], None] = lambda _: None) -> It
     """
     number, compression = 0, None
     try:
-        with path.open("rb") as packed:
+        with open_input(path) as packed:
             compression = _compression(path, packed)
             file = _unpacked(packed, compression)
             while line := file.readline(MAX_LINE_BYTES):
