@@ -77,10 +77,12 @@ def apply_suggestions(
     acceptance: Acceptance,
     force: bool = False,
     keep_formulas: bool = False,
+    checked: bool = False,
 ) -> AppliedSuggestions:
     """Write the taxonomy of a file with the accepted suggestions added to it.
 
-    Without an output, nothing is written; the result has the insertions into the file.
+    Without an output, nothing is written; the result has the insertions into the file. `checked` is
+    as in `write_whole`.
     In a CSV file, new texts that a spreadsheet would compute get an apostrophe, unless
     `keep_formulas` is set.
     """
@@ -90,7 +92,7 @@ def apply_suggestions(
     if not keep_formulas and is_computed_file(file.format, file.path):
         additions, protected = protect_additions(file.taxonomy, additions)
     accepted = replace(accepted, additions=additions)
-    return AppliedSuggestions(accepted, file.write(additions, output, force), protected)
+    return AppliedSuggestions(accepted, file.write(additions, output, force, checked), protected)
 
 
 def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
@@ -213,7 +215,7 @@ class Expansion:
         model.exact = self.request.exact
         placed = self._rank(model)
         if self.request.model:
-            model.save(self.request.model, self.request.force)
+            model.save(self.request.model, self.request.force, checked=True)
         return placed
 
     def decide(self, placed: PlacedConcepts) -> PlacedConcepts:
@@ -233,7 +235,8 @@ class Expansion:
     def _write_suggestions(self, suggestions: Sequence[Suggestion]) -> None:
         if self.writes_suggestions:
             content = suggestions_csv(suggestions, self.request.keep_formulas).encode()
-            write_whole({self.request.suggestions_file: content}, self.request.force)
+            path, force = self.request.suggestions_file, self.request.force
+            write_whole({path: content}, force, checked=True)
 
     @property
     def writes_suggestions(self) -> bool:
@@ -267,7 +270,7 @@ class Expansion:
         output, force = self.request.output, self.request.force
         suggestions = self._without_glossary(placed.suggestions)
         keep = self.request.keep_formulas
-        return apply_suggestions(self.file, suggestions, output, acceptance, force, keep)
+        return apply_suggestions(self.file, suggestions, output, acceptance, force, keep, True)
 
     def _without_glossary(self, suggestions: Sequence[Suggestion]) -> Sequence[Suggestion]:
         """Return the suggestions with the queries as they were listed, to be written."""

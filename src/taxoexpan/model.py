@@ -325,11 +325,16 @@ class TaxoExpan(ModelState):
             return None
         return measure_reliability(*self._held_out(holdout), calibration)
 
-    def save(self, path: str | Path, force: bool = False) -> None:
-        """Write the model as a directory, that of a large taxonomy with its candidate search."""
+    def save(self, path: str | Path, force: bool = False, checked: bool = False) -> None:
+        """Write the model as a directory, that of a large taxonomy with its candidate search.
+
+        An existing directory is an error, unless `force` replaces it. With `checked`, it was
+        created during the training: it stays, the model is saved under another name, such as
+        `model.2`, and the error says so.
+        """
         if (search := self._search) is not None:
             self._archive = replace(self._fitted(), search=search.stored())
-        save_archive(self._fitted(), Path(path), force)
+        save_archive(self._fitted(), Path(path), force, checked)
 
     @classmethod
     def load(

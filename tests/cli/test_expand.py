@@ -6,11 +6,12 @@ import csv
 import shlex
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from messy_pantry import large_pantry
 
-from taxoexpan import Taxonomy
+from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
 from taxoexpan.placement.suggesting.suggestions import COLUMNS
 
@@ -262,3 +263,32 @@ def test_all_and_a_threshold_contradict_each_other(
     command = ["expand", str(pantry), str(new), "-o", str(tmp_path / "out.csv"), "--all"]
     assert main([*command, option, "0.5"]) == 2
     assert "--all accepts every suggestion" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("taken", ["model", "out.csv", "out.suggestions.csv"])
+def test_an_output_that_is_created_during_the_training_stays_and_the_result_is_kept(
+    taken: str,
+    pantry: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fit = TaxoExpan.fit
+
+    def fit_and_create(*given: Any, **options: Any) -> TaxoExpan:
+        (tmp_path / taken).write_text("theirs")
+        return fit(*given, **options)
+
+    monkeypatch.setattr(TaxoExpan, "fit", fit_and_create)
+    (tmp_path / "new.txt").write_text("cashew milk\n")
+    outputs = ["-o", str(tmp_path / "out.csv"), "--model", str(tmp_path / "model")]
+    command = ["expand", str(pantry), str(tmp_path / "new.txt"), *outputs, *QUICK]
+    assert main([*command, "--epochs", "1", "--set", "hidden_dim=8"]) == 2
+    kept = {"model": "model.2", "out.csv": "out.2.csv"}.get(taken, "out.suggestions.2.csv")
+    message = "was created by another program in the meantime, and is not replaced"
+    assert (
+        f"{tmp_path / taken}: {message}; the result was written to {tmp_path / kept}\n"
+        in capsys.readouterr().err
+    )
+    assert (tmp_path / taken).read_text() == "theirs"
+    assert (tmp_path / kept).exists()

@@ -79,6 +79,21 @@ def test_another_directory_is_written_and_the_old_one_stays(
     assert update(directory, taxonomy, "-o", output, "--force") == 0
 
 
+def test_a_name_that_is_taken_during_the_update_stays(
+    directory: Path,
+    pantry: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    output, change = tmp_path / "new", TaxoExpan.update
+    monkeypatch.setattr(TaxoExpan, "update", lambda *given: output.mkdir() or change(*given))
+    assert update(directory, newer(pantry, tmp_path, "nut milk,milk"), "-o", output) == 2
+    assert f"and is not replaced; the result was written to {output}.2" in capsys.readouterr().err
+    assert list(output.iterdir()) == []
+    assert "nut milk" in TaxoExpan.load(tmp_path / "new.2", "cpu").taxonomy
+
+
 def test_an_equal_version_writes_nothing(
     directory: Path, pantry: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

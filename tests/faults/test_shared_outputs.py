@@ -46,11 +46,14 @@ def test_one_of_two_conversions_wins_and_nothing_is_lost(
 
 
 @pytest.mark.slow
-def test_the_model_of_the_slower_of_two_trainings_is_kept(pantry: Path, tmp_path: Path) -> None:
+def test_the_second_of_two_trainings_is_refused(
+    pantry: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     model = tmp_path / "model"
     command = ["train", str(pantry), "-o", str(model), "--preset", "fast", "--quiet"]
     command += ["--device", "cpu", "--epochs", "2"]
     seeds = (["--seed", "1"], ["--seed", "2"])
     assert run_at_once(*([*command, *seed] for seed in seeds)) == [0, 2]
+    assert f"{model}: another training with this output is running" in capfd.readouterr().err
     assert main(["info", str(model)]) == 0
-    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

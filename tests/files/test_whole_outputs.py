@@ -13,7 +13,7 @@ from full_disk import no_file_larger_than
 from renaming import Renaming, handled, hidden
 from safetensors.numpy import save_file
 
-from taxoexpan.errors import FormatError
+from taxoexpan.errors import FormatError, NameTakenError
 from taxoexpan.files import recover_directory, whole_directory, whole_file, write_whole
 from taxoexpan.files.staged_files import StagedFiles
 
@@ -331,3 +331,40 @@ def test_of_two_processes_that_write_one_file_one_gets_an_error(tmp_path: Path) 
         assert fork_and_wait(lambda: write_whole({path: b"fast"})) == 0
     assert path.read_bytes() == b"fast"
     assert (tmp_path / "a.2.csv").read_bytes() == b""
+
+
+def write_new(path: Path, write: str) -> None:
+    if write == "write_whole":
+        write_whole({path: b"new"}, checked=True)
+    elif write == "whole_file":
+        with whole_file(path, checked=True) as file:
+            file.write(b"new")
+    else:
+        with whole_directory(path, OWN, checked=True) as folder:
+            (folder / "part").write_bytes(b"new")
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+@pytest.mark.parametrize("write", ["write_whole", "whole_file", "whole_directory"])
+def test_an_output_that_was_created_before_the_writing_stays_if_it_was_checked(
+    tmp_path: Path, write: str, is_folder: bool
+) -> None:
+    """The work that precedes the writing can take hours, and its result is not lost."""
+    path, kept = tmp_path / "result", tmp_path / "result.2"
+    path.mkdir() if is_folder else path.touch()
+    with pytest.raises(NameTakenError, match="was created by another program") as caught:
+        write_new(path, write)
+    assert caught.value.kept == (kept,)
+    assert (kept / "part" if kept.is_dir() else kept).read_bytes() == b"new"
+    assert path.is_dir() == is_folder
+    assert sorted(tmp_path.iterdir()) == [path, kept]
+
+
+def test_with_force_a_directory_with_other_files_stays_if_it_was_checked(tmp_path: Path) -> None:
+    path = tmp_path / "thesis"
+    path.mkdir()
+    (path / "chapter").write_text("years of work")
+    with pytest.raises(NameTakenError), whole_directory(path, OWN, True, checked=True) as folder:
+        (folder / "part").touch()
+    assert (path / "chapter").read_text() == "years of work"
+    assert (tmp_path / "thesis.2" / "part").exists()

@@ -223,7 +223,7 @@ def test_a_full_disk_at_the_checkpoint_and_the_log_does_not_end_the_training(
     messages = {str(warning.message) for warning in caught}
     assert {
         f"{tmp_path / 'checkpoint'}: cannot be written: File too large; the training goes on, but "
-        "it can be resumed only from an earlier epoch",
+        "it cannot be resumed from this epoch",
         f"{log}: cannot be written: No space left on device; the training goes on, and its log is "
         "incomplete",
     } <= messages

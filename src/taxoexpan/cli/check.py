@@ -96,7 +96,9 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(render(findings, FindingFormat(options.to), options.taxonomy), end="")
     contents = {path: render(findings, formats[path], options.taxonomy) for path in formats}
-    write_whole({path: text.encode() for path, text in contents.items()}, options.force)
+    write_whole(
+        {path: text.encode() for path, text in contents.items()}, options.force, checked=True
+    )
     if options.fail_on == "never":
         return 0
     failing = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]

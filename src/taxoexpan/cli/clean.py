@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
     texts = {options.output: page if extension == ".html" else _text(options, shown)}
     if options.report:
         texts[options.report] = page
-    write_whole({path: text.encode() for path, text in texts.items()}, options.force)
+    write_whole({path: text.encode() for path, text in texts.items()}, options.force, checked=True)
     remove_folds(work)
     if not relations:
         note("note: no relation has another possible parent to compare with, so none is suspicious")

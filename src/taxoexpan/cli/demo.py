@@ -24,10 +24,10 @@ def run(options: argparse.Namespace) -> int:
     """Expand the included taxonomy and print the placements."""
     from taxoexpan.cli.text_table import placements_table
     from taxoexpan.expansion import ExpansionRequest
-    from taxoexpan.files import refuse_overwriting
+    from taxoexpan.files import check_output
 
     folder: Path = options.output
-    refuse_overwriting(folder, options.force)
+    check_output(folder, options.force)
     if folder.exists() and not folder.is_dir():
         raise FormatError(folder, "is a file; give the name of a folder")
     training = training_options(options)

@@ -144,13 +144,13 @@ def _run_shard(options: argparse.Namespace) -> int:
     workers, progress = options.workers, not options.quiet
     if phrases is None:
         counted = count_shard(options.corpus, taxonomy, shard, workers=workers, progress=progress)
-        write_shard_file(options.output, counted, options.force)
+        write_shard_file(options.output, counted, options.force, checked=True)
         note(f"phrases of shard {shard} counted; merge the counts of all shards next")
     else:
         observed = observe_shard(
             options.corpus, taxonomy, shard, phrases, workers=workers, progress=progress
         )
-        write_shard_file(options.output, observed, options.force)
+        write_shard_file(options.output, observed, options.force, checked=True)
         note(f"phrases of shard {shard} observed; merge the observations of all shards next")
     return 0
 
@@ -173,7 +173,7 @@ def _merge_counts(options: argparse.Namespace) -> int:
             f"note: rare phrases were dropped to save memory, so counts may be too low by up to "
             f"{max_error:,}, and other rare candidates may be found than without shards"
         )
-    write_shard_file(options.output, phrases, options.force)
+    write_shard_file(options.output, phrases, options.force, checked=True)
     note(f"{candidates} in {options.output}; observe them in every shard next, with --phrases")
     return 0
 
@@ -220,7 +220,7 @@ def _write(options: argparse.Namespace, concepts: list[DiscoveredConcept], sourc
             options.output or Path("new.csv"), concepts, options.keep_formulas
         )
     if options.output:
-        write_whole({options.output: text.encode()}, options.force)
+        write_whole({options.output: text.encode()}, options.force, checked=True)
         note(
             f"{pluralize(len(concepts), 'new concept')} in {options.output}; {duplicates} may be "
             "in the taxonomy already (see the column might_duplicate)"

@@ -198,7 +198,7 @@ def _prepare(options: argparse.Namespace) -> None:
     else:
         task = make_task(options.terms.stem, encoder, *read_split(options.terms), options.joined)
     task = task.with_half_precision() if options.half else task
-    write_whole({options.output: task_bytes(task)}, options.force)
+    write_whole({options.output: task_bytes(task)}, options.force, checked=True)
     size, queries = pluralize(len(task.problem.taxonomy), "concept"), len(task.test.parents)
     test = "1 test query" if queries == 1 else f"{queries:,} test queries"
     note(f"{options.output} written: {size} and {test}")
@@ -283,7 +283,7 @@ def _semeval_table(options: argparse.Namespace) -> None:
         keys = {options.output / name: key for name, key in results.files().items()}
         _check_outputs(options.output, list(keys), options.force)
         options.output.mkdir(parents=True, exist_ok=True)
-        write_whole(keys, options.force)
+        write_whole(keys, options.force, checked=True)
         note(f"{pluralize(len(keys), 'key')} written to {options.output}")
     print(results.text(), end="")
 
@@ -305,7 +305,7 @@ def _figure(options: argparse.Namespace) -> None:
         vectors = task_folder(_run_missing(options, [FIGURES[options.name]]))
     figure = draw(options.name, options.runs, vectors)
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole({path: image_bytes(figure, path) for path in outputs}, options.force)
+    write_whole({path: image_bytes(figure, path) for path in outputs}, options.force, checked=True)
     note(f"{' and '.join(str(path) for path in outputs)} written")
 
 
@@ -330,7 +330,7 @@ def _report(options: argparse.Namespace) -> None:
 
     preflight([options.output], [p for p in (options.remarks,) if p], options.force)
     text = report_text(options.runs, options.pictures, _read_remarks(options.remarks))
-    write_whole({options.output: text.encode()}, options.force)
+    write_whole({options.output: text.encode()}, options.force, checked=True)
     note(f"{options.output} written")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from taxoexpan.cli.fitting import fit_model
 from taxoexpan.cli.learning import add_continuation, read_feedback, refit_model, refuse_conflicts
 from taxoexpan.cli.messages import note, print_json, write_report
 from taxoexpan.cli.torchrun import joined_processes
-from taxoexpan.errors import FormatError
+from taxoexpan.errors import FormatError, NameTakenError
 
 if TYPE_CHECKING:
     from taxoexpan.model import TaxoExpan
@@ -72,19 +73,17 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _train(options: argparse.Namespace, processes: Processes) -> int:
+    from taxoexpan.files import output_lock
+
     refuse_conflicts(options)
     resumed = options.resume and bool(_existing_checkpoints(options))
     _refuse_outputs(options, options.force or resumed)
-    train = _continued if options.start else _trained
-    model = train(options, processes)
-    model.save(options.output, options.force or resumed)
-    note(f"model written to {options.output}")
-    left = _existing_checkpoints(options)
-    if model.training.interrupted and left:
-        note(f"--resume continues the training from {left[-1]}")
-    else:
-        for path in left:
-            path.unlink()
+    # Two trainings with the same output would overwrite each other's checkpoints.
+    lock = output_lock(options.output, "another training") if processes.is_first else nullcontext()
+    with lock:
+        train = _continued if options.start else _trained
+        model = train(options, processes)
+        _save(options, model, options.force or resumed)
     if options.report:
         from taxoexpan.report import training_page
 
@@ -93,6 +92,34 @@ def _train(options: argparse.Namespace, processes: Processes) -> int:
     if options.json:
         print_json(model.training.as_dict())
     return 0
+
+
+def _save(options: argparse.Namespace, model: TaxoExpan, replace_model: bool) -> None:
+    """Save the model; its checkpoints are removed, unless Ctrl-C has ended the training."""
+    try:
+        model.save(options.output, replace_model, checked=True)
+    except NameTakenError as error:
+        _end_checkpoints(options, model, error.kept[0])
+        raise
+    note(f"model written to {options.output}")
+    _end_checkpoints(options, model, options.output)
+
+
+def _end_checkpoints(options: argparse.Namespace, model: TaxoExpan, written: Path) -> None:
+    """Remove the checkpoints of a finished training; others stay next to the written model."""
+    left = _existing_checkpoints(options)
+    if not model.training.interrupted:
+        for path in left:
+            path.unlink(missing_ok=True)
+    elif left:
+        left = [_named_after(path, options.output, written) for path in left]
+        note(f"--resume continues the training from {left[-1]}")
+
+
+def _named_after(checkpoint: Path, output: Path, written: Path) -> Path:
+    """Rename a checkpoint like the model, if that has another name than it should."""
+    name = checkpoint.with_name(written.name + checkpoint.name.removeprefix(output.name))
+    return checkpoint if name.exists() else checkpoint.rename(name)
 
 
 def _trained(options: argparse.Namespace, processes: Processes) -> TaxoExpan:

@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     model.encoder.show_progress(not options.quiet)
     report = model.update(taxonomy)
     if report.changes or not is_in_place:
-        model.save(output, options.force or is_in_place)
+        model.save(output, options.force or is_in_place, checked=True)
     _print_update(report, output, is_in_place)
     if model.growth:
         note(f"since the training: {model.growth.sentence(model.training.concepts)}")

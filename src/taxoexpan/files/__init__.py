@@ -3,11 +3,13 @@
 from taxoexpan.files.content_digest import file_digest
 from taxoexpan.files.output_checks import (
     STANDARD_STREAM,
+    check_output,
     preflight,
     refuse_inside,
     refuse_overwriting,
     refuse_replacing,
 )
+from taxoexpan.files.output_lock import output_lock
 from taxoexpan.files.temporary_names import temporary_folder
 from taxoexpan.files.whole_outputs import (
     recover_directory,
@@ -18,7 +20,9 @@ from taxoexpan.files.whole_outputs import (
 
 __all__ = [
     "STANDARD_STREAM",
+    "check_output",
     "file_digest",
+    "output_lock",
     "preflight",
     "recover_directory",
     "refuse_inside",

@@ -7,6 +7,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from taxoexpan.errors import FormatError
+from taxoexpan.files.deferred_signals import signals_deferred
+from taxoexpan.files.temporary_names import new_file, remove_leftovers
 
 STANDARD_STREAM = Path("-")
 """The path that stands for standard input or standard output."""
@@ -30,9 +32,31 @@ def refuse_overwriting(path: Path, force: bool) -> None:
         raise FormatError(path, f"the folder {path.parent} is not writable; choose another")
 
 
+def check_output(path: Path, force: bool) -> None:
+    """Raise an error, before any work, if `path` exists (unless `force`) or cannot be created.
+
+    The rights of a folder do not always say whether something can be created there, so this tries.
+    """
+    if path == STANDARD_STREAM:
+        return
+    target = path.resolve()
+    remove_leftovers(target)  # first, because this can move an old model back
+    refuse_overwriting(path, force)
+    try:
+        with signals_deferred():
+            attempt = new_file(target)
+            try:
+                attempt.path.unlink()
+            finally:
+                attempt.release()
+    except OSError as error:
+        message = f"nothing can be created in the folder {path.parent} ({error.strerror})"
+        raise FormatError(path, f"{message}; choose another") from None
+
+
 def refuse_replacing(path: Path, own: Collection[str], force: bool) -> None:
     """Raise an error unless `path` is new, or `force` is set and all its files are in `own`."""
-    refuse_overwriting(path, force)
+    check_output(path, force)
     if not path.exists():
         return
     if not path.is_dir():
@@ -54,7 +78,7 @@ def preflight(outputs: Sequence[Path], inputs: Sequence[Path], force: bool) -> N
     """Raise an error, before any work, if outputs would overwrite each other or an input."""
     taken = [path.resolve() for path in inputs]
     for output in outputs:
-        refuse_overwriting(output, force)
+        check_output(output, force)
         if output.resolve() in taken and output != STANDARD_STREAM:
             message = "would overwrite another output or an input"
             raise FormatError(output, f"{message}; give each file its own name")

@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import BinaryIO, Self
 
-from taxoexpan.errors import FormatError
+from taxoexpan.errors import FormatError, NameTakenError
 from taxoexpan.files.atomic_rename import UnsupportedError, exchange, rename_new, sync_folder
 from taxoexpan.files.deferred_signals import signals_deferred
 from taxoexpan.files.temporary_names import (
@@ -131,12 +131,13 @@ def _restore(backup: Path, new: Path, target: Path) -> None:
     backup.replace(target)
 
 
-def keep_result(staged: Mapping[Path, Path]) -> FormatError:
+def keep_result(staged: Mapping[Path, Path]) -> NameTakenError:
     """Give finished results other names, because theirs were taken; return the error to raise."""
-    kept = [str(_keep(temporary, path)) for path, temporary in staged.items()]
+    kept = [_keep(temporary, path) for path, temporary in staged.items()]
     taken = next((path for path in staged if path.exists()), next(iter(staged)))
     message = "was created by another program in the meantime, and is not replaced"
-    return FormatError(taken, f"{message}; the result was written to {join_words(kept)}")
+    names = join_words([str(path) for path in kept])
+    return NameTakenError(taken, f"{message}; the result was written to {names}", kept)
 
 
 def _keep(temporary: Path, path: Path) -> Path:

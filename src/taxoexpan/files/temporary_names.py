@@ -15,6 +15,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -34,6 +35,9 @@ FOLDER_PREFIX = "taxoexpan-"
 MAX_NAME_BYTES = 200
 _ANY = "[0-9a-f]{8}"
 _ATTEMPTS = 100
+_RESERVED = "0" * 8
+"""In the name of the file that stands for its target while a process works on that."""
+_RESERVING_ATTEMPTS, _RESERVING_PAUSE = 5, 0.05
 
 
 class _Lock(Enum):
@@ -66,6 +70,21 @@ def new_file(target: Path) -> Temporary:
 def new_folder(target: Path) -> Temporary:
     """Create an empty folder next to a target."""
     return _create(lambda: temporary_name(target, NEW), lambda path: path.mkdir(0o700))
+
+
+def reserve(target: Path) -> Temporary | None:
+    """Create and lock the file that stands for a target; None if another process has locked it."""
+    path = target.with_name(f".{_short(target.name)}.{_RESERVED}.{NEW}")
+    for _ in range(_RESERVING_ATTEMPTS):
+        with suppress(FileExistsError):
+            path.touch(0o600, exist_ok=False)
+        descriptor, lock = _lock(path)
+        # Another process may have removed it, as its own file or as a leftover, before the lock.
+        if lock is not _Lock.OTHER and _is_open_at(path, descriptor):
+            return Temporary(path, descriptor)
+        Temporary(path, descriptor).release()
+        time.sleep(_RESERVING_PAUSE)
+    return None
 
 
 def temporary_name(target: Path, ending: str) -> Path:
@@ -172,6 +191,14 @@ def _lock(path: Path) -> tuple[int | None, _Lock]:
         os.close(descriptor)
         return None, _Lock.OTHER if isinstance(error, BlockingIOError) else _Lock.NONE
     return descriptor, _Lock.OWN
+
+
+def _is_open_at(path: Path, descriptor: int | None) -> bool:
+    """Return whether a descriptor is that of the file with this name; without one, it exists."""
+    try:
+        return descriptor is None or os.path.samestat(os.fstat(descriptor), path.lstat())
+    except OSError:
+        return False
 
 
 def _short(name: str) -> str:

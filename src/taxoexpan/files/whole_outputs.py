@@ -2,6 +2,9 @@
 
 Everything is written under a temporary name first. The last step is a rename, which replaces
 nothing that was created in the meantime, unless the caller allows it.
+
+A caller that has refused existing outputs before its work says so with `checked`. Then an output
+that exists at the end was created in the meantime, and the result is kept under another name.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ from taxoexpan.files.temporary_names import (
 )
 
 
-def write_whole(contents: Mapping[Path, bytes], force: bool = False) -> None:
+def write_whole(contents: Mapping[Path, bytes], force: bool = False, checked: bool = False) -> None:
     """Write every file under a temporary name next to its target, then rename all of them.
 
     If one of them cannot be renamed, the others are undone. The path `-` is standard output, which
@@ -51,7 +54,7 @@ def write_whole(contents: Mapping[Path, bytes], force: bool = False) -> None:
     streamed = [content for path, content in contents.items() if path == STANDARD_STREAM]
     contents = {path: content for path, content in contents.items() if path != STANDARD_STREAM}
     for path in contents:
-        _refuse_other_than_file(path, force)
+        _refuse_target(path, force, checked)
     with StagedFiles(force) as staged:
         for path, content in contents.items():
             staged.write(path, content)
@@ -61,12 +64,12 @@ def write_whole(contents: Mapping[Path, bytes], force: bool = False) -> None:
 
 
 @contextmanager
-def whole_file(path: Path, force: bool = False) -> Iterator[BinaryIO]:
+def whole_file(path: Path, force: bool = False, checked: bool = False) -> Iterator[BinaryIO]:
     """Yield a temporary file that is renamed to `path` after it was written without errors.
 
     Unlike `write_whole`, this holds no more of the content in memory than is written at a time.
     """
-    _refuse_other_than_file(path, force)
+    _refuse_target(path, force, checked)
     with StagedFiles(force) as staged:
         with staged.open(path) as file:
             yield file
@@ -74,13 +77,16 @@ def whole_file(path: Path, force: bool = False) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def whole_directory(path: Path, own: Collection[str], force: bool = False) -> Iterator[Path]:
+def whole_directory(
+    path: Path, own: Collection[str], force: bool = False, checked: bool = False
+) -> Iterator[Path]:
     """Yield a temporary directory that is renamed to `path` after it was filled without errors.
 
     With `force` it replaces an existing directory that contains only files named in `own`.
     """
     recover_directory(path)
-    refuse_replacing(path, own, force)
+    if not checked:
+        refuse_replacing(path, own, force)
     target = path.resolve()  # a symbolic link stays; the directory that it points to is replaced
     staging: Temporary | None = None
     try:
@@ -141,7 +147,8 @@ def _give_default_permissions(folder: Path) -> None:
         part.chmod((0o777 if part.is_dir() else 0o666) & ~mask)
 
 
-def _refuse_other_than_file(path: Path, force: bool) -> None:
-    refuse_overwriting(path, force)
-    if path.exists() and not path.is_file():
+def _refuse_target(path: Path, force: bool, checked: bool) -> None:
+    """Refuse an existing file, unless it was checked before, and whatever is no file."""
+    refuse_overwriting(path, force or checked)
+    if force and path.exists() and not path.is_file():
         raise FormatError(path, "is not a regular file; give the name of one")

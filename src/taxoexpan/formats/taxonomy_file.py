@@ -165,23 +165,29 @@ class TaxonomyFile:
             options = [changes[kind]] if changes[kind].isidentifier() else []
             raise FormatError(self.path, f"{message}; {fix}").naming(*options)
 
-    def write(self, additions: Additions, output: Path | None, force: bool = False) -> WrittenFiles:
+    def write(
+        self,
+        additions: Additions,
+        output: Path | None,
+        force: bool = False,
+        checked: bool = False,
+    ) -> WrittenFiles:
         """Write the file with the additions to `output`; every old byte is kept.
 
         New concepts follow the style of the file. Moves and synonyms replace only the text that
         states the old parent or the old synonyms. The result is read back and compared before
         anything is written. Without an output, nothing is written, and only the insertions are
-        returned.
+        returned. `checked` is as in `write_whole`, for an output that `can_hold` has checked.
         """
         insertions, contents, reread = self._changed(additions, output, verify=True)
         left_blank = self._left_blank(contents, reread) if additions.concepts else []
         if output is None:
             files: tuple[Path, ...] = ()
         elif self.path.is_dir():
-            _write_directory(self.path, contents, output, force)
+            _write_directory(self.path, contents, output, force, checked)
             files = (output,)
         else:
-            write_whole(contents, force)
+            write_whole(contents, force, checked)
             files = tuple(contents)
         lost = _unsupported(additions, self.format.supported_fields(self.file), reread)
         if not additions.concepts:
@@ -250,9 +256,11 @@ def _file_names(directory: Path) -> list[str]:
     return sorted(part.name for part in directory.iterdir() if part.is_file())
 
 
-def _write_directory(path: Path, contents: Mapping[Path, bytes], output: Path, force: bool) -> None:
+def _write_directory(
+    path: Path, contents: Mapping[Path, bytes], output: Path, force: bool, checked: bool
+) -> None:
     """Copy every file of the directory; those in `contents` get their new content."""
-    with whole_directory(output, _file_names(path), force) as staging:
+    with whole_directory(output, _file_names(path), force, checked) as staging:
         for name in _file_names(path):
             shutil.copyfile(path / name, staging / name)
         for target, content in contents.items():

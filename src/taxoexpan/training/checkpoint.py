@@ -78,7 +78,7 @@ class Checkpoint:
         try:
             self.save(state)
         except FormatError as error:
-            consequence = "the training goes on, but it can be resumed only from an earlier epoch"
+            consequence = "the training goes on, but it cannot be resumed from this epoch"
             warnings.warn(f"{error}; {consequence}", stacklevel=2)
 
     def load(self) -> State:

@@ -83,8 +83,13 @@ class ObservedShard:
 ShardFile = CountedShard | ChosenPhrases | ObservedShard
 
 
-def write_shard_file(path: Path, file: ShardFile, force: bool = False) -> None:
-    """Write an intermediate file; the same content always gives the same bytes."""
+def write_shard_file(
+    path: Path, file: ShardFile, force: bool = False, checked: bool = False
+) -> None:
+    """Write an intermediate file; the same content always gives the same bytes.
+
+    `checked` is as in `write_whole`.
+    """
     if isinstance(file, CountedShard):
         content = Content.COUNTS
         values = (
@@ -104,7 +109,7 @@ def write_shard_file(path: Path, file: ShardFile, force: bool = False) -> None:
         )
     header = {"kind": KIND, "version": VERSION, "content": content.value}
     text = json.dumps(header | values, separators=(",", ":"))
-    write_whole({path: gzip.compress(text.encode("ascii"), 6, mtime=0)}, force)
+    write_whole({path: gzip.compress(text.encode("ascii"), 6, mtime=0)}, force, checked)
 
 
 def read_shard_file(path: Path) -> ShardFile:

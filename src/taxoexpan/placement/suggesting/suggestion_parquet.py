@@ -29,13 +29,16 @@ def check_arrow(path: Path) -> None:
 
 
 @contextmanager
-def parquet_file(path: Path, force: bool = False) -> Iterator[WriteRows]:
-    """Yield a function that appends suggestions; the file appears at the end, as a whole."""
+def parquet_file(path: Path, force: bool = False, checked: bool = False) -> Iterator[WriteRows]:
+    """Yield a function that appends suggestions; the file appears at the end, as a whole.
+
+    `checked` is as in `whole_file`.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     schema = suggestion_schema()
-    with whole_file(path, force) as file, pq.ParquetWriter(file, schema) as writer:
+    with whole_file(path, force, checked) as file, pq.ParquetWriter(file, schema) as writer:
 
         def write(suggestions: Sequence[Suggestion]) -> None:
             if suggestions:
