@@ -69,6 +69,35 @@ def test_a_nul_byte_is_refused_with_its_line(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("content", [b"\xfa\x12\n\0\x9c", b"\xfa\x12\x9c", b"a\0b"])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "food.xlsx",
+            "its name ends in .xlsx, but it is not an Excel workbook; "
+            "save it again as .xlsx or as CSV, or get it again",
+        ),
+        (
+            "food.csv.gz",
+            "its name ends in .gz, but it is not compressed with gzip; "
+            "compress it again, or get it again",
+        ),
+    ],
+)
+def test_other_bytes_are_no_workbook_and_not_compressed(
+    tmp_path: Path, name: str, message: str, content: bytes
+) -> None:
+    assert refusal(tmp_path / name, content) == f"{tmp_path / name}: {message}"
+
+
+def test_bytes_that_are_no_text_in_any_encoding_are_not_for_iconv(tmp_path: Path) -> None:
+    path = tmp_path / "food.csv"
+    assert refusal(path, b"\xfa\x12\n\0\x9c") == (
+        f"{path}, line 2: contains a NUL character, so it is not a text file; save it as UTF-8 text"
+    )
+
+
 @pytest.mark.parametrize("style", STYLES)
 def test_lines_have_no_byte_order_mark_and_no_line_ends(tmp_path: Path, style: Style) -> None:
     path = tmp_path / "food.txt"

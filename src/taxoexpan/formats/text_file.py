@@ -27,6 +27,11 @@ _OTHER_ENCODINGS = {
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
+_PACKED = {
+    ".gz": ("compressed with gzip", "compress it again, or get it again"),
+    ".xlsx": ("an Excel workbook", "save it again as .xlsx or as CSV, or get it again"),
+}
+"""What files with these suffixes must be if they are not text, and what to do otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,14 +219,28 @@ def _decode(path: Path, content: bytes) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        byte = content[error.start]
-        fix = f"iconv -f WINDOWS-1252 -t UTF-8 {path.name} > new{path.suffix}"
-        message = f"byte 0x{byte:02x} is not UTF-8; save the file as UTF-8"
-        raise FormatError(path, f"{message} (if it is from Windows: {fix})", line) from None
+        raise _undecodable(path, content, error) from None
     if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise FormatError(
-            path, "contains a NUL character, so it is not a text file; save it as UTF-8 text", line
-        )
+        raise _not_text(path, content)
     return text
+
+
+def _undecodable(path: Path, content: bytes, error: UnicodeDecodeError) -> FormatError:
+    """Return what is wrong with bytes that are not UTF-8; iconv helps only if they are text."""
+    if b"\0" in content or path.suffix.lower() in _PACKED:
+        return _not_text(path, content)
+    line = content.count(b"\n", 0, error.start) + 1
+    fix = f"iconv -f WINDOWS-1252 -t UTF-8 {path.name} > new{path.suffix}"
+    message = f"byte 0x{content[error.start]:02x} is not UTF-8; save the file as UTF-8"
+    return FormatError(path, f"{message} (if it is from Windows: {fix})", line)
+
+
+def _not_text(path: Path, content: bytes) -> FormatError:
+    """Return what a file should be by its name, or else where it is not a text."""
+    suffix = path.suffix.lower()
+    if suffix in _PACKED:
+        kind, fix = _PACKED[suffix]
+        return FormatError(path, f"its name ends in {suffix}, but it is not {kind}; {fix}")
+    line = content.count(b"\n", 0, content.index(b"\0")) + 1
+    message = "contains a NUL character, so it is not a text file; save it as UTF-8 text"
+    return FormatError(path, message, line)
