@@ -79,7 +79,8 @@ class NameTakenError(FormatError):
 class FileCycleError(FormatError):
     """A file whose relations form cycles; `cycles` is as in `CycleError`.
 
-    `lines` has the lines of each cycle, as far as they are known.
+    `lines` has the lines of each cycle, as far as they are known; the first id of the cycle is on
+    the first of them.
     """
 
     def __init__(self, path: Path | str, cycles: list[list[str]], lines: list[list[int]]) -> None:
@@ -105,6 +106,12 @@ def cycle_message(cycle: list[str], lines: Sequence[int] = ()) -> str:
     places = ", ".join(map(str, lines[:MAX_LINES])) + (", …" if len(lines) > MAX_LINES else "")
     where = f" ({'line' if len(lines) == 1 else 'lines'} {places})" if lines else ""
     return f"a cycle: {_spell_cycle(cycle)}; remove one of these relations{where}"
+
+
+def started_at(cycle: list[str], id: str) -> list[str]:
+    """Return the same cycle, with this id as the first one."""
+    start = cycle.index(id)
+    return cycle[start:] + cycle[:start]
 
 
 def _spell_cycle(cycle: list[str], max_ids: int = 12) -> str:

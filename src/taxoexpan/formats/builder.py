@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from taxoexpan.errors import CycleError, FileCycleError, FormatError
+from taxoexpan.errors import CycleError, FileCycleError, FormatError, started_at
 from taxoexpan.formats.source_lines import SourceLines
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
@@ -105,8 +105,8 @@ class TaxonomyBuilder:
                 self.reserved - index.keys(),
             )
         except CycleError as error:
-            lines = self._cycle_lines(error.cycles)
-            raise FileCycleError(self._relation_file, error.cycles, lines) from None
+            cycles, lines = self._locate(error.cycles)
+            raise FileCycleError(self._relation_file, cycles, lines) from None
         notes = sorted(self.notes, key=lambda note: note.line)
         return ParsedTaxonomy(
             taxonomy,
@@ -187,19 +187,23 @@ class TaxonomyBuilder:
             note = Note(self.relation_lines[k], message, id=self.children[k])
             self.notes.append(replace(note, path=self.relation_path))
 
-    def _cycle_lines(self, cycles: list[list[str]]) -> list[list[int]]:
-        """The lines of the relations of each cycle."""
+    def _locate(self, cycles: list[list[str]]) -> tuple[list[list[str]], list[list[int]]]:
+        """Find the lines of the relations of each cycle; it starts with the child on the first."""
         steps = {
             step: number
             for number, cycle in enumerate(cycles)
             for step in zip(cycle, [*cycle[1:], cycle[0]], strict=True)
         }
+        starts = [cycle[0] for cycle in cycles]
         lines: list[list[int]] = [[] for _ in cycles]
-        for *ends, line in zip(self.parents, self.children, self.relation_lines, strict=True):
-            number = steps.get((ends[0], ends[1]))
+        for parent, child, line in zip(
+            self.parents, self.children, self.relation_lines, strict=True
+        ):
+            number = steps.get((parent, child))
             if line and number is not None:
+                starts[number] = starts[number] if lines[number] else child
                 lines[number].append(line)
-        return lines
+        return [*map(started_at, cycles, starts)], lines
 
 
 def _unwritable(text: str) -> bool:

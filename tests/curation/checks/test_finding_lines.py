@@ -184,24 +184,43 @@ def test_the_right_one_of_two_files_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "lines"),
+    ("name", "text", "places"),
     [
-        ("edges.csv", "child,parent\na,b\nb,a\nc,d\nd,e\ne,c\n", [2, 4]),
+        ("edges.csv", "child,parent\na,b\nb,a\nc,d\nd,e\ne,c\n", {"a": 2, "c": 4}),
+        ("rows.csv", "id,label,parent\nd1,x,d2\nd2,y,d1\n", {"d1": 2}),
+        ("food.obo", "[Term]\nid: x:1\nis_a: x:2\n\n[Term]\nid: x:2\nis_a: x:1\n", {"x:1": 3}),
+        (
+            "food.json",
+            '[\n{"id": "1", "label": "a", "parents": ["2"]},\n'
+            '{"id": "2", "label": "b", "parents": ["1"]}\n]',
+            {"1": 2},
+        ),
         (
             "food.ttl",
             f"@prefix s: <{SKOS}> .\n@prefix : <http://x.org/> .\n"
             ':a a s:Concept ; s:prefLabel "a" ; s:broader :b .\n'
             ':b a s:Concept ; s:prefLabel "b" ; s:broader :a .\n',
-            [3],
+            {"http://x.org/a": 3},
+        ),
+        (
+            "narrower.ttl",
+            f"@prefix s: <{SKOS}> .\n@prefix : <http://x.org/> .\n"
+            ':b a s:Concept ; s:prefLabel "b" ; s:narrower :a .\n'
+            ':a a s:Concept ; s:prefLabel "a" ; s:narrower :b .\n',
+            {"http://x.org/b": 3},
         ),
     ],
 )
-def test_every_cycle_has_a_line(tmp_path: Path, name: str, text: str, lines: list[int]) -> None:
+def test_a_cycle_is_at_the_concept_of_its_first_line(
+    tmp_path: Path, name: str, text: str, places: dict[str, int]
+) -> None:
     path = write_file(tmp_path / name, text)
     found = check_file(path)
-    assert [(finding.code, finding.path, finding.line) for finding in found] == [
-        ("cycle", path, line) for line in lines
+    assert [(each.code, each.path, each.place, each.line) for each in found] == [
+        ("cycle", path, place, line) for place, line in places.items()
     ]
+    for finding in found:
+        assert f"a cycle: {finding.place} → " in finding.message
 
 
 def test_the_files_of_wordnet_are_named(tmp_path: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from urllib.parse import quote
 
-from taxoexpan.errors import ConfigurationError, FileCycleError, FormatError
+from taxoexpan.errors import ConfigurationError, FileCycleError, FormatError, started_at
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.output import Target, clean_ids
 from taxoexpan.formats.rdf import serialization
@@ -52,7 +53,11 @@ def finish(source: TextFile, builder: TaxonomyBuilder) -> ParsedTaxonomy:
         members = {id for cycle in error.cycles for id in cycle}
         found = subject_lines(source, members)
         lines = [sorted({found[id] for id in cycle if id in found}) for cycle in error.cycles]
-        raise FileCycleError(error.path, error.cycles, lines) from None
+        cycles = [
+            started_at(cycle, min(cycle, key=lambda id: found.get(id, math.inf)))
+            for cycle in error.cycles
+        ]
+        raise FileCycleError(error.path, cycles, lines) from None
 
 
 def refuse_invalid_ids(source: TextFile, additions: Additions) -> None:
