@@ -132,7 +132,7 @@ def test_all_available_methods_run(
     assert main([*command, "-o", str(out), "--force", "--quiet"]) == 0
     assert out.read_bytes() == first
     assert main([*command, "--methods", "dist-xgboost"]) == 2
-    assert "pip install taxoexpan[boost]" in capsys.readouterr().err
+    assert "pip install 'taxoexpan[boost]'" in capsys.readouterr().err
 
 
 MODELS = ["--methods", "closest-parent,taxoexpan-fast,taxoexpan", "--quiet", "--device", "cpu"]

@@ -165,6 +165,7 @@ def test_the_history_says_who_decided_what(
         (["missing.db"], "missing.db: does not exist; taxoexpan review creates a store"),
         (["-o", "x.kgcl"], "give it with --taxonomy"),
         (["-o", "x.txt", "--taxonomy", "f.csv"], "does not say how to write the changes"),
+        (["-o", "x.txt"], ".sssom.tsv (sssom), or in .csv (the decisions for apply, without --"),
         (["--taxonomy", "f.csv"], "needs no --taxonomy"),
         (["--history", "-o", "x.kgcl"], "--history writes CSV"),
     ],

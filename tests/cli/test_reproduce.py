@@ -130,7 +130,7 @@ def test_without_xgboost_the_others_are_run(
     monkeypatch.setitem(sys.modules, "xgboost", None)
     for names in (["main/dist-xgboost", "main/popularity"], ["main/dist*"]):
         assert run(task, "run", *names, "--seeds", "1") == 2
-        assert "pip install taxoexpan[boost]" in capsys.readouterr().err
+        assert "pip install 'taxoexpan[boost]'" in capsys.readouterr().err
         assert not (task.parent / "runs").exists()
     assert run(task, "run", "main/dist*", "main/popularity", "--seeds", "1") == 0
     messages = capsys.readouterr().err.splitlines()
@@ -144,7 +144,7 @@ def test_without_matplotlib_nothing_is_run_for_a_figure(
     monkeypatch.setitem(FIGURES, "cases", "main/closest-*")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert run(task, "figure", "cases", "-o", str(task.parent)) == 2
-    assert "pip install taxoexpan[plots]" in capsys.readouterr().err
+    assert "pip install 'taxoexpan[plots]'" in capsys.readouterr().err
     assert not (task.parent / "runs").exists()
 
 

@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 
 import pytest
 
 from taxoexpan.cli.server_arguments import access, add_server, require_web_extra
+from taxoexpan.desk.web.server import listen
 from taxoexpan.errors import ConfigurationError
 
 
 def parse(*arguments: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    add_server(parser, 8000)
+    add_server(parser, 0)
     return parser.parse_args(arguments)
 
 
@@ -32,6 +34,22 @@ def test_another_address_without_a_token_is_refused(monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("TAXOEXPAN_TOKEN", raising=False)
     with pytest.raises(ConfigurationError, match=r"so a token is needed: .*; give token=TEXT"):
         access(parse("--host", "0.0.0.0"))
+
+
+@pytest.mark.parametrize("command", [["review", "model", "new.csv"], ["serve", "model"]])
+def test_a_busy_port_is_refused_before_the_libraries_of_the_model_are_imported(
+    command: list[str],
+) -> None:
+    program = (
+        "import sys; from taxoexpan.cli.main import main; "
+        "print(main(sys.argv[1:]), 'torch' in sys.modules)"
+    )
+    with listen("127.0.0.1", 0) as busy:
+        port = str(busy.getsockname()[1])
+        given = [sys.executable, "-c", program, *command, "--port", port]
+        ended = subprocess.run(given, capture_output=True, text=True, check=False)
+    assert ended.stdout == "2 False\n", ended.stderr
+    assert f"port {port}" in ended.stderr
 
 
 def test_a_missing_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

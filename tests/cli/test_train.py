@@ -219,13 +219,24 @@ def test_ctrl_c_during_the_network_leaves_the_fine_tuning_to_resume(
         interrupt_after(patched, checkpoint)
         assert main(command) == 0
     messages = capsys.readouterr().err
-    assert "stopped by Ctrl-C; the best weights so far are kept (epoch 1)" in messages
+    kept = "stopped by Ctrl-C; the best weights so far are kept (epoch 1)"
+    assert f"{kept}, and the encoder was not fine-tuned\n" in messages
     assert "fine-tuning stopped" not in messages
     assert f"--resume continues the training from {checkpoint}\n" in messages
     assert not (model / "tower.safetensors").exists()
     assert main([*command, "--resume"]) == 0
     assert (model / "tower.safetensors").is_file()
     assert not checkpoint.exists()
+
+
+def test_ctrl_c_says_nothing_of_a_fine_tuning_that_would_not_have_followed(
+    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        interrupt_after(patched, tmp_path / "model.checkpoint")
+        assert main(quick(pantry, tmp_path / "model")) == 0
+    messages = capsys.readouterr().err.splitlines()
+    assert "stopped by Ctrl-C; the best weights so far are kept (epoch 1)" in messages
 
 
 def test_a_checkpoint_of_the_fine_tuning_is_not_discarded_without_force(

@@ -72,7 +72,11 @@ def _refuse_contradictions(options: argparse.Namespace) -> None:
     if not table:
         from taxoexpan.formats.changes.change_set import change_format
 
-        change_format(options.output)
+        try:
+            change_format(options.output)
+        except ConfigurationError as error:
+            other = "or in .csv (the decisions for apply, without --taxonomy)"
+            raise ConfigurationError(f"{error}, {other}") from None
     if not table and not options.taxonomy:
         message = f"{options.output} describes the changes of a taxonomy file"
         raise ConfigurationError(f"{message}; give it with --taxonomy, or use a name with .csv")

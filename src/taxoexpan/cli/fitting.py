@@ -60,10 +60,8 @@ def print_training(model: TaxoExpan, quiet: bool) -> None:
         )
     history = model.history
     if history is not None and history.interrupted:
-        note(
-            f"stopped by Ctrl-C; the best weights so far are kept (epoch {history.best}), and the "
-            "encoder was not fine-tuned"
-        )
+        skipped = ", and the encoder was not fine-tuned" if history.skipped_fine_tuning else ""
+        note(f"stopped by Ctrl-C; the best weights so far are kept (epoch {history.best}){skipped}")
     tuning = model.tower_history
     if tuning is not None and tuning.interrupted:
         kept = f"the best state so far is kept (epoch {tuning.best})"

@@ -66,11 +66,10 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.desk.review.review_app import create_app
     from taxoexpan.desk.store.decision_store import DecisionStore
     from taxoexpan.desk.web.protection import protect_pages
-    from taxoexpan.desk.web.server import listen, run_server
+    from taxoexpan.desk.web.server import run_server
     from taxoexpan.formats.concept_list import read_concepts
     from taxoexpan.model import TaxoExpan
 
-    listen(allowed.host, options.port).close()  # a busy port is refused before the work begins
     listed = read_concepts(options.new)
     file = open_taxonomy(options.taxonomy, options) if options.taxonomy else None
     model = TaxoExpan.load(options.model, options.device, options.features, options.exact)

@@ -58,10 +58,9 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.desk.service.service_limits import ServiceLimits
     from taxoexpan.desk.service.service_state import ServiceState
     from taxoexpan.desk.web.cross_origin import ANY_ORIGIN
-    from taxoexpan.desk.web.server import listen, run_server
+    from taxoexpan.desk.web.server import run_server
     from taxoexpan.model import TaxoExpan
 
-    listen(granted.host, options.port).close()  # a busy port is refused before the model is loaded
     model = TaxoExpan.load(options.model, options.device, options.features, options.exact)
     print_training_advice(model)
     limits = ServiceLimits(options.max_concepts, options.max_waiting, options.max_requests)

@@ -42,11 +42,17 @@ def add_server(parser: argparse.ArgumentParser, port: int) -> None:
 
 
 def access(options: argparse.Namespace) -> Access:
-    """Return who may send requests; an address that needs a token is refused without one."""
+    """Return who may send requests; an address that needs a token is refused without one.
+
+    So is a busy port: both are known before the libraries of the model are imported.
+    """
     require_web_extra()
     from taxoexpan.desk.web.access import Access
+    from taxoexpan.desk.web.server import listen
 
-    return Access(options.host, options.token or os.environ.get(TOKEN_VARIABLE) or None)
+    allowed = Access(options.host, options.token or os.environ.get(TOKEN_VARIABLE) or None)
+    listen(allowed.host, options.port).close()
+    return allowed
 
 
 def require_web_extra() -> None:

@@ -21,11 +21,15 @@ class Epoch:
 
 @dataclass
 class History:
-    """All epochs, the number of the best one, and whether the user stopped the training."""
+    """All epochs, the number of the best one, and whether the user stopped the training.
+
+    `skipped_fine_tuning` means that a fine-tuning of the encoder would have followed.
+    """
 
     epochs: list[Epoch] = field(default_factory=list)
     best: int = 0
     interrupted: bool = False
+    skipped_fine_tuning: bool = False
 
     @property
     def best_epoch(self) -> Epoch:

@@ -215,7 +215,7 @@ def test_the_error_without_the_library_names_the_extra(
     with pytest.raises(ConfigurationError, match=r"pip install 'taxoexpan\[transformers\]'"):
         TransformerEncoder(str(made))
     with pytest.raises(
-        ConfigurationError, match=r"cannot be imported: .*; pip install -U taxoexpan"
+        ConfigurationError, match=r"cannot be imported: .*; pip install -U 'taxoexpan"
     ):
         encoder.encode(["tea"])
 

@@ -148,7 +148,7 @@ def refuse_without_xgboost() -> None:
         import xgboost  # noqa: F401
     except ImportError as error:
         message = f"dist-XGBoost needs xgboost, which cannot be imported ({error})"
-        raise ConfigurationError(f"{message}; pip install taxoexpan[boost]") from None
+        raise ConfigurationError(f"{message}; pip install 'taxoexpan[boost]'") from None
 
 
 def _from_relations(

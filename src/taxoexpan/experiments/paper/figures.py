@@ -66,7 +66,7 @@ def refuse_without_matplotlib() -> None:
         import matplotlib  # noqa: F401
     except ImportError:
         message = "figures need matplotlib, which is not installed"
-        raise ConfigurationError(f"{message}; pip install taxoexpan[plots]") from None
+        raise ConfigurationError(f"{message}; pip install 'taxoexpan[plots]'") from None
 
 
 def tasks_for(name: str, index: RunIndex) -> list[str]:

@@ -208,7 +208,7 @@ def _sentence_transformer() -> type[SentenceTransformer]:
             from sentence_transformers import SentenceTransformer
     except ImportError as error:
         message = f"sentence-transformers cannot be imported: {_reason(error)}"
-        raise ConfigurationError(f"{message}; pip install -U taxoexpan[transformers]") from None
+        raise ConfigurationError(f"{message}; pip install -U 'taxoexpan[transformers]'") from None
     return SentenceTransformer
 
 

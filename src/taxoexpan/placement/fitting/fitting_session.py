@@ -94,6 +94,7 @@ def fit_parts(
         kept = _checkpoint(outputs.checkpoint, prepared, embedder, seed)
         history = train_network(network, prepared.data, embedder.config, seed, log, kept, processes)
     tuned = None
+    history.skipped_fine_tuning = history.interrupted and bool(following)
     if not history.interrupted:
         kept = None if kept is None else kept.of_tower()
         tuned = fine_tune(prepared, embedder, seed, outputs.progress, kept, processes)
