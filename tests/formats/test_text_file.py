@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,14 @@ def test_other_bytes_are_no_workbook_and_not_compressed(
     tmp_path: Path, name: str, message: str, content: bytes
 ) -> None:
     assert refusal(tmp_path / name, content) == f"{tmp_path / name}: {message}"
+
+
+def test_a_compressed_latin_1_text_is_no_damaged_file(tmp_path: Path) -> None:
+    path = tmp_path / "food.csv.gz"
+    assert refusal(path, gzip.compress("child,parent\nrosé,wine\n".encode("latin-1"))) == (
+        f"{path}, line 2: byte 0xe9 is not UTF-8; save the file as UTF-8 "
+        "(if it is from Windows: zcat food.csv.gz | iconv -f WINDOWS-1252 -t UTF-8 > new.csv)"
+    )
 
 
 def test_bytes_that_are_no_text_in_any_encoding_are_not_for_iconv(tmp_path: Path) -> None:
