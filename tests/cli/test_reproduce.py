@@ -49,7 +49,8 @@ def test_a_task_is_prepared(task: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_experiments_run_once_and_are_shown(task: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(task, "run", *CHEAP, "--seeds", "2") == 0
-    lines = capsys.readouterr().err.splitlines()
+    first, *lines = capsys.readouterr().err.splitlines()
+    assert first == "3 runs to make; stored runs are not repeated"
     titles = ["popularity", "Closest-Parent", "Closest-Neighbor"]
     began, messages = lines[::2], lines[1::2]
     seeded = [f"{title}, seed 0" for title in titles]  # rules do not depend on the seed
@@ -156,7 +157,12 @@ def test_a_figure_is_of_the_task_that_is_given(
     other, folder = task.parent / "runs" / "other", task.parent / "a" / "b"
     assert run(task, "run", "main/closest-*", "--seeds", "1") == 0
     (task.parent / "runs" / "pantry-static").rename(other)
+    capsys.readouterr()
     assert run(task, "figure", "cases", "--seeds", "1", "-o", str(folder)) == 0
+    assert capsys.readouterr().err.startswith(
+        "2 runs to make; stored runs are not repeated. "
+        "Without --task, figure only shows stored runs\n"
+    )
     assert sorted(path.name for path in folder.iterdir()) == ["cases.png", "cases.svg"]
     drawn = ["reproduce", "figure", "cases", "--runs", str(other.parent), "-o", str(folder)]
     capsys.readouterr()

@@ -20,12 +20,13 @@ from taxoexpan.experiments.paper.experiment import (
     all_experiments,
     find_experiments,
 )
+from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.experiments.paper.task import Task
 
 
-MISSING_RUNS = "task file; if given, missing runs are made first"
+MISSING_RUNS = "task file; with it, missing runs are trained first (default: show stored runs only)"
 """The help text of --task in the steps that show stored runs."""
 
 
@@ -89,8 +90,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_running(run, "task file, from prepare", required=True)
     table = steps.add_parser(
         "table",
-        help="print a table of the paper next to our results",
-        description="Print a table with the published results and the results of the stored runs.",
+        help="print a table of the paper next to our results; with --task, train what is missing",
+        description="Print a table with the published results and the results of the stored runs. "
+        "With --task, all runs that are missing are trained first, which may take hours.",
     )
     table.add_argument(
         "name",
@@ -111,8 +113,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_running(table, MISSING_RUNS)
     figure = steps.add_parser(
         "figure",
-        help="draw a figure of the paper as PNG and SVG",
-        description="Draw a figure from the stored runs on one task, as a PNG and an SVG file.",
+        help="draw a figure of the paper as PNG and SVG; with --task, train what is missing",
+        description="Draw a figure from the stored runs on one task, as a PNG and an SVG file. "
+        "With --task, all runs that are missing are trained first, which may take hours.",
     )
     figure.add_argument("name", choices=FIGURES, help="figure to draw")
     figure.add_argument(
@@ -185,7 +188,6 @@ def _prepare(options: argparse.Namespace) -> None:
     from taxoexpan.experiments.semeval.semeval_task import semeval_task
     from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.files import preflight, write_whole
-    from taxoexpan.phrasing import pluralize
 
     if options.output.suffix.lower() != ".npz":
         message = f"{options.output}: a task file must end in .npz"
@@ -220,6 +222,8 @@ def _run_missing(options: argparse.Namespace, names: Sequence[str]) -> Task:
     def begin(experiment: Experiment, seed: int, left: int) -> None:
         if options.quiet:
             return
+        if not starts:
+            note(_announce(left + 1, options.step))
         starts.append(time.monotonic())
         rest = (starts[-1] - starts[0]) / max(len(starts) - 1, 1) * (left + 1)
         pace = f"; about {spell_duration(rest)} at the speed so far" if rest > LONG_SECONDS else ""
@@ -236,6 +240,12 @@ def _run_missing(options: argparse.Namespace, names: Sequence[str]) -> Task:
             f"MRR {test.mrr:.3f}  ({run.record.seconds_to_fit:.0f} s)"
         )
     return task
+
+
+def _announce(missing: int, step: str) -> str:
+    """Say how many runs are made before anything is shown, and how to see what is there."""
+    text = f"{pluralize(missing, 'run')} to make; stored runs are not repeated"
+    return text if step == "run" else f"{text}. Without --task, {step} only shows stored runs"
 
 
 def _runnable(experiments: Sequence[Experiment], names: Sequence[str]) -> Sequence[Experiment]:
@@ -272,7 +282,6 @@ def _table(options: argparse.Namespace) -> None:
 def _semeval_table(options: argparse.Namespace) -> None:
     from taxoexpan.experiments.semeval.score_table import SemEvalResults
     from taxoexpan.files import write_whole
-    from taxoexpan.phrasing import pluralize
 
     if options.semeval is None:
         message = "the table of SemEval-2016 Task 14 needs the gold keys"
