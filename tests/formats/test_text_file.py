@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,43 @@ def test_a_latin_1_byte_is_refused_with_its_line(tmp_path: Path) -> None:
 def test_a_nul_byte_is_refused_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "food.csv"
     assert refusal(path, b"child,parent\na\0,b\n") == (
+        f"{path}, line 2: contains a NUL character, so it is not a text file; save it as UTF-8 text"
+    )
+
+
+@pytest.mark.parametrize("content", [b"\xfa\x12\n\0\x9c", b"\xfa\x12\x9c", b"a\0b"])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "food.xlsx",
+            "its name ends in .xlsx, but it is not an Excel workbook; "
+            "save it again as .xlsx or as CSV, or get it again",
+        ),
+        (
+            "food.csv.gz",
+            "its name ends in .gz, but it is not compressed with gzip; "
+            "compress it again, or get it again",
+        ),
+    ],
+)
+def test_other_bytes_are_no_workbook_and_not_compressed(
+    tmp_path: Path, name: str, message: str, content: bytes
+) -> None:
+    assert refusal(tmp_path / name, content) == f"{tmp_path / name}: {message}"
+
+
+def test_a_compressed_latin_1_text_is_no_damaged_file(tmp_path: Path) -> None:
+    path = tmp_path / "food.csv.gz"
+    assert refusal(path, gzip.compress("child,parent\nrosé,wine\n".encode("latin-1"))) == (
+        f"{path}, line 2: byte 0xe9 is not UTF-8; save the file as UTF-8 "
+        "(if it is from Windows: zcat food.csv.gz | iconv -f WINDOWS-1252 -t UTF-8 > new.csv)"
+    )
+
+
+def test_bytes_that_are_no_text_in_any_encoding_are_not_for_iconv(tmp_path: Path) -> None:
+    path = tmp_path / "food.csv"
+    assert refusal(path, b"\xfa\x12\n\0\x9c") == (
         f"{path}, line 2: contains a NUL character, so it is not a text file; save it as UTF-8 text"
     )
 

@@ -27,6 +27,11 @@ _OTHER_ENCODINGS = {
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
 }
+_PACKED = {
+    ".gz": ("compressed with gzip", "compress it again, or get it again"),
+    ".xlsx": ("an Excel workbook", "save it again as .xlsx or as CSV, or get it again"),
+}
+"""What files with these suffixes must be if they are not text, and what to do otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +114,15 @@ class TextFile:
         may_be_blank: bool = False,
     ) -> TextFile:
         """The file with this content, which may be compressed or an Excel workbook."""
-        content = decompressed(path, content)
+        packed, content = content, decompressed(path, content)
+        suffix = path.suffix.lower() if content is packed else format_suffix(path)
         if content.startswith(ZIP_START):
             # openpyxl is an optional dependency.
             from taxoexpan.formats.tables.workbook import read_workbook
 
             return read_workbook(path, content, options)
         bom = codecs.BOM_UTF8 if content.startswith(codecs.BOM_UTF8) else b""
-        file = cls(path, _decode(path, content), options, bom)
+        file = cls(path, _decode(path, content, suffix), options, bom)
         if not may_be_blank and not file.text.strip():
             raise FormatError(path, "the file is empty; it needs at least one concept")
         return file
@@ -204,7 +210,8 @@ def read_bytes(path: Path) -> bytes:
         raise FormatError(path, f"cannot be read: {error.strerror}") from None
 
 
-def _decode(path: Path, content: bytes) -> str:
+def _decode(path: Path, content: bytes, suffix: str) -> str:
+    """Decode the text of a file; `suffix` says what the content should be."""
     if content.startswith(_OLD_EXCEL):
         raise FormatError(path, "this is an old Excel file; save it as .xlsx or as CSV")
     for bom, encoding in _OTHER_ENCODINGS.items():
@@ -214,14 +221,29 @@ def _decode(path: Path, content: bytes) -> str:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        byte = content[error.start]
-        fix = f"iconv -f WINDOWS-1252 -t UTF-8 {path.name} > new{path.suffix}"
-        message = f"byte 0x{byte:02x} is not UTF-8; save the file as UTF-8"
-        raise FormatError(path, f"{message} (if it is from Windows: {fix})", line) from None
+        raise _undecodable(path, content, suffix, error) from None
     if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise FormatError(
-            path, "contains a NUL character, so it is not a text file; save it as UTF-8 text", line
-        )
+        raise _not_text(path, content, suffix)
     return text
+
+
+def _undecodable(path: Path, content: bytes, suffix: str, error: UnicodeDecodeError) -> FormatError:
+    """Return what is wrong with bytes that are not UTF-8; iconv helps only if they are text."""
+    if b"\0" in content or suffix in _PACKED:
+        return _not_text(path, content, suffix)
+    line = content.count(b"\n", 0, error.start) + 1
+    fix = f"iconv -f WINDOWS-1252 -t UTF-8 {path.name} > new{path.suffix}"
+    if suffix != path.suffix.lower():
+        fix = f"zcat {path.name} | iconv -f WINDOWS-1252 -t UTF-8 > new{suffix}"
+    message = f"byte 0x{content[error.start]:02x} is not UTF-8; save the file as UTF-8"
+    return FormatError(path, f"{message} (if it is from Windows: {fix})", line)
+
+
+def _not_text(path: Path, content: bytes, suffix: str) -> FormatError:
+    """Return what a file should be by its name, or else where it is not a text."""
+    if suffix in _PACKED:
+        kind, fix = _PACKED[suffix]
+        return FormatError(path, f"its name ends in {suffix}, but it is not {kind}; {fix}")
+    line = content.count(b"\n", 0, content.index(b"\0")) + 1
+    message = "contains a NUL character, so it is not a text file; save it as UTF-8 text"
+    return FormatError(path, message, line)
