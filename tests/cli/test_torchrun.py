@@ -16,6 +16,7 @@ from conftest import SMALL
 from safetensors.torch import load_file
 
 from taxoexpan.cli.main import main
+from taxoexpan.files import output_lock
 from taxoexpan.taxonomy import Taxonomy
 
 SETTINGS = SMALL | {"epochs": 3, "tower_epochs": 2, "tower_learning_rate": 0.001}
@@ -168,6 +169,20 @@ def test_an_error_is_reported_once(
     assert done.returncode == 1
     assert "exitcode  : 2" in done.stderr
     assert not model.exists()
+
+
+@pytest.mark.slow
+def test_no_process_touches_the_checkpoint_of_a_running_training(
+    pantry: Path, tmp_path: Path
+) -> None:
+    model, checkpoint = tmp_path / "model", tmp_path / "model.checkpoint"
+    checkpoint.touch()
+    with output_lock(model, "another training"):
+        done = run(*torchrun(2, pantry, "-o", model, "--preset", "fast", "--force"))
+    ours = [line for line in done.stderr.splitlines() if line.startswith("taxoexpan: ")]
+    assert len(ours) == 1
+    assert "another training with this output is running" in ours[0]
+    assert [each.name for each in tmp_path.iterdir()] == [checkpoint.name]
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,9 +78,10 @@ def _train(options: argparse.Namespace, processes: Processes) -> int:
     refuse_conflicts(options)
     resumed = options.resume and bool(_existing_checkpoints(options))
     _refuse_outputs(options, options.force or resumed)
-    # Two trainings with the same output would overwrite each other's checkpoints.
     lock = output_lock(options.output, "another training") if processes.is_first else nullcontext()
-    with lock:
+    with ExitStack() as stack:
+        # Two trainings with the same output would overwrite each other's checkpoints.
+        processes.first_before_others(lambda: stack.enter_context(lock))
         train = _continued if options.start else _trained
         model = train(options, processes)
         _save(options, model, options.force or resumed)
