@@ -333,3 +333,17 @@ def test_two_files_of_one_taxonomy_have_each_finding_once(
     taxo = write_file(tmp_path / "food.taxo", "1\t2\n")
     assert main(["check", str(terms), str(taxo)]) == 1
     assert shown(capsys)[-1] == "1 finding: 0 errors, 1 warning, 0 for information"
+
+
+def test_a_table_without_a_chosen_column_is_a_finding_and_other_files_are_checked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = str(write_file(tmp_path / "other.csv", "child,parent\nb,a\n"))
+    cycle = str(write_file(tmp_path / "cycle.csv", "SKU,Name,Above\n1,a,2\n2,b,1\n"))
+    columns = ["--columns", "id=SKU,label=Name,parent=Above"]
+    assert main(["check", other, cycle, *columns, "--json"]) == 1
+    found = {(each["file"], each["code"]) for each in json.loads(capsys.readouterr().out)}
+    assert found == {(other, "unreadable"), (cycle, "cycle")}
+    assert main(["check", cycle, "--columns", "colour=3"]) == 2
+    obo = write_file(tmp_path / "x.obo", "[Term]\nid: x:1\nname: a\n")
+    assert main(["check", str(obo), *columns]) == 2

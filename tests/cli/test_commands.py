@@ -85,6 +85,16 @@ def test_info_gives_figures_for_people_and_programs(
     assert "concepts" in capsys.readouterr().out
 
 
+def test_info_of_another_directory_names_both_kinds_that_it_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["info", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        f"taxoexpan: {tmp_path}: this is a directory, but neither a model nor a WordNet directory; "
+        "give one of them, or a taxonomy file\n"
+    )
+
+
 def test_info_of_a_model_gives_its_validation(
     model_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

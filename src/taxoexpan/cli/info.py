@@ -8,6 +8,7 @@ from pathlib import Path
 
 from taxoexpan.cli.arguments import add_taxonomy, read_taxonomy
 from taxoexpan.cli.messages import print_json, print_line
+from taxoexpan.errors import FormatError
 from taxoexpan.phrasing import pluralize
 
 
@@ -21,6 +22,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the counts."""
     model: dict[str, object] = {}
     if options.taxonomy.is_dir() and not _is_wordnet(options.taxonomy):
+        _refuse_other_directory(options.taxonomy)
         from taxoexpan.archive import load_summary
 
         summary = load_summary(options.taxonomy)
@@ -65,6 +67,15 @@ def _is_wordnet(directory: Path) -> bool:
     from taxoexpan.formats.wordnet import wordnet_format
 
     return wordnet_format.can_read(TextFile.open(directory))
+
+
+def _refuse_other_directory(directory: Path) -> None:
+    """Refuse a directory that is not a model, before torch is imported for reading it."""
+    from taxoexpan.model_directory import is_archive
+
+    if not is_archive(directory):
+        message = "this is a directory, but neither a model nor a WordNet directory"
+        raise FormatError(directory, f"{message}; give one of them, or a taxonomy file")
 
 
 def _print_model(model: Mapping[str, object]) -> None:
