@@ -81,7 +81,9 @@ class Table:
             for delimiter in dict.fromkeys([guess, *others])
         ]
         found = next((table for table in tables if table.is_recognized), None)
-        return found or max(tables, key=lambda table: len(table.header))
+        # If a chosen column does not exist, the message should list the columns of the header.
+        named = (table for table in tables if Columns.of(table.header, {}).has_relations)
+        return found or next(named, None) or max(tables, key=lambda table: len(table.header))
 
     @classmethod
     def _find_header(cls, file: TextFile, delimiter: str, max_rows: int) -> Table:
