@@ -251,7 +251,7 @@ def test_another_delimiter_inside_cells_does_not_hide_the_columns(tmp_path: Path
     path = write_file(tmp_path / "x.csv", "id,label,parent\n1,a,\n2,b|c|d|e|f|g,1\n")
     with pytest.raises(FormatError) as caught:
         read(path, "id=99,label=2,parent=3")
-    assert "There is no column '99'. The columns are:\n   1  id " in str(caught.value)
+    assert "There is no column '99'. The columns are:\n   1  id\n" in str(caught.value)
     assert caught.value.line == 1
 
 
