@@ -334,7 +334,7 @@ def test_without_validation_queries_all_rounds_are_made() -> None:
 
 def test_without_xgboost_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xgboost", None)
-    with pytest.raises(ConfigurationError, match=r"pip install taxoexpan\[boost\]"):
+    with pytest.raises(ConfigurationError, match=r"pip install 'taxoexpan\[boost\]'"):
         DistXGBoost().fit(clusters(0)[0], 0, SILENT)
 
 

@@ -210,7 +210,7 @@ def test_without_matplotlib_the_error_says_how_to_install_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    with pytest.raises(ConfigurationError, match=r"pip install taxoexpan\[plots\]"):
+    with pytest.raises(ConfigurationError, match=r"pip install 'taxoexpan\[plots\]'"):
         draw("loss", tmp_path)
 
 
