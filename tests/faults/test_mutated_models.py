@@ -57,7 +57,7 @@ def _search() -> Iterator[None]:
 def test_mutated_models(
     model: TaxoExpan, pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rounds = int(os.environ.get("TAXOEXPAN_FAULT_ROUNDS", "66"))
+    rounds = int(os.environ.get("TAXOEXPAN_FAULT_ROUNDS", "33"))
     with capsys.disabled():
         _mutate(*_saved(model, pantry, tmp_path), rounds)
 

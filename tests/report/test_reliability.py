@@ -38,6 +38,7 @@ def test_the_reliability_diagram_shows_the_calibration_error() -> None:
     assert diagram.chart.caption.startswith(expected)
 
 
+@pytest.mark.slow
 def test_thresholds_reach_the_target_precision() -> None:
     food = food_model()
     assert food.calibrators.calibration is not None

@@ -27,6 +27,7 @@ def slow_means(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.array([np.mean(drawn) for drawn in product(values, repeat=len(values))])
 
 
+@pytest.mark.slow
 def test_an_interval_covers_the_true_mean_at_its_level() -> None:
     samples = np.random.default_rng(0).exponential(size=(400, 60))
     for level, least, most in ((0.95, 0.90, 0.98), (0.5, 0.42, 0.58)):

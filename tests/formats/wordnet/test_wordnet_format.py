@@ -648,10 +648,8 @@ def test_wn_finds_the_added_synsets(
 
 
 @pytest.mark.skipif(not (WHOLE / "data.noun").exists(), reason="install Debian's wordnet-base")
-@pytest.mark.parametrize(
-    ("instances", "relations"),
-    [(False, 89_089), pytest.param(True, 97_666, marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("instances", "relations"), [(False, 89_089), (True, 97_666)])
 def test_the_whole_of_wordnet_is_read(instances: bool, relations: int) -> None:
     taxonomy = read(WHOLE, instances)
     assert (len(taxonomy), len(taxonomy.relations)) == (95_882, relations)
