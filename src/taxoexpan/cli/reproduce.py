@@ -243,7 +243,7 @@ def _run_missing(options: argparse.Namespace, names: Sequence[str]) -> Task:
 
 
 def _announce(missing: int, step: str) -> str:
-    """Say how many runs are made before anything is shown, and how to see what is there."""
+    """Return how many runs will be made, and how to show only the stored ones."""
     text = f"{pluralize(missing, 'run')} to make; stored runs are not repeated"
     return text if step == "run" else f"{text}. Without --task, {step} only shows stored runs"
 

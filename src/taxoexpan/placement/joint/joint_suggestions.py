@@ -9,7 +9,7 @@ from taxoexpan.placement.joint.joint_placement import mentions_among, place_join
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker
-from taxoexpan.placement.suggesting.query_assessment import refuse_endless_scores
+from taxoexpan.placement.suggesting.query_assessment import refuse_nonfinite_scores
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -38,5 +38,5 @@ def suggest_jointly(
             concepts, placed.parents.tolist(), placed.scores.tolist(), strict=True
         )
     ]
-    refuse_endless_scores(suggestions)
+    refuse_nonfinite_scores(suggestions)
     return suggestions

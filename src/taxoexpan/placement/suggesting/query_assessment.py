@@ -46,11 +46,11 @@ def suggest_parents(
     proposed = propose(taxonomy, queries.concepts, ranking, assessment, top_k)
     if rejections:
         proposed = rejections.filtered(proposed)
-    refuse_endless_scores(proposed)
+    refuse_nonfinite_scores(proposed)
     return proposed, ranking
 
 
-def refuse_endless_scores(suggestions: Sequence[Suggestion]) -> None:
+def refuse_nonfinite_scores(suggestions: Sequence[Suggestion]) -> None:
     """Refuse scores that are NaN or infinite: the weights of the model are damaged."""
     if not all(math.isfinite(suggestion.score) for suggestion in suggestions):
         message = "the model gives scores that are NaN or infinite, so its weights are damaged"
