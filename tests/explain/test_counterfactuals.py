@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from builders import star
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from random_cases import (
@@ -42,6 +42,8 @@ from taxoexpan.placement.scoring.ranking import Anchors, Ranker, Ranking
 from taxoexpan.taxonomy import Taxonomy
 
 QUERIES = 4
+ROUNDING = 1e-6
+"""The absolute error of scores near zero: the word features are float32 numbers."""
 VARIANTS = [
     {"propagation": propagation, "fusion_dim": fusion, **variant}
     for propagation, variant in (
@@ -128,7 +130,8 @@ def check_against_real_removals(
         scores, removals = score_removals(
             ranker, around, queries, mention_bonuses(ranker, around.pairs, queries)
         )
-        assert np.allclose(scores.total, before[around.pairs.anchor, around.pairs.query])
+        expected = before[around.pairs.anchor, around.pairs.query]
+        assert np.allclose(scores.total, expected, atol=ROUNDING)
 
         @cache
         def scores_after(parent: int, child: int) -> NDArray[np.float64]:
@@ -150,7 +153,7 @@ def check_against_real_removals(
             first, second = ranking.anchors[query]
             after = scores_after(*relation)[:, query]
             margin = before[first, query] - before[second, query] - change
-            assert np.isclose(margin, after[first] - after[second])
+            assert np.isclose(margin, after[first] - after[second], atol=ROUNDING)
         parents, children = taxonomy.relation_indices
         assert removed == {
             (query, parent, child)
@@ -188,6 +191,7 @@ def test_an_egonet_that_shows_some_children_keeps_the_other_ones(
     ],
     ids=["bilinear", "mlp"],
 )
+@example(seed=4866)  # a score near zero
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=6, deadline=None)
 def test_changes_of_fused_scores_equal_those_of_really_removing_the_relation(
