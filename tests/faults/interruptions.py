@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -277,5 +278,11 @@ class Interrupted:
         kept = {*self.command.outputs, "m.checkpoint", "c.csv.folds", "r.db-wal", "r.db-shm"}
         hidden = {path.name for path in self.out.rglob(".*")}
         others = {path.name for path in self.out.iterdir()} - kept
-        temporary = {path.name for path in self.runner.temporary.iterdir()}
+        temporary = {path.name for path in self.runner.temporary.iterdir() if not _is_probe(path)}
         return hidden | others | {n for n in temporary if not n.startswith("torchinductor")}
+
+
+def _is_probe(path: Path) -> bool:
+    """Whether it is the file with which Python's `tempfile` tests a folder; a kill may leave it."""
+    is_named_so = re.fullmatch("[a-z0-9_]{8}", path.name) is not None
+    return is_named_so and path.is_file() and path.read_bytes() in (b"", b"blat")
