@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import growths, names, quickly
 
@@ -200,7 +200,12 @@ def written(case: Case, taxonomy: Taxonomy, folder: Path) -> Copy:
 def copied(case: Case, taxonomy: Taxonomy) -> tuple[Copy, Taxonomy]:
     """Write a taxonomy; return the copy, and the taxonomy read back."""
     with TemporaryDirectory() as folder:
-        copy = written(case, taxonomy, Path(folder))
+        try:
+            copy = written(case, taxonomy, Path(folder))
+        except FormatError as error:
+            # Without a relation there is no `>`, and a sign in labels could be the separator.
+            assume("read as separators of paths" not in str(error))
+            raise
         for path, text in copy.files.items():
             path.write_bytes(text.encode("utf-8"))
         return copy, case.format.read(TextFile.load(next(iter(copy.files)))).taxonomy

@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 from expanded_files import added_text, refusal, under, write_file
 
+from taxoexpan.errors import FormatError
+from taxoexpan.formats import category_paths
+from taxoexpan.formats.output import Target
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.taxonomy import Additions, Concept, Move
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 
 @pytest.mark.parametrize("sign", ["/", " / ", " » ", "|", "::", "\\", ">", "›"])
@@ -57,3 +60,21 @@ def test_most_separators_must_have_spaces_for_a_new_one_to_have_them(
 ) -> None:
     path = write_file(tmp_path / "x.csv", f"path\nA\n{paths}\n")
     assert added_text(path, under("A")) == f"{written}\n"
+
+
+@pytest.mark.parametrize("labels", [("a", "a/b", "a/c"), ("TV/Radio", "Bed/Bath", "He/She")])
+def test_labels_that_would_be_read_as_paths_are_not_written(
+    tmp_path: Path, labels: tuple[str, ...]
+) -> None:
+    flat = Taxonomy([Concept(label, label) for label in labels])
+    path = tmp_path / "x.csv"
+    message = "without relations, signs in the labels would be read as separators of paths"
+    with pytest.raises(FormatError, match=f"^{path}: {message}; choose another format$"):
+        category_paths.write(flat, Target(path))
+
+
+def test_a_relation_makes_signs_in_labels_part_of_them(tmp_path: Path) -> None:
+    taxonomy = Taxonomy([Concept(id, id) for id in ("a", "a/b", "c")], [("a", "c")])
+    (path, text), *_ = category_paths.write(taxonomy, Target(tmp_path / "x.csv")).files.items()
+    path.write_text(text)
+    assert TaxonomyFile.open(path).taxonomy == taxonomy

@@ -17,6 +17,7 @@ from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
 from taxoexpan.formats.path_layouts import PathLines, path_layout
 from taxoexpan.formats.path_parts import MARKER, MAX_DEPTH, SEPARATOR, Category, NewCategory
+from taxoexpan.formats.path_separators import refuse_other_separator
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.level_table import LevelTable
 from taxoexpan.formats.tables.table_file import (
@@ -107,6 +108,7 @@ def write(taxonomy: Taxonomy, target: Target) -> Copy:
     path = target.path
     lines = {id: SEPARATOR.join(parts) for id, parts in _written_paths(taxonomy, path).items()}
     if format_suffix(path) in TABLE_SUFFIXES:
+        refuse_other_separator(path, list(lines.values()))
         ids = clean_ids(taxonomy, str.strip)
         rows = [(ids[id], line) for id, line in lines.items()]
         return Copy({path: table_text(path, ("id", "path"), rows)}, ids)

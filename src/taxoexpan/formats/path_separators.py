@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.path_parts import DEFAULT_SEPARATOR, PathSeparator
@@ -46,6 +47,17 @@ def find_separator(file: TextFile, cells: Sequence[tuple[int, str]]) -> PathSepa
         fix = "write ' > ' between the labels of a path"
         raise FormatError(file.path, f"{message}; {fix}", line)
     return DEFAULT_SEPARATOR
+
+
+def refuse_other_separator(path: Path, lines: Sequence[str]) -> None:
+    """Refuse to write a table of paths without a `>` that would be read with another separator."""
+    try:
+        found = find_separator(TextFile(path, ""), list(enumerate(lines, start=2)))
+    except FormatError:
+        found = None
+    if found != DEFAULT_SEPARATOR:
+        message = "without relations, signs in the labels would be read as separators of paths"
+        raise FormatError(path, f"{message}; choose another format")
 
 
 def _is_consistent(separator: PathSeparator, paths: Sequence[str]) -> bool:

@@ -40,7 +40,7 @@ def test_cells_agree_with_the_csv_module(text: str, delimiter: str) -> None:
 def test_exactly_one_cell_is_replaced(
     rows: list[list[str]], new: str, quoting: int, data: st.DataObject
 ) -> None:
-    lines = csv_lines([["a", "b", "c"], *rows], quoting=QUOTING[quoting])
+    lines = csv_lines([["id", "label", "parent"], *rows], quoting=QUOTING[quoting])
     source = TextFile(Path("x.csv"), "\n".join([*lines, ""]))
     table = Table.open(source)
     row, column = data.draw(st.integers(0, len(rows) - 1)), data.draw(st.integers(0, 2))
