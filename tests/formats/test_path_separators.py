@@ -69,8 +69,16 @@ def test_labels_that_would_be_read_as_paths_are_not_written(
     flat = Taxonomy([Concept(label, label) for label in labels])
     path = tmp_path / "x.csv"
     message = "without relations, signs in the labels would be read as separators of paths"
-    with pytest.raises(FormatError, match=f"^{path}: {message}; choose another format$"):
+    fix = "choose a name that ends in .txt, or another format"
+    with pytest.raises(FormatError, match=f"^{path}: {message}; {fix}$"):
         category_paths.write(flat, Target(path))
+
+
+def test_labels_with_signs_are_written_as_lines(tmp_path: Path) -> None:
+    flat = Taxonomy([Concept(str(n), label) for n, label in enumerate(("a", "a/b", "a/c"))])
+    (path, text), *_ = category_paths.write(flat, Target(tmp_path / "x.txt")).files.items()
+    path.write_text(text)
+    assert TaxonomyFile.open(path).taxonomy == flat
 
 
 def test_a_relation_makes_signs_in_labels_part_of_them(tmp_path: Path) -> None:

@@ -57,7 +57,8 @@ def refuse_other_separator(path: Path, lines: Sequence[str]) -> None:
         found = None
     if found != DEFAULT_SEPARATOR:
         message = "without relations, signs in the labels would be read as separators of paths"
-        raise FormatError(path, f"{message}; choose another format")
+        fix = "choose a name that ends in .txt, or another format"
+        raise FormatError(path, f"{message}; {fix}")
 
 
 def _is_consistent(separator: PathSeparator, paths: Sequence[str]) -> bool:
