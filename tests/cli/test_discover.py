@@ -16,7 +16,7 @@ import pytest
 from discovery_corpus import corpus, texts
 
 from taxoexpan.cli import discover as command
-from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.errors import FormatError
 from taxoexpan.formats.concept_list import read_concepts
 
 
@@ -63,60 +63,6 @@ def test_the_command_refuses_a_corpus_without_new_phrases(tmp_path: Path, topics
         FormatError, match="no new phrase occurs at least 5 times; lower --min-count"
     ):
         run(path, "--taxonomy", topics, "--quiet")
-
-
-def test_the_command_works_in_shards(
-    tmp_path: Path, topics: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = corpus(tmp_path, texts("We like slot filling.", "Of style transfer (ST) we know."))
-    common = ("--taxonomy", topics, "--quiet", "--workers", "1")
-    counts, found = ([tmp_path / f"{name}-{n}.gz" for n in (1, 2)] for name in ("counts", "found"))
-    phrases, whole, merged = (tmp_path / name for name in ("phrases.gz", "whole.csv", "merged.csv"))
-    for number, file in enumerate(counts, start=1):
-        assert run(path, *common, "--shard", f"{number}/2", "-o", file) == 0
-    with pytest.raises(ConfigurationError, match="--top has no effect in this step"):
-        run("--merge", *counts, *common, "-o", phrases, "--top", 3)
-    assert run("--merge", *counts, *common, "-o", phrases) == 0
-    for number, file in enumerate(found, start=1):
-        options = ("--shard", f"{number}/2", "--phrases", phrases, "-o", file)
-        assert run(path, *common, *options) == 0
-    with pytest.raises(ConfigurationError, match="--min-count has no effect in this step"):
-        run("--merge", *found, *common, "-o", merged, "--min-count", 3)
-    assert run("--merge", *found, *common, "-o", merged) == 0
-    assert run(path, *common, "-o", whole) == 0
-    assert merged.read_bytes() == whole.read_bytes()
-    messages = capsys.readouterr().err
-    assert "merge the counts of all shards next" in messages
-    assert "observe them in every shard next, with --phrases" in messages
-    with pytest.raises(FormatError, match="has chosen phrases, which are not merged"):
-        run("--merge", phrases, *common)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((), "either a corpus or --merge"),
-        (("corpus.txt", "--merge", "a.gz"), "either a corpus or --merge"),
-        (("corpus.txt", "--phrases", "a.gz"), "add --shard"),
-        (("corpus.txt", "--shard", "1/2"), "name it with -o"),
-        (("corpus.txt", "--shard", "3/2", "-o", "x.gz"), "such as 2/8"),
-        (("corpus.txt", "--shard", "1/2", "-o", "x.gz", "--top", "9"), "observations are merged"),
-        (("corpus.txt", "--shard", "1/2", "-o", "x.gz", "--json"), "observations are merged"),
-        (("corpus.txt", "--shard", "1/2", "-o", "x.gz", "--min-count", "9"), "counts are merged"),
-    ],
-)
-def test_the_command_refuses_an_unclear_step(
-    topics: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    with pytest.raises(ConfigurationError, match=message):
-        run(*arguments, "--taxonomy", topics)
-
-
-def test_merged_counts_need_a_name(tmp_path: Path, topics: Path) -> None:
-    path, file = corpus(tmp_path, texts("We like slot filling.")), tmp_path / "counts.gz"
-    run(path, "--taxonomy", topics, "--quiet", "--shard", "1/1", "-o", file)
-    with pytest.raises(ConfigurationError, match="name it with -o"):
-        run("--merge", file, "--taxonomy", topics)
 
 
 PASSES = ("counting", "reading")

@@ -16,7 +16,6 @@ import openpyxl
 from corruptions import FOOD, NAMES, Files, valid_files
 from fuzz_inputs import pack_workbook, unpack_workbook
 
-from taxoexpan.curation.discovery.shard_files import KIND, VERSION, ChosenPhrases, read_shard_file
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.records import Action, NewDecision, Placement
 from taxoexpan.errors import TaxoExpanError
@@ -215,11 +214,6 @@ _LISTS = [
     {"new.txt": b"kiwi\nfig\n"},
     {"new.tsv": b"id\tname\nk\tkiwi\n"},
 ]
-_ORIGIN = '"taxonomy_sha256":"a","corpus":{"documents":3,"characters":30,"sha256":"b"}'
-_PHRASES = (
-    f'{_ORIGIN},"min_count":2,"candidates":[[["a","b"],0.5,0.25]],"known":[1,2],"specific":[1],'
-    '"numbers":{"a b":0,"food":1,"fruit":2}'
-)
 _SPLITS = [
     {
         **valid_files("terms")[0],
@@ -233,26 +227,6 @@ _KEYS = [{"key.tsv": b"n.1\tfruit#n#1\tattach\nn.2\tapple#n#1\tmerge\n"}]
 
 def _documents(path: Path, _: random.Random) -> object:
     return list(read_documents(path))
-
-
-def _shards() -> list[Files]:
-    start = f'{{"kind":"{KIND}","version":{VERSION},"content":'
-    texts = (
-        f'{start}"counts",{_ORIGIN},"shard":[1,2],"max_error":0,"counts":{{"a b":3}}}}',
-        f'{start}"phrases",{_PHRASES}}}',
-        f'{start}"observations","shard":[1,2],"texts":3,"sentences":4,"cells":[1,2],"counts":[1,2],'
-        f'"forms":[[0,"a",2]],"abbreviations":[[0,"b",1]],"examples":[[0,5,"x"]],'
-        f'"definitions":[],"phrases":{{{_PHRASES}}}}}',
-    )
-    return [{"x.shard": text.encode()} for text in texts]
-
-
-def _shard(path: Path, _: random.Random) -> object:
-    shard = read_shard_file(path)
-    if isinstance(shard, ChosenPhrases):
-        numbers = [n for c in shard.tracked.candidates for n in (c.cohesion, c.independence)]
-        assert np.isfinite(numbers).all()
-    return shard
 
 
 def _store_files() -> list[Files]:
@@ -282,7 +256,6 @@ PARSERS = {
         Parser("corpus", _CORPORA, _documents),
         Parser("word vectors", _vector_files(), _vectors),
         Parser("decision store", _store_files(), _store),
-        Parser("discovery shard", _shards(), _shard, _write_compressed),
         Parser("split", _SPLITS, lambda path, _: read_split(path)),
         Parser("semeval concepts", _SENSES, lambda path, _: semeval_task.read_concepts(path)),
         Parser("semeval key", _KEYS, lambda path, _: semeval_task.read_key(path)),

@@ -5,7 +5,6 @@ them as a list of new concepts. `term_discovery` reads the corpus twice. The fir
 phrases (`phrase_counts`), from which `candidates` are chosen. The second one (`contexts`, by the
 `phrase_finder`) collects `observations` and `definitions`. Then candidates are ranked
 (`candidate_ranking`), named (`label_choice`) and compared with known names (`nearest_known`).
-`sharded_discovery` divides the work among several machines.
 """
 
 from taxoexpan.curation.discovery.term_discovery import (
