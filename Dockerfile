@@ -13,7 +13,7 @@ COPY constraints.txt ./
 # The constraints also pin the packages that build the wheel.
 ENV PIP_CONSTRAINT=/source/constraints.txt PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /opt/taxoexpan
-COPY pyproject.toml hatch_build.py README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
 # All modules are compiled now, because a read-only container could never store the result.
 RUN /opt/taxoexpan/bin/pip install ".[${EXTRAS}]" \

@@ -51,10 +51,10 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def test_help_names_every_command_and_needs_no_other_package() -> None:
-    """So it is fast, and the manual page can be generated while a wheel is built."""
+    """So it is fast."""
     loaded = "import sys; print(*{name.partition('.')[0] for name in sys.modules})"
     program = f"from taxoexpan.cli.main import build_parser; build_parser(); {loaded}"
-    # -S: without the packages of the environment, as in the isolated build of a wheel.
+    # -S: without the packages of the environment.
     source = Path(taxoexpan.__file__).parents[1]
     done = subprocess.run(
         [sys.executable, "-S", "-c", program],
