@@ -12,7 +12,6 @@ from taxoexpan.phrasing import pluralize
 if TYPE_CHECKING:
     from taxoexpan.model import TaxoExpan
     from taxoexpan.taxonomy import Concept, Taxonomy
-    from taxoexpan.training.distributed import Processes
 
 FEW_QUERIES = 20
 """With fewer held-out concepts, validation figures say little."""
@@ -26,11 +25,8 @@ def fit_model(
     checkpoint: Path | None = None,
     tensorboard: Path | None = None,
     expected: Sequence[Concept] = (),
-    processes: Processes | None = None,
 ) -> None:
-    """Train a model and print what it has learned; several processes can share the training."""
-    from taxoexpan.training.distributed import ALONE
-
+    """Train a model and print what it has learned."""
     model.encoder.prepare(["ready"])  # first: its libraries may lose a Ctrl-C while they load
     if not quiet:
         note(f"training on {len(taxonomy):,} concepts, {len(taxonomy.relations):,} relations")
@@ -41,7 +37,6 @@ def fit_model(
         checkpoint=checkpoint,
         tensorboard=tensorboard,
         expected=expected,
-        processes=processes or ALONE,
     )
     print_training(model, quiet)
 

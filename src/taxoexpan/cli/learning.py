@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy
     from taxoexpan.placement.suggesting.feedback import Feedback
     from taxoexpan.taxonomy import Taxonomy
-    from taxoexpan.training.distributed import Processes
 
 FIXED = ("preset", "features", "changes", "epochs", "expect", "resume")
 """The options that a continued training has no use for."""
@@ -75,7 +74,6 @@ def refit_model(
     options: argparse.Namespace,
     taxonomy: Taxonomy,
     feedback: Feedback | None,
-    processes: Processes,
 ) -> TaxoExpan:
     """Load a model, continue its training, and print what it has learned."""
     from taxoexpan.model import TaxoExpan
@@ -91,7 +89,6 @@ def refit_model(
         not options.quiet,
         options.log,
         options.tensorboard,
-        processes=processes,
     )
     if feedback:
         _print_decisions(judged)

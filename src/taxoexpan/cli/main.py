@@ -72,8 +72,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not (sys.argv[1:] if arguments is None else arguments):
         return _explain_usage(parser)
     options = parser.parse_args(arguments)
-    if options.run is not train.run and int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        return _refuse_several_processes()
     with StopSignals() as signals:
         try:
             return _run(options)
@@ -112,13 +110,6 @@ def _explain_usage(parser: argparse.ArgumentParser) -> int:
     with suppress(OSError):  # the reader may be gone
         parser.print_help(sys.stderr)
     note("\ntaxoexpan: no command is given; try taxoexpan demo")
-    return 2
-
-
-def _refuse_several_processes() -> int:
-    """Refuse a command that torchrun has started several times; one process says so."""
-    if os.environ.get("RANK", "0") == "0":
-        note("taxoexpan: only train runs in several processes; start this command without torchrun")
     return 2
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import ExitStack, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,12 +19,10 @@ from taxoexpan.cli.arguments import (
 from taxoexpan.cli.fitting import fit_model
 from taxoexpan.cli.learning import add_continuation, read_feedback, refit_model, refuse_conflicts
 from taxoexpan.cli.messages import note, print_json, write_report
-from taxoexpan.cli.torchrun import joined_processes
 from taxoexpan.errors import FormatError, NameTakenError
 
 if TYPE_CHECKING:
     from taxoexpan.model import TaxoExpan
-    from taxoexpan.training.distributed import Processes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,28 +59,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Train and save; several processes of torchrun train together, and the first one saves."""
+    """Train and save."""
     try:
-        with joined_processes(options) as processes:
-            return _train(options, processes)
+        return _train(options)
     except KeyboardInterrupt:
         for path in _existing_checkpoints(options)[-1:]:
             note(f"\n--resume continues the training from {path}")
         raise
 
 
-def _train(options: argparse.Namespace, processes: Processes) -> int:
+def _train(options: argparse.Namespace) -> int:
     from taxoexpan.files import output_lock
 
     refuse_conflicts(options)
     resumed = options.resume and bool(_existing_checkpoints(options))
     _refuse_outputs(options, options.force or resumed)
-    lock = output_lock(options.output, "another training") if processes.is_first else nullcontext()
-    with ExitStack() as stack:
-        # Two trainings with the same output would overwrite each other's checkpoints.
-        processes.first_before_others(lambda: stack.enter_context(lock))
-        train = _continued if options.start else _trained
-        model = train(options, processes)
+    # Two trainings with the same output would overwrite each other's checkpoints.
+    with output_lock(options.output, "another training"):
+        model = _continued(options) if options.start else _trained(options)
         _save(options, model, options.force or resumed)
     if options.report:
         from taxoexpan.report import training_page
@@ -123,7 +116,7 @@ def _named_after(checkpoint: Path, output: Path, written: Path) -> Path:
     return checkpoint if name.exists() else checkpoint.rename(name)
 
 
-def _trained(options: argparse.Namespace, processes: Processes) -> TaxoExpan:
+def _trained(options: argparse.Namespace) -> TaxoExpan:
     """Train a new model."""
     from taxoexpan.formats.concept_list import read_concepts
 
@@ -140,16 +133,15 @@ def _trained(options: argparse.Namespace, processes: Processes) -> TaxoExpan:
         checkpoint,
         options.tensorboard,
         expected,
-        processes,
     )
     return model
 
 
-def _continued(options: argparse.Namespace, processes: Processes) -> TaxoExpan:
+def _continued(options: argparse.Namespace) -> TaxoExpan:
     """Continue the training of a model; the decisions are read before anything expensive."""
     feedback = read_feedback(options.decisions) if options.decisions else None
     taxonomy = read_defined_taxonomy(options.taxonomy, options)
-    return refit_model(options, taxonomy, feedback, processes)
+    return refit_model(options, taxonomy, feedback)
 
 
 def _refuse_outputs(options: argparse.Namespace, replace_model: bool) -> None:
@@ -202,5 +194,5 @@ def _checkpoint(options: argparse.Namespace) -> Path:
             fix = "--resume continues it, --force deletes it and starts again"
             raise FormatError(existing[0], f"{message}; {fix}")
         for each in existing:
-            each.unlink(missing_ok=True)  # another process may have been faster
+            each.unlink()
     return path
