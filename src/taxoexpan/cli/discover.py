@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from taxoexpan.cli.argument_types import positive
 from taxoexpan.cli.arguments import add_keep_formulas, add_output, add_read_options, read_taxonomy
 from taxoexpan.cli.messages import as_json, note
 from taxoexpan.errors import FormatError
-
-if TYPE_CHECKING:
-    from taxoexpan.curation.discovery import DiscoveredConcept
+from taxoexpan.phrasing import pluralize
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,16 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser, "CSV file to write (default: standard output)")
     add_keep_formulas(parser)
     parser.add_argument(
-        "--top",
-        type=positive,
-        default=500,
-        help="maximum number of concepts (default: %(default)s)",
+        "--top", type=positive, default=500, help="maximum number of concepts (default: 500)"
     )
     parser.add_argument(
         "--min-count",
         type=positive,
         default=5,
-        help="ignore phrases with fewer mentions (default: %(default)s)",
+        help="ignore phrases with fewer mentions (default: 5)",
     )
     parser.add_argument(
         "--workers",
@@ -56,9 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the new concepts of a corpus."""
-    from taxoexpan.curation.discovery import discover
-    from taxoexpan.files import preflight
+    """Write the new concepts as a table or as JSON."""
+    from taxoexpan.curation.discovery import discover, discovered_concepts_table
+    from taxoexpan.files import preflight, write_whole
 
     if options.output:
         preflight([options.output], [options.corpus, options.taxonomy], options.force)
@@ -71,39 +66,21 @@ def run(options: argparse.Namespace) -> int:
         progress=not options.quiet,
     )
     if not concepts:
-        raise _nothing_found(options)
-    return _write(options, concepts)
-
-
-def _write(options: argparse.Namespace, concepts: list[DiscoveredConcept]) -> int:
-    """Write the new concepts as a table or as JSON."""
-    from dataclasses import asdict
-
-    from taxoexpan.curation.discovery import discovered_concepts_table
-    from taxoexpan.files import write_whole
-    from taxoexpan.phrasing import pluralize
-
-    duplicates = sum(bool(concept.might_duplicate) for concept in concepts)
+        times = pluralize(options.min_count, "time")
+        message = f"no new phrase occurs at least {times}; lower --min-count or add more texts"
+        raise FormatError(options.corpus, message)
     if options.json:
         text = as_json([asdict(concept) for concept in concepts])
     else:
-        text = discovered_concepts_table(
-            options.output or Path("new.csv"), concepts, options.keep_formulas
-        )
-    if options.output:
-        write_whole({options.output: text.encode()}, options.force, checked=True)
-        note(
-            f"{pluralize(len(concepts), 'new concept')} in {options.output}; {duplicates} may be "
-            "in the taxonomy already (see the column might_duplicate)"
-        )
-    else:
+        path = options.output or Path("new.csv")
+        text = discovered_concepts_table(path, concepts, options.keep_formulas)
+    if not options.output:
         print(text, end="")
+        return 0
+    write_whole({options.output: text.encode()}, options.force, checked=True)
+    duplicates = sum(bool(concept.might_duplicate) for concept in concepts)
+    note(
+        f"{pluralize(len(concepts), 'new concept')} in {options.output}; {duplicates} may be in "
+        "the taxonomy already (see the column might_duplicate)"
+    )
     return 0
-
-
-def _nothing_found(options: argparse.Namespace) -> FormatError:
-    from taxoexpan.phrasing import pluralize
-
-    times = pluralize(options.min_count, "time")
-    message = f"no new phrase occurs at least {times}; lower --min-count or add more texts"
-    return FormatError(options.corpus, message)
