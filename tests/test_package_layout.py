@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,16 +14,6 @@ PACKAGE = Path(taxoexpan.__file__).parent
 TESTS = Path(__file__).parent
 OTHER = ("benchmarks", "faults", "fuzz", "tools")
 FLAG = re.compile(r"(?<![\w-])--[a-z]")
-
-
-def test_no_module_name_occurs_twice() -> None:
-    names = Counter(path.stem for path in PACKAGE.rglob("*.py") if path.stem != "__init__")
-    assert [name for name, count in names.items() if count > 1] == []
-
-
-def test_no_test_module_name_occurs_twice() -> None:
-    names = Counter(path.stem for path in TESTS.rglob("test_*.py"))
-    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_every_package_says_what_it_is() -> None:
