@@ -115,7 +115,7 @@ def measure(path: Path, real: RealFile, output: Path, show: bool) -> list[str]:
     findings = count_findings(path, options)
     named = (parents[0], old.concept(parents[1]).label)
     printed = expand(path, named, options, output)
-    comparison = compare_files(path, output, opened.format.NAME)
+    comparison = compare_files(path, output, opened.format.name)
     new = open_file(output, options).taxonomy
     ids = [next(c.id for c in new.concepts if c.label == label) for label in LABELS]
     stated = all(
@@ -125,7 +125,7 @@ def measure(path: Path, real: RealFile, output: Path, show: bool) -> list[str]:
     if show:
         print(f"## {real.file}\n{printed}\n" + "\n".join(comparison.added), file=sys.stderr)
     numbers = [f"{len(old):,}", f"{len(old.relations):,}", findings]
-    return [opened.format.NAME, *numbers, describe(comparison, stated)]
+    return [opened.format.name, *numbers, describe(comparison, stated)]
 
 
 def main() -> int:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from taxoexpan.formats.output import Target
+from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.taxonomy import Concept, Taxonomy
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from forked_processes import fork_and_wait
 
+from taxoexpan.formats.registry import FORMATS
+
 NOBODY = 65534
 
 
@@ -37,6 +39,7 @@ def run_unprivileged(run: Callable[[], int]) -> int:
     """Run a function in a process of an ordinary user, and return its exit status."""
     for module in ("conversion", "taxonomy_file"):  # that user may not be able to read Python
         import_module(f"taxoexpan.formats.{module}")
+    list(FORMATS.values())  # imports them
     import_module("taxoexpan.expansion")
 
     def run_as_nobody() -> int:

@@ -10,7 +10,7 @@ from expanded_files import write_file
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.main import main
-from taxoexpan.formats.output import Target
+from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.difference import Difference

@@ -19,8 +19,8 @@ from hypothesis import assume, given
 from strategies import Growth, Style, growths, names, quickly, styles
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats import category_paths
-from taxoexpan.formats.output import Target
+from taxoexpan.formats.format import Target
+from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
@@ -373,12 +373,12 @@ def test_a_path_in_a_text_file_is_no_header(tmp_path: Path) -> None:
 def test_a_quarter_of_the_lines_must_be_paths(tmp_path: Path, others: int, found: bool) -> None:
     lines = ["A > B", *(f"line {letter}" for letter in "xyzw"[:others])]
     text = TextFile.load(file(tmp_path, "\n".join(lines)))
-    assert category_paths.can_read(text) is found
+    assert FORMATS["paths"].can_read(text) is found
 
 
 def test_a_table_without_columns_of_paths_is_not_read_as_lines(tmp_path: Path) -> None:
     text = TextFile.load(file(tmp_path, "name,note\na > b,x\nc > d,y\n", "x.csv"))
-    assert category_paths.can_read(text) is False
+    assert FORMATS["paths"].can_read(text) is False
 
 
 def test_a_written_path_has_at_most_two_hundred_parts(tmp_path: Path) -> None:
@@ -386,14 +386,14 @@ def test_a_written_path_has_at_most_two_hundred_parts(tmp_path: Path) -> None:
     ids = [str(number) for number in range(201)]
     chain = Taxonomy([Concept(id, f"p{id}") for id in ids], pairwise(ids))
     with pytest.raises(FormatError, match="the path of '200' would have more than 200 parts"):
-        category_paths.write(chain, target)
-    copy = category_paths.write(chain.without(["200"]), target)
+        FORMATS["paths"].write(chain, target)
+    copy = FORMATS["paths"].write(chain.without(["200"]), target)
     (content,) = copy.files.values()
     assert content.splitlines()[-1].count(">") == 199
 
 
 def test_a_row_without_an_id_is_known_by_its_path(tmp_path: Path) -> None:
     path = file(tmp_path, "path,color\nA,\nA > B,red\n", "x.csv")
-    index = category_paths.index_properties(TextFile.load(path), TaxonomyFile.open(path).taxonomy)
+    index = FORMATS["paths"].index_properties(TextFile.load(path), TaxonomyFile.open(path).taxonomy)
     assert index.concepts == {"A", "A > B"}
     assert list(index.having.values()) == [{"A > B"}]

@@ -15,15 +15,9 @@ from hypothesis import strategies as st
 from strategies import Growth, growths, insertions, names, quickly
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats import category_paths, terms
-from taxoexpan.formats.json import json_format
-from taxoexpan.formats.obo import obo_format
-from taxoexpan.formats.obographs import obographs_format
-from taxoexpan.formats.openfoodfacts import openfoodfacts_format
-from taxoexpan.formats.output import Target
-from taxoexpan.formats.rdf import owl, skos, vocabulary
-from taxoexpan.formats.registry import FORMATS, Format
-from taxoexpan.formats.tables import concept_rows, edge_list
+from taxoexpan.formats.format import Format, Target
+from taxoexpan.formats.rdf import vocabulary
+from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.placement.adding.change_validation import validate_additions
@@ -70,25 +64,25 @@ WORDS = names(without="|")
 TAGS = st.text("abcdxyz水", min_size=1, max_size=4)
 CASES = [
     Case(
-        openfoodfacts_format,
+        FORMATS["openfoodfacts"],
         "food.txt",
         growths(TAGS.map("en:{}".format)).map(named_by_id),
     ),
-    Case(terms, "food.terms", growths(names(), names()), synonyms=False),
-    Case(edge_list, "food.csv", growths(), synonyms=False),
-    Case(edge_list, "food.tsv", growths(), synonyms=False),
-    Case(concept_rows, "food.csv", growths(WORDS, names(), details=True)),
-    Case(concept_rows, "food.tsv", growths(WORDS, details=True)),
-    Case(obo_format, "food.obo", growths(names(), names(), details=True)),
-    Case(json_format, "food.json", growths(names(breaks=True), names(), details=True)),
-    Case(json_format, "food.jsonl", growths(names(breaks=True), names(), details=True)),
-    Case(obographs_format, "food.json", growths(IRIS, names(), details=True)),
-    Case(skos, "food.ttl", growths(IRIS, names())),
-    Case(skos, "food.nt", growths(IRIS, names())),
-    Case(owl, "food.ttl", growths(IRIS, names())),
-    Case(owl, "food.nt", growths(IRIS, names())),
+    Case(FORMATS["terms"], "food.terms", growths(names(), names()), synonyms=False),
+    Case(FORMATS["edges"], "food.csv", growths(), synonyms=False),
+    Case(FORMATS["edges"], "food.tsv", growths(), synonyms=False),
+    Case(FORMATS["rows"], "food.csv", growths(WORDS, names(), details=True)),
+    Case(FORMATS["rows"], "food.tsv", growths(WORDS, details=True)),
+    Case(FORMATS["obo"], "food.obo", growths(names(), names(), details=True)),
+    Case(FORMATS["json"], "food.json", growths(names(breaks=True), names(), details=True)),
+    Case(FORMATS["json"], "food.jsonl", growths(names(breaks=True), names(), details=True)),
+    Case(FORMATS["obographs"], "food.json", growths(IRIS, names(), details=True)),
+    Case(FORMATS["skos"], "food.ttl", growths(IRIS, names())),
+    Case(FORMATS["skos"], "food.nt", growths(IRIS, names())),
+    Case(FORMATS["owl"], "food.ttl", growths(IRIS, names())),
+    Case(FORMATS["owl"], "food.nt", growths(IRIS, names())),
     Case(
-        category_paths,
+        FORMATS["paths"],
         "food.tsv",
         # Without a relation there is no `>`, and a sign in labels could be the separator.
         growths(names(without=">"), most_parents=1).filter(lambda growth: growth.old.relations),
@@ -96,10 +90,10 @@ CASES = [
         most_parents=1,
     ),
 ]
-LISTS = {json_format.NAME: 1, obographs_format.NAME: 2}
+LISTS = {"json": 1, "obographs": 2}
 """How many lists grow; their last line gets a comma."""
 of_every_format = pytest.mark.parametrize(
-    "case", CASES, ids=lambda case: f"{case.format.NAME}-{case.name}"
+    "case", CASES, ids=lambda case: f"{case.format.name}-{case.name}"
 )
 
 
@@ -122,8 +116,8 @@ def test_moves_and_synonyms_are_read_back_and_nothing_else_changes(
         path, output = Path(folder) / case.name, Path(folder) / f"new{Path(case.name).suffix}"
         for file, text in case.format.write(growth.old, Target(path)).files.items():
             file.write_bytes(text.encode("utf-8"))
-        write_expanded(path, additions, output, case.format.NAME)
-        found = TaxonomyFile.open(output, case.format.NAME).taxonomy
+        write_expanded(path, additions, output, case.format.name)
+        found = TaxonomyFile.open(output, case.format.name).taxonomy
         before, after = (
             Counter(line for file in files for line in lines_of(file))
             for files in ([path.with_suffix(s) for s in suffixes(case)], parts(output, case))
@@ -134,9 +128,9 @@ def test_moves_and_synonyms_are_read_back_and_nothing_else_changes(
     # Paths of descendants become longer.
     below = {id for top in touched for id in growth.old.descendants(top)}
     max_changed = len(additions.moves) + len(renamed_ids)
-    if case.format is category_paths:
+    if case.format is FORMATS["paths"]:
         max_changed = len(touched | below)
-    assert sum((before - after).values()) <= max_changed + LISTS.get(case.format.NAME, 0)
+    assert sum((before - after).values()) <= max_changed + LISTS.get(case.format.name, 0)
 
 
 def as_sets(taxonomy: Taxonomy) -> tuple[object, ...]:
@@ -145,7 +139,7 @@ def as_sets(taxonomy: Taxonomy) -> tuple[object, ...]:
 
 
 def suffixes(case: Case) -> list[str]:
-    return [".terms", ".taxo"] if case.format is terms else [Path(case.name).suffix]
+    return [".terms", ".taxo"] if case.format is FORMATS["terms"] else [Path(case.name).suffix]
 
 
 def parts(output: Path, case: Case) -> list[Path]:
@@ -160,9 +154,11 @@ def lines_of(path: Path) -> list[str]:
 @quickly
 def test_moves_remove_only_the_links_to_the_old_parents(growth: Growth) -> None:
     additions = validate_additions(growth.old, growth.additions).additions
-    text = skos.write(growth.old, Target(Path("x.ttl"))).files[Path("x.ttl")]
+    text = FORMATS["skos"].write(growth.old, Target(Path("x.ttl"))).files[Path("x.ttl")]
     source = TextFile(Path("x.ttl"), text)
-    (insertions,) = skos.extend(source, growth.old.expanded(additions), additions).values()
+    (insertions,) = (
+        FORMATS["skos"].extend(source, growth.old.expanded(additions), additions).values()
+    )
     before, after = (
         {(q.subject.value, q.predicate.value, str(q.object)) for q in ox.parse(t, format=TURTLE)}
         for t in (text, source.apply(insertions).decode())
@@ -356,7 +352,7 @@ def test_a_synonym_is_added_to_the_existing_ones(
     assert changed(tmp_path, name, text, NAMED) == wanted
 
 
-@pytest.mark.parametrize("format", [skos, owl], ids=lambda format: format.NAME)
+@pytest.mark.parametrize("format", [FORMATS["skos"], FORMATS["owl"]], ids=["skos", "owl"])
 @pytest.mark.parametrize("suffix", [".ttl", ".rdf", ".jsonld", ".nt"])
 def test_a_synonym_is_added_in_every_rdf_syntax(
     tmp_path: Path, suffix: str, format: Format
@@ -424,18 +420,18 @@ def test_an_unsupported_change_is_refused_with_a_remedy(
 @pytest.mark.parametrize("suffix", [".rdf", ".jsonld"])
 def test_moves_in_rdf_xml_and_json_ld_need_turtle(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"x{suffix}"
-    write_file(path, skos.write(Taxonomy([MILK]), Target(path)).files[path])
+    write_file(path, FORMATS["skos"].write(Taxonomy([MILK]), Target(path)).files[path])
     with pytest.raises(FormatError, match=f"first run taxoexpan convert x{suffix} x.ttl"):
         TaxonomyFile.open(path).check_changes(BOTH)
     TaxonomyFile.open(path).check_changes({"synonyms": "allow_merges"})
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.format.NAME}-{case.name}")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.format.name}-{case.name}")
 def test_supported_changes_of_every_format(case: Case, tmp_path: Path) -> None:
     taxonomy = Taxonomy([Concept("http://x.org/a", "a", ("b",))])
     for path, text in case.format.write(taxonomy, Target(tmp_path / case.name)).files.items():
         write_file(path, text)
-    allowed = FORMATS[case.format.NAME].supported_changes(TextFile.load(tmp_path / case.name))
+    allowed = FORMATS[case.format.name].supported_changes(TextFile.load(tmp_path / case.name))
     assert allowed == ({"moves", "synonyms"} if case.synonyms else {"moves"})
 
 

@@ -10,7 +10,7 @@ from expanded_files import refusal, under, write_expanded
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.conversion import convert
-from taxoexpan.formats.output import Target
+from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Concept, Taxonomy
@@ -35,7 +35,7 @@ def test_every_text_format_may_be_compressed(format: str, tmp_path: Path) -> Non
         assert content.startswith(b"\x1f\x8b")
         part.write_bytes(content)
     file = TaxonomyFile.open(path)
-    assert format == file.format.NAME
+    assert format == file.format.name
     assert len(file.taxonomy) == len(FOOD)
     id = f"{file.taxonomy.ids[0]}-new"
     file.write(under(file.taxonomy.ids[0], concept=Concept(id, "kiwi")), output)

@@ -18,7 +18,7 @@ from test_copies import IDS, LABELS, awkward
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.formats.conversion import convert
-from taxoexpan.formats.output import Target
+from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Concept, Taxonomy

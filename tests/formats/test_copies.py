@@ -16,16 +16,9 @@ from hypothesis import strategies as st
 from strategies import growths, names, quickly
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats import category_paths, terms
-from taxoexpan.formats.json import json_format
-from taxoexpan.formats.obo import obo_format
-from taxoexpan.formats.obographs import obographs_format
-from taxoexpan.formats.openfoodfacts import openfoodfacts_format
+from taxoexpan.formats.format import Copy, Format, Target
 from taxoexpan.formats.openfoodfacts.tag_ids import tag_id
-from taxoexpan.formats.output import Copy, Target
-from taxoexpan.formats.rdf import owl, skos
-from taxoexpan.formats.registry import Format
-from taxoexpan.formats.tables import concept_rows, edge_list
+from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.difference import Difference
@@ -149,38 +142,57 @@ TAGGED = (
 )
 
 CASES = [
-    Case(terms, "food.terms", TERMS, lambda _, concept: not set(concept.label) & set("\t\n\r")),
+    Case(
+        FORMATS["terms"],
+        "food.terms",
+        TERMS,
+        lambda _, concept: not set(concept.label) & set("\t\n\r"),
+    ),
     *(
-        Case(edge_list, name, EDGES, lambda all, concept: all.labels.count(concept.label) == 1)
+        Case(
+            FORMATS["edges"], name, EDGES, lambda all, concept: all.labels.count(concept.label) == 1
+        )
         for name in ("food.csv", "food.tsv")
     ),
     *(
-        Case(concept_rows, name, ROWS, lambda *_: True, lambda word: "|" not in word, True, True)
+        Case(FORMATS["rows"], name, ROWS, lambda *_: True, lambda word: "|" not in word, True, True)
         for name in ("food.csv", "food.tsv")
     ),
     *(
-        Case(category_paths, name, complete, has_unique_path, keeps_parents=False)
+        Case(FORMATS["paths"], name, complete, has_unique_path, keeps_parents=False)
         for name, complete in (
             ("food.txt", BARE_PATHS),
             ("food.tsv", PATHS),
         )
     ),
     *(
-        Case(json_format, name, EVERYTHING, lambda *_: True, lambda _: True, True, True)
+        Case(FORMATS["json"], name, EVERYTHING, lambda *_: True, lambda _: True, True, True)
         for name in ("food.json", "food.jsonl")
     ),
-    Case(obographs_format, "food.json", RESOURCES, lambda *_: True, lambda _: True, True, True),
+    Case(FORMATS["obographs"], "food.json", RESOURCES, lambda *_: True, lambda _: True, True, True),
     *(
-        Case(skos, f"food.{suffix}", RESOURCES, lambda *_: True, lambda _: True, True, True)
+        Case(
+            FORMATS["skos"],
+            f"food.{suffix}",
+            RESOURCES,
+            lambda *_: True,
+            lambda _: True,
+            True,
+            True,
+        )
         for suffix in ("ttl", "rdf", "nt", "jsonld")
     ),
     *(
-        Case(owl, f"food.{suffix}", RESOURCES, lambda *_: True, lambda _: True, True, True)
+        Case(
+            FORMATS["owl"], f"food.{suffix}", RESOURCES, lambda *_: True, lambda _: True, True, True
+        )
         for suffix in ("owl", "ttl", "nt", "jsonld")
     ),
-    Case(obo_format, "food.obo", ACTIVE_TERMS, lambda *_: True, lambda _: True, True, True, False),
     Case(
-        openfoodfacts_format,
+        FORMATS["obo"], "food.obo", ACTIVE_TERMS, lambda *_: True, lambda _: True, True, True, False
+    ),
+    Case(
+        FORMATS["openfoodfacts"],
         "food.txt",
         TAGGED,
         has_unique_tag,
@@ -189,7 +201,7 @@ CASES = [
     ),
 ]
 of_every_format = pytest.mark.parametrize(
-    "case", CASES, ids=lambda case: f"{case.format.NAME}-{case.name}"
+    "case", CASES, ids=lambda case: f"{case.format.name}-{case.name}"
 )
 
 
@@ -260,7 +272,7 @@ def roots(*labels: str) -> Taxonomy:
 
 
 def case_of(name: str) -> Case:
-    return next(case for case in CASES if f"{case.format.NAME}-{case.name}" == name)
+    return next(case for case in CASES if f"{case.format.name}-{case.name}" == name)
 
 
 @pytest.mark.parametrize(
@@ -320,7 +332,7 @@ def test_many_equal_labels_get_distinct_ids(case: Case) -> None:
 def test_only_paths_have_a_maximum_depth(case: Case, depth: int) -> None:
     ids = [f"c{n}" for n in range(depth)]
     chain = Taxonomy([Concept(id, id) for id in ids], pairwise(ids))
-    if case.format.NAME == "paths" and depth > 200:
+    if case.format.name == "paths" and depth > 200:
         with pytest.raises(FormatError) as caught:
             written(case, chain, Path())
         assert str(caught.value) == (

@@ -6,8 +6,8 @@ import pytest
 from expanded_files import added_text, refusal, under, write_file
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats import category_paths
-from taxoexpan.formats.output import Target
+from taxoexpan.formats.format import Target
+from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
@@ -71,18 +71,18 @@ def test_labels_that_would_be_read_as_paths_are_not_written(
     message = "without relations, signs in the labels would be read as separators of paths"
     fix = "choose a name that ends in .txt, or another format"
     with pytest.raises(FormatError, match=f"^{path}: {message}; {fix}$"):
-        category_paths.write(flat, Target(path))
+        FORMATS["paths"].write(flat, Target(path))
 
 
 def test_labels_with_signs_are_written_as_lines(tmp_path: Path) -> None:
     flat = Taxonomy([Concept(str(n), label) for n, label in enumerate(("a", "a/b", "a/c"))])
-    (path, text), *_ = category_paths.write(flat, Target(tmp_path / "x.txt")).files.items()
+    (path, text), *_ = FORMATS["paths"].write(flat, Target(tmp_path / "x.txt")).files.items()
     path.write_text(text)
     assert TaxonomyFile.open(path).taxonomy == flat
 
 
 def test_a_relation_makes_signs_in_labels_part_of_them(tmp_path: Path) -> None:
     taxonomy = Taxonomy([Concept(id, id) for id in ("a", "a/b", "c")], [("a", "c")])
-    (path, text), *_ = category_paths.write(taxonomy, Target(tmp_path / "x.csv")).files.items()
+    (path, text), *_ = FORMATS["paths"].write(taxonomy, Target(tmp_path / "x.csv")).files.items()
     path.write_text(text)
     assert TaxonomyFile.open(path).taxonomy == taxonomy

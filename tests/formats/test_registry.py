@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import Growth, growths, names, quickly
 
 from taxoexpan.errors import ConfigurationError, FormatError, TaxoExpanError, TaxonomyError
-from taxoexpan.formats.output import Target
+from taxoexpan.formats.format import Target
 from taxoexpan.formats.registry import FORMATS, find_format
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
@@ -244,7 +244,7 @@ def test_a_written_file_is_recognized_whatever_its_texts_are(format: str, growth
             for path, content in copy.contents().items():
                 path.write_bytes(content)
             file = TextFile.open(Path(folder) / name)
-            assert format == find_format(file).NAME, name
+            assert format == find_format(file).name, name
             assert len(FORMATS[format].read(file).taxonomy) == len(growth.old)
 
 
@@ -265,7 +265,7 @@ def test_an_expanded_file_is_recognized_whatever_its_texts_are(format: str, grow
                 write_expanded(path, Additions(new, relations), output, force=True)
             except TaxoExpanError:
                 continue  # the format cannot hold these texts
-            assert format == find_format(TextFile.open(output)).NAME
+            assert format == find_format(TextFile.open(output)).name
 
 
 def test_a_table_of_suggestions_is_no_taxonomy(tmp_path: Path) -> None:

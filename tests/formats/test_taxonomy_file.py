@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats import path_layouts, text_file
+from taxoexpan.formats import path_layouts, terms, text_file
+from taxoexpan.formats.format import Target
 from taxoexpan.formats.json import json_format
 from taxoexpan.formats.obo import obo_format
 from taxoexpan.formats.obographs import obographs_format
-from taxoexpan.formats.output import Target
 from taxoexpan.formats.rdf.skos_index import SkosIndex
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.tables import table_file
@@ -42,7 +42,7 @@ class Case:
 
 
 CASES = [
-    Case("terms", "food.terms", FORMATS["terms"], "_columns"),
+    Case("terms", "food.terms", terms, "_columns"),
     Case("edges", "food.csv", table_file, "read_cells"),
     Case("rows", "food.csv", table_file, "read_cells"),
     Case("paths", "food.tsv", table_file, "read_cells"),
@@ -72,8 +72,8 @@ def write_food(case: Case, folder: Path) -> Path:
 def kiwi_below(file: TaxonomyFile, moves: bool = False) -> Additions:
     """Additions of one concept below the first relation's parent, with or without a move."""
     parent, child = file.taxonomy.relations[0]
-    id = f"{IRI}4" if file.format.NAME in ("skos", "terms", "obo", "rows", "json") else "kiwi"
-    id = "4" if file.format.NAME == "paths" else id
+    id = f"{IRI}4" if file.format.name in ("skos", "terms", "obo", "rows", "json") else "kiwi"
+    id = "4" if file.format.name == "paths" else id
     moved = [Move(child, parent, id)] if moves else []
     return Additions([Concept(id, "kiwi")], [(parent, id)], moves=moved)
 

@@ -25,7 +25,7 @@ from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.glossary.glossary import Glossary
 from taxoexpan.features.word_vectors.vector_file import read_vectors
 from taxoexpan.formats.concept_list import read_concepts
-from taxoexpan.formats.output import Target
+from taxoexpan.formats.format import Target
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.placement.adding.parent_lookup import read_decisions
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
@@ -69,11 +69,11 @@ def check_rewriting(file: TaxonomyFile, again: Path) -> None:
     again.mkdir()
     taxonomy, seen = file.taxonomy, list[Taxonomy]()
     for _ in range(2):
-        target = Target(again if format.NAME == "wordnet" else again / name)
+        target = Target(again if format.name == "wordnet" else again / name)
         for path, content in format.write(taxonomy, target).contents().items():
             path.write_bytes(content)
-        place = again if format.NAME == "wordnet" else again / name
-        taxonomy = TaxonomyFile.open(place, format.NAME).taxonomy
+        place = again if format.name == "wordnet" else again / name
+        taxonomy = TaxonomyFile.open(place, format.name).taxonomy
         seen.append(taxonomy)
     first, second = map(facts, seen)
     if first != second:
@@ -90,7 +90,7 @@ def check_extending(file: TaxonomyFile, folder: Path) -> None:
         file.write(additions, output)
     except TaxoExpanError:
         return
-    read = TaxonomyFile.open(output, file.format.NAME).taxonomy
+    read = TaxonomyFile.open(output, file.format.name).taxonomy
     is_added = name in read.labels or "wholly-new" in read  # a file may have no labels
     if not (is_added and facts(file.taxonomy) <= facts(read)):
         raise AssertionError(f"the extended file has other concepts: {facts(read)}")

@@ -18,7 +18,7 @@ from fuzz_run import HEAD, fuzz
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
-from taxoexpan.formats.output import Target
+from taxoexpan.formats.format import Target
 from taxoexpan.taxonomy import Taxonomy
 
 QUICK_ROUNDS = int(os.environ.get("TAXOEXPAN_FUZZ_ROUNDS", "24"))

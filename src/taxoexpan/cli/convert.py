@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     """Convert, and print every loss."""
     from taxoexpan.files import preflight
     from taxoexpan.formats.conversion import convert
-    from taxoexpan.formats.output import DEFAULT_BASE, Target
+    from taxoexpan.formats.format import DEFAULT_BASE, Target
     from taxoexpan.phrasing import pluralize
 
     preflight([options.output], [options.taxonomy], options.force)

@@ -63,10 +63,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _is_wordnet(directory: Path) -> bool:
     """Return whether a directory holds WordNet files, and not a model."""
+    from taxoexpan.formats.registry import FORMATS
     from taxoexpan.formats.text_file import TextFile
-    from taxoexpan.formats.wordnet import wordnet_format
 
-    return wordnet_format.can_read(TextFile.open(directory))
+    return FORMATS["wordnet"].can_read(TextFile.open(directory))
 
 
 def _refuse_other_directory(directory: Path) -> None:

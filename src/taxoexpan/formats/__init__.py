@@ -1,5 +1,5 @@
 """Taxonomy files: one module or package per format, and `taxonomy_file` to open any of them.
 
-Each format offers `can_read`, `read`, `extend` (which only adds to a file) and `write`; the
-protocol is in `registry`.
+Each format is a subclass of `Format` (in `format`) with `can_read`, `read`, `extend` (which only
+adds to a file) and `write`; `registry` lists them and detects the format of a file.
 """

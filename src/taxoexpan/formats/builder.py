@@ -14,6 +14,9 @@ from taxoexpan.formats.source_lines import SourceLines
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.arrays import Indices
 
+LANGUAGE_TAGS = "language tags"
+"""The kind of ignored content that is counted for labels with a language tag."""
+
 
 @dataclass(frozen=True, slots=True)
 class Note:

@@ -14,7 +14,7 @@ from pathlib import Path
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.compression import format_suffix
-from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
+from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids
 from taxoexpan.formats.path_layouts import PathLines, path_layout
 from taxoexpan.formats.path_parts import MARKER, MAX_DEPTH, SEPARATOR, Category, NewCategory
 from taxoexpan.formats.path_separators import refuse_other_separator
@@ -32,11 +32,6 @@ from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
 from taxoexpan.taxonomy.ids import make_distinct
 
-NAME = "paths"
-ABOUT = "lines A > B > C, also after an id; a table with path, or level 1, level 2, …"
-SUFFIXES = (".txt",)
-NOT_INSERTED: tuple[str, ...] = ()
-
 SAMPLE_SIZE = 200
 """The number of lines that format detection looks at."""
 
@@ -45,107 +40,108 @@ _REPLACEMENTS = {">": "›", "\n": " ", "\r": " "}
 _SPACES = re.compile(r"\s+")
 
 
-def can_read(file: TextFile) -> bool:
-    """Whether there are columns for paths, or at least a quarter of the first lines are paths."""
-    if file.text.startswith(MARKER):
-        return True
-    table = open_if_table(file)
-    if table is not None and table.columns.has_relations:
-        edges = table.has("child", "parent") or table.columns.has_parents
-        return table.has("path") or not edges
-    if table is not None and _has_several_columns(table):
-        return False
-    first = [line for _, line in islice(PathLines(file).lines(), SAMPLE_SIZE)]
-    return sum(SEPARATOR in line for line in first) * 4 >= len(first)
+class PathsFormat(Format):
+    """Paths from a root to each category, as lines or in the cells of a table."""
 
+    is_table = True
 
-def read(file: TextFile) -> ParsedTaxonomy:
-    """Read every path as a concept; ancestors without their own line are concepts too."""
-    categories = file.parsed(_categories)
-    _refuse_repeated_path(file, categories)
-    builder = TaxonomyBuilder(file.path)
-    ids = {c.parts: c.id or SEPARATOR.join(c.parts) for c in categories}
-    lines: list[int] = []
-    relation_lines: list[int] = []
-    layout = file.parsed(path_layout)
-    # Tables of levels often list only leaves.
-    are_expected = isinstance(layout, LevelTable) and not layout.has_ids
-    notes = [] if are_expected else builder.notes
-    for category in categories:
-        for parts in _with_missing_ancestors(category, ids, notes):
-            builder.ids.append(ids[parts])
-            builder.labels.append(parts[-1])
-            lines.append(category.line)
-            if len(parts) > 1:
-                builder.parents.append(ids[parts[:-1]])
-                builder.children.append(ids[parts])
-                relation_lines.append(category.line)
-    builder.lines, builder.relation_lines = lines, relation_lines
-    if not isinstance(layout, PathLines):
+    def can_read(self, file: TextFile) -> bool:
+        """Whether there are columns for paths, or a quarter of the first lines are paths."""
+        if file.text.startswith(MARKER):
+            return True
+        table = open_if_table(file)
+        if table is not None and table.columns.has_relations:
+            edges = table.has("child", "parent") or table.columns.has_parents
+            return table.has("path") or not edges
+        if table is not None and _has_several_columns(table):
+            return False
+        first = [line for _, line in islice(PathLines(file).lines(), SAMPLE_SIZE)]
+        return sum(SEPARATOR in line for line in first) * 4 >= len(first)
+
+    def read(self, file: TextFile) -> ParsedTaxonomy:
+        """Read every path as a concept; ancestors without their own line are concepts too."""
+        categories = file.parsed(_categories)
+        _refuse_repeated_path(file, categories)
+        builder = TaxonomyBuilder(file.path)
+        ids = {c.parts: c.id or SEPARATOR.join(c.parts) for c in categories}
+        lines: list[int] = []
+        relation_lines: list[int] = []
+        layout = file.parsed(path_layout)
+        # Tables of levels often list only leaves.
+        are_expected = isinstance(layout, LevelTable) and not layout.has_ids
+        notes = [] if are_expected else builder.notes
+        for category in categories:
+            for parts in _with_missing_ancestors(category, ids, notes):
+                builder.ids.append(ids[parts])
+                builder.labels.append(parts[-1])
+                lines.append(category.line)
+                if len(parts) > 1:
+                    builder.parents.append(ids[parts[:-1]])
+                    builder.children.append(ids[parts])
+                    relation_lines.append(category.line)
+        builder.lines, builder.relation_lines = lines, relation_lines
+        if not isinstance(layout, PathLines):
+            table = layout.table
+            builder.notes += table.repeated_headers
+            builder.ignored.update(
+                table.other_columns("id", "label", "path", *table.columns.levels)
+            )
+        return builder.finish()
+
+    def extend(self, file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
+        """Append one line per new concept, in the style of the file.
+
+        A new concept between a category and its parent is inserted into all paths through both.
+        """
+        for concept in additions.concepts:
+            _refuse_unsupported(file, expanded, concept.id)
+        added = [NewCategory(c.id, tuple(expanded.path(c.id))) for c in additions.concepts]
+        moved = _apply_moves(file, expanded, additions.moves)
+        return {file.path: [*moved, *file.parsed(path_layout).insert_new(added)]}
+
+    def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
+        """Write lines along first parents: paths alone if each path is its id, else after the ids.
+
+        A file with the suffix of a table gets the columns `id` and `path`.
+        """
+        path = target.path
+        lines = {id: SEPARATOR.join(parts) for id, parts in _written_paths(taxonomy, path).items()}
+        if format_suffix(path) in TABLE_SUFFIXES:
+            refuse_other_separator(path, list(lines.values()))
+            ids = clean_ids(taxonomy, str.strip)
+            rows = [(ids[id], line) for id, line in lines.items()]
+            return Copy({path: table_text(path, ("id", "path"), rows)}, ids)
+        bare = "".join(f"{line}\n" for line in lines.values())
+        if all(id == line for id, line in lines.items()) and _is_read_without_ids(path, bare):
+            return Copy({path: MARKER + bare})
+        ids = clean_ids(taxonomy, lambda id: _SPACES.sub("_", id.strip().lstrip("#")))
+        text = "".join(f"{ids[id]} : {line}\n" for id, line in lines.items())
+        return Copy({path: MARKER + text}, ids)
+
+    def supported_fields(self, file: TextFile) -> frozenset[str]:
+        """Labels; ids if the file has them."""
+        return frozenset({"labels", "ids"} if file.parsed(path_layout).has_ids else {"labels"})
+
+    def supported_changes(self, file: TextFile) -> frozenset[str]:
+        """Moves if every category has an id; if the path is the id, a move would change the id."""
+        if isinstance(file.parsed(path_layout), LevelTable):
+            return frozenset()
+        categories = file.parsed(_categories)
+        with_id = {(), *(category.parts for category in categories if category.id)}
+        all_ids = all(c.parts in with_id and c.parts[:-1] in with_id for c in categories)
+        return frozenset({"moves"} if all_ids else ())
+
+    def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+        """Which other columns have a value in the row of each category of a table."""
+        layout, index = file.parsed(path_layout), PropertyIndex()
+        if isinstance(layout, PathLines):
+            return index
         table = layout.table
-        builder.notes += table.repeated_headers
-        builder.ignored.update(table.other_columns("id", "label", "path", *table.columns.levels))
-    return builder.finish()
-
-
-def extend(file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-    """Append one line per new concept, in the style of the file.
-
-    A new concept between a category and its parent is inserted into all paths through both.
-    """
-    for concept in additions.concepts:
-        _refuse_unsupported(file, expanded, concept.id)
-    added = [NewCategory(c.id, tuple(expanded.path(c.id))) for c in additions.concepts]
-    moved = _apply_moves(file, expanded, additions.moves)
-    return {file.path: [*moved, *file.parsed(path_layout).insert_new(added)]}
-
-
-def write(taxonomy: Taxonomy, target: Target) -> Copy:
-    """Write lines along first parents: paths alone if each path is its id, else after the ids.
-
-    A file with the suffix of a table gets the columns `id` and `path`.
-    """
-    path = target.path
-    lines = {id: SEPARATOR.join(parts) for id, parts in _written_paths(taxonomy, path).items()}
-    if format_suffix(path) in TABLE_SUFFIXES:
-        refuse_other_separator(path, list(lines.values()))
-        ids = clean_ids(taxonomy, str.strip)
-        rows = [(ids[id], line) for id, line in lines.items()]
-        return Copy({path: table_text(path, ("id", "path"), rows)}, ids)
-    bare = "".join(f"{line}\n" for line in lines.values())
-    if all(id == line for id, line in lines.items()) and _is_read_without_ids(path, bare):
-        return Copy({path: MARKER + bare})
-    ids = clean_ids(taxonomy, lambda id: _SPACES.sub("_", id.strip().lstrip("#")))
-    text = "".join(f"{ids[id]} : {line}\n" for id, line in lines.items())
-    return Copy({path: MARKER + text}, ids)
-
-
-def supported_fields(file: TextFile) -> frozenset[str]:
-    """Labels; ids if the file has them."""
-    return frozenset({"labels", "ids"} if file.parsed(path_layout).has_ids else {"labels"})
-
-
-def supported_changes(file: TextFile) -> frozenset[str]:
-    """Moves if every category has an id; if the path is the id, a move would change the id."""
-    if isinstance(file.parsed(path_layout), LevelTable):
-        return frozenset()
-    categories = file.parsed(_categories)
-    with_id = {(), *(category.parts for category in categories if category.id)}
-    all_ids = all(c.parts in with_id and c.parts[:-1] in with_id for c in categories)
-    return frozenset({"moves"} if all_ids else ())
-
-
-def index_properties(file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-    """Which other columns have a value in the row of each category of a table."""
-    layout, index = file.parsed(path_layout), PropertyIndex()
-    if isinstance(layout, PathLines):
+        known = ("id", "label", "path", *table.columns.levels)
+        for (_, row), category in zip(table.rows(), file.parsed(_categories), strict=True):
+            id = category.id or SEPARATOR.join(category.parts)
+            index.add(id, table.other_values(row, *known))
         return index
-    table = layout.table
-    known = ("id", "label", "path", *table.columns.levels)
-    for (_, row), category in zip(table.rows(), file.parsed(_categories), strict=True):
-        id = category.id or SEPARATOR.join(category.parts)
-        index.add(id, table.other_values(row, *known))
-    return index
 
 
 def _has_several_columns(table: Table) -> bool:

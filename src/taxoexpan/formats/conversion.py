@@ -8,26 +8,17 @@ from pathlib import Path
 
 from taxoexpan.errors import ConfigurationError, FormatError
 from taxoexpan.files import STANDARD_STREAM, temporary_folder, whole_directory, write_whole
+from taxoexpan.formats.builder import LANGUAGE_TAGS
 from taxoexpan.formats.compression import format_suffix
-from taxoexpan.formats.obo import obo_format
-from taxoexpan.formats.obographs import obographs_format
-from taxoexpan.formats.openfoodfacts import openfoodfacts_format
-from taxoexpan.formats.output import DEFAULT_BASE, Copy, Target
-from taxoexpan.formats.rdf import graph_format, owl, skos
-from taxoexpan.formats.rdf.graph_format import LANGUAGE_TAGS
-from taxoexpan.formats.rdf.statements import SYNTAXES
-from taxoexpan.formats.registry import FORMATS, Format, find_format, named_format
+from taxoexpan.formats.format import DEFAULT_BASE, Copy, Format, Target
+from taxoexpan.formats.registry import FORMATS, RDF, find_format, named_format
 from taxoexpan.formats.tables.formula_texts import is_computed_file, protect_taxonomy
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
-from taxoexpan.formats.wordnet import wordnet_format
 from taxoexpan.phrasing import pluralize
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.curies import OBO_BASE
 from taxoexpan.taxonomy.difference import Difference
 
-_USUAL_SUFFIXES = {obographs_format.NAME: ".json", openfoodfacts_format.NAME: ".txt"}
-"""The suffixes of formats that share them with others."""
 _MAX_NAMED = 3
 """How many concepts a message about a loss names."""
 
@@ -66,14 +57,14 @@ def convert(
     apostrophe.
     """
     syntax = f".{to}"
-    if syntax in SYNTAXES and to not in FORMATS:
+    if FORMATS.owner(syntax) in RDF and to not in FORMATS:
         # Only the syntax is named; the vocabulary stays, and a new one is SKOS.
         target, to = replace(target, syntax=syntax), None
-    new = named_format(skos.NAME) if target.syntax else target_format(target.path, to)
+    new = FORMATS["skos"] if target.syntax else target_format(target.path, to)
     original = TaxonomyFile.open(path, format, options)
     original.refuse_unused_options()
-    if original.format.NAME == obo_format.NAME and target.base == DEFAULT_BASE:
-        target = replace(target, base=OBO_BASE)
+    if target.base == DEFAULT_BASE:
+        target = replace(target, base=original.format.base)
     parsed = original.parsed
     if parsed.language or parsed.other_tags:
         target = replace(target, language=parsed.language, other_tags=parsed.other_tags)
@@ -82,7 +73,9 @@ def convert(
     if not keep_formulas and is_computed_file(new, target.path):
         taxonomy, protected = protect_taxonomy(taxonomy)
     if _is_same_vocabulary(original.format, new, target, to):
-        text, losses = graph_format.transcode(original.file, target)
+        from taxoexpan.formats.rdf.graph_format import transcode
+
+        text, losses = transcode(original.file, target)
         copy = Copy({target.path: text})
     else:
         copy = new.write(taxonomy, target)
@@ -90,7 +83,7 @@ def convert(
         reread = _read_back(copy, target.path, new)
         losses = [*_losses(taxonomy, copy, reread), *_ignored_content(parsed.ignored, new)]
     _write(copy, target.path, new, force)
-    files = (target.path,) if new.NAME == wordnet_format.NAME else tuple(copy.files)
+    files = (target.path,) if new.is_directory else tuple(copy.files)
     ids = {id: copy.id_of(id) for id in taxonomy if copy.id_of(id) != id}
     base = target.base if any(id.startswith(target.base) for id in ids.values()) else ""
     return Conversion(files, taxonomy, reread, ids, losses, base, protected)
@@ -100,12 +93,11 @@ def target_format(path: Path, name: str | None = None) -> Format:
     """The format of a file to write, by its suffix unless the name of the format is given."""
     if name is not None:
         return named_format(name)
-    suffix = format_suffix(path)
-    for format in FORMATS.values():
-        if suffix in format.SUFFIXES:
-            return format
+    owner = FORMATS.owner(format_suffix(path))
+    if owner is not None:
+        return FORMATS[owner]
     width = max(map(len, FORMATS))
-    rows = [f"  {n:<{width}}  {', '.join(f.SUFFIXES) or '-'}" for n, f in FORMATS.items()]
+    rows = [f"  {n:<{width}}  {', '.join(f.suffixes) or '-'}" for n, f in FORMATS.items()]
     message = f"the name {path.name} does not say in which format to write"
     fix = "use one of these suffixes, or give to=FORMAT with one of these names"
     raise ConfigurationError("\n".join([f"{message}; {fix}:", *rows])).naming("to=FORMAT")
@@ -113,15 +105,12 @@ def target_format(path: Path, name: str | None = None) -> Format:
 
 def _is_same_vocabulary(old: Format, new: Format, target: Target, to: str | None) -> bool:
     """Return whether only the syntax of an RDF file changes, so that all statements are kept."""
-    if old.NAME not in (owl.NAME, skos.NAME):
-        return False
-    suffix = target.syntax or format_suffix(target.path)
-    return old.NAME == new.NAME or (to is None and suffix in SYNTAXES)
+    return old.is_rdf and (old is new or (to is None and new.is_rdf))
 
 
 def _write(copy: Copy, path: Path, format: Format, force: bool) -> None:
     contents = copy.contents()
-    if format.NAME != wordnet_format.NAME:
+    if not format.is_directory:
         write_whole(contents, force)
         return
     with whole_directory(path, [file.name for file in contents], force) as staging:
@@ -185,7 +174,7 @@ def _some(names: Sequence[str]) -> str:
 
 def _refuse_stream(copy: Copy, path: Path, format: Format) -> None:
     if path == STANDARD_STREAM and set(copy.files) != {path}:
-        message = f"the format {format.NAME} has several files, which do not fit into one stream"
+        message = f"the format {format.name} has several files, which do not fit into one stream"
         raise ConfigurationError(f"{message}; give the name of an output")
 
 
@@ -195,7 +184,7 @@ def _read_back(copy: Copy, target: Path, format: Format) -> Taxonomy:
         for part, content in copy.contents().items():
             (folder / part.name).write_bytes(content)
         first = folder / next(iter(copy.files)).name
-        path = folder if format.NAME == wordnet_format.NAME else first
+        path = folder if format.is_directory else first
         file = TextFile.open(path)
         if target != STANDARD_STREAM:
             _refuse_other_name(file, target, format)
@@ -205,12 +194,12 @@ def _read_back(copy: Copy, target: Path, format: Format) -> Taxonomy:
 def _refuse_other_name(file: TextFile, target: Path, format: Format) -> None:
     """Refuse a name with which the file would be read in another format."""
     try:
-        found = find_format(file).NAME
+        found = find_format(file).name
     except FormatError:
         found = "no known format"
-    if found != format.NAME:
-        known = ", ".join(format.SUFFIXES) or _USUAL_SUFFIXES.get(format.NAME, ".csv")
-        message = f"a file with this name would be read as {found}, not as {format.NAME}"
+    if found != format.name:
+        known = ", ".join(format.suffixes) or format.usual_suffix
+        message = f"a file with this name would be read as {found}, not as {format.name}"
         raise FormatError(target, f"{message}; use a name that ends in {known}")
 
 
@@ -223,7 +212,7 @@ def _with_new_ids(taxonomy: Taxonomy, copy: Copy) -> Taxonomy:
 
 def _ignored_content(ignored: Mapping[str, int], new: Format) -> list[str]:
     """Describe the content of the old file that a taxonomy does not represent."""
-    if new.NAME in (owl.NAME, skos.NAME):
+    if new.is_rdf:
         ignored = {kind: count for kind, count in ignored.items() if kind != LANGUAGE_TAGS}
     if not ignored:
         return []

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
-from taxoexpan.formats.builder import ParsedTaxonomy
-from taxoexpan.formats.json import json_format
-from taxoexpan.formats.obographs import obographs_format
-from taxoexpan.formats.rdf import owl, skos
-from taxoexpan.formats.rdf.subject_lines import subject_lines
 from taxoexpan.formats.source_lines import Described, Position, SourceLines
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.formats.text_file import TextFile
-
-_RDF = (owl.NAME, skos.NAME)
-_SLOW_READERS: dict[str, Callable[[TextFile], ParsedTaxonomy]] = {
-    json_format.NAME: json_format.read_with_lines,
-    obographs_format.NAME: obographs_format.read_with_lines,
-}
 
 
 def find_positions(file: TaxonomyFile, wanted: Collection[Described]) -> dict[Described, Position]:
@@ -28,8 +16,9 @@ def find_positions(file: TaxonomyFile, wanted: Collection[Described]) -> dict[De
     if not wanted:
         return {}
     everything = {*wanted, *(Described(each.id) for each in wanted)}
-    if file.format.NAME in _RDF:
-        found = _resources(file.file, everything)
+    if file.format.is_rdf:
+        lines = file.format.subject_lines(file.file, {each.id for each in everything})
+        found = {Described(iri): Position(file.path, line) for iri, line in lines.items()}
     else:
         sources = _with_lines(file)
         found = {k: v for source in sources for k, v in source.find(everything).items()}
@@ -43,12 +32,7 @@ def find_unordered_lines(file: TaxonomyFile, ids: Collection[str]) -> dict[str, 
     A concept of an RDF file is read where it is mentioned first, which may be in a list of
     narrower concepts before its own description.
     """
-    return subject_lines(file.file, ids) if file.format.NAME in _RDF else {}
-
-
-def _resources(file: TextFile, wanted: Collection[Described]) -> dict[Described, Position]:
-    lines = subject_lines(file, {each.id for each in wanted})
-    return {Described(iri): Position(file.path, line) for iri, line in lines.items()}
+    return file.format.subject_lines(file.file, ids)
 
 
 def _with_lines(file: TaxonomyFile) -> tuple[SourceLines, ...]:
@@ -56,5 +40,4 @@ def _with_lines(file: TaxonomyFile) -> tuple[SourceLines, ...]:
     sources = file.parsed.sources
     if any(source.are_known for source in sources):
         return sources
-    read_with_lines = _SLOW_READERS.get(file.format.NAME)
-    return read_with_lines(file.file).sources if read_with_lines else sources
+    return file.format.read_with_lines(file.file).sources

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from taxoexpan.errors import FormatError
 from taxoexpan.files import temporary_folder
-from taxoexpan.formats.registry import Format
+from taxoexpan.formats.format import Format
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Taxonomy
 

@@ -2,97 +2,144 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import NamedTuple
 
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.formats import category_paths, terms
-from taxoexpan.formats.builder import ParsedTaxonomy
-from taxoexpan.formats.json import json_format
-from taxoexpan.formats.obo import obo_format
-from taxoexpan.formats.obographs import obographs_format
-from taxoexpan.formats.openfoodfacts import openfoodfacts_format
-from taxoexpan.formats.output import Copy, Insertions, Target
+from taxoexpan.formats.format import Format
 from taxoexpan.formats.path_parts import MARKER
-from taxoexpan.formats.rdf import owl, skos
-from taxoexpan.formats.rdf.statements import SYNTAXES
-from taxoexpan.formats.tables import concept_rows, edge_list
 from taxoexpan.formats.tables.table_file import column_error, is_table, open_if_table
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.formats.wordnet import wordnet_format
-from taxoexpan.taxonomy import Additions, Taxonomy
 
 
-class Format(Protocol):
-    """The interface of a format's module."""
+class Declaration(NamedTuple):
+    """A format that is not imported yet: its class, its description, and the suffixes it owns."""
 
-    NAME: str
-    ABOUT: str
-    SUFFIXES: tuple[str, ...]
-    """File names with these suffixes are written in this format, unless another one is given."""
-    NOT_INSERTED: tuple[str, ...]
-    """Kinds of data that `write` stores, but `extend` does not."""
-
-    def can_read(self, file: TextFile) -> bool:
-        """Whether the file looks like this format."""
-
-    def read(self, file: TextFile) -> ParsedTaxonomy:
-        """The taxonomy in the file."""
-
-    def extend(self, file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-        """The insertions that add the additions to each file."""
-
-    def supported_fields(self, file: TextFile) -> frozenset[str]:
-        """Which of ids, labels, synonyms and definitions of new concepts the file can store."""
-
-    def supported_changes(self, file: TextFile) -> frozenset[str]:
-        """Which of moves and synonyms of existing concepts the file can store."""
-
-    def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
-        """The taxonomy as new files; texts that the format cannot store are adapted."""
+    place: str
+    about: str
+    suffixes: tuple[str, ...] = ()
 
 
-FORMATS: dict[str, Format] = {
-    module.NAME: module
-    for module in (
-        terms,
-        wordnet_format,
-        obo_format,
-        owl,
-        skos,
-        obographs_format,
-        json_format,
-        openfoodfacts_format,
-        category_paths,
-        edge_list,
-        concept_rows,
-    )
-}
+class Formats(Mapping[str, Format]):
+    """Formats by name, in the order of detection; each is imported when it is needed."""
+
+    def __init__(self, declarations: Mapping[str, Declaration]) -> None:
+        self._declarations = declarations
+        self._imported: dict[str, Format] = {}
+
+    def __getitem__(self, name: str) -> Format:
+        if name not in self._imported:
+            place, about, suffixes = self._declarations[name]
+            module, class_name = place.split(":")
+            found = getattr(import_module(f"taxoexpan.formats.{module}"), class_name)
+            self._imported[name] = found(name, about, suffixes)
+        return self._imported[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._declarations)
+
+    def __len__(self) -> int:
+        return len(self._declarations)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._declarations
+
+    def owner(self, suffix: str) -> str | None:
+        """The name of the format that owns a suffix."""
+        owners = (name for name, each in self._declarations.items() if suffix in each.suffixes)
+        return next(owners, None)
+
+    def table(self) -> str:
+        """All formats, with one line for each."""
+        width = max(map(len, self))
+        return "\n".join(f"  {n:<{width}}  {each.about}" for n, each in self._declarations.items())
+
+
+FORMATS = Formats(
+    {
+        "terms": Declaration(
+            "terms:TermsFormat",
+            "NAME.terms (id⇥name) and NAME.taxo (parent id⇥child id)",
+            (".terms", ".taxo"),
+        ),
+        "wordnet": Declaration(
+            "wordnet.wordnet_format:WordNetFormat",
+            "a directory with WordNet's data.noun and index.noun, data.verb and index.verb",
+        ),
+        "obo": Declaration(
+            "obo.obo_format:OboFormat",
+            "[Term] stanzas with id, name, def, synonym and is_a, as in OBO ontologies",
+            (".obo",),
+        ),
+        "owl": Declaration(
+            "rdf.owl:OwlFormat",
+            "OWL or RDFS classes in RDF/XML (.owl, .rdf), Turtle, JSON-LD or N-Triples",
+            (".owl",),
+        ),
+        "skos": Declaration(
+            "rdf.skos:SkosFormat",
+            "SKOS in Turtle (.ttl), RDF/XML (.rdf), JSON-LD (.jsonld) or N-Triples (.nt)",
+            (".ttl", ".nt", ".rdf", ".xml", ".jsonld"),
+        ),
+        "obographs": Declaration(
+            "obographs.obographs_format:OboGraphsFormat",
+            "OBO Graphs, the JSON of ROBOT and OAK: graphs with nodes and is_a edges",
+        ),
+        "json": Declaration(
+            "json.json_format:JsonFormat",
+            "objects with children, objects with parents (also one per line), or nodes and edges",
+            (".json", ".jsonl", ".ndjson"),
+        ),
+        "openfoodfacts": Declaration(
+            "openfoodfacts.openfoodfacts_format:OpenFoodFactsFormat",
+            "taxonomies of Open Food Facts: lines '< en: parent' and 'en: name, synonym'",
+        ),
+        "paths": Declaration(
+            "category_paths:PathsFormat",
+            "lines A > B > C, also after an id; a table with path, or level 1, level 2, …",
+            (".txt",),
+        ),
+        "edges": Declaration(
+            "tables.edge_list:EdgesFormat",
+            "a table child,parent; a label is its own id; a root has an empty parent",
+        ),
+        "rows": Declaration(
+            "tables.concept_rows:RowsFormat",
+            "a table id,label,parents,definition,synonyms; several values in a cell: a|b",
+            (".csv", ".tsv", ".tab", ".xlsx"),
+        ),
+    }
+)
 """In the order of detection: the most specific formats come first."""
 
-SUFFIXES = frozenset(suffix for format in FORMATS.values() for suffix in format.SUFFIXES)
+TABLES = ("paths", "edges", "rows")
+"""The formats of tables; the header decides between them, and no other cell."""
+
+RDF = ("owl", "skos")
+"""The formats of RDF files, whose statements decide between them."""
+
 PLAIN_SUFFIXES = frozenset({".csv", ".txt", ""})
 """Suffixes that do not determine the format."""
 
 SUGGESTION_COLUMNS = frozenset({"query", "query_id", "rank", "parent_id"})
 """The columns by which a table of suggestions is recognized."""
 
-TABLES = (category_paths.NAME, edge_list.NAME, concept_rows.NAME)
-"""The formats of tables; the header decides between them, and no other cell."""
-
 
 def find_format(file: TextFile, name: str | None = None) -> Format:
     """The format of a file; it is detected unless its name is given."""
     if file.path.is_dir():
-        if wordnet_format.can_read(file) and name in (None, wordnet_format.NAME):
-            return FORMATS[wordnet_format.NAME]
+        wordnet = FORMATS["wordnet"]
+        if wordnet.can_read(file) and name in (None, wordnet.name):
+            return wordnet
         message = "this is a directory, but not a WordNet directory; give a file inside it"
         raise FormatError(file.path, message)
     if name is not None:
         return named_format(name)
     _refuse_suggestions(file)
-    for format in _candidates(file):
-        if format.can_read(file):
-            return format
+    for candidate in _candidates(file):
+        if FORMATS[candidate].can_read(file):
+            return FORMATS[candidate]
     raise _unrecognized(file)
 
 
@@ -112,27 +159,21 @@ def named_format(name: str) -> Format:
     return FORMATS[name]
 
 
-def format_table() -> str:
-    """All formats, with one line for each."""
-    width = max(map(len, FORMATS))
-    return "\n".join(f"  {name:<{width}}  {each.ABOUT}" for name, each in FORMATS.items())
-
-
-def _candidates(file: TextFile) -> list[Format]:
+def _candidates(file: TextFile) -> list[str]:
     """The formats that a file may have, by its name and its first line.
 
     A format that owns the suffix comes first, so that no text inside the file can change it.
     """
     if file.text.startswith(MARKER):
-        return [FORMATS[category_paths.NAME]]
-    owners = [format for format in FORMATS.values() if file.suffix in format.SUFFIXES]
-    if is_table(file) or (file.options.columns and not owners):
-        return [FORMATS[name] for name in TABLES]
-    if file.suffix in PLAIN_SUFFIXES:
-        return list(FORMATS.values())
-    if file.suffix in SYNTAXES:
-        return [FORMATS[owl.NAME], FORMATS[skos.NAME]]
-    return [*owners, *(format for format in FORMATS.values() if format not in owners)]
+        return ["paths"]
+    owner = FORMATS.owner(file.suffix)
+    if is_table(file) or (file.options.columns and owner is None):
+        return list(TABLES)
+    if file.suffix in PLAIN_SUFFIXES or owner is None:
+        return list(FORMATS)
+    if owner in RDF:
+        return list(RDF)
+    return [owner, *(name for name in FORMATS if name != owner)]
 
 
 def _unrecognized(file: TextFile) -> FormatError:
@@ -150,4 +191,4 @@ def _unrecognized(file: TextFile) -> FormatError:
         sheet = ["sheet=NAME"] if "sheet=NAME" in message else []
         return FormatError(file.path, message).naming(*sheet)
     message = "the format is not recognized; give format=NAME, if it is one of these"
-    return FormatError(file.path, f"{message}:\n{format_table()}").naming("format=NAME")
+    return FormatError(file.path, f"{message}:\n{FORMATS.table()}").naming("format=NAME")

@@ -18,25 +18,16 @@ from taxoexpan.files import (
 from taxoexpan.formats import compression
 from taxoexpan.formats.builder import Note, ParsedTaxonomy
 from taxoexpan.formats.compression import compressed, format_suffix
-from taxoexpan.formats.json import json_format
-from taxoexpan.formats.left_blank import find_left_blank
-from taxoexpan.formats.output import Insertions
-from taxoexpan.formats.property_index import BlankProperty
-from taxoexpan.formats.rdf import owl, skos
+from taxoexpan.formats.format import Format, Insertions
+from taxoexpan.formats.property_index import BlankProperty, blank_properties
 from taxoexpan.formats.read_back import check_read_back
-from taxoexpan.formats.registry import PLAIN_SUFFIXES, SUFFIXES, TABLES, Format, find_format
+from taxoexpan.formats.registry import FORMATS, PLAIN_SUFFIXES, find_format
 from taxoexpan.formats.tables.column_names import columns_text
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.id_assignment import resolve_ids
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.names import normalize_name
-
-_CONVERT_TO = {owl.NAME: ".ttl", skos.NAME: ".ttl", json_format.NAME: ".tsv"}
-"""For each format, a suffix whose format holds the same content and allows moves.
-
-The other formats convert to JSON.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +77,9 @@ class TaxonomyFile:
     @property
     def unused_options(self) -> list[str]:
         """The names of the options that say how to read a file, but mean nothing for this one."""
-        options, is_table = self.file.options, self.format.NAME in TABLES
+        options = self.file.options
         unused = {
-            "columns": bool(options.columns) and not is_table,
+            "columns": bool(options.columns) and not self.format.is_table,
             "sheet": options.sheet is not None and not self.file.delimiter,
         }
         return [name for name, is_unused in unused.items() if is_unused]
@@ -97,7 +88,7 @@ class TaxonomyFile:
         """Raise an error that names an option that means nothing for this file."""
         for name in self.unused_options:
             kind = "a table" if name == "columns" else "an Excel file"
-            message = f"this file is not {kind} ({self.format.NAME}), so {name} has no meaning"
+            message = f"this file is not {kind} ({self.format.name}), so {name} has no meaning"
             raise FormatError(self.path, f"{message}; leave it out").naming(name)
 
     @property
@@ -157,10 +148,9 @@ class TaxonomyFile:
         `changes` maps "moves" and "synonyms" to the option or the data that asks for them.
         """
         for kind in sorted(changes.keys() - self.format.supported_changes(self.file)):
-            name, suffix = self.path.name, _CONVERT_TO.get(self.format.NAME, ".json")
-            other = self.path.with_suffix(suffix).name
+            name, other = self.path.name, self.path.with_suffix(self.format.movable_suffix).name
             message = f"{kind} of existing concepts are not possible in this file"
-            message += f" ({self.format.NAME}) without rewriting it"
+            message += f" ({self.format.name}) without rewriting it"
             fix = f"leave out {changes[kind]}, or first run taxoexpan convert {name} {other}"
             options = [changes[kind]] if changes[kind].isidentifier() else []
             raise FormatError(self.path, f"{message}; {fix}").naming(*options)
@@ -192,7 +182,7 @@ class TaxonomyFile:
         lost = _unsupported(additions, self.format.supported_fields(self.file), reread)
         if not additions.concepts:
             return WrittenFiles(files, [], [], insertions)
-        lost += self.format.NOT_INSERTED
+        lost += self.format.not_inserted
         return WrittenFiles(files, lost, left_blank, insertions)
 
     def _left_blank(self, contents: Mapping[Path, bytes], reread: Taxonomy) -> list[BlankProperty]:
@@ -202,7 +192,8 @@ class TaxonomyFile:
         # Whatever the name of the output is, it has the format of this file.
         content = next(iter(contents.values()))
         written = TextFile.from_bytes(self.path, content, self.file.options)
-        return find_left_blank(self.format, (self.file, self.taxonomy), (written, reread))
+        before = self.format.index_properties(self.file, self.taxonomy)
+        return blank_properties(before, self.format.index_properties(written, reread))
 
     def _changed(
         self, additions: Additions, output: Path | None, verify: bool = False
@@ -280,7 +271,7 @@ def _targets(path: Path, output: Path, parts: Sequence[Path]) -> list[Path]:
     if len(parts) > 1:
         return _named_like(output, parts)
     new, old = format_suffix(output), format_suffix(path)
-    if new in SUFFIXES and new != old and not {new, old} <= PLAIN_SUFFIXES:
+    if FORMATS.owner(new) and new != old and not {new, old} <= PLAIN_SUFFIXES:
         message = f"a {new} file would be read in another format than {path.name}"
         raise FormatError(output, f"{message}; use a name that ends in {old or path.name}")
     return [output]

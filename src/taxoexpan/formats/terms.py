@@ -9,78 +9,67 @@ from pathlib import Path
 from taxoexpan.errors import FormatError
 from taxoexpan.formats import compression
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids
 from taxoexpan.formats.git_version import exists
-from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
 
-NAME = "terms"
-ABOUT = "NAME.terms (id⇥name) and NAME.taxo (parent id⇥child id)"
-SUFFIXES = (".terms", ".taxo")
-NOT_INSERTED: tuple[str, ...] = ()
-
+_SUFFIXES = (".terms", ".taxo")
 _BREAKS = re.compile(r"[\t\n\r]+")
 _BYTE_ORDER_MARK = re.compile(r"^[\s\ufeff]+")
 
 
-def can_read(file: TextFile) -> bool:
-    """Whether the file name has one of the suffixes; the content could be any table."""
-    return file.suffix in SUFFIXES
+class TermsFormat(Format):
+    """Pairs of files, one with the names and one with the relations."""
 
+    fields = frozenset({"ids", "labels"})
+    changes = frozenset({"moves"})
 
-def read(file: TextFile) -> ParsedTaxonomy:
-    """Read both files, given either of them."""
-    terms, taxo = files(file.path)
-    builder = TaxonomyBuilder(terms, relation_path=taxo)
-    builder.ids, builder.labels, builder.lines = _columns(file.sibling(terms), "id<TAB>name")
-    columns = _columns(_relations(file, taxo), "parent id<TAB>child id")
-    builder.parents, builder.children, builder.relation_lines = columns
-    if not exists(taxo):
-        builder.notes.append(
-            Note(1, f"there is no {taxo.name} next to it, so there are no relations")
-        )
-    return builder.finish()
+    def can_read(self, file: TextFile) -> bool:
+        """Whether the file name has one of the suffixes; the content could be any table."""
+        return file.suffix in _SUFFIXES
 
+    def read(self, file: TextFile) -> ParsedTaxonomy:
+        """Read both files, given either of them."""
+        terms, taxo = files(file.path)
+        builder = TaxonomyBuilder(terms, relation_path=taxo)
+        builder.ids, builder.labels, builder.lines = _columns(file.sibling(terms), "id<TAB>name")
+        columns = _columns(_relations(file, taxo), "parent id<TAB>child id")
+        builder.parents, builder.children, builder.relation_lines = columns
+        if not exists(taxo):
+            builder.notes.append(
+                Note(1, f"there is no {taxo.name} next to it, so there are no relations")
+            )
+        return builder.finish()
 
-def extend(file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-    """Append lines to both files; moves replace the parent in the line of the relation."""
-    terms, taxo = files(file.path)
-    names = [f"{_cell(terms, c.id)}\t{_cell(terms, c.label)}" for c in additions.concepts]
-    pairs = [f"{parent}\t{child}" for parent, child in additions.relations]
-    relations = _relations(file, taxo)
-    return {
-        terms: file.sibling(terms).append(names),
-        taxo: [*_apply_moves(relations, additions.moves), *relations.append(pairs)],
-    }
+    def extend(self, file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
+        """Append lines to both files; moves replace the parent in the line of the relation."""
+        terms, taxo = files(file.path)
+        names = [f"{_cell(terms, c.id)}\t{_cell(terms, c.label)}" for c in additions.concepts]
+        pairs = [f"{parent}\t{child}" for parent, child in additions.relations]
+        relations = _relations(file, taxo)
+        return {
+            terms: file.sibling(terms).append(names),
+            taxo: [*_apply_moves(relations, additions.moves), *relations.append(pairs)],
+        }
 
-
-def write(taxonomy: Taxonomy, target: Target) -> Copy:
-    """Write both files; a tab or a line break becomes a space."""
-    terms, taxo = files(target.path)
-    ids = clean_ids(taxonomy, lambda id: _BYTE_ORDER_MARK.sub("", _one_line(id)))
-    names = [
-        f"{ids[id]}\t{_one_line(label) or ids[id]}\n"
-        for id, label in zip(taxonomy.ids, taxonomy.labels, strict=True)
-    ]
-    pairs = [f"{ids[parent]}\t{ids[child]}\n" for parent, child in taxonomy.relations]
-    return Copy({terms: "".join(names), taxo: "".join(pairs)}, ids)
-
-
-def supported_fields(file: TextFile) -> frozenset[str]:
-    """Ids and labels only."""
-    return frozenset({"ids", "labels"})
-
-
-def supported_changes(file: TextFile) -> frozenset[str]:
-    """Moves, because every relation has its own line."""
-    return frozenset({"moves"})
+    def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
+        """Write both files; a tab or a line break becomes a space."""
+        terms, taxo = files(target.path)
+        ids = clean_ids(taxonomy, lambda id: _BYTE_ORDER_MARK.sub("", _one_line(id)))
+        names = [
+            f"{ids[id]}\t{_one_line(label) or ids[id]}\n"
+            for id, label in zip(taxonomy.ids, taxonomy.labels, strict=True)
+        ]
+        pairs = [f"{ids[parent]}\t{ids[child]}\n" for parent, child in taxonomy.relations]
+        return Copy({terms: "".join(names), taxo: "".join(pairs)}, ids)
 
 
 def files(path: Path) -> tuple[Path, Path]:
     """The paths of both files, given either of them; both are compressed, or none."""
     end = path.suffix if path.suffix.lower() == compression.SUFFIX else ""
     stem = path.with_suffix("") if end else path
-    terms, taxo = (stem.with_suffix(suffix) for suffix in SUFFIXES)
+    terms, taxo = (stem.with_suffix(suffix) for suffix in _SUFFIXES)
     return terms.with_name(terms.name + end), taxo.with_name(taxo.name + end)
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from strategies import Growth, growths, names, quickly, taxonomies
 
 from taxoexpan.errors import FileCycleError, FormatError
-from taxoexpan.formats.json import json_format
+from taxoexpan.formats.format import Target
 from taxoexpan.formats.json.schema import KEYS
-from taxoexpan.formats.output import Target
+from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
@@ -29,19 +29,19 @@ def source(text: str, name: str = "food.json") -> TextFile:
 
 
 def read(text: str) -> Taxonomy:
-    return json_format.read(source(text)).taxonomy
+    return FORMATS["json"].read(source(text)).taxonomy
 
 
 def refusal(text: str) -> str:
     with pytest.raises(FormatError) as caught:
-        json_format.read(source(text))
+        FORMATS["json"].read(source(text))
     return str(caught.value).removeprefix("food.json")
 
 
 def extended(text: str, additions: Additions) -> str:
     """Return the expanded file."""
     old = source(text)
-    (insertions,) = json_format.extend(old, read(text).expanded(additions), additions).values()
+    (insertions,) = FORMATS["json"].extend(old, read(text).expanded(additions), additions).values()
     return old.apply(insertions).decode("utf-8")
 
 
@@ -49,7 +49,7 @@ def expanded_text(text: str, additions: Additions) -> str:
     """Return the expanded file, after reading it back (in full if the file has ids)."""
     new, expanded = extended(text, additions), read(text).expanded(additions)
     taxonomy = read(new)
-    if "ids" in json_format.supported_fields(source(text)):
+    if "ids" in FORMATS["json"].supported_fields(source(text)):
         assert taxonomy == expanded
     assert len(taxonomy) == len(expanded)
     return new
@@ -90,7 +90,7 @@ def expansion_refusal(text: str, additions: Additions) -> str:
     ],
 )
 def test_every_schema_is_read(text: str) -> None:
-    assert json_format.can_read(source(text, "food"))
+    assert FORMATS["json"].can_read(source(text, "food"))
     assert read(text) == FRUIT
 
 
@@ -135,25 +135,25 @@ def test_objects_with_the_same_id_are_one_concept() -> None:
 
 def test_a_subtree_may_be_repeated() -> None:
     apple = '{"id": "a", "label": "apple", "children": [{"id": "g", "label": "gala"}]}'
-    document = json_format.read(source(f'[{{"id": "f", "children": [{apple}]}}, {apple}]'))
+    document = FORMATS["json"].read(source(f'[{{"id": "f", "children": [{apple}]}}, {apple}]'))
     assert [note.message for note in document.notes] == ["'f' has no label; its id is used instead"]
     assert document.taxonomy.parents("g") == ("a",)
 
 
 def test_ids_are_labels_if_no_object_has_a_label() -> None:
-    document = json_format.read(source('{"id": "f", "children": [{"id": "a"}]}'))
+    document = FORMATS["json"].read(source('{"id": "f", "children": [{"id": "a"}]}'))
     assert (document.taxonomy.labels, document.notes) == (("f", "a"), ())
 
 
 def test_a_concept_without_a_label_is_noted_with_its_line() -> None:
     text = '{"id": "f", "label": "fruit", "children": [\n{"id": "a"}]}'
-    (note,) = json_format.read(source(text)).notes
+    (note,) = FORMATS["json"].read(source(text)).notes
     assert (note.line, note.id) == (2, "a")
 
 
 def test_a_relation_named_by_both_concepts_is_read_once() -> None:
     text = '[{"id": "f", "narrower": ["a"]}, {"id": "a", "broader": ["f"], "narrower": []}]'
-    document = json_format.read(source(text))
+    document = FORMATS["json"].read(source(text))
     assert (list(document.taxonomy.relations), document.notes) == ([("f", "a")], ())
 
 
@@ -165,12 +165,12 @@ def test_a_relation_named_by_both_concepts_is_read_once() -> None:
     ],
 )
 def test_a_repeated_relation_is_noted(text: str) -> None:
-    (note,) = json_format.read(source(text)).notes
+    (note,) = FORMATS["json"].read(source(text)).notes
     assert (note.line, note.message) == (2, "'a' under 'f' occurs more than once")
 
 
 def test_unknown_keys_are_counted() -> None:
-    document = json_format.read(
+    document = FORMATS["json"].read(
         source('[{"id": 1, "level": 0}, {"id": 2, "level": 1, "source": ""}]')
     )
     assert document.ignored == {"level": 2, "source": 1}
@@ -312,7 +312,7 @@ def test_a_cycle_is_refused_with_its_lines() -> None:
     ],
 )
 def test_other_formats_are_not_recognized(text: str, name: str) -> None:
-    assert not json_format.can_read(source(text, name))
+    assert not FORMATS["json"].can_read(source(text, name))
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ def test_other_formats_are_not_recognized(text: str, name: str) -> None:
     ],
 )
 def test_json_is_recognized(text: str, name: str) -> None:
-    assert json_format.can_read(source(text, name))
+    assert FORMATS["json"].can_read(source(text, name))
 
 
 # Extending
@@ -450,7 +450,7 @@ def test_new_concepts_have_no_ids_in_a_file_without_ids() -> None:
     text = '{"name": "fruit", "children": [{"name": "apple"}]}'
     new = expanded_text(text, under("fruit > apple", concept=RICH))
     assert read(new).ids == ("fruit", "fruit > apple", "fruit > apple > kiwi")
-    assert json_format.supported_fields(source(text)) == {"labels", "synonyms", "definitions"}
+    assert FORMATS["json"].supported_fields(source(text)) == {"labels", "synonyms", "definitions"}
 
 
 def test_empty_additions_change_nothing() -> None:
@@ -601,16 +601,16 @@ def _without_ids(value: Any) -> Any:
 @given(taxonomies(), st.sampled_from(["food.json", "food"]))
 @quickly
 def test_a_copy_reads_back_in_full(taxonomy: Taxonomy, name: str) -> None:
-    copy = json_format.write(taxonomy, Target(Path(name)))
+    copy = FORMATS["json"].write(taxonomy, Target(Path(name)))
     text = copy.files[Path(name)]
-    assert json_format.can_read(source(text, name))
+    assert FORMATS["json"].can_read(source(text, name))
     assert read(text) == taxonomy
     assert read(text).ids == taxonomy.ids
 
 
 def test_a_copy_has_one_concept_per_line() -> None:
     taxonomy = Taxonomy([Concept("f", "früit"), RICH], [("f", "k")])
-    assert json_format.write(taxonomy, Target(Path("food.json"))).files == {
+    assert FORMATS["json"].write(taxonomy, Target(Path("food.json"))).files == {
         Path("food.json"): (
             '{\n  "concepts": [\n    {"id": "f", "label": "früit"},\n'
             '    {"id": "k", "label": "kiwi", "parents": ["f"], '
@@ -621,7 +621,7 @@ def test_a_copy_has_one_concept_per_line() -> None:
 
 
 def test_extending_a_copy_adds_one_line_per_concept() -> None:
-    text = json_format.write(FRUIT, Target(Path("food.json"))).files[Path("food.json")]
+    text = FORMATS["json"].write(FRUIT, Target(Path("food.json"))).files[Path("food.json")]
     old, new = text.splitlines(), expanded_text(text, under("f")).splitlines()
     assert new == [
         *old[:3],
@@ -645,7 +645,7 @@ ODD = st.recursive(
 def test_random_objects_are_read_or_refused(entries: list[Any]) -> None:
     for value in (entries, entries[0], {"nodes": entries, "edges": [["a", "b"]]}):
         text = json.dumps(value)
-        json_format.can_read(source(text))
+        FORMATS["json"].can_read(source(text))
         with suppress(FormatError):
             read(text)
 
@@ -679,7 +679,7 @@ def test_a_corrupted_file_is_read_and_extended_or_refused(
     texts = [json.dumps(schema(taxonomy), indent=indent) for indent in (None, 2)]
     for _ in range(400):
         text = corrupted(rng.choice(texts), rng)
-        json_format.can_read(source(text))
+        FORMATS["json"].can_read(source(text))
         try:
             additions = under(read(text).ids[0], concept=Concept("kiwi", "kiwi", ("k",)))
             extended(text, additions)

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Growth, growths, names, quickly
 
-from taxoexpan.formats.json import json_format
 from taxoexpan.formats.json.parser import LINES_SUFFIXES
+from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
@@ -358,7 +358,7 @@ LINES = '{"id": "f", "label": "fruit"}\n\n{"id": "a", "label": "apple", "broader
 @pytest.mark.parametrize("name", ["food.json", "food.jsonl", "food.NDJSON", "food.txt"])
 def test_json_lines(tmp_path: Path, name: str) -> None:
     opened = TaxonomyFile.open(write_file(tmp_path / name, LINES))
-    assert opened.format is json_format
+    assert opened.format is FORMATS["json"]
     assert list(opened.taxonomy.relations) == [("f", "a")]
     for text in (LINES, LINES.rstrip("\n"), LINES.replace("\n", "\r\n")):
         newline = "\r\n" if "\r\n" in text else "\n"

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from strategies import Growth, growths, names, quickly
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.obo import obo_format
-from taxoexpan.formats.output import Target
+from taxoexpan.formats.format import Target
+from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 
@@ -35,20 +35,20 @@ def source(text: str, name: str = "food.obo") -> TextFile:
 
 
 def taxonomy(text: str) -> Taxonomy:
-    return obo_format.read(source(HEADER + text)).taxonomy
+    return FORMATS["obo"].read(source(HEADER + text)).taxonomy
 
 
 def refusal(text: str) -> str:
     with pytest.raises(FormatError) as caught:
-        obo_format.read(source(text))
+        FORMATS["obo"].read(source(text))
     return str(caught.value)
 
 
 def expanded_text(text: str, additions: Additions) -> str:
     """Return the expanded text, after checking that all of the old text surrounds the insertion."""
     old = source(text)
-    expanded = obo_format.read(old).taxonomy.expanded(additions)
-    (insertions,) = obo_format.extend(old, expanded, additions).values()
+    expanded = FORMATS["obo"].read(old).taxonomy.expanded(additions)
+    (insertions,) = FORMATS["obo"].extend(old, expanded, additions).values()
     (insertion,) = insertions
     new = old.apply(insertions).decode()
     assert new == text[: insertion.offset] + insertion.text + text[insertion.offset :]
@@ -60,7 +60,7 @@ def under(*parents: str, concept: Concept = KIWI) -> Additions:
 
 
 def copied(original: Taxonomy) -> str:
-    (text,) = obo_format.write(original, Target(Path("My food.obo"))).files.values()
+    (text,) = FORMATS["obo"].write(original, Target(Path("My food.obo"))).files.values()
     return text
 
 
@@ -184,7 +184,7 @@ def test_a_term_may_have_several_stanzas() -> None:
 
 def test_a_parent_from_another_file_is_added_and_noted_once() -> None:
     text = APPLE + "is_a: X:1\n\n[Term]\nid: F:5\nis_a: F:1\nis_a: X:1 ! late\n"
-    document = obo_format.read(source(HEADER + text))
+    document = FORMATS["obo"].read(source(HEADER + text))
     assert document.taxonomy.concept("F:1").label == "fruit"
     assert document.taxonomy.concept("X:1").label == "X:1"
     assert document.taxonomy.roots == ("F:1", "X:1")
@@ -200,7 +200,7 @@ def test_the_label_after_a_parent_with_qualifiers_is_read() -> None:
 
 
 def test_a_repeated_parent_is_noted() -> None:
-    (note,) = obo_format.read(source(FRUIT + APPLE + "is_a: F:1\n")).notes
+    (note,) = FORMATS["obo"].read(source(FRUIT + APPLE + "is_a: F:1\n")).notes
     assert (note.line, note.message) == (10, "'F:2' under 'F:1' occurs more than once")
 
 
@@ -281,7 +281,7 @@ def test_a_cycle_is_refused_with_its_lines() -> None:
     ],
 )
 def test_a_file_is_recognized_by_name_or_content(name: str, text: str, expected: bool) -> None:
-    assert obo_format.can_read(source(text, name)) is expected
+    assert FORMATS["obo"].can_read(source(text, name)) is expected
 
 
 def test_a_stanza_is_added_after_the_last_term() -> None:
@@ -351,7 +351,7 @@ def test_provenance_is_written_as_obo_clauses() -> None:
 def test_a_parent_may_be_from_another_file() -> None:
     text = expanded_text(HEADER + APPLE, under("F:1"))
     assert text.endswith("name: kiwi\nis_a: F:1 ! fruit\n")
-    assert obo_format.read(source(text)).taxonomy.children("F:1") == ("F:2", "F:3")
+    assert FORMATS["obo"].read(source(text)).taxonomy.children("F:1") == ("F:2", "F:3")
 
 
 @pytest.mark.parametrize(
@@ -369,13 +369,13 @@ def test_additions_that_would_not_read_back_are_refused(concept: Concept) -> Non
 
 def test_empty_additions_change_nothing() -> None:
     old = source(HEADER + FRUIT)
-    assert obo_format.extend(old, obo_format.read(old).taxonomy, Additions([], [])) == {
+    assert FORMATS["obo"].extend(old, FORMATS["obo"].read(old).taxonomy, Additions([], [])) == {
         old.path: []
     }
 
 
 def test_all_fields_are_supported() -> None:
-    fields = obo_format.supported_fields(source(HEADER + FRUIT))
+    fields = FORMATS["obo"].supported_fields(source(HEADER + FRUIT))
     assert fields == {"ids", "labels", "synonyms", "definitions"}
 
 
@@ -388,7 +388,7 @@ def test_the_old_text_is_kept_and_the_new_text_reads_back_in_full(
     if not growth.additions.concepts:
         return
     new = expanded_text(text, growth.additions)
-    assert obo_format.read(source(new)).taxonomy == growth.old.expanded(growth.additions)
+    assert FORMATS["obo"].read(source(new)).taxonomy == growth.old.expanded(growth.additions)
     assert len(fastobo.loads(new)) == len(growth.old) + len(growth.additions.concepts) + 1
 
 
@@ -409,7 +409,7 @@ def test_an_obsolete_term_is_written_without_parents() -> None:
     )
     text = copied(original)
     assert "[Term]\nid: b\nname: b\nis_obsolete: true\n" in text
-    read = obo_format.read(source(text)).taxonomy
+    read = FORMATS["obo"].read(source(text)).taxonomy
     assert set(read.concepts) == set(original.concepts)
     assert set(read.relations) == {("b", "c")}
 
@@ -419,13 +419,13 @@ def test_an_obsolete_term_is_written_without_parents() -> None:
 @quickly
 def test_a_new_file_reads_back_and_is_valid_obo(original: Taxonomy) -> None:
     text = copied(original)
-    assert obo_format.read(source(text)).taxonomy == original
+    assert FORMATS["obo"].read(source(text)).taxonomy == original
     assert len(fastobo.loads(text)) == len(original)
 
 
 def test_unsupported_content_is_adapted() -> None:
     original = Taxonomy([Concept(" a ", " b ", (" c ", " "), " d ")])
-    assert list(obo_format.read(source(copied(original))).taxonomy.concepts) == [
+    assert list(FORMATS["obo"].read(source(copied(original))).taxonomy.concepts) == [
         Concept(" a ", "b", ("c",), "d")
     ]
 
@@ -435,5 +435,5 @@ def test_ids_with_another_meaning_are_reserved() -> None:
         "[Term]\nid: F:1\nname: food\nalt_id: F:2\n\n[Term]\nid: F:3\nis_obsolete: true\n"
         "consider: F:4\nreplaced_by: F:5\n\n[Typedef]\nid: part_of\n"
     )
-    taxonomy = obo_format.read(TextFile(Path("food.obo"), text)).taxonomy
+    taxonomy = FORMATS["obo"].read(TextFile(Path("food.obo"), text)).taxonomy
     assert taxonomy.reserved == {"F:2", "F:4", "F:5", "part_of"}

@@ -8,9 +8,9 @@ from expanded_files import write_expanded, write_file
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
-from taxoexpan.formats.obographs import obographs_format
+from taxoexpan.formats.format import Target
 from taxoexpan.formats.obographs.graph_document import is_obo_graphs
-from taxoexpan.formats.output import Target
+from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
@@ -87,7 +87,7 @@ def extended(folder: Path, additions: Additions, text: str = TEXT) -> str:
 
 def test_classes_and_is_a_edges_are_read(tmp_path: Path) -> None:
     file = opened(tmp_path)
-    assert file.format.NAME == "obographs"
+    assert file.format.name == "obographs"
     assert file.taxonomy == Taxonomy(
         [
             Concept(ANIMAL, "animal"),
@@ -252,7 +252,7 @@ def test_missing_labels_are_noted_unless_the_class_is_deprecated(tmp_path: Path)
 
 def test_the_members_of_nodes_are_their_properties(tmp_path: Path) -> None:
     file = opened(tmp_path)
-    index = obographs_format.index_properties(file.file, file.taxonomy)
+    index = FORMATS["obographs"].index_properties(file.file, file.taxonomy)
     assert index.having == {
         "lbl": {ANIMAL, DOG, CAT},
         "type": {ANIMAL, DOG, CAT},

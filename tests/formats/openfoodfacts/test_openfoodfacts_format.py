@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import STYLES, Style, quickly
 
-from taxoexpan.formats.openfoodfacts import openfoodfacts_format
 from taxoexpan.formats.openfoodfacts.tag_ids import split_tag_ids, tag_id
+from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
@@ -64,7 +64,7 @@ def expanded(folder: Path, text: str, additions: Additions) -> str:
 
 def test_entries_names_and_parents(tmp_path: Path) -> None:
     opened = TaxonomyFile.open(write_file(tmp_path / "food.txt", FOOD))
-    assert opened.format is openfoodfacts_format
+    assert opened.format is FORMATS["openfoodfacts"]
     taxonomy = opened.taxonomy
     mixed = "fr:yaourts-au-citron-et-aux-bananes"
     assert set(taxonomy.relations) == {
@@ -272,7 +272,7 @@ def test_random_files_agree_with_a_slow_parser_and_keep_every_byte(
     folder = tmp_path_factory.mktemp("random")
     lines, path = random_file(data), folder / "food.txt"
     path.write_bytes(style.encode(lines))
-    opened = TaxonomyFile.open(path, openfoodfacts_format.NAME)
+    opened = TaxonomyFile.open(path, "openfoodfacts")
     ids, relations = slow_parse("\n".join(lines))
     assert (set(opened.taxonomy.ids), set(opened.taxonomy.relations)) == (ids, relations)
     parents = data.draw(st.lists(st.sampled_from(sorted(ids)), max_size=2, unique=True))

@@ -14,8 +14,8 @@ from strategies import Growth, growths, names, quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
-from taxoexpan.formats.output import Target
-from taxoexpan.formats.rdf import owl
+from taxoexpan.formats.format import Target
+from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Provenance, Taxonomy
@@ -106,7 +106,7 @@ def test_all_syntaxes_are_read_alike(tmp_path: Path, suffix: str) -> None:
         ],
         [(FRUIT, APPLE)],
     )
-    assert document.format.NAME == "owl"
+    assert document.format.name == "owl"
     assert not Difference(expected, document.taxonomy)
     assert document.notes == ()
     assert document.parsed.tops == {FRUIT, APPLE}
@@ -249,7 +249,7 @@ def test_the_vocabulary_with_more_relations_is_read(
 ) -> None:
     body = BOTH.format(classes=classes, concepts=concepts)
     path = ontology(tmp_path, body, PREFIXES + OTHER_PREFIXES)
-    assert format == TaxonomyFile.open(path).format.NAME
+    assert format == TaxonomyFile.open(path).format.name
     for name, expected in (("owl", "http://food.org/A"), ("skos", "http://food.org/one")):
         assert expected in TaxonomyFile.open(path, name).taxonomy
     has_note = any(code == "other-vocabulary" for code, *_ in notes_of(path))
@@ -493,10 +493,10 @@ def test_a_copy_in_another_syntax_has_all_statements(tmp_path: Path) -> None:
 def test_other_formats_become_classes_in_owl_files_and_skos_on_request(tmp_path: Path) -> None:
     path = write_file(tmp_path / "x.csv", "child,parent\nfood,\nfruit,food\n")
     convert(path, Target(tmp_path / "x.owl"))
-    assert TaxonomyFile.open(tmp_path / "x.owl").format.NAME == "owl"
+    assert TaxonomyFile.open(tmp_path / "x.owl").format.name == "owl"
     convert(tmp_path / "x.owl", Target(tmp_path / "x.ttl"), to="skos")
     copy = TaxonomyFile.open(tmp_path / "x.ttl")
-    assert copy.format.NAME == "skos"
+    assert copy.format.name == "skos"
     assert not Difference(TaxonomyFile.open(tmp_path / "x.owl").taxonomy, copy.taxonomy)
 
 
@@ -512,10 +512,10 @@ def test_an_expanded_file_has_all_old_statements_and_the_additions(
 ) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"food{suffix}"
-        text = owl.write(growth.old, Target(path, language="en")).files[path]
+        text = FORMATS["owl"].write(growth.old, Target(path, language="en")).files[path]
         source = TextFile.load(write_file(path, text))
         expanded = growth.old.expanded(growth.additions)
-        (insertions,) = owl.extend(source, expanded, growth.additions).values()
+        (insertions,) = FORMATS["owl"].extend(source, expanded, growth.additions).values()
         output = path.with_stem("expanded")
         output.write_bytes(source.apply(insertions))
         before, after = graph_of(path), graph_of(output)
@@ -524,7 +524,7 @@ def test_an_expanded_file_has_all_old_statements_and_the_additions(
         assert {str(subject) for subject, *_ in after - before} == new
         relations = {(str(o), str(s)) for s, o in after.subject_objects(rdflib.RDFS.subClassOf)}
         assert relations == set(expanded.relations)
-        found = owl.read(TextFile.load(output)).taxonomy
+        found = FORMATS["owl"].read(TextFile.load(output)).taxonomy
         assert {c.id: (c.label, c.definition) for c in found.concepts} == {
             c.id: (c.label, c.definition) for c in expanded.concepts
         }

@@ -16,7 +16,7 @@ from strategies import names, quickly
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
-from taxoexpan.formats.output import Target
+from taxoexpan.formats.format import Target
 from taxoexpan.formats.rdf import jsonld
 from taxoexpan.formats.rdf.vocabulary import is_iri
 from taxoexpan.formats.taxonomy_file import TaxonomyFile

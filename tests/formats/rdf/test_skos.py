@@ -15,9 +15,9 @@ from rdflib.compare import isomorphic
 from strategies import Growth, growths, names, quickly
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.output import Target
-from taxoexpan.formats.rdf import skos
+from taxoexpan.formats.format import Target
 from taxoexpan.formats.rdf.vocabulary import is_iri
+from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
@@ -549,9 +549,9 @@ def test_a_new_file_reads_back(
     tmp_path_factory: pytest.TempPathFactory, growth: Growth, suffix: str
 ) -> None:
     path = tmp_path_factory.mktemp("copy") / f"x{suffix}"
-    copy = skos.write(growth.old, Target(path, language="en"))
+    copy = FORMATS["skos"].write(growth.old, Target(path, language="en"))
     source = TextFile(path, copy.files[path])
-    assert skos.read(source).taxonomy == unrepeated(growth.old)
+    assert FORMATS["skos"].read(source).taxonomy == unrepeated(growth.old)
     assert len(graph_of(write_file(path, copy.files[path]))) > len(growth.old)
 
 
@@ -561,7 +561,7 @@ def test_an_expanded_file_has_all_old_statements_and_the_additions(
     tmp_path_factory: pytest.TempPathFactory, growth: Growth, suffix: str
 ) -> None:
     path = tmp_path_factory.mktemp("expanded") / f"x{suffix}"
-    path.write_bytes(skos.write(growth.old, Target(path)).files[path].encode())
+    path.write_bytes(FORMATS["skos"].write(growth.old, Target(path)).files[path].encode())
     output = path.with_stem("expanded")
     write_expanded(path, growth.additions, output)
     assert TaxonomyFile.open(output).taxonomy == unrepeated(growth.old.expanded(growth.additions))
@@ -577,7 +577,7 @@ def test_a_file_is_parsed_once_to_read_check_and_expand_it(
 ) -> None:
     taxonomy = Taxonomy([Concept(FRUIT, "fruit"), Concept(APPLE, "apple")], [(FRUIT, APPLE)])
     path = tmp_path / f"x{suffix}"
-    old = write_file(path, skos.write(taxonomy, Target(path)).files[path]).read_text()
+    old = write_file(path, FORMATS["skos"].write(taxonomy, Target(path)).files[path]).read_text()
     texts: list[str] = []
     parse = ox.parse
 

@@ -7,7 +7,7 @@ import rdflib
 from expanded_files import under, write_expanded, write_file
 
 from taxoexpan.formats.conversion import convert
-from taxoexpan.formats.output import Target
+from taxoexpan.formats.format import Target
 from taxoexpan.formats.rdf.statements import TURTLE
 from taxoexpan.formats.rdf.tag_case import respelled
 from taxoexpan.formats.taxonomy_file import TaxonomyFile

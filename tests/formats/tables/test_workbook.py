@@ -21,7 +21,7 @@ from strategies import Growth, growths, names, quickly
 
 from taxoexpan.errors import FormatError, TaxoExpanError
 from taxoexpan.formats.conversion import convert
-from taxoexpan.formats.output import Target
+from taxoexpan.formats.format import Target
 from taxoexpan.formats.tables.workbook import new_workbook
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions

@@ -12,9 +12,10 @@ from hypothesis import given
 from strategies import Growth, growths, names, quickly
 
 from taxoexpan.errors import FileCycleError, FormatError
-from taxoexpan.formats.output import Copy, Target
+from taxoexpan.formats.format import Copy, Target
+from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.text_file import ReadOptions, TextFile
-from taxoexpan.formats.wordnet import synset_writer, wordnet_format
+from taxoexpan.formats.wordnet import synset_writer
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 WHOLE = Path(os.environ.get("TAXOEXPAN_WORDNET", "/usr/share/wordnet"))
@@ -83,7 +84,7 @@ def small(folder: Path, newline: str = "\n") -> Path:
 
 
 def read(folder: Path, instances: bool = False) -> Taxonomy:
-    return wordnet_format.read(TextFile(folder, "", ReadOptions(instances=instances))).taxonomy
+    return FORMATS["wordnet"].read(TextFile(folder, "", ReadOptions(instances=instances))).taxonomy
 
 
 def refusal(folder: Path) -> str:
@@ -102,8 +103,8 @@ def replace(path: Path, old: str, new: str) -> Path:
 def extended_directory(folder: Path, additions: Additions) -> Path:
     """Return the extended directory, after checking that it has every old line, in order."""
     source = TextFile(folder, "")
-    expanded = wordnet_format.read(source).taxonomy.expanded(additions)
-    insertions = wordnet_format.extend(source, expanded, additions)
+    expanded = FORMATS["wordnet"].read(source).taxonomy.expanded(additions)
+    insertions = FORMATS["wordnet"].extend(source, expanded, additions)
     output = folder.with_name(folder.name + "-expanded")
     shutil.copytree(folder, output, dirs_exist_ok=True)
     for path, pieces in insertions.items():
@@ -139,7 +140,7 @@ def under(*parents: str, concept: Concept) -> Additions:
 
 def copied(taxonomy: Taxonomy, folder: Path) -> tuple[Taxonomy, Copy]:
     """Write a taxonomy to a directory; return it as read back, and the copy."""
-    copy = wordnet_format.write(taxonomy, Target(folder))
+    copy = FORMATS["wordnet"].write(taxonomy, Target(folder))
     for path, text in copy.files.items():
         path.write_bytes(text.encode())
     return read(folder), copy
@@ -296,12 +297,12 @@ def test_a_single_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_directory_is_recognized_by_its_data_files(tmp_path: Path) -> None:
-    assert not wordnet_format.can_read(TextFile(tmp_path, ""))
-    assert not wordnet_format.can_read(TextFile(tmp_path / "gone", ""))
-    assert wordnet_format.can_read(TextFile(small(tmp_path), ""))
-    assert not wordnet_format.can_read(TextFile.load(tmp_path / "data.noun"))
+    assert not FORMATS["wordnet"].can_read(TextFile(tmp_path, ""))
+    assert not FORMATS["wordnet"].can_read(TextFile(tmp_path / "gone", ""))
+    assert FORMATS["wordnet"].can_read(TextFile(small(tmp_path), ""))
+    assert not FORMATS["wordnet"].can_read(TextFile.load(tmp_path / "data.noun"))
     (tmp_path / "data.noun").unlink()
-    assert wordnet_format.can_read(TextFile(tmp_path, ""))
+    assert FORMATS["wordnet"].can_read(TextFile(tmp_path, ""))
 
 
 def test_new_synsets_are_appended_and_their_words_are_indexed(tmp_path: Path) -> None:
@@ -441,7 +442,7 @@ def test_offsets_that_are_not_byte_positions_are_refused_if_new_ones_would_clash
 
 
 def test_all_fields_are_supported(tmp_path: Path) -> None:
-    fields = wordnet_format.supported_fields(TextFile(small(tmp_path), ""))
+    fields = FORMATS["wordnet"].supported_fields(TextFile(small(tmp_path), ""))
     assert fields == {"ids", "labels", "synonyms", "definitions"}
 
 
@@ -479,7 +480,7 @@ def test_a_new_file_has_pointers_both_ways_and_groups_senses(tmp_path: Path) -> 
         [Concept("1", "Fruit", (), "sweet"), Concept("2", "date"), Concept("3", "day", ("Date",))],
         [("1", "2")],
     )
-    copy = wordnet_format.write(original, Target(tmp_path))
+    copy = FORMATS["wordnet"].write(original, Target(tmp_path))
     nouns = {path: text for path, text in copy.files.items() if path.suffix == ".noun"}
     assert nouns == {
         tmp_path / "data.noun": (
@@ -539,7 +540,7 @@ def test_a_file_too_large_for_its_offsets_is_refused(
     monkeypatch.setattr(synset_writer, "_MAX_OFFSET", 99)
     original = Taxonomy([Concept("1", "a", (), "x" * 100)])
     with pytest.raises(FormatError) as caught:
-        wordnet_format.write(original, Target(tmp_path))
+        FORMATS["wordnet"].write(original, Target(tmp_path))
     assert str(caught.value) == (
         f"{tmp_path / 'data.noun'}: the file would become too large for offsets of eight digits; "
         "choose another format"

@@ -10,11 +10,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.formats.changes.kgcl import BROADER, SUBCLASS, KgclWriter
+from taxoexpan.formats.changes.kgcl import KgclWriter
 from taxoexpan.formats.changes.markdown import MarkdownWriter
 from taxoexpan.formats.changes.sssom import ConceptMapping, comparison_mappings, sssom_table
-from taxoexpan.formats.output import DEFAULT_BASE
-from taxoexpan.formats.rdf import skos
+from taxoexpan.formats.format import DEFAULT_BASE
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.phrasing import join_words, pluralize
 from taxoexpan.taxonomy import Additions
@@ -87,7 +86,7 @@ class ChangeSet:
         mappings: Sequence[ConceptMapping],
         prefixes: Prefixes,
     ) -> ChangeSet:
-        predicate = BROADER if file.format.NAME == skos.NAME else SUBCLASS
+        predicate = file.format.parent_predicate
         return cls(comparison, mappings, prefixes, file.parsed.language, predicate)
 
     def text(self, format: ChangeFormat, title: str) -> tuple[str, list[str]]:

@@ -16,7 +16,7 @@ from enum import StrEnum
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
 
-from taxoexpan.formats.output import DEFAULT_BASE
+from taxoexpan.formats.format import DEFAULT_BASE
 from taxoexpan.taxonomy.concept_matching import Comparison
 from taxoexpan.taxonomy.curies import Prefixes, is_long
 from taxoexpan.taxonomy.difference import Difference

@@ -9,89 +9,82 @@ from collections.abc import Iterable, Mapping
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.compression import format_suffix
+from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids
 from taxoexpan.formats.json.insert import insert_additions
 from taxoexpan.formats.json.parser import LINES_SUFFIXES, line_of, load, parse
 from taxoexpan.formats.json.schema import CONCEPT_KEYS, KEYS, JsonConcepts
 from taxoexpan.formats.obographs.graph_document import is_obo_graphs
-from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
-
-NAME = "json"
-ABOUT = "objects with children, objects with parents (also one per line), or nodes and edges"
-SUFFIXES = (".json", *LINES_SUFFIXES)
-NOT_INSERTED: tuple[str, ...] = ()
 
 _BRACKET = re.compile(r"\s*[\[{]")
 _CONTAINER_START = re.compile(r"\s*(?:\[\s*(?:\{|\]\s*\Z)|\{\s*[\"}])")
 _JSON_LD_KEY = re.compile(r'"@(?:context|graph|id)"\s*:')
 
 
-def can_read(source: TextFile) -> bool:
-    """Return whether the text starts like JSON objects, and is neither JSON-LD nor OBO Graphs."""
-    start = _BRACKET if source.suffix in SUFFIXES else _CONTAINER_START
-    if not start.match(source.text):
-        return False
-    if is_obo_graphs(source):
-        return False
-    return not (_JSON_LD_KEY.search(source.text) and _is_json_ld(source))
+class JsonFormat(Format):
+    """JSON files of objects, whatever their keys are called."""
 
+    movable_suffix = ".tsv"
 
-def read(source: TextFile) -> ParsedTaxonomy:
-    """Read the concepts in file order; in a file without ids, the path `A > B` is the id."""
-    try:
-        parsed = _build(source.parsed(_load_concepts)).finish()
-        if not parsed.notes:
-            return parsed
-    except FormatError:
-        pass
-    # Errors and notes need line numbers.
-    return read_with_lines(source)
+    def can_read(self, source: TextFile) -> bool:
+        """Return whether the text is JSON, but neither JSON-LD nor OBO Graphs."""
+        start = _BRACKET if source.suffix in self.suffixes else _CONTAINER_START
+        if not start.match(source.text):
+            return False
+        if is_obo_graphs(source):
+            return False
+        return not (_JSON_LD_KEY.search(source.text) and _is_json_ld(source))
 
+    def read(self, source: TextFile) -> ParsedTaxonomy:
+        """Read the concepts in file order; in a file without ids, the path `A > B` is the id."""
+        try:
+            parsed = _build(source.parsed(_load_concepts)).finish()
+            if not parsed.notes:
+                return parsed
+        except FormatError:
+            pass
+        # Errors and notes need line numbers.
+        return self.read_with_lines(source)
 
-def read_with_lines(source: TextFile) -> ParsedTaxonomy:
-    """Read the same with the line of every concept, which only a slower parser knows."""
-    return _build(source.parsed(_locate_concepts)).finish()
+    def read_with_lines(self, source: TextFile) -> ParsedTaxonomy:
+        """Read the same with the line of every concept, which only a slower parser knows."""
+        return _build(source.parsed(_locate_concepts)).finish()
 
+    def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
+        """Add objects to the lists of the file, in the style of the existing objects."""
+        concepts = source.parsed(_locate_concepts)
+        has_content = additions.concepts or additions.synonyms
+        return {source.path: insert_additions(concepts, expanded, additions) if has_content else []}
 
-def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-    """Add objects to the lists of the file, in the style of the existing objects."""
-    concepts = source.parsed(_locate_concepts)
-    has_content = additions.concepts or additions.synonyms
-    return {source.path: insert_additions(concepts, expanded, additions) if has_content else []}
+    def supported_fields(self, source: TextFile) -> frozenset[str]:
+        """Return all fields; ids only if the file has ids."""
+        ids = {"ids"} if source.parsed(_load_concepts).has_ids else set()
+        return frozenset({"labels", "synonyms", "definitions"} | ids)
 
+    def supported_changes(self, source: TextFile) -> frozenset[str]:
+        """Return synonyms, and moves if children name their parents instead of being nested."""
+        concepts = source.parsed(_load_concepts)
+        lists_children = any(map(concepts.children, concepts.objects))
+        return frozenset({"synonyms"} if lists_children else {"moves", "synonyms"})
 
-def supported_fields(source: TextFile) -> frozenset[str]:
-    """Return all fields; ids only if the file has ids."""
-    ids = {"ids"} if source.parsed(_load_concepts).has_ids else set()
-    return frozenset({"labels", "synonyms", "definitions"} | ids)
+    def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
+        """Write a new file with a list of objects, one concept per line."""
+        ids = clean_ids(taxonomy, str.strip)
+        entries = [_entry(taxonomy, concept, ids) for concept in taxonomy.concepts]
+        lines = [json.dumps(entry, ensure_ascii=False) for entry in entries]
+        if format_suffix(target.path) in LINES_SUFFIXES:
+            return Copy({target.path: "".join(f"{line}\n" for line in lines)}, ids)
+        listed = ",\n    ".join(lines)
+        return Copy({target.path: f'{{\n  "concepts": [\n    {listed}\n  ]\n}}\n'}, ids)
 
-
-def supported_changes(source: TextFile) -> frozenset[str]:
-    """Return synonyms, and moves if children name their parents instead of being nested."""
-    concepts = source.parsed(_load_concepts)
-    lists_children = any(map(concepts.children, concepts.objects))
-    return frozenset({"synonyms"} if lists_children else {"moves", "synonyms"})
-
-
-def write(taxonomy: Taxonomy, target: Target) -> Copy:
-    """Write a new file with a list of objects, one concept per line."""
-    ids = clean_ids(taxonomy, str.strip)
-    entries = [_entry(taxonomy, concept, ids) for concept in taxonomy.concepts]
-    lines = [json.dumps(entry, ensure_ascii=False) for entry in entries]
-    if format_suffix(target.path) in LINES_SUFFIXES:
-        return Copy({target.path: "".join(f"{line}\n" for line in lines)}, ids)
-    listed = ",\n    ".join(lines)
-    return Copy({target.path: f'{{\n  "concepts": [\n    {listed}\n  ]\n}}\n'}, ids)
-
-
-def index_properties(source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-    """Return which keys with a value the objects of a file have."""
-    concepts, index = source.parsed(_load_concepts), PropertyIndex(set(taxonomy))
-    for id, entry in zip(concepts.ids, concepts.objects, strict=True):
-        index.add(id, [key for key, value in entry.items() if value not in (None, "", [], {})])
-    return index.leave_out([*KEYS["children"], *KEYS["parents"], *KEYS["deprecated"]])
+    def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+        """Return which keys with a value the objects of a file have."""
+        concepts, index = source.parsed(_load_concepts), PropertyIndex(set(taxonomy))
+        for id, entry in zip(concepts.ids, concepts.objects, strict=True):
+            index.add(id, [key for key, value in entry.items() if value not in (None, "", [], {})])
+        return index.leave_out([*KEYS["children"], *KEYS["parents"], *KEYS["deprecated"]])
 
 
 def _load_concepts(source: TextFile) -> JsonConcepts:

@@ -45,7 +45,7 @@ class Object(dict[str, Any]):
         self.start, self.end, self.line = start, start, line
         self.lines: dict[str, int] = {}
 
-    def add(self, value: Any, line: int) -> None:  # noqa: ARG002  # keys have their own lines
+    def add(self, value: Any, line: int) -> None:  # keys have their own lines
         """Set the value of the last key."""
         self[next(reversed(self.lines))] = value
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids
 from taxoexpan.formats.obo.stanzas import (
     TAGS,
     Clause,
@@ -22,16 +23,11 @@ from taxoexpan.formats.obo.stanzas import (
     parse_stanzas,
     parse_unquoted,
 )
-from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
+from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Move, Taxonomy
-from taxoexpan.taxonomy.curies import Prefixes, is_long
+from taxoexpan.taxonomy.curies import OBO_BASE, Prefixes, is_long
 from taxoexpan.taxonomy.ids import slug
-
-NAME = "obo"
-ABOUT = "[Term] stanzas with id, name, def, synonym and is_a, as in OBO ontologies"
-SUFFIXES = (".obo",)
-NOT_INSERTED: tuple[str, ...] = ()
 
 _START = re.compile(r"(?:\s*+(?:![^\n]*+\n)?)*+(?:\[\w+\]\s*$|[\w-]+:(?!//))", re.MULTILINE)
 _TERM = re.compile(r"^\[Term\]\s*$", re.MULTILINE)
@@ -48,105 +44,109 @@ _STANZA = re.compile(r"^\[(\w+)\]", re.MULTILINE)
 _PARENT_LABEL = re.compile(r"\s*is_a:\s*+\S++\s*+(?:\{.*\}\s*+)?!(.*)")
 
 
-def can_read(source: TextFile) -> bool:
-    """Return whether the suffix is .obo, or the text starts with a clause or a stanza of OBO."""
-    if not source.text:
-        return False
-    if source.suffix in SUFFIXES or source.text.startswith("format-version:"):
-        return True
-    start = source.text[:20_000]
-    return _START.match(start) is not None and _TERM.search(start) is not None
+class OboFormat(Format):
+    """Files of stanzas in OBO 1.2 or 1.4."""
 
+    base = OBO_BASE
 
-def read(source: TextFile) -> ParsedTaxonomy:
-    """Read every [Term] as a concept, and every `is_a` parent that has no stanza of its own.
+    def can_read(self, source: TextFile) -> bool:
+        """Return whether the suffix is .obo, or the text starts like OBO."""
+        if not source.text:
+            return False
+        if source.suffix in self.suffixes or source.text.startswith("format-version:"):
+            return True
+        start = source.text[:20_000]
+        return _START.match(start) is not None and _TERM.search(start) is not None
 
-    OBO allows several stanzas for one term, but they must not contradict each other.
-    """
-    builder, rows = TaxonomyBuilder(source.path), dict[str, int]()
-    lines: list[int] = []
-    relation_lines: list[int] = []
-    synonyms: dict[int, list[str]] = {}
-    for stanza in source.parsed(parse_stanzas):
-        row = rows.setdefault(stanza.id, len(rows))
-        if row == len(builder.ids):
-            builder.ids.append(stanza.id)
-            builder.labels.append("")
-            lines.append(stanza.line)
-        for clause in stanza.clauses:
-            if clause.tag == "is_a":
-                builder.parents.append(parse_id(source, clause))
-                builder.children.append(stanza.id)
-                relation_lines.append(clause.line)
-            elif clause.tag == "synonym":
-                synonyms.setdefault(row, []).append(parse_quoted(source, clause))
-            else:
-                _describe(source, builder, row, clause)
-    builder.lines, builder.relation_lines = lines, relation_lines
-    builder.synonyms = {row: tuple(filter(None, names)) for row, names in synonyms.items()}
-    _add_missing_parents(source, builder, lines)
-    builder.ignored.update(_count_ignored(source))
-    builder.reserved = set(_OTHER_ID.findall(source.text))
-    builder.prefixes = dict(_ID_SPACE.findall(source.text))
-    builder.labels = [label or id for label, id in zip(builder.labels, builder.ids, strict=True)]
-    return builder.finish()
+    def read(self, source: TextFile) -> ParsedTaxonomy:
+        """Read every [Term] as a concept, and every `is_a` parent that has no stanza of its own.
 
+        OBO allows several stanzas for one term, but they must not contradict each other.
+        """
+        builder, rows = TaxonomyBuilder(source.path), dict[str, int]()
+        lines: list[int] = []
+        relation_lines: list[int] = []
+        synonyms: dict[int, list[str]] = {}
+        for stanza in source.parsed(parse_stanzas):
+            row = rows.setdefault(stanza.id, len(rows))
+            if row == len(builder.ids):
+                builder.ids.append(stanza.id)
+                builder.labels.append("")
+                lines.append(stanza.line)
+            for clause in stanza.clauses:
+                if clause.tag == "is_a":
+                    builder.parents.append(parse_id(source, clause))
+                    builder.children.append(stanza.id)
+                    relation_lines.append(clause.line)
+                elif clause.tag == "synonym":
+                    synonyms.setdefault(row, []).append(parse_quoted(source, clause))
+                else:
+                    _describe(source, builder, row, clause)
+        builder.lines, builder.relation_lines = lines, relation_lines
+        builder.synonyms = {row: tuple(filter(None, names)) for row, names in synonyms.items()}
+        _add_missing_parents(source, builder, lines)
+        builder.ignored.update(_count_ignored(source))
+        builder.reserved = set(_OTHER_ID.findall(source.text))
+        builder.prefixes = dict(_ID_SPACE.findall(source.text))
+        builder.labels = [
+            label or id for label, id in zip(builder.labels, builder.ids, strict=True)
+        ]
+        return builder.finish()
 
-def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-    """Add a stanza for each new concept after the last [Term], in the namespace of its parent.
+    def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
+        """Add a stanza for each new concept after the last [Term], in the namespace of its parent.
 
-    A move replaces the value of an `is_a` line; a synonym of an existing concept is a new line.
-    """
-    stanzas = source.parsed(parse_stanzas)
-    insertions = [
-        *_move_children(source, stanzas, expanded, additions.moves),
-        *_add_synonyms(source, stanzas, additions.names),
-    ]
-    namespaces = _namespaces(stanzas, expanded, additions)
-    added = [
-        format_stanza(
-            concept,
-            expanded,
-            expanded.parents(concept.id),
-            namespaces.get(concept.id, ""),
-            additions.provenance,
+        A move replaces the value of an `is_a` line; a synonym of an existing concept is a new line.
+        """
+        stanzas = source.parsed(parse_stanzas)
+        insertions = [
+            *_move_children(source, stanzas, expanded, additions.moves),
+            *_add_synonyms(source, stanzas, additions.names),
+        ]
+        namespaces = _namespaces(stanzas, expanded, additions)
+        added = [
+            format_stanza(
+                concept,
+                expanded,
+                expanded.parents(concept.id),
+                namespaces.get(concept.id, ""),
+                additions.provenance,
+            )
+            for concept in additions.concepts
+        ]
+        if added:
+            text = "\n".join(line for lines in added for line in lines)
+            _refuse_changed(source, additions, self.read(TextFile(source.path, text)).taxonomy)
+        # A parent without a stanza of its own needs one for its synonyms.
+        described = {stanza.id for stanza in stanzas}
+        for id in additions.names:
+            if id not in described:
+                added.append(format_stanza(expanded.concept(id), expanded, []))
+        if added:
+            insertions.append(_insert_stanzas(source, stanzas[-1], added))
+        return {source.path: insertions}
+
+    def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
+        """Write a new file; OBO forbids parents of obsolete terms, so they are left out."""
+        ids = clean_ids(taxonomy, _obo_id)
+        taxonomy = Taxonomy(
+            [replace(concept, id=ids[concept.id]) for concept in taxonomy.concepts],
+            [(ids[parent], ids[child]) for parent, child in taxonomy.relations],
         )
-        for concept in additions.concepts
-    ]
-    _refuse_unsupported(source, additions, added)
-    # A parent without a stanza of its own needs one for its synonyms.
-    described = {stanza.id for stanza in stanzas}
-    for id in additions.names:
-        if id not in described:
-            added.append(format_stanza(expanded.concept(id), expanded, []))
-    if added:
-        insertions.append(_insert_stanzas(source, stanzas[-1], added))
-    return {source.path: insertions}
+        parts = [f"format-version: 1.4\nontology: {slug(target.path.stem)}\n"]
+        for concept in taxonomy.concepts:
+            parents = () if concept.deprecated else taxonomy.parents(concept.id)
+            lines = format_stanza(concept, taxonomy, parents)
+            parts.append("".join(f"{line}\n" for line in lines))
+        return Copy({target.path: "\n".join(parts)}, ids)
 
-
-def supported_fields(source: TextFile) -> frozenset[str]:
-    """Return all fields."""
-    return frozenset({"ids", "labels", "synonyms", "definitions"})
-
-
-def supported_changes(source: TextFile) -> frozenset[str]:
-    """Return all changes: relations and synonyms are separate lines."""
-    return frozenset({"moves", "synonyms"})
-
-
-def write(taxonomy: Taxonomy, target: Target) -> Copy:
-    """Write a new file; OBO forbids parents of obsolete terms, so they are left out."""
-    ids = clean_ids(taxonomy, _obo_id)
-    taxonomy = Taxonomy(
-        [replace(concept, id=ids[concept.id]) for concept in taxonomy.concepts],
-        [(ids[parent], ids[child]) for parent, child in taxonomy.relations],
-    )
-    parts = [f"format-version: 1.4\nontology: {slug(target.path.stem)}\n"]
-    for concept in taxonomy.concepts:
-        parents = () if concept.deprecated else taxonomy.parents(concept.id)
-        lines = format_stanza(concept, taxonomy, parents)
-        parts.append("".join(f"{line}\n" for line in lines))
-    return Copy({target.path: "\n".join(parts)}, ids)
+    def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+        """Return which tags the terms of a file have."""
+        index = PropertyIndex(set(taxonomy))
+        for stanza in source.parsed(parse_stanzas):
+            lines = source.lines[stanza.line : stanza.last_line]
+            index.add(stanza.id, {line.lstrip().partition(":")[0] for line in lines if ":" in line})
+        return index.leave_out(["id", "is_a", "is_obsolete"])
 
 
 def _obo_id(id: str) -> str:
@@ -273,16 +273,10 @@ def _namespaces(
     return namespaces
 
 
-def _refuse_unsupported(
-    source: TextFile, additions: Additions, stanzas: Sequence[Sequence[str]]
-) -> None:
-    """Refuse new concepts that would not be read back unchanged."""
-    if not stanzas:
-        return
-    text = "\n".join(line for lines in stanzas for line in lines)
-    taxonomy = read(TextFile(source.path, text)).taxonomy
+def _refuse_changed(source: TextFile, additions: Additions, reread: Taxonomy) -> None:
+    """Refuse new concepts that are not read back unchanged."""
     for concept in additions.concepts:
-        if taxonomy.concept(concept.id) != concept:
+        if reread.concept(concept.id) != concept:
             message = f"{concept.label!r} would not be read back unchanged"
             remedy = "remove outer spaces from its names and definition, and blank synonyms"
             raise FormatError(source.path, f"{message}; {remedy}")

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import fastobo
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Concept, Provenance, Taxonomy
 
@@ -136,15 +135,6 @@ def format_id(id: str) -> str:
 def label_comment(taxonomy: Taxonomy, id: str) -> str:
     """Return the comment with the label of a parent that follows its id."""
     return f" ! {' '.join(taxonomy.concept(id).label.split())}"
-
-
-def index_properties(source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-    """Return which tags the terms of a file have."""
-    index, ids = PropertyIndex(set(taxonomy)), parse_stanzas(source)
-    for stanza in ids:
-        lines = source.lines[stanza.line : stanza.last_line]
-        index.add(stanza.id, {line.lstrip().partition(":")[0] for line in lines if ":" in line})
-    return index.leave_out(["id", "is_a", "is_obsolete"])
 
 
 def _split_stanzas(source: TextFile) -> Iterator[Stanza]:

@@ -12,20 +12,15 @@ from typing import Any
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.format import Copy, Format, Insertions, Target
 from taxoexpan.formats.json.parser import line_of, load, parse
 from taxoexpan.formats.obographs.graph_document import CLASS, IS_A, OboGraphs, is_obo_graphs
 from taxoexpan.formats.obographs.graph_insertions import insert_additions
-from taxoexpan.formats.output import Copy, Insertions, Target
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.rdf import graph_format
 from taxoexpan.formats.rdf.vocabulary import local_name
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
-
-NAME = "obographs"
-ABOUT = "OBO Graphs, the JSON of ROBOT and OAK: graphs with nodes and is_a edges"
-SUFFIXES: tuple[str, ...] = ()
-NOT_INSERTED: tuple[str, ...] = ()
 
 _READ = {
     "graph": ("id", "lbl", "nodes", "edges"),
@@ -35,71 +30,61 @@ _READ = {
 """The keys that are part of a taxonomy, or that only frame it."""
 
 
-def can_read(source: TextFile) -> bool:
-    """Return whether the file is JSON with a list of graphs."""
-    return is_obo_graphs(source)
+class OboGraphsFormat(Format):
+    """OBO Graphs: JSON with classes as nodes and `is_a` edges."""
 
+    usual_suffix = ".json"
 
-def read(source: TextFile) -> ParsedTaxonomy:
-    """Read every class with its texts, and the `is_a` edges between classes."""
-    try:
-        parsed = _build(source.parsed(_load_graphs)).finish()
-        if not parsed.notes:
-            return parsed
-    except FormatError:
-        pass
-    # Errors and notes need line numbers.
-    return read_with_lines(source)
+    def can_read(self, source: TextFile) -> bool:
+        """Return whether the file is JSON with a list of graphs."""
+        return is_obo_graphs(source)
 
+    def read(self, source: TextFile) -> ParsedTaxonomy:
+        """Read every class with its texts, and the `is_a` edges between classes."""
+        try:
+            parsed = _build(source.parsed(_load_graphs)).finish()
+            if not parsed.notes:
+                return parsed
+        except FormatError:
+            pass
+        # Errors and notes need line numbers.
+        return self.read_with_lines(source)
 
-def read_with_lines(source: TextFile) -> ParsedTaxonomy:
-    """Read the same with the line of every concept, which only a slower parser knows."""
-    return _build(source.parsed(_locate_graphs)).finish()
+    def read_with_lines(self, source: TextFile) -> ParsedTaxonomy:
+        """Read the same with the line of every concept, which only a slower parser knows."""
+        return _build(source.parsed(_locate_graphs)).finish()
 
+    def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
+        """Append nodes and `is_a` edges, in the style of the existing ones."""
+        graphs = source.parsed(_locate_graphs)
+        return {source.path: insert_additions(graphs, expanded, additions)}
 
-def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-    """Append nodes and `is_a` edges, in the style of the existing ones."""
-    graphs = source.parsed(_locate_graphs)
-    return {source.path: insert_additions(graphs, expanded, additions)}
+    def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
+        """Write one graph with one node or edge per line; ids that are not IRIs become IRIs."""
+        ids = graph_format.iris(taxonomy, target)
+        nodes = [_node(ids[concept.id], concept) for concept in taxonomy.concepts]
+        edges = [{"sub": ids[c], "pred": IS_A, "obj": ids[p]} for p, c in taxonomy.relations]
+        listed = {
+            key: ",\n".join(f"        {json.dumps(entry, ensure_ascii=False)}" for entry in entries)
+            for key, entries in (("nodes", nodes), ("edges", edges))
+        }
+        members = [
+            f'      "{key}": [\n{text}\n      ]' if text else f'      "{key}": []'
+            for key, text in listed.items()
+        ]
+        body = ",\n".join([f'      "id": {json.dumps(target.base + "ontology")}', *members])
+        return Copy({target.path: f'{{\n  "graphs": [\n    {{\n{body}\n    }}\n  ]\n}}\n'}, ids)
 
-
-def supported_fields(source: TextFile) -> frozenset[str]:
-    """Return all fields."""
-    return frozenset({"ids", "labels", "synonyms", "definitions"})
-
-
-def supported_changes(source: TextFile) -> frozenset[str]:
-    """Return moves and synonyms."""
-    return frozenset({"moves", "synonyms"})
-
-
-def write(taxonomy: Taxonomy, target: Target) -> Copy:
-    """Write one graph with one node or edge per line; ids that are not IRIs become IRIs."""
-    ids = graph_format.iris(taxonomy, target)
-    nodes = [_node(ids[concept.id], concept) for concept in taxonomy.concepts]
-    edges = [{"sub": ids[c], "pred": IS_A, "obj": ids[p]} for p, c in taxonomy.relations]
-    listed = {
-        key: ",\n".join(f"        {json.dumps(entry, ensure_ascii=False)}" for entry in entries)
-        for key, entries in (("nodes", nodes), ("edges", edges))
-    }
-    members = [
-        f'      "{key}": [\n{text}\n      ]' if text else f'      "{key}": []'
-        for key, text in listed.items()
-    ]
-    body = ",\n".join([f'      "id": {json.dumps(target.base + "ontology")}', *members])
-    return Copy({target.path: f'{{\n  "graphs": [\n    {{\n{body}\n    }}\n  ]\n}}\n'}, ids)
-
-
-def index_properties(source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-    """Return which members the nodes of classes and their `meta` objects have."""
-    graphs, index = source.parsed(_load_graphs), PropertyIndex(set(taxonomy))
-    for id in taxonomy:
-        for node in graphs.nodes.get(id, ()):
-            index.add(id, [key for key in node if key not in ("id", "meta")])
-        for meta in graphs.metas(id):
-            index.add(id, (f"meta.{key}" for key in meta if key != "basicPropertyValues"))
-            index.add(id, map(local_name, _property_values(meta)))
-    return index.leave_out(["meta.deprecated"])
+    def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+        """Return which members the nodes of classes and their `meta` objects have."""
+        graphs, index = source.parsed(_load_graphs), PropertyIndex(set(taxonomy))
+        for id in taxonomy:
+            for node in graphs.nodes.get(id, ()):
+                index.add(id, [key for key in node if key not in ("id", "meta")])
+            for meta in graphs.metas(id):
+                index.add(id, (f"meta.{key}" for key in meta if key != "basicPropertyValues"))
+                index.add(id, map(local_name, _property_values(meta)))
+        return index.leave_out(["meta.deprecated"])
 
 
 def _load_graphs(source: TextFile) -> OboGraphs:

@@ -17,9 +17,7 @@ from taxoexpan.formats.openfoodfacts.tag_ids import (
     split_tag_ids,
     tag_id,
 )
-from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.taxonomy import Taxonomy
 
 _OTHER_LANGUAGE = r"[a-z]{2,3}(?:[-_][A-Za-z]{2,8})*"
 NAMES = re.compile(r"([A-Za-z]{2}):\s*(.*)")
@@ -206,14 +204,3 @@ def _split_blocks(lines: Sequence[str]) -> Iterator[tuple[Block, list[tuple[int,
         elif block:
             yield Block(block[0][0], block[-1][0]), block
             block = []
-
-
-def index_properties(source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-    """Return which properties the entries of a file have, and the languages of their names."""
-    index = PropertyIndex(set(taxonomy))
-    for block in source.parsed(Blocks.parse).entries:
-        index.add(block.id, (f"names in {names.language}" for names in block.names))
-        lines = source.lines[block.line - 1 : block.last_line]
-        found = (PROPERTY.match(line.strip()) for line in lines)
-        index.add(block.id, (f"{match[1]}:{match[2]}" for match in found if match))
-    return index

@@ -5,9 +5,10 @@ from __future__ import annotations
 from itertools import islice
 
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.format import Copy, Format, Insertions, Target
 from taxoexpan.formats.openfoodfacts.block_insertions import BlockInserter
 from taxoexpan.formats.openfoodfacts.block_text import BlockStyle, distinct_names, writable
-from taxoexpan.formats.openfoodfacts.blocks import NAMES, Block, Blocks, is_understood
+from taxoexpan.formats.openfoodfacts.blocks import NAMES, PROPERTY, Block, Blocks, is_understood
 from taxoexpan.formats.openfoodfacts.entry_texts import (
     choose_language,
     definition,
@@ -15,15 +16,10 @@ from taxoexpan.formats.openfoodfacts.entry_texts import (
     other_names,
     text_tags,
 )
-from taxoexpan.formats.output import Copy, Insertions, Target
+from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.rdf.languages import Languages
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Taxonomy
-
-NAME = "openfoodfacts"
-ABOUT = "taxonomies of Open Food Facts: lines '< en: parent' and 'en: name, synonym'"
-SUFFIXES: tuple[str, ...] = ()
-NOT_INSERTED: tuple[str, ...] = ()
 
 _PLAIN_SUFFIXES = frozenset({".txt", ""})
 _LINES_TO_CHECK = 2_000
@@ -31,72 +27,76 @@ _MIN_UNDERSTOOD = 0.98
 """The share of lines that must be understood; real files have a few others."""
 
 
-def can_read(source: TextFile) -> bool:
-    """Return whether almost all of the first lines are names, parents, properties or comments."""
-    if source.suffix not in _PLAIN_SUFFIXES:
-        return False
-    lines = [line for line in islice(source.lines, _LINES_TO_CHECK) if line.strip()]
-    understood = sum(map(is_understood, lines))
-    return any(map(NAMES.match, lines)) and understood >= _MIN_UNDERSTOOD * len(lines)
+class OpenFoodFactsFormat(Format):
+    """Blocks of lines with parents, names and properties."""
 
+    # Ids are derived from the labels.
+    fields = frozenset({"labels", "synonyms", "definitions"})
+    usual_suffix = ".txt"
 
-def read(source: TextFile) -> ParsedTaxonomy:
-    """Read every entry; a parent that is not in the file is added as a concept.
+    def can_read(self, source: TextFile) -> bool:
+        """Return whether almost all of the first lines belong to blocks."""
+        if source.suffix not in _PLAIN_SUFFIXES:
+            return False
+        lines = [line for line in islice(source.lines, _LINES_TO_CHECK) if line.strip()]
+        understood = sum(map(is_understood, lines))
+        return any(map(NAMES.match, lines)) and understood >= _MIN_UNDERSTOOD * len(lines)
 
-    The label is the first name in the chosen language, and the other names on its line are
-    synonyms.
-    """
-    blocks = source.parsed(Blocks.parse)
-    languages = source.parsed(choose_language)
-    builder = TaxonomyBuilder(source.path, notes=list(blocks.notes))
-    lines: list[int] = []
-    for id, same in blocks.by_id.items():
-        _add_concept(builder, languages, id, same)
-        lines.append(same[0].line)
-        for other in same[1:]:
-            message = f"a second block for {id!r}; it is read as one entry with the first"
-            builder.notes.append(Note(other.line, message, id=id))
-    _add_relations(builder, blocks, lines)
-    builder.lines, builder.language = lines, languages.chosen
-    builder.ignored.update(blocks.ignored)
-    return builder.finish()
+    def read(self, source: TextFile) -> ParsedTaxonomy:
+        """Read every entry; a parent that is not in the file is added as a concept.
 
+        The label is the first name in the chosen language, and the other names on its line are
+        synonyms.
+        """
+        blocks = source.parsed(Blocks.parse)
+        languages = source.parsed(choose_language)
+        builder = TaxonomyBuilder(source.path, notes=list(blocks.notes))
+        lines: list[int] = []
+        for id, same in blocks.by_id.items():
+            _add_concept(builder, languages, id, same)
+            lines.append(same[0].line)
+            for other in same[1:]:
+                message = f"a second block for {id!r}; it is read as one entry with the first"
+                builder.notes.append(Note(other.line, message, id=id))
+        _add_relations(builder, blocks, lines)
+        builder.lines, builder.language = lines, languages.chosen
+        builder.ignored.update(blocks.ignored)
+        return builder.finish()
 
-def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-    """Add a block for each new concept after the last child of its first parent.
+    def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
+        """Add a block for each new concept after the last child of its first parent.
 
-    A move replaces the name in a parent line; a synonym is added to the line of the label.
-    """
-    blocks, languages = source.parsed(Blocks.parse), source.parsed(choose_language)
-    inserter = BlockInserter(blocks, languages, expanded, additions)
-    return {source.path: [*inserter.new_blocks(), *inserter.moves(), *inserter.synonyms()]}
+        A move replaces the name in a parent line; a synonym is added to the line of the label.
+        """
+        blocks, languages = source.parsed(Blocks.parse), source.parsed(choose_language)
+        inserter = BlockInserter(blocks, languages, expanded, additions)
+        return {source.path: [*inserter.new_blocks(), *inserter.moves(), *inserter.synonyms()]}
 
-
-def supported_fields(source: TextFile) -> frozenset[str]:
-    """Return all fields but ids, which are derived from the labels."""
-    return frozenset({"labels", "synonyms", "definitions"})
-
-
-def supported_changes(source: TextFile) -> frozenset[str]:
-    """Return all changes: each parent has its own line, and synonyms are on the label's line."""
-    return frozenset({"moves", "synonyms"})
-
-
-def write(taxonomy: Taxonomy, target: Target) -> Copy:
-    """Write a new file; labels that would get the same id are numbered."""
-    language = target.language.lower() if len(target.language) == 2 else "en"
-    style, names = BlockStyle(), distinct_names(taxonomy, language)
-    blocks = (
-        style.block(
-            language,
-            [(language, names[parent][0]) for parent in taxonomy.parents(concept.id)],
-            (names[concept.id][0], *filter(None, map(writable, concept.synonyms))),
-            concept.definition,
+    def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
+        """Write a new file; labels that would get the same id are numbered."""
+        language = target.language.lower() if len(target.language) == 2 else "en"
+        style, names = BlockStyle(), distinct_names(taxonomy, language)
+        blocks = (
+            style.block(
+                language,
+                [(language, names[parent][0]) for parent in taxonomy.parents(concept.id)],
+                (names[concept.id][0], *filter(None, map(writable, concept.synonyms))),
+                concept.definition,
+            )
+            for concept in taxonomy.concepts
         )
-        for concept in taxonomy.concepts
-    )
-    text = "\n".join("".join(f"{line}\n" for line in lines) for lines in blocks)
-    return Copy({target.path: text}, {id: new for id, (_, new) in names.items()})
+        text = "\n".join("".join(f"{line}\n" for line in lines) for lines in blocks)
+        return Copy({target.path: text}, {id: new for id, (_, new) in names.items()})
+
+    def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+        """Return which properties the entries of a file have, and the languages of their names."""
+        index = PropertyIndex(set(taxonomy))
+        for block in source.parsed(Blocks.parse).entries:
+            index.add(block.id, (f"names in {names.language}" for names in block.names))
+            lines = source.lines[block.line - 1 : block.last_line]
+            found = (PROPERTY.match(line.strip()) for line in lines)
+            index.add(block.id, (f"{match[1]}:{match[2]}" for match in found if match))
+        return index
 
 
 def _add_concept(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from urllib.parse import quote
 
 from taxoexpan.errors import ConfigurationError, FileCycleError, FormatError, started_at
-from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
-from taxoexpan.formats.output import Target, clean_ids
+from taxoexpan.formats.builder import LANGUAGE_TAGS, Note, ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.format import Format, Target, clean_ids
 from taxoexpan.formats.rdf import serialization
 from taxoexpan.formats.rdf.graph_index import GraphIndex, is_blank_node
 from taxoexpan.formats.rdf.languages import Languages, Text
@@ -19,9 +20,23 @@ from taxoexpan.formats.rdf.vocabulary import is_iri
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Provenance, Taxonomy
 
-LANGUAGE_TAGS = "language tags"
-"""The kind of content that is counted for labels with a language tag."""
 _PREFIXED_ID = re.compile(r"([A-Za-z][\w.-]*):([\w.-]+)")
+
+
+class RdfFormat(Format):
+    """A vocabulary of RDF, in any of its syntaxes."""
+
+    is_rdf = True
+    movable_suffix = ".ttl"
+
+    def supported_changes(self, source: TextFile) -> frozenset[str]:
+        """Return synonyms, and moves in Turtle and N-Triples, where the text shows the links."""
+        can_move = detect_syntax(source) in (TURTLE, N_TRIPLES)
+        return frozenset({"moves", "synonyms"} if can_move else {"synonyms"})
+
+    def subject_lines(self, source: TextFile, ids: Collection[str]) -> dict[str, int]:
+        """Return the lines on which concepts are described, as far as they are found."""
+        return subject_lines(source, ids)
 
 
 def read_concepts(source: TextFile, index: GraphIndex) -> TaxonomyBuilder:
@@ -76,17 +91,6 @@ def change_note(expanded: Taxonomy, id: str, provenance: Provenance) -> str:
         parents.append(f"under {expanded.concept(parent).label!r} ({reason})")
     where = " and ".join(parents) or "at the top"
     return f"Placed {where} by {provenance.agent} on {provenance.when:%Y-%m-%d}."
-
-
-def supported_fields(source: TextFile) -> frozenset[str]:
-    """Return all fields."""
-    return frozenset({"ids", "labels", "synonyms", "definitions"})
-
-
-def supported_changes(source: TextFile) -> frozenset[str]:
-    """Return synonyms, and moves in Turtle and N-Triples, where links can be found in the text."""
-    can_move = detect_syntax(source) in (TURTLE, N_TRIPLES)
-    return frozenset({"moves", "synonyms"} if can_move else {"synonyms"})
 
 
 def iris(taxonomy: Taxonomy, target: Target) -> dict[str, str]:

@@ -13,7 +13,7 @@ import pyoxigraph as ox
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.compression import format_suffix
-from taxoexpan.formats.output import Target
+from taxoexpan.formats.format import Target
 from taxoexpan.formats.rdf import jsonld, rdfxml_checks
 from taxoexpan.formats.text_file import TextFile
 

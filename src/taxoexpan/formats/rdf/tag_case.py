@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import pyoxigraph as ox
 
-from taxoexpan.formats.output import Target
+from taxoexpan.formats.format import Target
 from taxoexpan.formats.rdf.statements import JSON_LD, RDF_XML, detect_syntax
 from taxoexpan.formats.text_file import TextFile
 

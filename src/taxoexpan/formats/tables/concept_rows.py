@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from taxoexpan.errors import FileCycleError, FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
-from taxoexpan.formats.output import Copy, Insertions, Target, clean_ids
+from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.tables.cells import rows_with_cells
 from taxoexpan.formats.tables.level_cells import LevelStyle, cells_for, level_texts, style_of
@@ -23,11 +23,6 @@ from taxoexpan.formats.tables.table_file import (
 )
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
-
-NAME = "rows"
-ABOUT = "a table id,label,parents,definition,synonyms; several values in a cell: a|b"
-SUFFIXES = (".csv", ".tsv", ".tab", ".xlsx")
-NOT_INSERTED: tuple[str, ...] = ()
 
 _COLUMNS = {
     "ids": "id",
@@ -52,75 +47,76 @@ class _ConceptTable:
     levels: LevelStyle | None
 
 
-def can_read(file: TextFile) -> bool:
-    """Whether the header has an id or a label column, and a parents column."""
-    table = open_if_table(file)
-    return table is not None and table.columns.has_parents
+class RowsFormat(Format):
+    """Tables with one row per concept."""
 
+    is_table = True
 
-def read(file: TextFile) -> ParsedTaxonomy:
-    """Read one concept per row; the label replaces a missing id, and the id a missing label."""
-    return file.parsed(_read_table).parsed
+    def can_read(self, file: TextFile) -> bool:
+        """Whether the header has an id or a label column, and a parents column."""
+        table = open_if_table(file)
+        return table is not None and table.columns.has_parents
 
+    def read(self, file: TextFile) -> ParsedTaxonomy:
+        """Read one concept per row; the label replaces a missing id, and the id a missing label."""
+        return file.parsed(_read_table).parsed
 
-def extend(file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-    """Append one row per new concept; replace the cells of existing concepts that change."""
-    table, layout = Table.open(file), file.parsed(_read_table)
-    for concept in additions.concepts:
-        _refuse_separator(file, layout.parsed.taxonomy, concept)
-    names = {} if table.has("id") else labels_as_ids(file, expanded, additions)
-    parents: dict[str, list[str]] = {}
-    for parent, child in additions.relations:
-        parents.setdefault(child, []).append(names.get(parent, parent))
-    writer = ParentWriter(layout.parents, expanded)
-    rows = [_row(layout, writer, c, parents.get(c.id, [])) for c in additions.concepts]
-    changed = _replace_cells(writer, additions, names)
-    return {file.path: [*changed, *file.append(table.new_lines(rows))]}
+    def extend(self, file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
+        """Append one row per new concept; replace the cells of existing concepts that change."""
+        table, layout = Table.open(file), file.parsed(_read_table)
+        for concept in additions.concepts:
+            _refuse_separator(file, layout.parsed.taxonomy, concept)
+        names = {} if table.has("id") else labels_as_ids(file, expanded, additions)
+        parents: dict[str, list[str]] = {}
+        for parent, child in additions.relations:
+            parents.setdefault(child, []).append(names.get(parent, parent))
+        writer = ParentWriter(layout.parents, expanded)
+        rows = [_row(layout, writer, c, parents.get(c.id, [])) for c in additions.concepts]
+        changed = _replace_cells(writer, additions, names)
+        return {file.path: [*changed, *file.append(table.new_lines(rows))]}
 
+    def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
+        """Write a new table; a `|` in an id or a synonym becomes `/` if it would be ambiguous."""
+        replacement = VALUE_SEPARATOR if _separators_are_safe(taxonomy) else "/"
+        ids = clean_ids(taxonomy, lambda id: id.replace(VALUE_SEPARATOR, replacement).strip())
+        header = ["id", "label", "parents", "definition", "synonyms"]
+        header += ["deprecated"] if taxonomy.deprecated else []
+        rows = [
+            [
+                ids[concept.id],
+                concept.label,
+                VALUE_SEPARATOR.join(ids[parent] for parent in taxonomy.parents(concept.id)),
+                concept.definition,
+                VALUE_SEPARATOR.join(
+                    name.replace(VALUE_SEPARATOR, "/") for name in concept.synonyms
+                ),
+                "true" if concept.deprecated else "",
+            ][: len(header)]
+            for concept in taxonomy.concepts
+        ]
+        return Copy({target.path: table_text(target.path, header, rows)}, ids)
 
-def write(taxonomy: Taxonomy, target: Target) -> Copy:
-    """Write a new table; a `|` inside an id or a synonym becomes `/` if it would be ambiguous."""
-    replacement = VALUE_SEPARATOR if _separators_are_safe(taxonomy) else "/"
-    ids = clean_ids(taxonomy, lambda id: id.replace(VALUE_SEPARATOR, replacement).strip())
-    header = ["id", "label", "parents", "definition", "synonyms"]
-    header += ["deprecated"] if taxonomy.deprecated else []
-    rows = [
-        [
-            ids[concept.id],
-            concept.label,
-            VALUE_SEPARATOR.join(ids[parent] for parent in taxonomy.parents(concept.id)),
-            concept.definition,
-            VALUE_SEPARATOR.join(name.replace(VALUE_SEPARATOR, "/") for name in concept.synonyms),
-            "true" if concept.deprecated else "",
-        ][: len(header)]
-        for concept in taxonomy.concepts
-    ]
-    return Copy({target.path: table_text(target.path, header, rows)}, ids)
+    def supported_fields(self, file: TextFile) -> frozenset[str]:
+        """The fields with a column in the header."""
+        table = Table.open(file)
+        fields = {name for name, column in _COLUMNS.items() if table.has(column)}
+        return frozenset(fields | ({"labels"} if file.parsed(_read_table).levels else set()))
 
+    def supported_changes(self, file: TextFile) -> frozenset[str]:
+        """Moves, unless other columns repeat the paths; synonyms if there is a column for them."""
+        moves = {"moves"} if file.parsed(_read_table).levels is None else set()
+        return frozenset(moves | ({"synonyms"} if Table.open(file).has("synonyms") else set()))
 
-def supported_fields(file: TextFile) -> frozenset[str]:
-    """The fields with a column in the header."""
-    table = Table.open(file)
-    fields = {name for name, column in _COLUMNS.items() if table.has(column)}
-    return frozenset(fields | ({"labels"} if file.parsed(_read_table).levels else set()))
-
-
-def supported_changes(file: TextFile) -> frozenset[str]:
-    """Moves, unless other columns repeat the paths; synonyms if there is a column for them."""
-    moves = {"moves"} if file.parsed(_read_table).levels is None else set()
-    return frozenset(moves | ({"synonyms"} if Table.open(file).has("synonyms") else set()))
-
-
-def index_properties(file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-    """Which columns have a value in the row of each concept, without those that relate concepts."""
-    table, index = Table.open(file), PropertyIndex(set(taxonomy))
-    relating = ("parents", "parent_label", "path", "deprecated", *table.columns.levels)
-    ignored = {table.columns.indices.get(name) for name in relating}
-    names = {i: name for i, name in enumerate(table.header) if name and i not in ignored}
-    # Every row is one concept, in the same order.
-    for row, id in zip(file.parsed(_read_table).rows, taxonomy.ids, strict=False):
-        index.add(id, [name for i, name in names.items() if row.cells[i].strip()])
-    return index
+    def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+        """Which columns have a value in the row of each concept, but not those with relations."""
+        table, index = Table.open(file), PropertyIndex(set(taxonomy))
+        relating = ("parents", "parent_label", "path", "deprecated", *table.columns.levels)
+        ignored = {table.columns.indices.get(name) for name in relating}
+        names = {i: name for i, name in enumerate(table.header) if name and i not in ignored}
+        # Every row is one concept, in the same order.
+        for row, id in zip(file.parsed(_read_table).rows, taxonomy.ids, strict=False):
+            index.add(id, [name for i, name in names.items() if row.cells[i].strip()])
+        return index
 
 
 def _read_table(file: TextFile) -> _ConceptTable:

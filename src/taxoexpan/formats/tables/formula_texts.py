@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from taxoexpan.formats import category_paths
 from taxoexpan.formats.compression import format_suffix
-from taxoexpan.formats.registry import TABLES, Format
+from taxoexpan.formats.format import Format
 from taxoexpan.formats.tables.formula_cells import with_apostrophe
 from taxoexpan.formats.tables.table_file import TABLE_SUFFIXES
 from taxoexpan.taxonomy import Additions, Concept, Move, Provenance, Taxonomy
@@ -23,8 +22,8 @@ _EXCEL = ".xlsx"
 def is_computed_file(format: Format, path: Path) -> bool:
     """Whether a spreadsheet computes the cells of a file: it is a table without types."""
     suffix = format_suffix(path)
-    is_lines = format.NAME == category_paths.NAME and suffix not in TABLE_SUFFIXES
-    return format.NAME in TABLES and suffix != _EXCEL and not is_lines
+    is_lines = format.name == "paths" and suffix not in TABLE_SUFFIXES
+    return format.is_table and suffix != _EXCEL and not is_lines
 
 
 def protect_additions(taxonomy: Taxonomy, additions: Additions) -> tuple[Additions, int]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import ParsedTaxonomy, TaxonomyBuilder
-from taxoexpan.formats.output import Copy, Insertions, Target
+from taxoexpan.formats.format import Copy, Format, Insertions, Target
 from taxoexpan.formats.text_file import Insertion, TextFile
 from taxoexpan.formats.wordnet.synset_reader import (
     EXAMPLE_START,
@@ -34,11 +34,6 @@ from taxoexpan.formats.wordnet.synset_writer import (
 )
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
-NAME = "wordnet"
-ABOUT = "a directory with WordNet's data.noun and index.noun, data.verb and index.verb"
-SUFFIXES: tuple[str, ...] = ()
-NOT_INSERTED: tuple[str, ...] = ("pointers from existing synsets down to new ones",)
-
 _ALL_PARTS = ("noun", "verb", "adj", "adv")
 _HEADER = "  1 Made by taxoexpan, in the format of wndb(5WN).  \n"
 _EMPTY_FILES = {
@@ -52,79 +47,76 @@ _ROOT_FILE = {"n": "03", "v": "29"}
 """The lexicographer file of a synset without parents: noun.Tops, and the first file of verbs."""
 
 
-def can_read(source: TextFile) -> bool:
-    """Return whether this is a directory with one of the data files."""
-    return bool(present_parts(source.path))
+class WordNetFormat(Format):
+    """A directory with the data and index files of WordNet."""
 
+    # A longer line would change the byte offsets of all later lines.
+    changes = frozenset()
+    not_inserted = ("pointers from existing synsets down to new ones",)
+    is_directory = True
 
-def read(source: TextFile) -> ParsedTaxonomy:
-    """Read every synset as a concept below its hypernyms, and below its classes if requested."""
-    files = source.parsed(open_parts)
-    if not files:
-        message = "WordNet is a directory that contains data.noun or data.verb"
-        raise FormatError(source.path, f"{message}; give the path of that directory")
-    builders = list(map(_build, files.values()))
-    # Relations do not cross files, so each file is checked alone, and errors name the right one.
-    parsed = [builder.finish() for builder in builders if builder.ids]
-    if not parsed:
-        raise FormatError(source.path, "no synset in the data files; they need at least one")
-    taxonomy = parsed[0].taxonomy
-    for other in (one.taxonomy for one in parsed[1:]):
-        taxonomy = taxonomy.expanded(Additions(list(other.concepts), list(other.relations)))
-    notes = tuple(note for one in parsed for note in one.notes)
-    ignored = sum((builder.ignored for builder in builders), Counter())
-    sources = tuple(source for one in parsed for source in one.sources)
-    return ParsedTaxonomy(taxonomy, notes, ignored, sources=sources)
+    def can_read(self, source: TextFile) -> bool:
+        """Return whether this is a directory with one of the data files."""
+        return bool(present_parts(source.path))
 
+    def read(self, source: TextFile) -> ParsedTaxonomy:
+        """Read every synset as a concept below its hypernyms, and its classes if requested."""
+        files = source.parsed(open_parts)
+        if not files:
+            message = "WordNet is a directory that contains data.noun or data.verb"
+            raise FormatError(source.path, f"{message}; give the path of that directory")
+        builders = list(map(_build, files.values()))
+        # Relations do not cross files, so each file is checked alone, and errors name it.
+        parsed = [builder.finish() for builder in builders if builder.ids]
+        if not parsed:
+            raise FormatError(source.path, "no synset in the data files; they need at least one")
+        taxonomy = parsed[0].taxonomy
+        for other in (one.taxonomy for one in parsed[1:]):
+            taxonomy = taxonomy.expanded(Additions(list(other.concepts), list(other.relations)))
+        notes = tuple(note for one in parsed for note in one.notes)
+        ignored = sum((builder.ignored for builder in builders), Counter())
+        sources = tuple(source for one in parsed for source in one.sources)
+        return ParsedTaxonomy(taxonomy, notes, ignored, sources=sources)
 
-def extend(source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-    """Append a synset to the data file for each new concept, and insert lines into the index.
+    def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
+        """Append a synset to the data file for each new concept, and insert lines into the index.
 
-    Existing lines stay unchanged. Therefore an existing parent gets no pointer to its new child:
-    `wn` shows the hypernyms of the child, but not the child as a hyponym. A word that is already
-    in the index gets no new sense. The id of a new concept becomes that of its first word.
-    """
-    by_part: dict[str, list[Concept]] = {}
-    for concept in additions.concepts:
-        _refuse_unsupported(source, concept)
-        by_part.setdefault(_part_of_speech(source, expanded, concept), []).append(concept)
-    insertions: Insertions = {}
-    for pos, concepts in by_part.items():
-        files = source.parsed(open_parts).get(pos) or WordNetFiles.open(source, pos)
-        insertions.update(_extend_part(files, expanded, concepts))
-    return insertions
+        Existing lines stay unchanged. Therefore an existing parent gets no pointer to its new
+        child: `wn` shows the hypernyms of the child, but not the child as a hyponym. A word that
+        is already in the index gets no new sense. A new concept gets the id of its first word.
+        """
+        by_part: dict[str, list[Concept]] = {}
+        for concept in additions.concepts:
+            _refuse_unsupported(source, concept)
+            by_part.setdefault(_part_of_speech(source, expanded, concept), []).append(concept)
+        insertions: Insertions = {}
+        for pos, concepts in by_part.items():
+            files = source.parsed(open_parts).get(pos) or WordNetFiles.open(source, pos)
+            insertions.update(_extend_part(files, expanded, concepts))
+        return insertions
 
-
-def supported_fields(source: TextFile) -> frozenset[str]:
-    """Return all fields; the id is always made from the first word."""
-    return frozenset({"ids", "labels", "synonyms", "definitions"})
-
-
-def supported_changes(source: TextFile) -> frozenset[str]:
-    """Return nothing: a longer line would change the byte offsets of all later lines."""
-    return frozenset()
-
-
-def write(taxonomy: Taxonomy, target: Target) -> Copy:
-    """Write new files; concepts are nouns unless their WordNet ids say that they are verbs."""
-    kinds = _parts_of_speech(taxonomy)
-    files: dict[Path, str] = {}
-    ids: dict[str, str] = {}
-    for pos, part in PARTS_OF_SPEECH.items():
-        concepts = [concept for concept in taxonomy.concepts if kinds[concept.id] == pos]
-        if not concepts:
-            continue
-        data, index = (target.path / f"{kind}.{part}" for kind in ("data", "index"))
-        entries = {c.id: SynsetEntry.of(c, taxonomy, _ROOT_FILE[pos]) for c in concepts}
-        writer = SynsetWriter(entries, pos)
-        offsets = writer.offsets(data, len(_HEADER), len("\n"), {})
-        files[data] = _HEADER + "".join(f"{line}\n" for line in writer.data_lines(offsets))
-        index_lines = writer.index_lines(offsets).values()
-        files[index] = _HEADER + "".join(f"{line}\n" for line in index_lines)
-        ids.update(writer.ids())
-    # `wn` cannot open a database in which one of these files is missing.
-    empty = {target.path / name: text for name, text in _EMPTY_FILES.items()}
-    return Copy({**files, **{path: text for path, text in empty.items() if path not in files}}, ids)
+    def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
+        """Write new files; concepts are nouns unless their WordNet ids say that they are verbs."""
+        kinds = _parts_of_speech(taxonomy)
+        files: dict[Path, str] = {}
+        ids: dict[str, str] = {}
+        for pos, part in PARTS_OF_SPEECH.items():
+            concepts = [concept for concept in taxonomy.concepts if kinds[concept.id] == pos]
+            if not concepts:
+                continue
+            data, index = (target.path / f"{kind}.{part}" for kind in ("data", "index"))
+            entries = {c.id: SynsetEntry.of(c, taxonomy, _ROOT_FILE[pos]) for c in concepts}
+            writer = SynsetWriter(entries, pos)
+            offsets = writer.offsets(data, len(_HEADER), len("\n"), {})
+            files[data] = _HEADER + "".join(f"{line}\n" for line in writer.data_lines(offsets))
+            index_lines = writer.index_lines(offsets).values()
+            files[index] = _HEADER + "".join(f"{line}\n" for line in index_lines)
+            ids.update(writer.ids())
+        # `wn` cannot open a database in which one of these files is missing.
+        empty = {target.path / name: text for name, text in _EMPTY_FILES.items()}
+        return Copy(
+            {**files, **{path: text for path, text in empty.items() if path not in files}}, ids
+        )
 
 
 def _build(files: WordNetFiles) -> TaxonomyBuilder:

@@ -1,0 +1,141 @@
+"""A file format: the class that every format extends, and what it returns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from taxoexpan.formats.builder import ParsedTaxonomy
+from taxoexpan.formats.compression import compressed, format_suffix
+from taxoexpan.formats.property_index import PropertyIndex
+from taxoexpan.formats.text_file import Insertion, TextFile
+from taxoexpan.taxonomy import Additions, Taxonomy
+from taxoexpan.taxonomy.ids import make_distinct
+
+Insertions = dict[Path, list[Insertion]]
+"""The insertions for each file of a taxonomy."""
+
+EXCEL_SUFFIX = ".xlsx"
+DEFAULT_BASE = "http://example.org/"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file to write; for RDF also a base for ids that are not IRIs, and language tags.
+
+    `syntax` is the suffix of the RDF syntax, if the name of the file does not decide about it.
+    `other_tags` has the language tags of single texts, by the id of the concept and the text.
+    """
+
+    path: Path
+    base: str = DEFAULT_BASE
+    language: str = ""
+    other_tags: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    syntax: str = ""
+
+    def tag(self, id: str, text: str) -> str:
+        """The language tag of a label, a synonym or a definition."""
+        return self.other_tags.get((id, text), self.language)
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A taxonomy as new files: the text of each, and the new ids of the concepts."""
+
+    files: dict[Path, str]
+    ids: Mapping[str, str] = field(default_factory=dict)
+
+    def contents(self) -> dict[Path, bytes]:
+        """The bytes of each file, which its name determines: text, Excel, or compressed."""
+        return {path: compressed(path, _encode(path, text)) for path, text in self.files.items()}
+
+    def id_of(self, id: str) -> str:
+        """The id of a concept in the new files."""
+        return self.ids.get(id, id)
+
+
+class Format(ABC):
+    """A file format; a subclass reads, extends and writes its files.
+
+    The class attributes and the methods that are not abstract have defaults, which most formats
+    keep. A format has no state: everything that belongs to one file is kept by its `TextFile`.
+    """
+
+    fields = frozenset({"ids", "labels", "synonyms", "definitions"})
+    """The texts of new concepts that every file of this format can store."""
+    changes = frozenset({"moves", "synonyms"})
+    """The changes of existing concepts that every file of this format can store."""
+    not_inserted: tuple[str, ...] = ()
+    """Kinds of data that `write` stores, but `extend` does not."""
+    is_directory = False
+    """Whether a taxonomy in this format is a directory of files."""
+    is_table = False
+    """Whether the files may be tables, of which the user can choose the columns."""
+    is_rdf = False
+    """Whether the files hold RDF statements, which can be written in another syntax."""
+    movable_suffix = ".json"
+    """A suffix whose format holds the same content, and allows moves."""
+    usual_suffix = ".csv"
+    """The suffix of new files, if the format owns no suffix."""
+    parent_predicate = "rdfs:subClassOf"
+    """The RDF predicate from a child to its parent."""
+    base = DEFAULT_BASE
+    """The beginning of the IRIs of concepts without one, when they are converted to RDF."""
+
+    def __init__(self, name: str, about: str, suffixes: tuple[str, ...] = ()) -> None:
+        self.name, self.about = name, about
+        self.suffixes = suffixes
+        """Files with these suffixes are written in this format, unless another one is given."""
+
+    @abstractmethod
+    def can_read(self, file: TextFile) -> bool:
+        """Return whether the file looks like this format."""
+
+    @abstractmethod
+    def read(self, file: TextFile) -> ParsedTaxonomy:
+        """Read the taxonomy in the file."""
+
+    @abstractmethod
+    def extend(self, file: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
+        """Return the insertions that add the additions to each file."""
+
+    @abstractmethod
+    def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
+        """Write the taxonomy as new files; texts that the format cannot store are adapted."""
+
+    def supported_fields(self, file: TextFile) -> frozenset[str]:
+        """Return which of ids, labels, synonyms and definitions the file can store."""
+        return self.fields
+
+    def supported_changes(self, file: TextFile) -> frozenset[str]:
+        """Return which of moves and synonyms of existing concepts the file can store."""
+        return self.changes
+
+    def index_properties(self, file: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+        """Return which properties each concept has, if the format allows any properties."""
+        return PropertyIndex()
+
+    def read_with_lines(self, file: TextFile) -> ParsedTaxonomy:
+        """Read the taxonomy with the line of every concept, even if this is slower."""
+        return self.read(file)
+
+    def subject_lines(self, file: TextFile, ids: Collection[str]) -> dict[str, int]:
+        """Return the lines of concepts that are not read in the order of the file."""
+        return {}
+
+
+def _encode(path: Path, text: str) -> bytes:
+    if format_suffix(path) != EXCEL_SUFFIX:
+        return text.encode("utf-8")
+    # openpyxl is an optional dependency.
+    from taxoexpan.formats.tables.workbook import new_workbook
+
+    return new_workbook(path, text)
+
+
+def clean_ids(taxonomy: Taxonomy, clean: Callable[[str], str]) -> dict[str, str]:
+    """A new id for every old one: cleaned, and numbered if two become equal."""
+    cleaned = [clean(id) or "concept" for id in taxonomy.ids]
+    return dict(zip(taxonomy.ids, make_distinct(cleaned), strict=True))
