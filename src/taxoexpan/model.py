@@ -55,7 +55,6 @@ from taxoexpan.taxonomy.concept_inputs import as_concept, as_concepts
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe
-from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import History, TowerHistory
 from taxoexpan.training.holdout import Holdout
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
@@ -92,7 +91,6 @@ class TaxoExpan(ModelState):
         checkpoint: str | Path | None = None,
         tensorboard: str | Path | None = None,
         expected: Iterable[str | Concept] = (),
-        processes: Processes = ALONE,
     ) -> TaxoExpan:
         """Train on a taxonomy; some leaves (or `holdout`) are held out for early stopping.
 
@@ -101,8 +99,7 @@ class TaxoExpan(ModelState):
         `checkpoint`.tower; if these files exist, the training continues from them, with the same
         result as without the interruption. The folder `tensorboard` gets the same figures as
         curves, if TensorBoard is installed. If vectors are learned from a corpus, the names of the
-        `expected` concepts are learned too. Several `processes` share the training; all of them
-        but the first end after it.
+        `expected` concepts are learned too.
         """
         outputs = FittingOutputs.of(progress, log, checkpoint, tensorboard)
         check_inputs(taxonomy, outputs.log, outputs.tensorboard)
@@ -112,10 +109,8 @@ class TaxoExpan(ModelState):
         self._tower = None  # that of an earlier fit
         self.encoder.show_progress(progress)
         later = [as_concept(concept) for concept in expected]
-        prepared = processes.first_before_others(
-            lambda: prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)
-        )
-        parts = fit_parts(prepared, self._embedder, self.seed, outputs, processes)
+        prepared = prepare_taxonomy(taxonomy, self._embedder, self.seed, holdout, later)
+        parts = fit_parts(prepared, self._embedder, self.seed, outputs)
         self._keep(prepared, parts, began)
         return self
 
@@ -127,7 +122,6 @@ class TaxoExpan(ModelState):
         log: str | Path | None = None,
         tensorboard: str | Path | None = None,
         recipe: Recipe = DEFAULT_RECIPE,
-        processes: Processes = ALONE,
     ) -> JudgedTaxonomy:
         """Continue the training on a taxonomy that has grown, and learn from decisions.
 
@@ -144,12 +138,10 @@ class TaxoExpan(ModelState):
         trained = archive.taxonomy.without(archive.growth.added)
         ranker = self._ranker_of(trained) if archive.growth.added else self._ranker
         start = StartingPoint(trained, archive.network, self.calibrators, ranker, archive.held_out)
-        prepared = processes.first_before_others(
-            lambda: prepare_refit(judged, start, self._embedder, recipe, self.seed)
-        )
+        prepared = prepare_refit(judged, start, self._embedder, recipe, self.seed)
         outputs = FittingOutputs.of(progress, log, tensorboard=tensorboard)
         embedder = replace(self._embedder, config=recipe.changed(self.config))
-        parts = fit_parts(prepared, embedder, self.seed, outputs, processes)
+        parts = fit_parts(prepared, embedder, self.seed, outputs)
         self._keep(prepared, parts, began)
         rejections = archive.rejections.joined(judged.rejections)
         self._reset(replace(self._fitted(), rejections=rejections))

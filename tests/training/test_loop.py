@@ -14,7 +14,6 @@ from taxoexpan.errors import ModelError, is_out_of_memory
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.training.checkpoint import Checkpoint
-from taxoexpan.training.distributed import Processes
 from taxoexpan.training.history import Epoch
 from taxoexpan.training.loop import compute_gradients, train, train_batch
 from taxoexpan.training.metrics import Metrics
@@ -66,28 +65,6 @@ def test_a_batch_in_parts_has_the_same_gradient(negatives: str, loss: str) -> No
     for other in found[1:]:
         for one, same in zip(found[0], other, strict=True):
             torch.testing.assert_close(same, one)
-
-
-@pytest.mark.parametrize("loss", ["infonce", "bce"])
-@pytest.mark.parametrize("negatives", ["sampled", "uniform", "shared", "all"])
-def test_the_gradients_of_processes_add_up_to_that_of_the_batch(negatives: str, loss: str) -> None:
-    """Also if there are more processes than queries; dropout is that of one process."""
-    run, vectors = batch_run(negatives, loss)
-    batch = next(run.sampler.epoch()).part(0, 5)
-    torch.manual_seed(3)
-    run.network.loss(vectors, batch).backward()
-    expected, drawn = gradients(run), torch.rand(1)
-    run.optimizer.zero_grad()
-    instances = 0
-    for rank in range(7):
-        torch.manual_seed(3)
-        own = batch.part(*Processes(rank, 7).own_columns(5))
-        total, count = run.network.total_loss(vectors, own)
-        total.backward()
-        instances += count
-        assert torch.rand(1) == drawn
-    for one, same in zip(expected, gradients(run), strict=True):
-        torch.testing.assert_close(same / instances, one)
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from taxoexpan.features.transformer.transformer_encoder import TransformerEncoder
 from taxoexpan.network.text_tower import TextTower, Tokens
-from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.tower_gradients import (
     SCALE,
     TextBlocks,
@@ -86,25 +85,9 @@ def test_parts_use_the_dropout_of_the_whole_batch(make_tower: MakeTower) -> None
 def test_every_block_has_other_dropout(make_tower: MakeTower) -> None:
     tower = make_tower().train()
     texts = tower.tokenize(["oat milk"] * 64)
-    encoded = list(TextBlocks.of(texts, 32, ALONE, (3, 5)).encode(tower))
+    encoded = list(TextBlocks.of(texts, 32, (3, 5)).encode(tower))
     assert [len(rows) for rows, _ in encoded] == [32, 32]
     assert not torch.allclose(encoded[0][1], encoded[1][1], atol=1e-3)
-
-
-def test_the_processes_divide_blocks_of_texts(make_tower: MakeTower) -> None:
-    """Each block is encoded once, with the same vectors by whichever process."""
-    tower = make_tower().train()
-    texts = some_batch(tower, 80)[0]
-    whole = torch.zeros(len(texts), tower.dimension)
-    for rows, vectors in TextBlocks.of(texts, 8, ALONE, (1, 2)).encode(tower):
-        whole[rows] = vectors.detach()
-    found = []
-    for rank in (1, 2, 0):
-        processes = Processes(rank, 3)
-        for rows, vectors in TextBlocks.of(texts, 8, processes, (1, 2)).encode(tower):
-            assert torch.equal(vectors, whole[rows])
-            found += rows.tolist()
-    assert sorted(found) == list(range(len(texts)))
 
 
 def test_blocked_anchors_do_not_count_in_the_loss() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 
 import torch
 from torch import Tensor
@@ -20,7 +19,6 @@ from taxoexpan.phrasing import pluralize
 from taxoexpan.progress import Progress, tell_at_most
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.cuda_graph import GraphedGradients, can_be_graphed
-from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import History
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.sampling import CPU, TrainingSampler
@@ -38,7 +36,6 @@ def train(
     config: Config,
     log: TrainingLog = SILENT,
     checkpoint: Checkpoint | None = None,
-    processes: Processes = ALONE,
 ) -> History:
     """Train until validation stops improving, and leave the best weights in the network.
 
@@ -55,24 +52,22 @@ def train(
         config: the settings.
         log: where to report every epoch.
         checkpoint: where to store the state after every epoch.
-        processes: those that share the work. The first one validates and reports.
     """
-    run = TrainingRun(network, sampler, config, processes)
+    run = TrainingRun(network, sampler, config)
     graph = None
-    if processes.is_alone and can_be_graphed(config, vectors.device) and not vectors.streamed_to:
+    if can_be_graphed(config, vectors.device) and not vectors.streamed_to:
         graph = GraphedGradients(network, vectors, config.batch_size)
     if checkpoint is not None and checkpoint.path.exists():
         checkpoint.restore(run)
-    processes.refuse_difference(run.finished_epochs)
     before = run.finished_epochs
     try:
         while not run.is_done():
             started = time.monotonic()
             with fast_matmul(vectors.device), keep_freed_memory(vectors.device):
                 loss = _train_epoch(run, vectors, graph, log.progress)
-            metrics = _validate(run, validate)
+            metrics = None if validate is None else validate(network)
             epoch, is_best = run.finish_epoch(loss, metrics, time.monotonic() - started)
-            if checkpoint is not None and processes.is_first:
+            if checkpoint is not None:
                 checkpoint.save_if_possible(run.state())
             log.write(epoch, is_best)
             if log.progress and run.finished_epochs == before + 1:
@@ -87,13 +82,6 @@ def train(
     network.load_state_dict(run.best_weights)
     network.eval()
     return run.history
-
-
-def _validate(run: TrainingRun, validate: Validate | None) -> Metrics | None:
-    """Return the metrics after an epoch; the first process computes them for all."""
-    if validate is None:
-        return None
-    return Metrics(**run.processes.share(lambda: asdict(validate(run.network))))
 
 
 def _train_epoch(
@@ -154,36 +142,20 @@ def train_batch(
 
 
 def compute_gradients(run: TrainingRun, vectors: ConceptVectors, batch: TrainingBatch) -> Tensor:
-    """Compute the gradients of the batch's mean loss, and return that loss.
-
-    Every process computes those of its own queries. All of them encode all anchors.
-    """
-    processes = run.processes
-    if run.parts == 1 and processes.is_alone:
+    """Compute the gradients of the batch's mean loss, and return that loss."""
+    if run.parts == 1:
         loss = run.network.loss(vectors, batch)
         loss.backward()
         return loss.detach()
-    own = batch.part(*processes.own_columns(len(batch.queries)))
-    total, count = processes.attempt(lambda: _add_gradients(run, vectors, own))
-    processes.add_up_gradients(run.parameters)
-    processes.add_up(total, count)
-    for parameter in run.parameters:
-        if parameter.grad is not None:
-            parameter.grad /= count
-    return total / count
-
-
-def _add_gradients(
-    run: TrainingRun, vectors: ConceptVectors, batch: TrainingBatch
-) -> tuple[Tensor, Tensor]:
-    """Add up the gradients of the parts' losses; return the loss and the number of instances."""
     state = random_state(vectors.device)
-    total = vectors.names.new_zeros((), device=vectors.device)
-    count = torch.zeros((), dtype=total.dtype)
-    for part in batch.split(max(1, min(run.parts, len(batch.queries)))):
+    total, count = vectors.names.new_zeros((), device=vectors.device), 0
+    for part in batch.split(min(run.parts, len(batch.queries))):
         set_random_state(vectors.device, state)  # every part drops the same of the anchors
         part_loss, instances = run.network.total_loss(vectors, part)
         part_loss.backward()
         total += part_loss.detach()
         count += instances
-    return total, count.to(total.device)
+    for parameter in run.network.parameters():
+        if parameter.grad is not None:
+            parameter.grad /= count
+    return total / count

@@ -1,7 +1,6 @@
 """The gradients of one batch of the fine-tuning, whose texts are encoded in blocks.
 
-The blocks do not depend on the number of processes, and each one has a seed of its own for dropout.
-So it makes no difference which process encodes a block, or how often.
+Each block has a seed of its own for dropout, so it makes no difference how often it is encoded.
 """
 
 from __future__ import annotations
@@ -16,12 +15,11 @@ from torch.nn import functional as F
 
 from taxoexpan.network.text_tower import CPU_BLOCK, GPU_BLOCK, TextTower, Tokens
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.training.distributed import ALONE, Processes
 
 SCALE = 20.0
 """The factor of the cosines in the loss: an inverse temperature."""
 GPU_TRAINING_BLOCK = 256
-"""Texts that a GPU encodes at a time in training; several GPUs share them in such blocks."""
+"""Texts that a GPU encodes at a time in training."""
 
 
 @dataclass(frozen=True)
@@ -44,35 +42,29 @@ class TextBlocks:
     Args:
         texts: the tokens of all texts.
         rows: the rows of the texts of each block.
-        own: the blocks that this process encodes.
         seeds: the seed of each block's dropout.
     """
 
     texts: Sequence[Tokens]
     rows: Sequence[Indices]
-    own: Sequence[int]
     seeds: Sequence[int]
 
     @classmethod
-    def of(
-        cls, texts: Sequence[Tokens], size: int, processes: Processes, seeds: Sequence[int] = ()
-    ) -> TextBlocks:
-        """Divide texts into blocks of at most this size, and these among the processes.
+    def of(cls, texts: Sequence[Tokens], size: int, seeds: Sequence[int] = ()) -> TextBlocks:
+        """Divide texts into blocks of at most this size.
 
         All numbers of `seeds` together determine those of the blocks.
         """
         lengths = np.array([len(each) for each in texts])
         rows = np.array_split(np.argsort(lengths, kind="stable"), -(-len(texts) // size))
-        own = processes.own_blocks([len(block) * int(lengths[block[-1]]) for block in rows])
         drawn = np.random.SeedSequence(seeds).generate_state(len(rows), np.uint64)
-        return cls(texts, rows, own, drawn.tolist())
+        return cls(texts, rows, drawn.tolist())
 
     def encode(self, tower: TextTower) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield the rows and the vectors of each block of this process."""
-        for block in self.own:
+        """Yield the rows and the vectors of each block."""
+        for rows, seed in zip(self.rows, self.seeds, strict=True):
             if tower.training:
-                torch.manual_seed(self.seeds[block])
-            rows = self.rows[block]
+                torch.manual_seed(seed)
             vectors = tower([self.texts[row] for row in rows.tolist()])
             yield torch.from_numpy(rows).to(vectors.device), vectors
 
@@ -83,9 +75,8 @@ def compute_gradients(
     batch: TowerBatch,
     seeds: Sequence[int] = (),
     parts: int = 1,
-    processes: Processes = ALONE,
 ) -> Tensor:
-    """Compute the gradients of this process's texts, and return the loss of the whole batch.
+    """Compute the gradients of a batch's mean loss, and return that loss.
 
     In several parts, all texts are first encoded without a graph. The gradient of their vectors is
     then passed back block by block, which encodes each block again. The result is the same, unless
@@ -97,36 +88,27 @@ def compute_gradients(
         batch: the batch.
         seeds: the seeds of dropout, which are different for every step.
         parts: the number of parts that memory requires.
-        processes: those that share the texts. All of them have the same loss.
     """
     size = min(_block_size(tower, GPU_TRAINING_BLOCK), -(-len(texts) // parts))
-    blocks = TextBlocks.of(texts, size, processes, seeds)
-
-    def encode() -> list[tuple[Tensor, Tensor]]:
-        with torch.set_grad_enabled(parts == 1):
-            return list(blocks.encode(tower))
-
-    encoded = processes.attempt(encode)
-    leaves = _gather(encoded, len(texts), tower, processes).requires_grad_()
-
-    def pass_back() -> Tensor:
-        queries, anchors = leaves.split([len(batch.queries), len(batch.anchors)])
-        loss = contrastive_loss(queries, anchors, batch)
-        (gradient,) = torch.autograd.grad(loss, leaves)
-        for rows, vectors in encoded if parts == 1 else blocks.encode(tower):
-            vectors.backward(gradient[rows])
-        return loss.detach()
-
-    return processes.attempt(pass_back)
+    blocks = TextBlocks.of(texts, size, seeds)
+    with torch.set_grad_enabled(parts == 1):
+        encoded = list(blocks.encode(tower))
+    leaves = _gather(encoded, len(texts), tower).requires_grad_()
+    queries, anchors = leaves.split([len(batch.queries), len(batch.anchors)])
+    loss = contrastive_loss(queries, anchors, batch)
+    (gradient,) = torch.autograd.grad(loss, leaves)
+    for rows, vectors in encoded if parts == 1 else blocks.encode(tower):
+        vectors.backward(gradient[rows])
+    return loss.detach()
 
 
 @torch.no_grad()
-def encode_together(tower: TextTower, tokens: Sequence[Tokens], processes: Processes) -> Tensor:
-    """Return one unit vector per text without dropout; the processes share the texts: [N, D]."""
+def encode_in_blocks(tower: TextTower, tokens: Sequence[Tokens]) -> Tensor:
+    """Return one unit vector per text without dropout: [N, D]."""
 
     def encode(distinct: Sequence[Tokens]) -> Tensor:
-        blocks = TextBlocks.of(distinct, _block_size(tower, GPU_BLOCK), processes)
-        return _gather(blocks.encode(tower), len(distinct), tower, processes)
+        blocks = TextBlocks.of(distinct, _block_size(tower, GPU_BLOCK))
+        return _gather(blocks.encode(tower), len(distinct), tower)
 
     return tower.encode_tokens(tokens, encode)
 
@@ -135,14 +117,11 @@ def _block_size(tower: TextTower, on_gpu: int) -> int:
     return CPU_BLOCK if tower.device.type == "cpu" else on_gpu
 
 
-def _gather(
-    blocks: Iterable[tuple[Tensor, Tensor]], count: int, tower: TextTower, processes: Processes
-) -> Tensor:
-    """Collect the vectors of all texts, without their graph, from all processes: [N, D]."""
+def _gather(blocks: Iterable[tuple[Tensor, Tensor]], count: int, tower: TextTower) -> Tensor:
+    """Collect the vectors of all texts, without their graph: [N, D]."""
     gathered = torch.zeros(count, tower.dimension, device=tower.device)
     for rows, vectors in blocks:
         gathered[rows] = vectors.detach()
-    processes.add_up(gathered)  # the rows of the others are zero
     return gathered
 
 

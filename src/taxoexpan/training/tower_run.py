@@ -33,10 +33,9 @@ from taxoexpan.training.checkpoint import (
     with_prefix,
 )
 from taxoexpan.training.continuation import News
-from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import TowerHistory
 from taxoexpan.training.metrics import Metrics
-from taxoexpan.training.tower_gradients import TowerBatch, compute_gradients, encode_together
+from taxoexpan.training.tower_gradients import TowerBatch, compute_gradients, encode_in_blocks
 from taxoexpan.training.training_log import describe_metrics
 
 NEAREST = 30
@@ -63,10 +62,9 @@ class TowerRun:
         seed: int,
         validate: Validate | None,
         news: News | None = None,
-        processes: Processes = ALONE,
     ) -> None:
         self.tower, self.taxonomy, self.config, self.validate = tower, taxonomy, config, validate
-        self.seed, self.news, self.processes = seed, news, processes
+        self.seed, self.news = seed, news
         self.rng = np.random.default_rng(seed)
         self.parents, self.children = taxonomy.relation_indices
         self.query_tokens = tower.tokenize([query_text(c) for c in taxonomy.concepts])
@@ -131,10 +129,8 @@ class TowerRun:
     def _encode_and_validate(self) -> None:
         """Encode all anchors, for the hard negatives of the next epoch and to validate this one."""
         vectors = self.anchor_vectors = self._encode(self.anchor_tokens)
-        validate = self.validate
-        if validate is not None:
-            shared = self.processes.share(lambda: asdict(validate(self.tower, vectors)))
-            metrics = Metrics(**shared)
+        if self.validate is not None:
+            metrics = self.validate(self.tower, vectors)
             if self.epoch:
                 self.history.validation.append(metrics)
             if metrics.reciprocal_rank <= self.highest:
@@ -144,7 +140,7 @@ class TowerRun:
         self.history.best = self.epoch
 
     def _encode(self, tokens: Sequence[Tokens]) -> Tensor:
-        return encode_together(self.tower, tokens, self.processes)
+        return encode_in_blocks(self.tower, tokens)
 
     @torch.no_grad()
     def _keep_weights(self) -> None:
@@ -205,9 +201,7 @@ class TowerRun:
         while True:
             try:
                 self.optimizer.zero_grad(set_to_none=True)
-                loss = compute_gradients(
-                    self.tower, texts, batch, seeds, self.parts, self.processes
-                )
+                loss = compute_gradients(self.tower, texts, batch, seeds, self.parts)
                 break
             except (MemoryError, RuntimeError) as error:
                 if not is_out_of_memory(error):
@@ -217,7 +211,6 @@ class TowerRun:
                     raise ModelError(f"{message}; set tower_epochs=0") from None
             # Outside the handler, so that the memory of the failed attempt has been released.
             self._split_batches_further()
-        self.processes.add_up_gradients(self.parameters)
         torch.nn.utils.clip_grad_norm_(self.parameters, MAX_NORM)
         self.optimizer.step()
         return loss

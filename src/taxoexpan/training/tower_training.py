@@ -11,7 +11,6 @@ from taxoexpan.progress import Progress, write_line
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.continuation import News
-from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import TowerHistory
 from taxoexpan.training.tower_run import TowerRun, Validate
 
@@ -25,12 +24,10 @@ def train_tower(
     progress: bool = False,
     checkpoint: Checkpoint | None = None,
     news: News | None = None,
-    processes: Processes = ALONE,
 ) -> TowerHistory:
     """Fine-tune a tower, and leave the weights of the best epoch in it.
 
-    With `news`, the tower has been fine-tuned before, and learns what is new since. The
-    `processes` share the texts; the first one validates, reports and saves.
+    With `news`, the tower has been fine-tuned before, and learns what is new since.
 
     Ctrl-C ends the training with the best state so far, which may be the encoder as it came. If the
     file of the checkpoint exists, the training continues from it. On a CPU, the result is the same
@@ -38,10 +35,9 @@ def train_tower(
     """
     gpus = [tower.device] if tower.device.type == "cuda" else []
     with torch.random.fork_rng(devices=gpus):
-        run = TowerRun(tower, taxonomy, config, seed, validate, news, processes)
+        run = TowerRun(tower, taxonomy, config, seed, validate, news)
         if checkpoint is not None and checkpoint.path.exists():
             checkpoint.restore(run)
-        processes.refuse_difference(run.epoch)
         try:
             with Progress(
                 "fine-tuning", run.steps, "batches", shown=progress, done=run.step
@@ -53,7 +49,7 @@ def train_tower(
                 while run.epoch < config.tower_epochs:
                     run.train_epoch(bar)
                     # First: who reads the line may stop the training, and expects to resume there.
-                    if checkpoint is not None and processes.is_first:
+                    if checkpoint is not None:
                         checkpoint.save_if_possible(run.state())
                     if progress:
                         write_line(run.last_epoch())

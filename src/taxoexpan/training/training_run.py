@@ -19,7 +19,6 @@ from taxoexpan.training.checkpoint import (
     restore_optimizer,
     with_prefix,
 )
-from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import Epoch, History
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.sampling import TrainingSampler
@@ -28,16 +27,8 @@ from taxoexpan.training.sampling import TrainingSampler
 class TrainingRun:
     """A training between two epochs: weights, optimizer, best weights so far, random numbers."""
 
-    def __init__(
-        self,
-        network: MatchingNetwork,
-        sampler: TrainingSampler,
-        config: Config,
-        processes: Processes = ALONE,
-    ) -> None:
+    def __init__(self, network: MatchingNetwork, sampler: TrainingSampler, config: Config) -> None:
         self.network, self.sampler, self.config = network, sampler, config
-        self.processes = processes
-        self.parameters = list(network.parameters())
         fused = next(network.parameters()).device.type in ("cpu", "cuda")
         self.optimizer = torch.optim.Adam(
             network.parameters(), config.learning_rate, amsgrad=True, fused=fused

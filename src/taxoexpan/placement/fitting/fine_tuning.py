@@ -18,7 +18,6 @@ from taxoexpan.placement.fitting.prepared_taxonomy import EarlierModel, Prepared
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.training.checkpoint import Checkpoint
-from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import TowerHistory
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics, rank_true_parents
 from taxoexpan.training.tower_training import train_tower
@@ -57,7 +56,6 @@ def fine_tune(
     seed: int,
     progress: bool = False,
     checkpoint: Checkpoint | None = None,
-    processes: Processes = ALONE,
 ) -> tuple[TextTower, TowerHistory] | None:
     """Fine-tune the sentence transformer of the encoder, if it has one, on the remaining taxonomy.
 
@@ -84,7 +82,6 @@ def fine_tune(
         progress,
         checkpoint,
         news,
-        processes,
     )
     gc.collect()  # so have optimizers
     release_memory()

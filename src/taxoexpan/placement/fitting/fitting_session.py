@@ -26,7 +26,6 @@ from taxoexpan.placement.scoring.ranking import Anchors
 from taxoexpan.progress import write_line
 from taxoexpan.taxonomy.stored_columns import taxonomy_digest
 from taxoexpan.training.checkpoint import Checkpoint, identity_of
-from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import History, TowerHistory
 from taxoexpan.training.metrics import Metrics
 from taxoexpan.training.tensorboard import TensorBoardWriter
@@ -78,12 +77,10 @@ def fit_parts(
     embedder: Embedder,
     seed: int,
     outputs: FittingOutputs,
-    processes: Processes = ALONE,
 ) -> FittedParts:
     """Fit all parts of a model to a prepared taxonomy.
 
-    If Ctrl-C ends the training of the network, the encoder is not fine-tuned. After the training,
-    the first process goes on alone, and the others end.
+    If Ctrl-C ends the training of the network, the encoder is not fine-tuned.
     """
     network = MatchingNetwork(embedder.config, embedder.encoder.dimension)
     if prepared.start is not None:
@@ -92,13 +89,12 @@ def fit_parts(
     following = describe_fine_tuning(prepared, embedder)
     with closing(TrainingLog(outputs.progress, outputs.log, writer, following)) as log:
         kept = _checkpoint(outputs.checkpoint, prepared, embedder, seed)
-        history = train_network(network, prepared.data, embedder.config, seed, log, kept, processes)
+        history = train_network(network, prepared.data, embedder.config, seed, log, kept)
     tuned = None
     history.skipped_fine_tuning = history.interrupted and bool(following)
     if not history.interrupted:
         kept = None if kept is None else kept.of_tower()
-        tuned = fine_tune(prepared, embedder, seed, outputs.progress, kept, processes)
-    processes.leave()
+        tuned = fine_tune(prepared, embedder, seed, outputs.progress, kept)
     # An interrupted training that continues an earlier one keeps the encoder of that one.
     earlier = None if prepared.start is None else prepared.start.tower
     tower, tower_history = tuned or (earlier, None)

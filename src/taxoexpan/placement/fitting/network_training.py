@@ -14,8 +14,6 @@ from taxoexpan.network.queries import LabeledQueries
 from taxoexpan.placement.scoring.ranking import Anchors, Ranker
 from taxoexpan.training.checkpoint import Checkpoint
 from taxoexpan.training.continuation import News
-from taxoexpan.training.cuda_graph import can_be_graphed
-from taxoexpan.training.distributed import ALONE, Processes
 from taxoexpan.training.history import History
 from taxoexpan.training.loop import train
 from taxoexpan.training.metrics import TIES, Metrics, compute_metrics
@@ -44,19 +42,13 @@ def train_network(
     seed: int,
     log: TrainingLog = SILENT,
     checkpoint: Checkpoint | None = None,
-    processes: Processes = ALONE,
 ) -> History:
     """Draw the weights and train on the device of the vectors; the caller's rng is left as it was.
 
     With news, the weights of the network are kept, and trained further. The same seed on the same
-    machine gives the same weights. Several processes share the work, unless the first GPU alone is
-    faster; then the others have nothing to do, and no history.
+    machine gives the same weights.
     """
     vectors = data.anchors.vectors
-    if can_be_graphed(config, vectors.device) and not vectors.streamed_to:
-        if not processes.is_first:
-            return History()
-        processes = ALONE
     if data.news is None:
         network.reset(torch.Generator().manual_seed(seed))
     network.to(vectors.device)
@@ -70,6 +62,6 @@ def train_network(
     gpus = [vectors.device] if vectors.device.type == "cuda" else []
     with torch.random.fork_rng(devices=gpus):
         torch.manual_seed(seed)
-        history = train(network, vectors, sampler, validation, config, log, checkpoint, processes)
+        history = train(network, vectors, sampler, validation, config, log, checkpoint)
     release_memory()
     return history
