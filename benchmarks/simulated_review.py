@@ -10,8 +10,7 @@ concepts are ranked by the old model, by the old model with the accepted concept
 models that continue the training with the decisions (`TaxoExpan.refit`), one per recipe.
 
 In `test`, the new concepts are those that the release NEW adds. In `validation`, they are held out
-of OLD as taxonomies grow: recipes are chosen there. On a machine without the parsers, OLD and NEW
-may be files of columns (`NAME.columns.json`), as `taxonomy_columns` returns them.
+of OLD as taxonomies grow: recipes are chosen there.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ from taxoexpan.placement.suggesting.feedback import Feedback, JudgedPlacement
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
-from taxoexpan.taxonomy.stored_columns import taxonomy_from_columns
 from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe
 from taxoexpan.training.holdout import Holdout, hold_out_growth
 from taxoexpan.training.metrics import compute_metrics
@@ -282,18 +280,11 @@ def main() -> None:
 
 def _growth(options: argparse.Namespace, seed: int) -> Holdout:
     """Return the new concepts: those of the new release, or held-out ones."""
-    releases = [_read(path) for path in options.releases]
+    releases = [Taxonomy.read(path) for path in options.releases]
     old = releases[0]
     if options.task == "test":
         return growth_between(*releases).queries
     return hold_out_growth(old.active, 0.5, options.held_out, 100 + seed)
-
-
-def _read(path: Path) -> Taxonomy:
-    """Read a taxonomy file, or a file of columns."""
-    if path.name.endswith(".columns.json"):
-        return taxonomy_from_columns(json.loads(path.read_text(encoding="utf-8")))
-    return Taxonomy.read(path)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.query_assessment import suggest_parents
 from taxoexpan.placement.suggesting.suggestions import Suggestion, grouped_by_position
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.concept_inputs import as_concept, as_concepts
+from taxoexpan.taxonomy.concept import as_concept, as_concepts
 from taxoexpan.taxonomy.id_assignment import with_ids
 from taxoexpan.taxonomy.known_names import filter_known_names
 from taxoexpan.training.continuation import DEFAULT_RECIPE, Recipe

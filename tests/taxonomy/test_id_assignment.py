@@ -7,8 +7,7 @@ from strategies import Growth, growths, quickly
 from taxoexpan.errors import ConfigurationError, TaxonomyError
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.id_assignment import PROVISIONAL, resolve_ids, with_ids
-from taxoexpan.taxonomy.id_policy import IdPolicy
-from taxoexpan.taxonomy.id_templates import IdTemplate
+from taxoexpan.taxonomy.id_policy import IdPolicy, IdTemplate
 
 NUMBERED = Taxonomy([Concept(f"F:{number:04}", f"food {number}") for number in range(1, 21)])
 CODED = Taxonomy(

@@ -48,7 +48,7 @@ from taxoexpan.placement.fitting.taxonomy_growth import TaxonomyGrowth
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.pair_features import AnchorTexts, Signal
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.stored_arrays import check_taxonomy_arrays, taxonomy_from_arrays
+from taxoexpan.taxonomy.storage import check_taxonomy_arrays, taxonomy_from_arrays
 from taxoexpan.training.training_record import TrainingRecord
 
 

@@ -33,7 +33,7 @@ from taxoexpan.model_directory import (
     write_manifest,
 )
 from taxoexpan.placement.candidates.search_file import save_search
-from taxoexpan.taxonomy.stored_arrays import taxonomy_arrays
+from taxoexpan.taxonomy.storage import taxonomy_arrays
 
 
 def save_archive(archive: Archive, path: Path, force: bool = False, checked: bool = False) -> None:

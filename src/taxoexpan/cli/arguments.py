@@ -310,8 +310,7 @@ def acceptance(options: argparse.Namespace) -> Acceptance:
 
 def id_policy(options: argparse.Namespace) -> IdPolicy:
     """Return how new concepts without an id get one."""
-    from taxoexpan.taxonomy.id_policy import IdPolicy
-    from taxoexpan.taxonomy.id_templates import IdTemplate
+    from taxoexpan.taxonomy.id_policy import IdPolicy, IdTemplate
 
     if options.id_start is not None and options.id_range is not None:
         message = "--id-start and --id-range both say where the numbers begin"

@@ -12,8 +12,7 @@ from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.taxonomy import Concept, Taxonomy
-    from taxoexpan.taxonomy.concept_matching import Comparison
-    from taxoexpan.taxonomy.difference import ParentChange
+    from taxoexpan.taxonomy.difference import Comparison, ParentChange
 
 FORMATS = ("text", "json", "kgcl", "markdown", "sssom")
 

@@ -12,9 +12,9 @@ from scipy.sparse import csr_array
 
 from taxoexpan.features.label_words import LabelWords
 from taxoexpan.files.tensor_file import TensorInfo
-from taxoexpan.taxonomy.array_checks import check_texts
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.taxonomy.packed_text import PackedTexts
+from taxoexpan.taxonomy.sequences import PackedTexts
+from taxoexpan.taxonomy.storage import check_texts
 
 MATRICES = ("labels", "weighted", "paths", "named")
 Arrays = Mapping[str, NDArray[Any]]

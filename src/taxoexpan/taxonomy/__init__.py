@@ -3,16 +3,14 @@
 Exports `Taxonomy` and `Concept`, and the changes `Additions`, `Move` and `Provenance`. The other
 modules, by subject:
 
-- the graph: `adjacency` holds the relations as flat `arrays`, `levels` finds depths and cycles, and
+- the graph: `adjacency` holds the relations as flat `arrays` and finds depths and cycles, and
   `reach_intervals` says which concepts are above which;
-- names: `names` and `english` compare them, `known_names` and `concept_inputs` filter new concepts,
-  `name_search` and `label_endings` find concepts by name;
-- ids of new concepts: `id_assignment` gives them by the user's `id_policy` and `id_templates`, or
-  in a style that it recognizes: `ids` and `id_numbers`, `hierarchical_ids`, `padded_codes`,
-  `branch_numbers`; `curies` relates short and long ids;
-- two versions: `difference`, `concept_matching` for other ids, `version_rows` for large ones;
-- storage: `packed_text` and `lazy_sequence` save memory, `stored_arrays` and `stored_columns` are
-  the forms on disk.
+- names: `names` and `english` compare them, `known_names` filters new concepts, `name_search` and
+  `label_endings` find concepts by name;
+- ids of new concepts: `id_assignment` gives them by the user's `id_policy`, or in a style that it
+  recognizes: `ids`, `parent_codes`; `curies` relates short and long ids;
+- two versions: `difference`, and `version_rows` for large ones;
+- storage: `sequences` save memory, `storage` is the form on disk.
 """
 
 from taxoexpan.taxonomy.additions import Additions, Move, Provenance

@@ -7,14 +7,10 @@ from dataclasses import replace
 
 from taxoexpan.errors import ConfigurationError, TaxonomyError
 from taxoexpan.taxonomy.additions import Additions
-from taxoexpan.taxonomy.branch_numbers import BranchNumbers
 from taxoexpan.taxonomy.concept import Concept
-from taxoexpan.taxonomy.hierarchical_ids import HierarchicalCodes
-from taxoexpan.taxonomy.id_numbers import next_number
-from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy, fitting_policy
-from taxoexpan.taxonomy.id_templates import IdTemplate
-from taxoexpan.taxonomy.ids import are_paths, id_style, numbered, numbering, slug
-from taxoexpan.taxonomy.padded_codes import PaddedCodes
+from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy, IdTemplate, fitting_policy
+from taxoexpan.taxonomy.ids import are_paths, id_style, next_number, numbered, numbering, slug
+from taxoexpan.taxonomy.parent_codes import BranchNumbers, HierarchicalCodes, PaddedCodes
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
 PROVISIONAL = "new:"

@@ -1,17 +1,46 @@
-"""Ids for new concepts, in the style of the existing ids."""
+"""Ids of a taxonomy: numbers, slugs and IRIs in the style that it already uses."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, count, islice
 from uuid import NAMESPACE_URL, uuid5
 
-from taxoexpan.taxonomy.id_numbers import NUMBER, next_and_width
 from taxoexpan.taxonomy.names import GAPS, normalize_name
 from taxoexpan.taxonomy.taxonomy import Taxonomy
+
+NUMBER = r"(?<!\d)\d{1,100}"
+"""A number in an id; more digits are no count, and Python refuses to convert thousands of them."""
+MAX_OUTLIERS = 0.1
+"""The fraction of the ids that may be outliers, at most."""
+
+
+def next_number(numbers: Iterable[int], default: int = 1) -> int:
+    """Return the number after the last one; a few numbers far above all others do not count.
+
+    With 1 to 500 and 9999999, the next number is 501. A tenth of the ids may be in such
+    ranges, because some ontologies reserve one for each editor or project.
+    """
+    ordered = sorted(set(numbers))
+    if not ordered:
+        return default
+    outliers = max(1, int(len(ordered) * MAX_OUTLIERS)) if len(ordered) > 2 else 0
+    for first in range(len(ordered) - outliers, len(ordered)):
+        last, span = ordered[first - 1], ordered[first - 1] - ordered[0] + 1
+        if ordered[first] - last > max(span, 10):
+            return last + 1
+    return ordered[-1] + 1
+
+
+def next_and_width(numbers: Sequence[str]) -> tuple[int, int]:
+    """Return the next number, and the width of the last one before it: 099 is followed by 100."""
+    following = next_number(map(int, numbers))
+    last = max((n for n in numbers if int(n) < following), key=int)
+    return following, len(last)
+
 
 _UUID = re.compile(r"(?P<stem>.*?)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SAMPLE_SIZE = 10_000

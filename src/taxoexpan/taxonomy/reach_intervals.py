@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from taxoexpan.taxonomy.adjacency import Adjacency, ranges
+from taxoexpan.taxonomy.adjacency import Adjacency, compute_levels, ranges
 from taxoexpan.taxonomy.arrays import Indices
-from taxoexpan.taxonomy.levels import compute_levels
 
 
 @dataclass(frozen=True)

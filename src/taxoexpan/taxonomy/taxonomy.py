@@ -13,13 +13,12 @@ import numpy as np
 
 from taxoexpan.errors import CycleError, TaxonomyError
 from taxoexpan.taxonomy.additions import Additions, impossible_move
-from taxoexpan.taxonomy.adjacency import Adjacency, follow_to_the_end
+from taxoexpan.taxonomy.adjacency import Adjacency, compute_levels, follow_to_the_end
 from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.concept import Concept
 from taxoexpan.taxonomy.label_endings import LabelEndings
-from taxoexpan.taxonomy.lazy_sequence import LazySequence
-from taxoexpan.taxonomy.levels import compute_levels
 from taxoexpan.taxonomy.reach_intervals import ReachIntervals
+from taxoexpan.taxonomy.sequences import LazySequence
 
 DERIVED_FROM_RELATIONS = (
     "active",

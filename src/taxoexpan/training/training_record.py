@@ -10,7 +10,7 @@ from typing import Any
 
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.stored_columns import taxonomy_digest
+from taxoexpan.taxonomy.storage import taxonomy_digest
 from taxoexpan.training.history import History, TowerHistory
 from taxoexpan.training.metrics import Metrics
 

@@ -13,8 +13,8 @@ from taxoexpan.formats.changes.sssom import (
     sssom_table,
 )
 from taxoexpan.taxonomy import Concept, Taxonomy
-from taxoexpan.taxonomy.concept_matching import compare
 from taxoexpan.taxonomy.curies import Prefixes
+from taxoexpan.taxonomy.difference import compare
 
 EX = Prefixes({"ex": "http://example.org/x/", "": "http://example.org/y/"})
 DAY = date(2026, 3, 1)

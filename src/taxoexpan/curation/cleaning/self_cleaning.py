@@ -22,7 +22,7 @@ from taxoexpan.features.embedding import names_of
 from taxoexpan.model import TaxoExpan
 from taxoexpan.progress import spell_duration
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.stored_columns import taxonomy_digest
+from taxoexpan.taxonomy.storage import taxonomy_digest
 from taxoexpan.training.checkpoint import identity_of
 
 EXPLAINED = 300

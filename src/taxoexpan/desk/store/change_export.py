@@ -12,8 +12,8 @@ from taxoexpan.placement.adding.acceptance import Acceptance, accept_suggestions
 from taxoexpan.placement.adding.merge_mappings import merge_mappings
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Taxonomy
-from taxoexpan.taxonomy.concept_matching import compare
 from taxoexpan.taxonomy.curies import Prefixes
+from taxoexpan.taxonomy.difference import compare
 
 
 def changes_text(

@@ -17,8 +17,8 @@ from taxoexpan.formats.format import DEFAULT_BASE
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.phrasing import join_words, pluralize
 from taxoexpan.taxonomy import Additions
-from taxoexpan.taxonomy.concept_matching import Comparison, compare
 from taxoexpan.taxonomy.curies import Prefixes
+from taxoexpan.taxonomy.difference import Comparison, compare
 
 
 class ChangeFormat(StrEnum):

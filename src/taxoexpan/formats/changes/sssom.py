@@ -17,9 +17,8 @@ from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
 
 from taxoexpan.formats.format import DEFAULT_BASE
-from taxoexpan.taxonomy.concept_matching import Comparison
 from taxoexpan.taxonomy.curies import Prefixes, is_long
-from taxoexpan.taxonomy.difference import Difference
+from taxoexpan.taxonomy.difference import Comparison, Difference
 
 COLUMNS = (
     "subject_id",

@@ -24,7 +24,7 @@ from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.pair_features import AnchorTexts
 from taxoexpan.placement.scoring.ranking import Anchors
 from taxoexpan.progress import write_line
-from taxoexpan.taxonomy.stored_columns import taxonomy_digest
+from taxoexpan.taxonomy.storage import taxonomy_digest
 from taxoexpan.training.checkpoint import Checkpoint, identity_of
 from taxoexpan.training.history import History, TowerHistory
 from taxoexpan.training.metrics import Metrics

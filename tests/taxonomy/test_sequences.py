@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taxoexpan.taxonomy import packed_text
-from taxoexpan.taxonomy.packed_text import PackedNameMapping, PackedTextMapping, PackedTexts
+from taxoexpan.taxonomy import sequences
+from taxoexpan.taxonomy.sequences import PackedNameMapping, PackedTextMapping, PackedTexts
 
 texts = st.text(st.characters(), max_size=6)  # with surrogates, which some files have
 
@@ -54,7 +54,7 @@ def test_packed_texts_cannot_be_changed_and_must_fit_together() -> None:
 @given(st.lists(texts, max_size=9), st.integers(1, 4))
 def test_texts_are_decoded_block_by_block(strings: list[str], block: int) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(packed_text, "BLOCK", block)
+        patched.setattr(sequences, "BLOCK", block)
         assert list(PackedTexts.pack(strings)) == strings
 
 

@@ -1,28 +1,78 @@
-"""A taxonomy as flat arrays that are saved in a model, and read back without a copy of them."""
+"""A taxonomy as flat arrays that are saved in a model, their validation, and a digest."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taxoexpan.taxonomy.adjacency import Adjacency
-from taxoexpan.taxonomy.array_checks import (
-    check_distinct,
-    check_indices,
-    check_offsets,
-    check_texts,
-    check_type,
-)
-from taxoexpan.taxonomy.packed_text import PackedNameMapping, PackedTextMapping, PackedTexts
+from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.sequences import PackedNameMapping, PackedTextMapping, PackedTexts
 from taxoexpan.taxonomy.taxonomy import Taxonomy
 
-Arrays = dict[str, NDArray[Any]]
+BLOCK = 1 << 14
+"""Texts that are checked at a time, which limits the memory."""
+Arrays = Mapping[str, NDArray[Any]]
 
 
-def taxonomy_arrays(taxonomy: Taxonomy) -> Arrays:
+def check_type(arrays: Arrays, name: str, *types: type[np.generic]) -> NDArray[Any]:
+    """Return a one-dimensional array of one of these types."""
+    array = arrays[name]
+    if array.ndim != 1 or array.dtype.type not in types:
+        raise ValueError(f"{name} has the wrong type or shape")
+    return array
+
+
+def check_offsets(arrays: Arrays, name: str, end: int, rows: int | None = None) -> Indices:
+    """Return offsets that ascend from 0 to `end`, for this number of rows."""
+    offsets = check_type(arrays, name, np.int64)
+    if not len(offsets) or (rows is not None and len(offsets) != rows + 1):
+        raise ValueError(f"{name} has the wrong length")
+    if offsets[0] != 0 or offsets[-1] != end or (offsets[1:] < offsets[:-1]).any():
+        raise ValueError(f"{name} are no offsets")
+    return offsets
+
+
+def check_texts(arrays: Arrays, name: str, rows: int | None = None) -> PackedTexts:
+    """Return packed texts, after checking that each of them is UTF-8."""
+    text = check_type(arrays, f"{name}.text", np.uint8)
+    offsets = check_offsets(arrays, f"{name}.offsets", len(text), rows)
+    starts = offsets[:-1][offsets[:-1] < len(text)]
+    if (text[starts] & 0xC0 == 0x80).any():
+        raise ValueError(f"{name} has a text that begins inside a character")
+    for start, stop in _blocks(len(offsets) - 1):
+        text[offsets[start] : offsets[stop]].tobytes().decode("utf-8", "surrogatepass")
+    return PackedTexts(text, offsets)
+
+
+def check_indices(arrays: Arrays, name: str, size: int, length: int | None = None) -> Indices:
+    """Return indices below `size`."""
+    indices = check_type(arrays, name, np.int64)
+    if length is not None and len(indices) != length:
+        raise ValueError(f"{name} has the wrong length")
+    if len(indices) and (indices.min() < 0 or indices.max() >= size):
+        raise ValueError(f"{name} has an index out of range")
+    return indices
+
+
+def check_distinct(texts: PackedTexts, name: str) -> None:
+    """Refuse texts that occur twice."""
+    if len(set(texts)) < len(texts):
+        raise ValueError(f"{name} has a text twice")
+
+
+def _blocks(count: int) -> Iterator[tuple[int, int]]:
+    """Yield the first text of each block, and the one after the last."""
+    for start in range(0, count, BLOCK):
+        yield start, min(start + BLOCK, count)
+
+
+def taxonomy_arrays(taxonomy: Taxonomy) -> dict[str, NDArray[Any]]:
     """Return all that a taxonomy holds; texts are bytes and the offsets at which they begin."""
     size = len(taxonomy)
     texts = {
@@ -35,7 +85,7 @@ def taxonomy_arrays(taxonomy: Taxonomy) -> Arrays:
         "synonyms": PackedNameMapping.pack(taxonomy.synonyms, size),
         "foreign_names": PackedNameMapping.pack(taxonomy.foreign_names, size),
     }
-    arrays: Arrays = {
+    arrays: dict[str, NDArray[Any]] = {
         "deprecated": np.array(sorted(taxonomy.deprecated), dtype=np.int64),
         "levels": taxonomy.levels,
     }
@@ -50,7 +100,7 @@ def taxonomy_arrays(taxonomy: Taxonomy) -> Arrays:
     return arrays
 
 
-def taxonomy_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Taxonomy:
+def taxonomy_from_arrays(arrays: Arrays) -> Taxonomy:
     """Restore a taxonomy from the arrays of `taxonomy_arrays`; nothing is read before it is used.
 
     The arrays are trusted; `check_taxonomy_arrays` finds out whether they can be.
@@ -79,7 +129,7 @@ def taxonomy_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Taxonomy:
     )
 
 
-def check_taxonomy_arrays(arrays: Mapping[str, NDArray[Any]]) -> None:
+def check_taxonomy_arrays(arrays: Arrays) -> None:
     """Refuse arrays that are not those of a valid taxonomy: without cycles, with distinct ids."""
     ids = check_texts(arrays, "ids")
     size = len(ids)
@@ -95,7 +145,7 @@ def check_taxonomy_arrays(arrays: Mapping[str, NDArray[Any]]) -> None:
     _check_relations(arrays, size)
 
 
-def _check_relations(arrays: Mapping[str, NDArray[Any]], size: int) -> None:
+def _check_relations(arrays: Arrays, size: int) -> None:
     """Refuse two directions that differ, repeated relations, and levels that are not theirs.
 
     Since the level of every concept is above those of its parents, there is no cycle.
@@ -119,3 +169,21 @@ def _check_relations(arrays: Mapping[str, NDArray[Any]], size: int) -> None:
         expected[placed] = np.maximum.reduceat(levels[above], offsets[placed]) + 1
     if not np.array_equal(levels, expected) or (levels[above] >= levels[children]).any():
         raise ValueError("the levels of the concepts are not those of their relations")
+
+
+def taxonomy_digest(taxonomy: Taxonomy) -> str:
+    """Return a digest that identifies a taxonomy."""
+    parents, children = taxonomy.relation_indices
+    columns = {
+        "ids": list(taxonomy.ids),
+        "labels": list(taxonomy.labels),
+        "synonyms": {str(index): names for index, names in taxonomy.synonyms.items()},
+        "definitions": {str(index): text for index, text in taxonomy.definitions.items()},
+        "deprecated": sorted(taxonomy.deprecated),
+        "foreign_names": {str(index): names for index, names in taxonomy.foreign_names.items()},
+        "reserved": sorted(taxonomy.reserved),
+        "parents": parents.tolist(),
+        "children": children.tolist(),
+    }
+    content = json.dumps(columns, ensure_ascii=False)
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()

@@ -4,7 +4,7 @@ import pytest
 
 from taxoexpan.errors import ConfigurationError
 from taxoexpan.taxonomy import Concept
-from taxoexpan.taxonomy.concept_inputs import as_concept, as_concepts
+from taxoexpan.taxonomy.concept import as_concept, as_concepts
 
 
 def test_labels_become_concepts_and_concepts_stay() -> None:

@@ -8,12 +8,56 @@ from random_growth import grown
 
 from taxoexpan import Concept, Taxonomy
 from taxoexpan.errors import TaxonomyError
-from taxoexpan.taxonomy.stored_arrays import (
+from taxoexpan.taxonomy.sequences import PackedTexts
+from taxoexpan.taxonomy.storage import (
+    check_distinct,
+    check_indices,
     check_taxonomy_arrays,
+    check_texts,
     taxonomy_arrays,
+    taxonomy_digest,
     taxonomy_from_arrays,
 )
-from taxoexpan.taxonomy.stored_columns import taxonomy_digest
+
+
+def test_a_repeated_text_is_found() -> None:
+    texts = [f"id {number}" for number in range(40_000)]
+    check_distinct(PackedTexts.pack(texts), "ids")
+    with pytest.raises(ValueError, match="ids has a text twice"):
+        check_distinct(PackedTexts.pack([*texts, "id 7"]), "ids")
+
+
+@pytest.mark.parametrize(
+    ("text", "offsets", "reason"),
+    [
+        (b"\xff", [0, 1], "decode"),
+        ("é".encode(), [0, 1, 2], "inside a character"),
+        (b"ab", [0, 2, 1, 2], "are no offsets"),
+        (b"ab", [1, 2], "are no offsets"),
+        (b"ab", [0, 3], "are no offsets"),
+        (b"ab", [], "wrong length"),
+    ],
+)
+def test_wrong_texts_are_refused(text: bytes, offsets: list[int], reason: str) -> None:
+    arrays = {
+        "labels.text": np.frombuffer(text, np.uint8),
+        "labels.offsets": np.array(offsets, np.int64),
+    }
+    with pytest.raises(ValueError, match=reason):
+        check_texts(arrays, "labels")
+    with pytest.raises(ValueError, match="wrong type or shape"):
+        check_texts(arrays | {"labels.offsets": np.zeros(2)}, "labels")
+
+
+def test_wrong_indices_are_refused() -> None:
+    arrays = {"parents": np.array([0, 2, 1])}
+    assert check_indices(arrays, "parents", 3).tolist() == [0, 2, 1]
+    assert check_indices(arrays, "parents", 3, 3).tolist() == [0, 2, 1]
+    with pytest.raises(ValueError, match="parents has the wrong length"):
+        check_indices(arrays, "parents", 3, 4)
+    for wrong in ([0, 3], [-1]):
+        with pytest.raises(ValueError, match="parents has an index out of range"):
+            check_indices({"parents": np.array(wrong)}, "parents", 3)
 
 
 def drinks() -> Taxonomy:
@@ -107,3 +151,9 @@ def test_random_taxonomies_pass_the_checks() -> None:
     for seed in range(5):
         taxonomy = grown(taxonomy, seed)
         check_taxonomy_arrays(taxonomy_arrays(taxonomy))
+
+
+def test_the_digest_changes_with_any_text() -> None:
+    taxonomy = drinks()
+    assert taxonomy_digest(taxonomy) == taxonomy_digest(drinks())
+    assert taxonomy_digest(taxonomy.with_definitions({0: "another"})) != taxonomy_digest(taxonomy)
