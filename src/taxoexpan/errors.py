@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Self
 
 from taxoexpan.phrasing import shortened, shortened_message, visible
 
@@ -14,34 +13,29 @@ MAX_LINES = 5
 """The number of lines of a cycle in a message."""
 
 
-class NamesOptions:
-    """A message that names options and settings as Python spells them.
+class TaxoExpanError(Exception):
+    """An error that the user can fix; the base class of all errors of this package.
 
-    `options` and `settings` list these names, so that the command line can show its own.
+    `option` is the parameter of Python that the message is about; on the command line it is a flag.
     """
 
-    options: tuple[str, ...] = ()
-    settings: tuple[str, ...] = ()
-
-    def naming(self, *options: str, settings: Sequence[str] = ()) -> Self:
-        """Return the message with the options that it names, such as `force=True`.
-
-        `settings` are those that it names, such as `hidden_dim=64`.
-        """
-        self.options, self.settings = options, tuple(settings)
-        return self
-
-
-class TaxoExpanError(NamesOptions, Exception):
-    """An error that the user can fix; the base class of all errors of this package."""
+    def __init__(self, message: str, option: str = "") -> None:
+        self.option = option
+        super().__init__(message)
 
     def __str__(self) -> str:
-        """Return the message; texts of a file that it quotes are shortened."""
-        return shortened_message(super().__str__())
+        """Return the message, with the option as Python spells it."""
+        return self.spelled(str)
 
+    def spelled(self, spell: Callable[[str], str]) -> str:
+        """Return the message, with the option as `spell` writes it.
 
-class OptionWarning(NamesOptions, UserWarning):
-    """A warning that names options."""
+        Texts of a file that the message quotes are shortened.
+        """
+        message = super().__str__()
+        if self.option:
+            message += f" (option {spell(self.option)})"
+        return shortened_message(message)
 
 
 class TaxonomyError(TaxoExpanError):
@@ -59,13 +53,15 @@ class CycleError(TaxonomyError):
 class FormatError(TaxoExpanError):
     """A file that cannot be read or written."""
 
-    def __init__(self, path: Path | str, message: str, line: int | None = None) -> None:
+    def __init__(
+        self, path: Path | str, message: str, line: int | None = None, option: str = ""
+    ) -> None:
         self.path = Path(path)
         self.message = message
         self.line = line
         name = visible(str(path))
         place = name if line is None else f"{name}, line {line}"
-        super().__init__(f"{place}: {message}")
+        super().__init__(f"{place}: {message}", option)
 
 
 class NameTakenError(FormatError):

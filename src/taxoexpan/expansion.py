@@ -139,26 +139,21 @@ class ExpansionRequest:
                 f"accept_at_precision is {precision!r}; it must be from 0 to 1"
             )
         if precision is not None and a.min_confidence is not None:
-            both = "min_confidence", "accept_at_precision"
-            message = f"{' and '.join(both)} both set a confidence threshold; give one of them"
-            raise ConfigurationError(message).naming(*both)
+            message = "a minimum confidence and a precision both set a threshold; give one of them"
+            raise ConfigurationError(message, "accept_at_precision")
         if self.together and (a.allow_moves or a.allow_merges):
-            message = "together=True proposes no moves and no merges"
-            raise ConfigurationError(f"{message}; omit allow_moves and allow_merges").naming(
-                "together=True", "allow_moves", "allow_merges"
-            )
-        if self.together and (precision is not None or a.min_confidence):
-            message = "together=True computes no confidence, so it cannot have a threshold"
-            fix = "omit one of the two"
-            raise ConfigurationError(f"{message}; {fix}").naming("together=True")
+            message = "placing together proposes no moves and no merges; do not allow them"
+            raise ConfigurationError(message, "together")
+        if self.together and self.needs_confidence:
+            message = "placing together computes no confidence, so it cannot have a threshold"
+            raise ConfigurationError(f"{message}; omit one of the two", "together")
 
     @property
     def suggestions_file(self) -> Path:
         """Where the suggestions are written: by default next to the output."""
         if self.suggestions is None and self.output == STANDARD_STREAM:
             message = "standard output has no place for the suggestions next to it"
-            error = ConfigurationError(f"{message}; give suggestions=FILE")
-            raise error.naming("suggestions=FILE")
+            raise ConfigurationError(f"{message}; give a file", "suggestions")
         return self.suggestions or self.output.with_suffix(SUGGESTIONS_SUFFIX)
 
     @property
@@ -313,8 +308,8 @@ def _refuse_outputs(request: ExpansionRequest) -> None:
     table = request.suggestions_file
     if request.suggestions is None and table.exists() and not request.force:
         message = "already exists, and the suggestions would be written there"
-        fix = "give suggestions another name, or use force=True"
-        raise FormatError(table, f"{message}; {fix}").naming("suggestions", "force=True")
+        fix = "choose another file, or overwrite it with force"
+        raise FormatError(table, f"{message}; {fix}", option="suggestions")
     others = [p for p in (table, request.report, request.model) if p is not None]
     inputs = [request.new, *([request.glossary] if request.glossary else [])]
     preflight([request.output, *others], inputs, request.force)

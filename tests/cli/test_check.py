@@ -315,17 +315,6 @@ def test_every_line_names_the_file_as_it_was_given(
     assert [line[29:].startswith(place) for line in shown(capsys)[:-1]] == [True]
 
 
-def test_findings_name_options_as_the_command_line_spells_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = str(write_file(tmp_path / "food.csv", "Foo,Bar\na,b\n"))
-    for format in ("text", "github"):
-        assert main(["check", path, "--to", format]) == 1
-        printed = capsys.readouterr().out
-        assert '--columns "label=1,parent=2"' in printed
-        assert " columns=" not in printed
-
-
 def test_two_files_of_one_taxonomy_have_each_finding_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -27,7 +27,7 @@ from taxoexpan.placement.suggesting.suggestions import COLUMNS
 
 QUICK = ["--preset", "fast", "--epochs", "8", "--quiet", "--device", "cpu"]
 TOO_FEW = (
-    "no confidence can be learned from 16 held-out leaves; it takes 30, so train with --set "
+    "no confidence can be learned from 16 held-out leaves; it takes 30, so train with the setting "
     "validation_fraction=0.38"
 )
 """Of the pantry's 80 leaves."""
@@ -402,7 +402,7 @@ def test_nothing_is_overwritten_without_force(
     out.write_text("precious")
     command = ["expand", str(pantry), str(new), "-o", str(out), *QUICK]
     assert main(command) == 2
-    assert "already exists; choose another name, or use --force" in capsys.readouterr().err
+    assert "(option --force)" in capsys.readouterr().err
     assert out.read_text() == "precious"
     assert main([*command, "--force"]) == 0
     assert out.read_bytes().startswith(pantry.read_bytes())

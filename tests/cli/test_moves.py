@@ -145,7 +145,8 @@ def test_a_file_without_a_place_is_refused_before_any_work(
         given = write_file(tmp_path / "new.txt", "milk\n")
     assert main([command, str(path), str(given), "-o", str(out), option]) == 2
     messages = capsys.readouterr().err
-    assert f"; leave out {option}, or first run taxoexpan convert {name} " in messages
+    assert f"first run taxoexpan convert {name} " in messages
+    assert f"(option {option})" in messages
     assert not out.exists()
 
 
@@ -157,7 +158,7 @@ def test_placing_together_goes_with_neither(
     for option in ("--allow-moves", "--allow-merges"):
         assert main([*command, option]) == 2
         messages = capsys.readouterr().err
-        assert "--together proposes no moves and no merges" in messages
+        assert "together proposes no moves and no merges" in messages
 
 
 def test_a_stale_table_is_refused_with_its_line_where_moves_are_allowed(

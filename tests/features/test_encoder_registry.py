@@ -132,7 +132,7 @@ def test_moved_vectors_are_found_with_an_option(
     new.write_text("almond milk cheese\n", encoding="utf-8")
     suggest = ["suggest", str(tmp_path / "model"), str(new)]
     assert main(suggest) == 2
-    assert "if they have moved, give --features" in capsys.readouterr().err
+    assert "if they have moved, say where they are (option --features)" in capsys.readouterr().err
     assert main(["info", str(tmp_path / "model")]) == 0
     assert main([*suggest, "--features", f"vectors:{moved}"]) == 0
     assert main([*suggest, "--features", "static"]) == 2

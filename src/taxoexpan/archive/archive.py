@@ -68,8 +68,7 @@ class Archive:
         except DamagedModelError as error:
             if self.directory is None:
                 raise
-            named = DamagedModelError(f"{self.directory}: {error}")
-            raise named.naming(*error.options, settings=error.settings) from None
+            raise DamagedModelError(f"{self.directory}: {error}") from None
 
     def updated(self, taxonomy: Taxonomy, embedder: Embedder) -> tuple[Archive, UpdateReport]:
         """Return the model with a newer version of the taxonomy; see `update_encoding`."""

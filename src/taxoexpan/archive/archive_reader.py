@@ -197,8 +197,8 @@ def _encoder_of(path: Path, features: str, oov: str, device: str) -> Encoder:
         return make_encoder(features, oov, device, path / FEATURES)
     except TaxoExpanError as error:
         message = f"{path}: the model needs the vectors of {features!r}: {error}"
-        fix = "if they have moved, give features"
-        raise ModelError(f"{message}; {fix}").naming("features") from None
+        fix = "if they have moved, say where they are"
+        raise ModelError(f"{message}; {fix}", "features") from None
 
 
 def _refuse_other_vectors(path: Path, features: str, known: str, found: str) -> None:

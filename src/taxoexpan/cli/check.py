@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 from taxoexpan.cli.arguments import add_read_options, read_options
-from taxoexpan.cli.messages import print_line, spell_flags
+from taxoexpan.cli.messages import print_line
 from taxoexpan.curation.checks import CODES, SEVERITIES, Finding, count_findings
 from taxoexpan.curation.checks.findings import ALWAYS_SHOWN
 from taxoexpan.errors import ConfigurationError
@@ -85,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     preflight(options.output, options.taxonomy, options.force)
     # The two files of one taxonomy have the same findings.
     found = dict.fromkeys(
-        replace(finding, message=spell_flags(finding.message, finding.options))
+        finding
         for path in options.taxonomy
         for finding in check_file(path, options.format, read_options(options))
         if _is_wanted(finding, options.select, options.ignore)

@@ -36,10 +36,10 @@ from taxoexpan.cli.argument_parser import ArgumentParser
 from taxoexpan.cli.arguments import Version
 from taxoexpan.cli.examples import WORKFLOW, indented, with_examples
 from taxoexpan.cli.help_formatter import GroupedHelpFormatter
-from taxoexpan.cli.messages import note, with_flags
+from taxoexpan.cli.messages import flag, note
 from taxoexpan.cli.standard_output import standard_output
 from taxoexpan.cli.stop_signals import StopSignals
-from taxoexpan.errors import NamesOptions, TaxoExpanError, is_out_of_memory
+from taxoexpan.errors import TaxoExpanError, is_out_of_memory
 
 COMMANDS = (
     check,
@@ -94,7 +94,7 @@ def _run(options: argparse.Namespace) -> int:
 def _explain(error: BaseException) -> int:
     """Print an error as a message, unless it is a mistake in the program."""
     if isinstance(error, TaxoExpanError):
-        note(f"taxoexpan: {with_flags(error)}")
+        note(f"taxoexpan: {error.spelled(flag)}")
     elif isinstance(error, MemoryError | RuntimeError) and is_out_of_memory(error):
         note("taxoexpan: out of memory; use --set hidden_dim=16, or fewer concepts at a time")
     elif isinstance(error, OSError):
@@ -121,7 +121,7 @@ class _OnceShown:
 
     def __call__(self, message: Warning | str, *_: object, **__: object) -> None:
         """Print a warning, unless the same text was printed before."""
-        text = with_flags(message) if isinstance(message, NamesOptions) else str(message)
+        text = str(message)
         if text not in self._shown:
             self._shown.add(text)
             note(f"note: {text}")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taxoexpan.errors import NamesOptions
 from taxoexpan.phrasing import join_words, pluralize, shortened_message, visible, visible_json
 
 if TYPE_CHECKING:
@@ -48,28 +46,9 @@ def print_line(text: str) -> None:
     print(visible(shortened_message(text)))
 
 
-def with_flags(error: NamesOptions) -> str:
-    """Return the message of an error or a warning, with flags in place of Python's options.
-
-    `force=True` becomes `--force`, `work=FOLDER` becomes `--work FOLDER`, and a setting such as
-    `hidden_dim=64` becomes `--set hidden_dim=64`.
-    """
-    return spell_flags(str(error), error.options, error.settings)
-
-
-def spell_flags(message: str, options: Sequence[str], settings: Sequence[str] = ()) -> str:
-    """Return a message with flags in place of the options and settings of Python in it."""
-    flags = {setting: f"--set {setting}" for setting in settings}
-    for option in options:
-        name, _, value = option.partition("=")
-        flag = f"--{name.replace('_', '-')}" + (f" {value}" if value not in ("", "True") else "")
-        flags[option] = flag
-    for option, flag in flags.items():
-        # The fix is at the end; the same word may be part of a path before it.
-        found = list(re.finditer(rf"(?<![\w-]){re.escape(option)}(?!\w)", message))
-        if found:  # it is missing if the middle of a very long message was left out
-            message = message[: found[-1].start()] + flag + message[found[-1].end() :]
-    return message
+def flag(option: str) -> str:
+    """Return how the command line spells a parameter of Python: `min_score` is `--min-score`."""
+    return f"--{option.replace('_', '-')}"
 
 
 def note_some(messages: Sequence[str], rest: str) -> None:
@@ -183,7 +162,7 @@ def print_confidence_limits(model: TaxoExpan | ModelSummary) -> None:
     calibration = model.calibrators.calibration
     if calibration is None:
         missing = MissingConfidence.find(model.taxonomy, model.config)
-        reason = missing.sentence("--set ") if missing else "the model has no confidence"
+        reason = missing.sentence() if missing else "the model has no confidence"
         note(f"note: {reason}; scores do not say how often suggestions are right")
     elif (count := len(calibration.reliability.right)) < FEW_HELD_OUT:
         note(

@@ -7,8 +7,6 @@ import unicodedata
 import warnings
 from collections.abc import Sequence
 
-from taxoexpan.errors import OptionWarning
-
 MAX_FOREIGN_FRACTION = 0.1
 """Labels with a larger fraction of foreign ones are not English.
 
@@ -39,12 +37,11 @@ def warn_of_language(features: str, labels: Sequence[str]) -> None:
         return
     foreign = sum(map(_is_foreign, labels))
     if foreign > MAX_FOREIGN_FRACTION * len(labels):
-        option = "features=transformer:NAME_OR_PATH"
-        warning = OptionWarning(
+        warnings.warn(
             f"the labels do not seem to be English, but the encoder {features!r} knows only "
-            f"English; use a multilingual sentence transformer: {option}"
+            "English; set features to a multilingual one: transformer:NAME_OR_PATH",
+            stacklevel=3,
         )
-        warnings.warn(warning.naming(option), stacklevel=3)
 
 
 def _is_english(encoder: str) -> bool:

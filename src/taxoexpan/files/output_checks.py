@@ -23,8 +23,8 @@ def refuse_overwriting(path: Path, force: bool) -> None:
     except OSError as error:
         raise FormatError(path, f"cannot be written: {error.strerror}") from None
     if exists and not force:
-        fix = "choose another name, or use force=True"
-        raise FormatError(path, f"already exists; {fix}").naming("force=True")
+        fix = "choose another name, or overwrite it"
+        raise FormatError(path, f"already exists; {fix}", option="force")
     folder = path.absolute().parent
     if not folder.is_dir():
         raise FormatError(path, f"the folder {path.parent} does not exist; create it first")

@@ -99,8 +99,8 @@ def target_format(path: Path, name: str | None = None) -> Format:
     width = max(map(len, FORMATS))
     rows = [f"  {n:<{width}}  {', '.join(f.suffixes) or '-'}" for n, f in FORMATS.items()]
     message = f"the name {path.name} does not say in which format to write"
-    fix = "use one of these suffixes, or give to=FORMAT with one of these names"
-    raise ConfigurationError("\n".join([f"{message}; {fix}:", *rows])).naming("to=FORMAT")
+    fix = "use one of these suffixes, or give one of these names as the format to write"
+    raise ConfigurationError("\n".join([f"{message}; {fix}:", *rows]))
 
 
 def _is_same_vocabulary(old: Format, new: Format, target: Target, to: str | None) -> bool:

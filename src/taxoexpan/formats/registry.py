@@ -188,7 +188,6 @@ def _unrecognized(file: TextFile) -> FormatError:
         return column_error(table, "; ".join([problem, *file.remarks]))
     if file.delimiter:
         message = "; ".join(["the sheet has only one column", *file.remarks])
-        sheet = ["sheet=NAME"] if "sheet=NAME" in message else []
-        return FormatError(file.path, message).naming(*sheet)
-    message = "the format is not recognized; give format=NAME, if it is one of these"
-    return FormatError(file.path, f"{message}:\n{FORMATS.table()}").naming("format=NAME")
+        return FormatError(file.path, message)
+    message = "the format is not recognized; if it is one of these, name it with the option format"
+    return FormatError(file.path, f"{message}:\n{FORMATS.table()}")

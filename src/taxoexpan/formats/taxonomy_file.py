@@ -88,8 +88,8 @@ class TaxonomyFile:
         """Raise an error that names an option that means nothing for this file."""
         for name in self.unused_options:
             kind = "a table" if name == "columns" else "an Excel file"
-            message = f"this file is not {kind} ({self.format.name}), so {name} has no meaning"
-            raise FormatError(self.path, f"{message}; leave it out").naming(name)
+            message = f"this file is not {kind} ({self.format.name}), so an option has no meaning"
+            raise FormatError(self.path, f"{message}; leave it out", option=name)
 
     @property
     def path(self) -> Path:
@@ -142,18 +142,15 @@ class TaxonomyFile:
             for target in contents:
                 refuse_overwriting(target, force)
 
-    def check_changes(self, changes: Mapping[str, str]) -> None:
-        """Raise an error if the format cannot make these changes to existing concepts.
-
-        `changes` maps "moves" and "synonyms" to the option or the data that asks for them.
-        """
-        for kind in sorted(changes.keys() - self.format.supported_changes(self.file)):
+    def check_changes(self, changes: Collection[str]) -> None:
+        """Raise an error if the format cannot make these changes: "moves" and "synonyms"."""
+        for kind in sorted(set(changes) - self.format.supported_changes(self.file)):
             name, other = self.path.name, self.path.with_suffix(self.format.movable_suffix).name
             message = f"{kind} of existing concepts are not possible in this file"
             message += f" ({self.format.name}) without rewriting it"
-            fix = f"leave out {changes[kind]}, or first run taxoexpan convert {name} {other}"
-            options = [changes[kind]] if changes[kind].isidentifier() else []
-            raise FormatError(self.path, f"{message}; {fix}").naming(*options)
+            fix = f"leave them out, or first run taxoexpan convert {name} {other}"
+            option = "allow_moves" if kind == "moves" else "allow_merges"
+            raise FormatError(self.path, f"{message}; {fix}", option=option)
 
     def write(
         self,
@@ -208,7 +205,7 @@ class TaxonomyFile:
                 message = f"the id {concept.id!r} is already used in this file for something else"
                 raise FormatError(self.path, f"{message}; give {concept.label!r} another id")
         lists = {"moves": additions.moves, "synonyms": additions.synonyms}
-        changes = {kind: f"the {kind}" for kind, changed in lists.items() if changed}
+        changes = [kind for kind, changed in lists.items() if changed]
         if changes:
             self.check_changes(changes)
         expanded = self.taxonomy.expanded(additions)

@@ -125,7 +125,7 @@ def test_folds_of_another_run_are_refused(
     saved: tuple[list[SuspiciousRelation], Path], messy: Taxonomy, change: dict[str, object]
 ) -> None:
     arguments: dict[str, object] = {"options": QUICK, "folds": 2, **change}
-    with pytest.raises(FormatError, match=r"another run.*repeat that.*, delete .*work=FOLDER"):
+    with pytest.raises(FormatError, match=r"another run.*repeat that.*, delete .*option work"):
         clean(messy, work=saved[1], **arguments)  # type: ignore[arg-type]
 
 

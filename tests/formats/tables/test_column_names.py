@@ -237,7 +237,7 @@ def test_a_repeated_label_without_ids_asks_for_the_column_of_the_ids(tmp_path: P
     assert message.startswith(f"{path}, line 4: the id 'b' is already used on line 3; ")
     assert "No column is recognized as the id, so the label is the id. The columns are:" in message
     assert "   1  Ref no\n" in message
-    assert 'for example columns="id=NAME";' in message
+    assert "for example id=NAME;" in message
 
 
 def test_a_chosen_column_that_is_missing_is_named(tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ def test_another_delimiter_inside_cells_does_not_hide_the_columns(tmp_path: Path
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("id", "'id' is not a list of columns; write columns='id="),
+        ("id", "'id' is not a list of columns.*id="),
         ('id="a', "is not a list of columns"),
         ("colour=1", "there is no column 'colour'; choose from id, label, parent_label"),
     ],
@@ -371,10 +371,10 @@ def test_several_columns_may_be_ignored() -> None:
 
 def test_options_of_tables_are_refused_for_other_files(tmp_path: Path) -> None:
     path = write_file(tmp_path / "x.obo", "[Term]\nid: F:1\nname: fruit\n")
-    with pytest.raises(FormatError, match=r"not a table \(obo\), so columns has no meaning"):
+    with pytest.raises(FormatError, match=r"not a table \(obo\).*option columns"):
         Taxonomy.read(path, columns="id=1")
     table = write_file(tmp_path / "x.csv", "child,parent\nb,a\n")
-    with pytest.raises(FormatError, match=r"not an Excel file \(edges\), so sheet has no meaning"):
+    with pytest.raises(FormatError, match=r"not an Excel file \(edges\).*option sheet"):
         Taxonomy.read(table, sheet="Terms")
 
 

@@ -141,7 +141,7 @@ def test_a_header_without_parents_is_refused_if_the_format_is_given(tmp_path: Pa
         f"{path}, line 1: the table needs a column id or label, and a column parent. "
         "The columns are:\n   1  id     id\n   2  label  label\n"
     )
-    assert 'columns="label=1,parent=2"' in message
+    assert "label=1,parent=2" in message
 
 
 @given(

@@ -356,7 +356,7 @@ def test_several_sheets_with_a_taxonomy_are_named(tmp_path: Path) -> None:
     path = read_me(tmp_path / "x.xlsx", "Terms", "Words")
     assert refusal(path) == (
         f"{path}: the sheet has only one column; the sheet 'Read me' is read; "
-        "the others are 'Terms', 'Words', 'Empty', and sheet=NAME selects one"
+        "the option sheet selects another one: 'Terms', 'Words', 'Empty'"
     )
     assert Taxonomy.read(path, sheet="Words") == FRUIT
 

@@ -34,9 +34,9 @@ def test_a_permission_is_true_or_false(name: str) -> None:
 
 
 def test_an_allowed_change_names_its_option() -> None:
-    assert Acceptance().allowed_changes == {}
-    assert Acceptance(allow_moves=True).allowed_changes == {"moves": "allow_moves"}
-    assert Acceptance(allow_merges=True).allowed_changes == {"synonyms": "allow_merges"}
+    assert Acceptance().allowed_changes == []
+    assert Acceptance(allow_moves=True).allowed_changes == ["moves"]
+    assert Acceptance(allow_merges=True).allowed_changes == ["synonyms"]
 
 
 @pytest.mark.parametrize(

@@ -49,9 +49,9 @@ def test_with_enough_held_out_leaves_nothing_is_missing() -> None:
 
 def test_the_sentence_has_the_reason_and_the_remedy() -> None:
     few = MissingConfidence(60, 12, ("validation_fraction=0.5", "max_validation_leaves=30"))
-    assert few.sentence("--set ") == (
-        "no confidence can be learned from 12 held-out leaves; it takes 30, so train with "
-        "--set validation_fraction=0.5 and --set max_validation_leaves=30"
+    assert few.sentence() == (
+        "no confidence can be learned from 12 held-out leaves; it takes 30, so train with the "
+        "settings validation_fraction=0.5 and max_validation_leaves=30"
     )
     assert MissingConfidence(9, 1, ()).sentence() == (
         "no confidence can be learned from 1 held-out leaf; it takes 30, too many for a taxonomy "

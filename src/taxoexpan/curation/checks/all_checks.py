@@ -56,8 +56,7 @@ def check_file(
             raise
         place = f"line {error.line}" if error.line else str(error.path)
         finding = make_finding("unreadable", place, error.message)
-        line = error.line or 0
-        return [replace(finding, path=error.path, line=line, options=error.options)]
+        return [replace(finding, path=error.path, line=error.line or 0)]
     file.refuse_unused_options()
     parsed = file.parsed
     notes = [_note_finding(note, path) for note in parsed.notes]

@@ -25,7 +25,6 @@ class Finding:
 
     `parent` is the id of a parent, if the finding is about the relation to it. Line 0 and column 0
     are unknown; columns count characters from 1, and `end_column` is the one after the last.
-    `options` are those that the message names as Python spells them, as in `NamesOptions`.
     """
 
     code: str
@@ -37,7 +36,6 @@ class Finding:
     line: int = 0
     column: int = 0
     end_column: int = 0
-    options: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:

@@ -20,7 +20,7 @@ from taxoexpan.errors import FormatError
 from taxoexpan.files import write_whole
 from taxoexpan.files.regular_file import parse_json, read_regular
 
-_OTHER_FOLDER = "choose another folder with work=FOLDER"
+_OTHER_FOLDER = "choose another folder"
 _NAME = re.compile(r"fold-(\d+)\.npz")
 _FLOATS = ("log_scores", "better_log_scores", "confidences", "better_confidences")
 _DAMAGE = (
@@ -59,7 +59,7 @@ class FoldFiles:
             self.folder.mkdir(exist_ok=True)
         except OSError as error:
             message = f"cannot be created: {error.strerror}; {_OTHER_FOLDER}"
-            raise FormatError(self.folder, message).naming("work=FOLDER") from None
+            raise FormatError(self.folder, message, option="work") from None
         try:
             write_whole({self._path(number): content.getvalue()}, force=True)
         except FormatError:
@@ -95,7 +95,8 @@ class FoldFiles:
                 path,
                 "this fold belongs to another run with another taxonomy, settings, seed, folds or "
                 f"top; repeat that command, delete {self.folder}, or {_OTHER_FOLDER}",
-            ).naming("work=FOLDER")
+                option="work",
+            )
         return FoldResult(RelationScores(**columns), reasons)
 
 
@@ -110,6 +111,6 @@ def remove_folds(folder: Path) -> None:
 def _files_in(folder: Path) -> list[tuple[int, Path]]:
     """The numbers and files of the saved folds in a folder."""
     if folder.exists() and not folder.is_dir():
-        raise FormatError(folder, f"is a file; {_OTHER_FOLDER}").naming("work=FOLDER")
+        raise FormatError(folder, f"is a file; {_OTHER_FOLDER}", option="work")
     paths = folder.iterdir() if folder.exists() else ()
     return [(int(name[1]), path) for path in paths if (name := _NAME.fullmatch(path.name))]

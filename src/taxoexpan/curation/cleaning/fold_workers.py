@@ -19,7 +19,7 @@ from taxoexpan.curation.cleaning.fold_files import FoldFiles
 from taxoexpan.curation.cleaning.fold_results import FoldResult
 from taxoexpan.curation.cleaning.fold_scoring import ModelOptions, score_fold
 from taxoexpan.curation.cleaning.folds import columns_of
-from taxoexpan.errors import ModelError, OptionWarning, TaxoExpanError
+from taxoexpan.errors import ModelError, TaxoExpanError
 from taxoexpan.features.corpus.parallel import exit_with_parent
 from taxoexpan.files import temporary_folder
 from taxoexpan.progress import keep_lock_in_process
@@ -92,9 +92,7 @@ def _prepare_worker() -> None:
     Thread(target=exit_with_parent, daemon=True).start()
 
 
-def run_task(
-    columns: dict[str, Any], task: FoldTask, files: FoldFiles
-) -> list[str | OptionWarning]:
+def run_task(columns: dict[str, Any], task: FoldTask, files: FoldFiles) -> list[str]:
     """Score one fold in a worker, save the result, and return the warnings.
 
     The result is too long for the pipe between the processes: if a worker is killed in the middle
@@ -110,9 +108,7 @@ def run_task(
         except TaxoExpanError as error:
             # Not every error can be sent to another process as it is.
             raise ModelError(f"fold {task.number}: {error}") from None
-    messages = [warning.message for warning in caught]
-    # Not every warning can be sent to another process as it is.
-    return [each if isinstance(each, OptionWarning) else str(each) for each in messages]
+    return [str(warning.message) for warning in caught]
 
 
 @contextmanager

@@ -65,10 +65,10 @@ def refuse_other_taxonomy(store: DecisionStore, taxonomy: Taxonomy) -> None:
         what, parents = "proposals", _proposed_parents(store)
     if parents and not any(parent in taxonomy for parent in parents):
         message = f"the {what} in {store.name} are about another taxonomy"
-        fix = "give decisions=FILE with another name, or the model of that taxonomy"
+        fix = "use the model of that taxonomy, or another store"
         raise ConfigurationError(
-            f"{message}: none of their parents is in the model's; {fix}"
-        ).naming("decisions=FILE")
+            f"{message}: none of their parents is in the model's; {fix}", "decisions"
+        )
 
 
 def _accepted_parents(store: DecisionStore) -> set[str]:

@@ -38,8 +38,9 @@ class Access:
             if not is_loopback(self.host):
                 raise ConfigurationError(
                     f"other machines can connect to the host {self.host!r}, so a token is needed: "
-                    "a long random text (openssl rand -hex 16 prints one); give token=TEXT"
-                ).naming("token=TEXT")
+                    "a long random text, such as openssl rand -hex 16 prints",
+                    "token",
+                )
         elif len(self.token) < MIN_TOKEN_LENGTH or not _is_plain(self.token):
             raise ConfigurationError(
                 f"the token must have at least {MIN_TOKEN_LENGTH} letters and digits, without "

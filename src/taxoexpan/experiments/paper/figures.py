@@ -97,8 +97,8 @@ def _choose_task(name: str, runs: Path, index: RunIndex, vectors: str | None) ->
     if len(complete) > 1:
         message = f"{runs} has runs of several tasks for {name}"
         raise ConfigurationError(
-            f"{message}; choose one with vectors=NAME: {_list_tasks(complete, features)}"
-        ).naming("vectors=NAME")
+            f"{message}; choose one of {_list_tasks(complete, features)}", "vectors"
+        )
     return complete[0]
 
 

@@ -41,6 +41,6 @@ def move_links(
             insertions.append(Insertion(one.start, turtle.format_iri(new, old), old))
     for parent, child in new_parents.keys() - found:
         message = f"the link from {child!r} to {parent!r} was not found in the text"
-        remedy = "convert the file to .json first, or leave out allow_moves"
-        raise FormatError(source.path, f"{message}; {remedy}").naming("allow_moves")
+        remedy = "convert the file to .json first, or do not allow moves"
+        raise FormatError(source.path, f"{message}; {remedy}", option="allow_moves")
     return insertions, linked_down

@@ -49,8 +49,8 @@ class OwlFormat(RdfFormat):
         """Read every named class with its labels in one language, and its named superclasses."""
         index = source.parsed(OwlIndex.read)
         if not index.concepts:
-            message = "no owl:Class or rdfs:Class with an IRI in the file; for SKOS use format=skos"
-            raise FormatError(source.path, message).naming("format=skos")
+            message = "no owl:Class or rdfs:Class with an IRI in the file; for SKOS, give skos"
+            raise FormatError(source.path, message, option="format")
         builder = graph_format.read_concepts(source, index)
         counts = index.predicate_counts
         if counts[vocabulary.BROADER] + counts[vocabulary.NARROWER]:

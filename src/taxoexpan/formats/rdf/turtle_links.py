@@ -107,10 +107,11 @@ class TurtleLinks:
             token = _TOKEN.match(text, offset)
             if token is None:
                 message = f"{text[offset : offset + 20]!r} is not supported when links are moved"
-                remedy = "convert the file to .json first, or leave out allow_moves"
+                remedy = "convert the file to .json first, or do not allow moves"
                 line = self.source.line_at(offset)
-                error = FormatError(self.source.path, f"{message}; {remedy}", line)
-                raise error.naming("allow_moves")
+                raise FormatError(
+                    self.source.path, f"{message}; {remedy}", line, option="allow_moves"
+                )
             offset = token.end()
             if token.lastgroup != "skip":
                 yield token

@@ -50,7 +50,7 @@ _LEVEL_HEADER = re.compile(
     r"(?P<tail>(?: (?:name|label|category|term|value|title))?)"
 )
 _CHOICE = re.compile(r'\s*(\w+)\s*=\s*("(?:[^"]|"")*"|[^,"]*)\s*(?:,|\Z)')
-_EXAMPLE = """columns='id="Unique ID",label=Name,parent=3'"""
+_EXAMPLE = 'id="Unique ID",label=Name,parent=3'
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def parse_columns(text: str) -> dict[str, str]:
         match = _CHOICE.match(text, position)
         if match is None:
             message = f"{text[position:]!r} is not a list of columns"
-            raise ConfigurationError(f"{message}; write {_EXAMPLE}").naming(_EXAMPLE)
+            raise ConfigurationError(f"{message}; write it like {_EXAMPLE}", "columns")
         value = match[2].strip()
         quoted = value.startswith('"')
         if match[1] in chosen:

@@ -24,7 +24,7 @@ def choose_sheet(file: TextFile) -> TextFile:
         remark = f"only the sheet {found[0].sheet!r} has the columns of a taxonomy, so it is read"
         return replace(found[0], remarks=(f"{remark}; the others are {names}", *found[0].remarks))
     names = ", ".join(map(repr, file.sheets[1:]))
-    remark = f"the sheet {file.sheet!r} is read; the others are {names}, and sheet=NAME selects one"
+    remark = f"the sheet {file.sheet!r} is read; the option sheet selects another one: {names}"
     return replace(file, remarks=(remark, *file.remarks))
 
 

@@ -285,10 +285,8 @@ def open_if_table(file: TextFile, titles: bool = True) -> Table | None:
 
 def column_error(table: Table, problem: str, example: str = "label=1,parent=2") -> FormatError:
     """An error that lists the columns of a table, and says how to choose them."""
-    option = f'columns="{example}"'
-    message = f"{problem}. {_describe_columns(table, option)}"
-    sheet = ["sheet=NAME"] if "sheet=NAME" in message else []
-    return FormatError(table.file.path, message, table.line).naming(option, *sheet)
+    message = f"{problem}. {_describe_columns(table, example)}"
+    return FormatError(table.file.path, message, table.line)
 
 
 def _describe_columns(table: Table, example: str) -> str:
@@ -303,7 +301,8 @@ def _describe_columns(table: Table, example: str) -> str:
     rest = len(table.header) - MAX_LISTED
     lines += [f"  … and {rest:,} more"] if rest > 0 else []
     others = "id, label, parent, parent_label, child, path, definition, synonyms, deprecated"
-    how = f"Choose columns by name or number, for example {example}; the names are {others}"
+    how = "Choose columns by name or number with the option columns, for example"
+    how += f" {example}; the names are {others}"
     chosen = table.file.options.columns.values()
     missing = next((t for t in chosen if t and find_column(table.header, t) is None), "")
     problem = f"There is no column {missing!r}. " if missing else ""

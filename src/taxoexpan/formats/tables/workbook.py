@@ -80,7 +80,7 @@ def read_workbook(path: Path, content: bytes, options: ReadOptions) -> SheetFile
         raise FormatError(path, f"there is no sheet {sheet!r}; its sheets are {listed}")
     if not rows:
         message = f"the sheet {sheet!r} is empty; its sheets are {', '.join(map(repr, names))}"
-        raise FormatError(path, f"{message}; give sheet=NAME").naming("sheet=NAME")
+        raise FormatError(path, f"{message}; choose another one", option="sheet")
     cell = uncomputed_formula(path, content, sheet)
     if cell:
         message = f"the formula in cell {cell} of {sheet!r} has no stored result"

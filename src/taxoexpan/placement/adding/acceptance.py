@@ -56,13 +56,9 @@ class Acceptance:
         return self.min_score is not None or self.min_confidence is not None
 
     @property
-    def allowed_changes(self) -> dict[str, str]:
-        """The allowed changes to existing concepts, each with the option that allows it."""
-        allowed = {
-            "moves": ("allow_moves", self.allow_moves),
-            "synonyms": ("allow_merges", self.allow_merges),
-        }
-        return {change: option for change, (option, given) in allowed.items() if given}
+    def allowed_changes(self) -> list[str]:
+        """The allowed changes to existing concepts: moves and synonyms."""
+        return ["moves"] * self.allow_moves + ["synonyms"] * self.allow_merges
 
 
 DEFAULT_ACCEPTANCE = Acceptance()

@@ -55,5 +55,4 @@ def _restored(ranker: Ranker, stored: StoredSearch) -> CandidateRanker:
         return CandidateRanker(ranker, stored.record, stored=stored)
     except (ValueError, RuntimeError, MemoryError) as error:
         message = f"the candidate search of the model, {SEARCH}, is damaged ({reason_of(error)})"
-        fixed = DamagedModelError(f"{message}; train again, or use exact=True")
-        raise fixed.naming("exact=True") from None
+        raise DamagedModelError(f"{message}; train again", "exact") from None

@@ -45,29 +45,29 @@ class MissingConfidence:
             settings.append(f"max_validation_leaves={MIN_HELD_OUT}")
         return cls(leaves, held_out, tuple(settings))
 
-    def sentence(self, flag: str = "") -> str:
-        """Return one sentence with the reason and the remedy; `flag` is put before each setting."""
+    def sentence(self) -> str:
+        """Return one sentence with the reason and the remedy."""
         few = pluralize(self.held_out, "held-out leaf", "held-out leaves")
         text = f"no confidence can be learned from {few}; it takes {MIN_HELD_OUT}"
         if not self.settings:
             return (
                 f"{text}, too many for a taxonomy with {pluralize(self.leaves, 'leaf', 'leaves')}"
             )
-        return f"{text}, so train with {join_words([flag + each for each in self.settings])}"
+        noun = "setting" if len(self.settings) == 1 else "settings"
+        return f"{text}, so train with the {noun} {join_words(self.settings)}"
 
 
 def confidence_threshold(calibrators: Calibrators, precision: float, kept: str = "") -> float:
     """Return the confidence at which the held-out concepts reach a precision, or refuse."""
     if calibrators.calibration is None:
-        message = "the model has no confidence"
-        raise ConfigurationError(f"{message}; use min_score instead").naming("min_score")
+        raise ConfigurationError("the model has no confidence; use a minimum score", "min_score")
     threshold = calibrators.calibration.reliability.threshold(precision)
     if threshold is None:
         message = (
             f"no confidence threshold reaches {precision:.0%} precision on the held-out concepts"
         )
-        fix = "ask for a lower precision, or use min_confidence"
-        raise ConfigurationError(f"{message}; {fix}{kept}").naming("min_confidence")
+        fix = "ask for a lower precision, or for a minimum confidence"
+        raise ConfigurationError(f"{message}; {fix}{kept}", "min_confidence")
     return threshold
 
 
@@ -77,5 +77,5 @@ def refuse_missing_confidence(taxonomy: Taxonomy, config: Config) -> None:
     if missing is None:
         return
     if missing.settings:
-        raise ConfigurationError(missing.sentence()).naming(settings=missing.settings)
-    raise ConfigurationError(f"{missing.sentence()}; use min_score instead").naming("min_score")
+        raise ConfigurationError(missing.sentence())
+    raise ConfigurationError(f"{missing.sentence()}; use a minimum score", "min_score")
