@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the findings, worst first; return 1 if one of them is a failure."""
     from taxoexpan.curation.checks.all_checks import check_file
-    from taxoexpan.curation.finding_formats.rendering import FindingFormat, finding_format, render
+    from taxoexpan.curation.finding_formats import FindingFormat, finding_format, render
     from taxoexpan.files import preflight, write_whole
 
     _refuse_unknown([*(options.select or ()), *(options.ignore or ())])
@@ -128,7 +128,7 @@ def _is_wanted(
 
 def _print_some(findings: Sequence[Finding], options: argparse.Namespace) -> None:
     """Print the findings for a reader, at most some per code, and their number."""
-    from taxoexpan.curation.finding_formats.github_annotations import github_annotations
+    from taxoexpan.curation.finding_formats import github_annotations
 
     limit = None if options.select else MAX_SHOWN
     for group in _groups(findings):

@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations, product
+
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from labeled_taxonomies import REMEDY, build, cousins, siblings
+from strategies import quickly
 
 from taxoexpan.curation.checks import Finding
 from taxoexpan.curation.checks.all_checks import check_taxonomy
+from taxoexpan.curation.checks.similar_labels import MAX_GROUP_SIZE, one_edit_apart
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.english import singular
 
@@ -125,3 +132,53 @@ def test_similar_labels_are_reported_once_for_all_their_concepts() -> None:
         ("repeated-label", "info", "b"),
         ("similar-label", "warning", "c"),
     ]
+
+
+def distance(first: str, second: str) -> int:
+    row = list(range(len(second) + 1))
+    for i, a in enumerate(first, 1):
+        last, row[0] = row[0], i
+        for j, b in enumerate(second, 1):
+            last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (a != b))
+    return row[-1]
+
+
+def shortened(text: str) -> set[str]:
+    return {text[:i] + text[i + 1 :] for i, c in enumerate(text) if not c.isdigit()}
+
+
+def slow_one_edit_apart(texts: Sequence[str]) -> set[tuple[str, str]]:
+    found = set()
+    for first, second in combinations(texts, 2):
+        longer, shorter = sorted((first, second), key=len, reverse=True)
+        changed = [c for c in set(longer + shorter) if longer.count(c) != shorter.count(c)]
+        if distance(first, second) != 1 or any(map(str.isdigit, changed)):
+            continue
+        meetings = shortened(longer) & (shortened(shorter) | {shorter})
+        (meeting,) = (text for text in meetings if len(longer) > len(shorter) or text != shorter)
+        if sum(text == meeting or meeting in shortened(text) for text in texts) <= MAX_GROUP_SIZE:
+            found.add((first, second))
+    return found
+
+
+@quickly
+@example([])
+@example([""])
+@example(["", "a", "1"])
+@example(["".join(letters) for size in range(4) for letters in product("abc1", repeat=size)])
+@example([f"{a}{b}{c}" for a in "xy" for b in "abcdefghijkl" for c in "mn"])
+@given(st.lists(st.text("abcd12水", max_size=4), unique=True, max_size=60))
+def test_one_edit_apart_finds_the_same_pairs_as_a_slow_search(texts: list[str]) -> None:
+    edits = list(one_edit_apart(texts))
+    pairs = [tuple(sorted((longer, shorter), key=texts.index)) for longer, shorter, _ in edits]
+    assert len(pairs) == len(set(pairs))
+    assert set(pairs) == slow_one_edit_apart(texts)
+    for longer, shorter, place in edits:
+        assert longer[:place] == shorter[:place]
+        assert longer[place + 1 :] == shorter[place + 1 + len(shorter) - len(longer) :]
+
+
+def test_a_pattern_of_many_labels_is_ignored() -> None:
+    letters = "bcdfghjklmnp"[: MAX_GROUP_SIZE + 1]
+    assert check_taxonomy(siblings(*(f"motorway e{letter}it" for letter in letters))) == []
+    assert check_taxonomy(siblings(*(f"motorway e{letter}it" for letter in letters[:-1]))) != []

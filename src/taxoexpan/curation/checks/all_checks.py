@@ -1,17 +1,21 @@
-"""All checks, for a taxonomy and for a file."""
+"""All checks, for a taxonomy and for a file with the places of its findings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from taxoexpan.curation.checks.finding_lines import locate
 from taxoexpan.curation.checks.findings import CODES, Finding, make_finding
-from taxoexpan.curation.checks.label_index import FindLines, LabelIndex, no_lines
-from taxoexpan.curation.checks.redundant_relations import redundant_relations
-from taxoexpan.curation.checks.repeated_labels import labels_as_synonyms, repeated_labels
+from taxoexpan.curation.checks.labels import (
+    FindLines,
+    LabelIndex,
+    labels_as_synonyms,
+    no_lines,
+    repeated_labels,
+)
 from taxoexpan.curation.checks.similar_labels import similar_labels
 from taxoexpan.curation.checks.structure import (
     deprecated_parents,
@@ -19,13 +23,17 @@ from taxoexpan.curation.checks.structure import (
     isolated_concepts,
     long_chains,
     orphan_concepts,
+    redundant_relations,
 )
 from taxoexpan.errors import FileCycleError, FormatError, cycle_message
 from taxoexpan.formats.builder import Note
-from taxoexpan.formats.line_lookup import find_unordered_lines
+from taxoexpan.formats.line_lookup import find_positions, find_unordered_lines
+from taxoexpan.formats.source_lines import Described
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
+from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions, TextFile
 from taxoexpan.taxonomy import Taxonomy
+
+_LOCAL_NAME = re.compile(r"[^/#:]+$")
 
 STRUCTURE_CHECKS: tuple[Callable[[Taxonomy], Iterator[Finding]], ...] = (
     isolated_concepts,
@@ -63,7 +71,7 @@ def check_file(
     # A concept that the file itself declares as a top concept is not an orphan.
     declared = {("orphan-concept", id) for id in parsed.tops}
     findings = check_taxonomy(parsed.taxonomy, partial(find_unordered_lines, file))
-    return locate(file, notes + [one for one in findings if (one.code, one.place) not in declared])
+    return _locate(file, notes + [one for one in findings if (one.code, one.place) not in declared])
 
 
 def check_taxonomy(taxonomy: Taxonomy, find_lines: FindLines = no_lines) -> list[Finding]:
@@ -86,3 +94,46 @@ def _note_finding(note: Note, path: Path) -> Finding:
     severity = CODES[note.code].severity if note.code in CODES else "warning"
     place = note.place or str(path)
     return Finding(note.code, severity, place, note.message, path=note.path, line=note.line)
+
+
+def _locate(file: TaxonomyFile, findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings with the positions of their concepts, as far as they are known."""
+    keys = [Described(finding.place, finding.parent) for finding in findings]
+    unknown = {key for key, finding in zip(keys, findings, strict=True) if not finding.line}
+    positions = find_positions(file, unknown)
+    located = []
+    for key, finding in zip(keys, findings, strict=True):
+        path, line = positions.get(key, (finding.path, finding.line))
+        located.append(_with_column(file, replace(finding, path=path or _main(file), line=line)))
+    return located
+
+
+def _main(file: TaxonomyFile) -> Path:
+    """Return the file of the concepts, or the directory if they are in several files."""
+    paths = {source.path for source in file.parsed.sources}
+    return paths.pop() if len(paths) == 1 else file.path
+
+
+def _with_column(file: TaxonomyFile, finding: Finding) -> Finding:
+    """Add where on its line the label or the id of the concept is."""
+    is_sheet = bool(file.file.delimiter)
+    if not finding.line or finding.path is None or is_sheet or finding.place not in file.taxonomy:
+        return finding
+    text = _line(file.file.sibling(finding.path), finding.line)
+    for name in _names(file, finding.place):
+        found = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
+        if found:
+            return replace(finding, column=found.start() + 1, end_column=found.end() + 1)
+    return finding
+
+
+def _line(file: TextFile, number: int) -> str:
+    return file.lines[number - 1] if number <= len(file.lines) else ""
+
+
+def _names(file: TaxonomyFile, id: str) -> list[str]:
+    """Return what may stand for a concept on its line."""
+    local = _LOCAL_NAME.search(id)
+    return [
+        name for name in (file.taxonomy.concept(id).label, id, local[0] if local else "") if name
+    ]

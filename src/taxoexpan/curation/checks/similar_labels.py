@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from taxoexpan.curation.checks.findings import Finding, label_and_id, make_finding
-from taxoexpan.curation.checks.label_index import LabelIndex, find_siblings
-from taxoexpan.curation.checks.one_edit_apart import one_edit_apart
+from taxoexpan.curation.checks.labels import LabelIndex, find_siblings
+from taxoexpan.taxonomy.adjacency import ranges
+from taxoexpan.taxonomy.arrays import Indices
 from taxoexpan.taxonomy.english import MIN_PLURAL_LENGTH
 from taxoexpan.taxonomy.names import words_key
 
@@ -22,6 +26,11 @@ SPELLINGS = ({"s", "z"}, {"c", "k"}, {"i", "y"})
 """Letters that differ between spellings of the same word: disc and disk, tyre and tire."""
 
 VOWELS = "aeiou"
+
+MAX_GROUP_SIZE = 10
+"""More names than this that agree without a character follow a pattern: class a, class b."""
+
+_BASE = 0x9E3779B97F4A7C15
 
 
 class SimilarPair(NamedTuple):
@@ -81,11 +90,7 @@ def _one_edit_apart(index: LabelIndex) -> Iterator[SimilarPair]:
         numbers.setdefault(index.normalized[number], number)
     names = [name for name in numbers if len(name) >= MIN_LENGTH]
     word_counts = Counter(word for name in numbers for word in set(name.split()))
-    edits = one_edit_apart(names)
-    for a, b, position in zip(
-        edits.longer.tolist(), edits.shorter.tolist(), edits.positions.tolist(), strict=True
-    ):
-        longer, shorter = names[a], names[b]
+    for longer, shorter, position in one_edit_apart(names):
         difference = _difference(longer, shorter, position, word_counts)
         if difference and _key(longer) != _key(shorter):
             first, second = sorted((numbers[longer], numbers[shorter]))
@@ -136,3 +141,53 @@ def _is_sign(character: str) -> bool:
 
 def _has_digit(word: str) -> bool:
     return any(map(str.isdigit, word))
+
+
+def one_edit_apart(names: Sequence[str]) -> Iterator[tuple[str, str, int]]:
+    """Yield the longer and the shorter of two names, and where a character is added or replaced.
+
+    Two names are one edit apart if they agree without one character of the longer name, or without
+    one of each at the same position. Digits are not removed, because different numbers name
+    different things. Sorted hashes bring these names together, instead of comparing all pairs.
+    """
+    hashes, owners = _shortened_hashes(names)
+    order = np.argsort(hashes)
+    ordered = hashes[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+    sizes = np.diff(starts, append=len(ordered))
+    for group in np.flatnonzero((sizes > 1) & (sizes <= MAX_GROUP_SIZE)).tolist():
+        alike = owners[order[starts[group] : starts[group] + sizes[group]]]
+        for pair in combinations(sorted(alike.tolist()), 2):
+            shorter, longer = sorted((names[number] for number in pair), key=len)
+            extra = len(longer) - len(shorter)
+            same = (a == b for a, b in zip(longer, shorter, strict=False))
+            position = next((at for at, is_same in enumerate(same) if not is_same), len(shorter))
+            # Other names with a common hash are two edits apart, or have it by chance.
+            if extra <= 1 and longer[position + 1 :] == shorter[position + 1 - extra :]:
+                yield longer, shorter, position
+
+
+def _shortened_hashes(names: Sequence[str]) -> tuple[NDArray[np.uint64], Indices]:
+    """The hashes of each name, whole and without each character, and the name of each hash.
+
+    The hash of a name is Σ m(c_i) · B^i modulo 2^64, with random numbers m(c). With sums S_p over
+    the characters before p, and S over all, the name without its character p has the hash
+    S_p + (S − S_{p+1}) / B. Division by B is multiplication with its inverse: B is odd.
+    """
+    lengths = np.fromiter(map(len, names), np.int64, count=len(names))
+    codes = np.frombuffer("".join(names).encode("utf-32-le", "surrogatepass"), np.uint32)
+    positions = ranges(np.zeros_like(lengths), lengths)
+    mixed = np.random.default_rng(0).integers(1 << 64, size=0x110000, dtype=np.uint64)[codes]
+    powers = np.full(int(lengths.max(initial=0)) + 1, _BASE, dtype=np.uint64)
+    powers[0] = 1
+    sums = np.append(np.uint64(0), np.cumsum(mixed * np.cumprod(powers)[positions]))
+    ends = np.cumsum(lengths)
+    before, until = sums[ends - lengths], sums[ends]
+    # In a run of the same character, removing any of them gives the same name.
+    removable = (positions == 0) | np.append(True, codes[1:] != codes[:-1])[: len(codes)]
+    digits = [code for code in np.unique(codes).tolist() if chr(code).isdigit()]
+    removed = np.flatnonzero(removable & ~np.isin(codes, digits))
+    owners = np.repeat(np.arange(len(names)), lengths)[removed]
+    after = (until[owners] - sums[removed + 1]) * np.uint64(pow(_BASE, -1, 1 << 64))
+    shortened = sums[removed] - before[owners] + after
+    return np.append(until - before, shortened), np.append(np.arange(len(names)), owners)

@@ -1,8 +1,8 @@
-"""Checks of the structure: isolated, orphaned and very deep or wide parts of a taxonomy."""
+"""Checks of the structure: isolated, orphaned, very deep or wide parts, redundant relations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ MAX_CHILDREN = 200
 MAX_ROOTS_COMPARED = 3
 MAX_LISTED = 3
 """Parents that a message lists."""
+BATCH_SIZE = 8192
+"""Parents that are searched for at once; each takes one bit per concept."""
 
 
 def isolated_concepts(taxonomy: Taxonomy) -> Iterator[Finding]:
@@ -92,6 +94,17 @@ def hubs(taxonomy: Taxonomy) -> Iterator[Finding]:
         yield make_finding("hub", taxonomy.ids[index], message)
 
 
+def redundant_relations(taxonomy: Taxonomy) -> Iterator[Finding]:
+    """Parents that are also ancestors through another parent."""
+    for parent, child in _redundant(taxonomy):
+        message = (
+            f"{taxonomy.labels[child]!r} is a child of {label_and_id(taxonomy, parent)} "
+            "and also a descendant of it through another parent"
+        )
+        ids = taxonomy.ids
+        yield make_finding("redundant-relation", ids[child], message, parent=ids[parent])
+
+
 def _deprecated(taxonomy: Taxonomy) -> NDArray[np.bool_]:
     """A mask of the deprecated concepts."""
     mask = np.zeros(len(taxonomy), dtype=np.bool_)
@@ -122,3 +135,58 @@ def _longest_below(taxonomy: Taxonomy, level: int) -> Indices:
     for parent, child in zip(parents[order].tolist(), children[order].tolist(), strict=True):
         below[parent] = max(below[parent], below[child] + 1)
     return np.array(below)
+
+
+def _redundant(taxonomy: Taxonomy) -> list[tuple[int, int]]:
+    """The (parent, child) relations whose parent is an ancestor of another parent of the child."""
+    parents, children = _possibly_redundant(taxonomy)
+    order = taxonomy.topological_order
+    inner = order[taxonomy.children_of.degrees[order] > 0]
+    rank = np.zeros(len(taxonomy), dtype=np.int64)
+    rank[inner] = np.arange(len(inner))
+    wanted, numbers = np.unique(rank[parents], return_inverse=True)
+    parents_of = _parents_of_each(taxonomy) if len(wanted) else []
+    redundant = []
+    for start in range(0, len(wanted), BATCH_SIZE):
+        batch = wanted[start : start + BATCH_SIZE]
+        marks = {index: 1 << bit for bit, index in enumerate(inner[batch].tolist())}
+        ancestors = _marked_ancestors(inner[batch[0] :].tolist(), parents_of, marks)
+        for k in np.flatnonzero(numbers // BATCH_SIZE == start // BATCH_SIZE).tolist():
+            parent, child = int(parents[k]), int(children[k])
+            mark = marks[parent]
+            if any(ancestors[other] & mark for other in parents_of[child] if other != parent):
+                redundant.append((k, parent, child))
+    return [(parent, child) for _, parent, child in sorted(redundant)]
+
+
+def _possibly_redundant(taxonomy: Taxonomy) -> tuple[Indices, Indices]:
+    """The relations that can be redundant: their child has another parent on a deeper level."""
+    parents, children = taxonomy.relation_indices
+    levels = taxonomy.levels[parents]
+    deepest = np.zeros(len(taxonomy), dtype=np.int64)
+    np.maximum.at(deepest, children, levels)
+    possible = levels < deepest[children]
+    return parents[possible], children[possible]
+
+
+def _parents_of_each(taxonomy: Taxonomy) -> list[list[int]]:
+    targets: list[int] = taxonomy.parents_of.targets.tolist()
+    offsets = taxonomy.parents_of.offsets.tolist()
+    return [targets[offsets[i] : offsets[i + 1]] for i in range(len(taxonomy))]
+
+
+def _marked_ancestors(
+    order: Sequence[int], parents_of: Sequence[Sequence[int]], marks: Mapping[int, int]
+) -> list[int]:
+    """The marks of each concept and of its ancestors, as the bits of one integer.
+
+    Python unites thousands of bits of long integers at a time, so this is fast even if every
+    concept has thousands of ancestors.
+    """
+    ancestors = [0] * len(parents_of)
+    for index in order:
+        bits = marks.get(index, 0)
+        for parent in parents_of[index]:
+            bits |= ancestors[parent]
+        ancestors[index] = bits
+    return ancestors

@@ -1,1 +1,0 @@
-"""Findings of `check` as text for other programs: GitHub, GitLab, SARIF, Markdown and JSON."""
