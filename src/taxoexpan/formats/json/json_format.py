@@ -10,10 +10,10 @@ from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.compression import format_suffix
 from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids
-from taxoexpan.formats.json.insert import insert_additions
-from taxoexpan.formats.json.parser import LINES_SUFFIXES, line_of, load, parse
+from taxoexpan.formats.json.insertion import insert_additions
+from taxoexpan.formats.json.parser import LINES_SUFFIXES, load, parse
 from taxoexpan.formats.json.schema import CONCEPT_KEYS, KEYS, JsonConcepts
-from taxoexpan.formats.obographs.graph_document import is_obo_graphs
+from taxoexpan.formats.obographs.document import is_obo_graphs
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
@@ -129,7 +129,7 @@ def _build(concepts: JsonConcepts) -> TaxonomyBuilder:
             row = len(builder.ids)
             builder.ids.append(id)
             builder.labels.append("")
-            lines.append(line_of(concepts.objects[index]))
+            lines.append(concepts.line(concepts.objects[index]))
             if own_id:
                 rows[id] = row
         _describe(builder, row, concepts, index)
@@ -146,8 +146,8 @@ def _build(concepts: JsonConcepts) -> TaxonomyBuilder:
 def _describe(builder: TaxonomyBuilder, row: int, concepts: JsonConcepts, index: int) -> None:
     """Add the texts of an object, which must not contradict those of an earlier object."""
     entry, label = concepts.objects[index], concepts.labels[index]
-    definition = concepts.text(entry, "definition")
-    synonyms = concepts.texts(entry, "synonyms")
+    definition = concepts.field(entry, "definition")
+    synonyms = concepts.synonyms(entry)
     for field, old, new in (
         ("label", builder.labels[row], label),
         ("definition", builder.definitions.get(row), definition),
@@ -156,7 +156,7 @@ def _describe(builder: TaxonomyBuilder, row: int, concepts: JsonConcepts, index:
         if old and new and old != new:
             message = f"two values for the {field} of {builder.ids[row]!r}: {old!r} and {new!r}"
             remedy = "make them equal, or give one of the concepts another id"
-            raise FormatError(builder.path, f"{message}; {remedy}", line_of(entry) or None)
+            raise concepts.error(f"{message}; {remedy}", entry)
     builder.labels[row] = label or builder.labels[row]
     if definition:
         builder.definitions[row] = definition
@@ -206,13 +206,13 @@ def _add_relations(builder: TaxonomyBuilder, concepts: JsonConcepts) -> None:
 
     for id, outer, entry in zip(concepts.ids, concepts.nested_in, concepts.objects, strict=True):
         if outer >= 0:
-            add([(concepts.ids[outer], id, line_of(entry))])
+            add([(concepts.ids[outer], id, concepts.line(entry))])
         add((parent, id, line) for parent, line in concepts.parents(entry))
         add((id, child, line) for child, line in concepts.child_ids(entry))
     add(concepts.edge_relations())
     builder.relation_lines = lines
     if not builder.parents:
-        concepts.refuse_unread_edges()
+        concepts.refuse_unread_relations()
     for key, line in ({} if builder.parents else concepts.unread_lists()).items():
         message = f"{key!r} lists objects with labels, but they are not read as concepts"
         builder.notes.append(Note(line, f"{message}; rename the key to 'children' if they are"))

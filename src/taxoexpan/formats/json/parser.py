@@ -1,30 +1,30 @@
-"""A JSON parser whose objects and lists know their position in the text."""
+"""JSON values that know their place in the text, so that errors name it and edits find it."""
 
 from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
+from collections.abc import Collection, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, NoReturn
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.text_file import TextFile
 
-_SPACE = re.compile(r"[ \t\n\r]*")
+_STRING = r'"[^"\\\x00-\x1f]*+(?:\\.[^"\\\x00-\x1f]*+)*+"'
+_SPACE = re.compile(r"[ \t\n\r]*+")
 _VALUE = re.compile(
-    r"""[ \t\n\r]*(?:
-        "(?P<string>[^"\\\x00-\x1f]*)"
+    rf"""[ \t\n\r]*+(?:
+        (?P<string>{_STRING})
         | (?P<number>-?(?:Infinity|(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)|NaN)
-        | (?P<opening>\[(?:[ \t\n\r]*\])?|\{(?:[ \t\n\r]*\})?)
         | (?P<constant>true|false|null)
+        | (?P<opening>\[(?:[ \t\n\r]*\])?|\{{(?:[ \t\n\r]*\}})?)
     )""",
     re.VERBOSE,
 )
-_KEY = re.compile(r'[ \t\n\r]*"([^"\\\x00-\x1f]*)"[ \t\n\r]*:')
-_PUNCTUATION = re.compile(r"[ \t\n\r]*([,:\]}])")
+_KEY = re.compile(rf"[ \t\n\r]*+({_STRING})[ \t\n\r]*+:[ \t\n\r]*+")
 _CONSTANTS = {"true": True, "false": False, "null": None}
-
-
 LINES_SUFFIXES = (".jsonl", ".ndjson")
 
 
@@ -35,36 +35,25 @@ class Number(str):
 
 
 class Object(dict[str, Any]):
-    """An object with its offsets, its line, and the line of every key."""
+    """An object with its offsets, and the offset of the value of every key."""
 
-    __slots__ = ("end", "line", "lines", "start")
-    closing = "}"
+    __slots__ = ("end", "places", "start")
 
-    def __init__(self, start: int, line: int) -> None:
+    def __init__(self, start: int) -> None:
         super().__init__()
-        self.start, self.end, self.line = start, start, line
-        self.lines: dict[str, int] = {}
-
-    def add(self, value: Any, line: int) -> None:  # keys have their own lines
-        """Set the value of the last key."""
-        self[next(reversed(self.lines))] = value
+        self.start = self.end = start
+        self.places: dict[str, int] = {}
 
 
 class Array(list[Any]):
-    """A list with its offsets, its line, and the line of every entry."""
+    """A list with its offsets, and the offset of every entry."""
 
-    __slots__ = ("end", "line", "lines", "start")
-    closing = "]"
+    __slots__ = ("end", "places", "start")
 
-    def __init__(self, start: int, line: int) -> None:
+    def __init__(self, start: int) -> None:
         super().__init__()
-        self.start, self.end, self.line = start, start, line
-        self.lines: list[int] = []
-
-    def add(self, value: Any, line: int) -> None:
-        """Append a value that begins on this line."""
-        self.append(value)
-        self.lines.append(line)
+        self.start = self.end = start
+        self.places: list[int] = []
 
 
 class Lines(Array):
@@ -73,12 +62,43 @@ class Lines(Array):
     __slots__ = ()
 
 
-def is_json_lines(source: TextFile) -> bool:
-    """Return whether a file is JSON Lines, by its name or because each line is an object."""
-    if source.suffix in LINES_SUFFIXES:
-        return True
-    lines = list(islice((line for line in source.lines if line.strip()), 2))
-    return len(lines) == 2 and _is_object(lines[0]) and lines[1].lstrip().startswith("{")
+class JsonDocument:
+    """The value of a file with checked access to its parts; an error names the line."""
+
+    def __init__(self, source: TextFile, value: Any) -> None:
+        self.source, self.value = source, value
+
+    def line(self, container: Any, key: str | int | None = None) -> int:
+        """Return the line of a container or a part of it, or 0 if its place is not known."""
+        if not isinstance(container, Object | Array):
+            return 0
+        offset = container.start if key is None else container.places[key]  # type: ignore[index]
+        return bisect_right(self.source.starts, offset)
+
+    def text(self, container: Any, key: str | int) -> str:
+        """Return a text without outer spaces."""
+        # A Number is a str in Python, but it is not text in the file.
+        if type(container[key]) is not str:
+            self.refuse(container, key, "text in quotes")
+        return str(container[key].strip())
+
+    def entries(self, container: Any, key: str) -> list[Any]:
+        """Return a list."""
+        value: list[Any] = container[key]
+        if not isinstance(value, list):
+            self.refuse(container, key, "a list in […]")
+        return value
+
+    def refuse(self, container: Any, key: str | int, expected: str) -> NoReturn:
+        """Raise an error about a value of another type than expected."""
+        name = repr(key) if isinstance(key, str) else "an entry of the list"
+        raise self.error(
+            f"{name} is {_type_name(container[key])}; write {expected}", container, key
+        )
+
+    def error(self, message: str, container: Any, key: str | int | None = None) -> FormatError:
+        """Return an error with the line of a container or a part of it."""
+        return FormatError(self.source.path, message, self.line(container, key) or None)
 
 
 def load(source: TextFile) -> Any:
@@ -96,32 +116,46 @@ def parse(source: TextFile) -> Any:
     """Return the value of a JSON file; its objects and lists have positions."""
     parser = _Parser(source)
     if not is_json_lines(source):
-        return parser.parse()
-    lines = Lines(0, 1)
-    while skip_space(source.text, parser.offset) < len(source.text):
-        value = parser.parse_value()
-        lines.add(value, line_of(value) or parser.line)
+        value = parser.value()
+        if parser.skip_space() < len(source.text):
+            raise parser.unexpected("the end of the file")
+        return value
+    lines = Lines(0)
+    while (start := parser.skip_space()) < len(source.text):
+        lines.places.append(start)
+        lines.append(parser.value())
     lines.end = len(source.text)
     return lines
 
 
-def _is_object(text: str) -> bool:
+def is_json_lines(source: TextFile) -> bool:
+    """Return whether a file is JSON Lines, by its name or because each line is an object."""
+    if source.suffix in LINES_SUFFIXES:
+        return True
+    lines = list(islice((line for line in source.lines if line.strip()), 2))
+    if len(lines) < 2 or not lines[1].lstrip().startswith("{"):
+        return False
     try:
-        return isinstance(_DECODER.decode(text), dict)
+        return isinstance(_DECODER.decode(lines[0]), dict)
     except (ValueError, RecursionError):
         return False
 
 
-def line_in(container: Any, key: str | int) -> int:
-    """Return the line of a member or entry, or 0 if it was read without positions."""
-    lines: Any = getattr(container, "lines", None)
-    return lines[key] if lines else 0
+def decode(text: str) -> Any:
+    """Return the value of a JSON text, without positions."""
+    return _DECODER.decode(text)
 
 
-def line_of(container: Any) -> int:
-    """Return the line on which an object or list begins, or 0 if it has no position."""
-    line: int = getattr(container, "line", 0)
-    return line
+def objects_in(value: Any, leave_out: Collection[int] = ()) -> Iterator[tuple[Any, int]]:
+    """Yield all objects inside a value with their depth; lists do not count as a level."""
+    stack = [(value, 0)]
+    while stack:
+        outer, depth = stack.pop()
+        if isinstance(outer, list):
+            stack += [(inner, depth) for inner in reversed(outer)]
+        elif isinstance(outer, dict) and id(outer) not in leave_out:
+            yield outer, depth
+            stack += [(inner, depth + 1) for inner in reversed(outer.values())]
 
 
 def skip_space(text: str, offset: int) -> int:
@@ -132,19 +166,9 @@ def skip_space(text: str, offset: int) -> int:
 
 def value_span(text: str, container: Object | Array, key: str | int) -> tuple[int, int]:
     """Return the start and end offsets of a value in an object or list."""
-    members: Any = container.items() if isinstance(container, Object) else enumerate(container)
-    start = container.start + 1
-    for name, value in members:
-        start = skip_space(text, start)
-        if isinstance(container, Object):
-            key_end = _DECODER.raw_decode(text, start)[1]
-            start = skip_space(text, text.index(":", key_end) + 1)
-        nested = isinstance(value, Object | Array)
-        end = value.end if nested else _DECODER.raw_decode(text, start)[1]
-        if name == key:
-            return start, end
-        start = text.index(",", end) + 1
-    raise KeyError(key)
+    value, start = container[key], container.places[key]  # type: ignore[index]
+    nested = isinstance(value, Object | Array)
+    return start, value.end if nested else _DECODER.raw_decode(text, start)[1]
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -166,104 +190,104 @@ class _Parser:
     """Reads a text from left to right, with a stack of open containers instead of recursion."""
 
     def __init__(self, source: TextFile) -> None:
-        self.source, self.text = source, source.text
-        self.offset = self.counted_to = 0
-        self.line = 1
+        self.source, self.text, self.offset = source, source.text, 0
 
-    def parse(self) -> Any:
-        """Return the only value of the text."""
-        value = self.parse_value()
+    def skip_space(self) -> int:
+        """Go to the next character that is not white space, and return its offset."""
         self.offset = skip_space(self.text, self.offset)
-        if self.offset < len(self.text):
-            raise self._unexpected("the end of the file")
-        return value
+        return self.offset
 
-    def parse_value(self) -> Any:
+    def value(self) -> Any:
         """Return the next value of the text."""
         opened: list[Object | Array] = []
         while True:
-            value, line, is_open = self._value()
+            value, is_open = self._scalar_or_container()
             if is_open:
                 opened.append(value)
-                self._read_key(value)
+                self._start_part(value)
                 continue
             while opened:
                 outer = opened[-1]
-                outer.add(value, line)
-                if self._punctuation(f",{outer.closing}", f"',' or {outer.closing!r}") == ",":
-                    self._read_key(outer)
+                if isinstance(outer, Object):
+                    outer[next(reversed(outer.places))] = value
+                else:
+                    outer.append(value)
+                closing = "}" if isinstance(outer, Object) else "]"
+                if self._punctuation(closing) == ",":
+                    self._start_part(outer)
                     break
                 outer.end = self.offset
                 value = opened.pop()
-                line = value.line
             else:
                 return value
 
-    def _value(self) -> tuple[Any, int, bool]:
-        """Return the next value, its line, and whether it is a container still to be filled."""
+    def _scalar_or_container(self) -> tuple[Any, bool]:
+        """Return the next value, and whether it is a container still to be filled."""
         match = _VALUE.match(self.text, self.offset)
         if match is None:
-            text = self._string("a value")
-            return text, self._line_at(self.offset), False
+            raise self.unexpected("a value")
         kind, written = match.lastgroup or "", match[match.lastindex or 0]
         self.offset = match.end()
-        start = match.start(kind)
-        line = self._line_at(start)
         if kind == "string":
-            return written, line, False
+            return self._string(written, match.start(kind)), False
         if kind == "number":
-            return Number(written), line, False
+            return Number(written), False
         if kind == "constant":
-            return _CONSTANTS[written], line, False
-        value = (Object if written[0] == "{" else Array)(start, line)
+            return _CONSTANTS[written], False
+        value = (Object if written[0] == "{" else Array)(match.start(kind))
         value.end = self.offset
-        return value, line, len(written) == 1
+        return value, len(written) == 1
 
-    def _read_key(self, outer: Object | Array) -> None:
-        """Read the key of the next member; the entries of a list have none."""
+    def _start_part(self, outer: Object | Array) -> None:
+        """Note where the next part begins; read its key in an object."""
         if isinstance(outer, Array):
+            outer.places.append(self.skip_space())
             return
         match = _KEY.match(self.text, self.offset)
-        if match:
-            key, line = match[1], self._line_at(match.start(1))
-            self.offset = match.end()
-        else:
-            key = self._string("a key in double quotes")
-            line = self._line_at(self.offset)
-            self._punctuation(":", "':'")
-        if key in outer.lines:
-            message = f"the key {key!r} is already on line {outer.lines[key]}; remove one of them"
-            raise FormatError(self.source.path, message, line)
-        outer.lines[key] = line
+        if match is None:
+            found = _VALUE.match(self.text, self.offset)
+            if found is None or found.lastgroup != "string":
+                raise self.unexpected("a key in double quotes")
+            self.offset = found.end()
+            raise self.unexpected("':'")
+        key = self._string(match[1], match.start(1))
+        if key in outer.places:
+            message = f"the key {key!r} is used twice in an object; remove one of them"
+            raise FormatError(self.source.path, message, self.source.line_at(match.start(1)))
+        outer.places[key] = self.offset = match.end()
 
-    def _string(self, expected: str) -> str:
-        """Read a string that contains escapes."""
-        self.offset = skip_space(self.text, self.offset)
-        if not self.text.startswith('"', self.offset):
-            raise self._unexpected(expected)
+    def _string(self, written: str, start: int) -> str:
+        if "\\" not in written:
+            return written[1:-1]
         try:
-            text, self.offset = _DECODER.raw_decode(self.text, self.offset)
+            return str(json.loads(written))
         except json.JSONDecodeError as error:
-            message = f"not valid JSON ({error.msg}); look for a missing closing quote"
-            raise FormatError(self.source.path, message, error.lineno) from None
-        return str(text)
+            message = f"not valid JSON ({error.msg}); correct the text"
+            line = self.source.line_at(start)
+            raise FormatError(self.source.path, message, line) from None
 
-    def _punctuation(self, allowed: str, expected: str) -> str:
-        """Read the next comma, colon or closing bracket."""
-        match = _PUNCTUATION.match(self.text, self.offset)
-        if match is None or match[1] not in allowed:
-            self.offset = skip_space(self.text, self.offset)
-            raise self._unexpected(expected)
-        self.offset = match.end()
-        return match[1]
+    def _punctuation(self, closing: str) -> str:
+        """Read a comma or a closing bracket."""
+        mark = self.text[self.skip_space() : self.offset + 1]
+        if mark not in (",", closing):
+            raise self.unexpected(f"',' or {closing!r}")
+        self.offset += 1
+        return mark
 
-    def _line_at(self, offset: int) -> int:
-        self.line += self.text.count("\n", self.counted_to, offset)
-        self.counted_to = offset
-        return self.line
-
-    def _unexpected(self, expected: str) -> FormatError:
-        ended = self.offset >= len(self.text)
-        found = "the end of the file" if ended else repr(self.text[self.offset])
+    def unexpected(self, expected: str) -> FormatError:
+        """Return an error about the text at the current offset."""
+        offset = self.skip_space()
+        found = repr(self.text[offset]) if offset < len(self.text) else "the end of the file"
         message = f"not valid JSON: expected {expected}, but found {found}; correct the syntax"
-        return FormatError(self.source.path, message, self.source.line_at(self.offset))
+        if self.text.startswith('"', offset):
+            message = (
+                "not valid JSON: a text contains a line break; look for a missing closing quote"
+            )
+        return FormatError(self.source.path, message, self.source.line_at(offset))
+
+
+def _type_name(value: Any) -> str:
+    """Return the JSON type of a value, for error messages."""
+    names = {Number: "a number", str: "text", dict: "an object", list: "a list", bool: "true"}
+    found = next((name for type_, name in names.items() if isinstance(value, type_)), "null")
+    return "false" if value is False else found

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.json.parser import Number, line_in, line_of
-from taxoexpan.formats.json.unread_edges import find_pairs, find_references, objects_in
+from taxoexpan.formats.json.parser import JsonDocument, objects_in
 from taxoexpan.formats.text_file import TextFile
 
 KEYS: Mapping[str, tuple[str, ...]] = {
@@ -42,7 +42,8 @@ _MAX_PATH_RATIO = 50
 _MAX_ENVELOPES = 3
 """How many objects may surround the object that has the list of concepts."""
 
-_TYPE_NAMES = {Number: "a number", str: "text", dict: "an object", list: "a list"}
+_RELATION = re.compile("parent|broader|super|is_a|child|narrower", re.IGNORECASE)
+"""Words in keys that suggest a relation, such as `parentCategory`."""
 
 
 def find_key(value: Mapping[str, Any], field: str) -> str | None:
@@ -53,7 +54,7 @@ def find_key(value: Mapping[str, Any], field: str) -> str | None:
     return None
 
 
-class JsonConcepts:
+class JsonConcepts(JsonDocument):
     """The concept objects and the edges of a JSON file.
 
     Several objects may describe one concept: `objects` has all of them, in file order.
@@ -62,7 +63,7 @@ class JsonConcepts:
     """
 
     def __init__(self, source: TextFile, value: Any) -> None:
-        self.source, self.value = source, value
+        super().__init__(source, value)
         self.edges: list[Any] | None = None
         self.root_lists: list[list[Any]] = []
         self.objects: list[dict[str, Any]] = []
@@ -70,7 +71,7 @@ class JsonConcepts:
         self._collect_objects(self._top_level_objects(value))
         self.own_ids = [self._own_id(entry) for entry in self.objects]
         self.has_ids = any(self.own_ids)
-        self.labels = [self.text(entry, "label") for entry in self.objects]
+        self.labels = [self.field(entry, "label") for entry in self.objects]
         self.ids = self._make_ids()
 
     @cached_property
@@ -81,21 +82,28 @@ class JsonConcepts:
             objects.setdefault(id, []).append(entry)
         return objects
 
-    def text(self, entry: dict[str, Any], field: str) -> str:
-        """Return a text field without outer spaces, or "" if there is none."""
+    def field(self, entry: dict[str, Any], field: str) -> str:
+        """Return the text of a field without outer spaces, or "" if there is none."""
         key = find_key(entry, field)
-        return self._text(entry, key) if key else ""
+        return self.text(entry, key) if key else ""
 
-    def texts(self, entry: dict[str, Any], field: str) -> tuple[str, ...]:
-        """Return the texts of a field that is a list or a single text."""
-        return tuple(filter(None, (self._text(*place) for place in self._places(entry, field))))
+    def synonyms(self, entry: dict[str, Any]) -> tuple[str, ...]:
+        """Return the synonyms of an object, which are a list or a single text."""
+        return tuple(filter(None, (self.text(*place) for place in self.places(entry, "synonyms"))))
+
+    def is_deprecated(self, entry: dict[str, Any]) -> bool:
+        """Return whether an object is marked as deprecated."""
+        key = find_key(entry, "deprecated")
+        if key and not isinstance(entry[key], bool):
+            self.refuse(entry, key, "true or false, without quotes")
+        return bool(key and entry[key])
 
     def parents(self, entry: dict[str, Any]) -> list[tuple[str, int]]:
         """Return the parent ids that an object names, with their lines.
 
         Databases export roots with the parent 0 or -1, which is not the id of any concept.
         """
-        parents = self._ids_at(self._places(entry, "parents"))
+        parents = self._ids_at(self.places(entry, "parents"))
         return [parent for parent in parents if parent[0] not in self._ids_of_no_parent]
 
     @cached_property
@@ -107,36 +115,56 @@ class JsonConcepts:
         values = [
             container[key]
             for entry in self.objects
-            for container, key in self._places(entry, "parents")
+            for container, key in self.places(entry, "parents")
             if isinstance(container[key], dict) and find_key(container[key], "label")
         ]
-        return [(self.named_id(v), self.text(v, "label"), line_of(v)) for v in values]
+        return [(self.named_id(v), self.field(v, "label"), self.line(v)) for v in values]
 
-    def unread_lists(self) -> dict[str, int]:
-        """Return the unknown keys with lists of labelled objects, and the line of the first."""
-        lines: dict[str, int] = {}
-        for entry in self.objects:
-            for key, value in entry.items():
-                if key not in CONCEPT_KEYS and isinstance(value, list) and key not in lines:
-                    labelled = (isinstance(e, dict) and find_key(e, "label") for e in value)
-                    lines.update({key: line_in(entry, key)} if value and all(labelled) else {})
-        return lines
+    def parent_places(self) -> list[tuple[Any, str | int, str]]:
+        """Return every reference to a parent: its container, its key there, and the child."""
+        places = [
+            (*place, child)
+            for entry, child in zip(self.objects, self.ids, strict=True)
+            for place in self.places(entry, "parents")
+        ]
+        edges = self.edges or []
+        for index, (_, child, _) in enumerate(self.edge_relations()):
+            places.append((edges[index], self._edge_keys(edges, index)[0], child))
+        return places
 
-    def refuse_unread_edges(self) -> None:
-        """Refuse a file without relations in which an unknown key relates the concepts."""
-        fix = 'rename it to "edges", with entries {"parent": …, "child": …} or [parent, child]'
-        place = find_pairs(self.value, self.objects, self.ids)
-        if place is None:
-            fix = 'rename it to "parents" or "children" if it names them'
-            place = find_references(self.objects, self.ids, CONCEPT_KEYS)
-        if place is not None:
-            message = f"no relation is known, but {place[1]!r} names other concepts"
-            fix += ", or else remove it"
-            raise FormatError(self.source.path, f"{message}; {fix}", line_in(*place) or None)
+    def children(self, entry: dict[str, Any]) -> list[Any]:
+        """Return the children listed in an object: nested objects, or ids of other objects."""
+        key = find_key(entry, "children")
+        return self.entries(entry, key) if key else []
+
+    def child_ids(self, entry: dict[str, Any]) -> list[tuple[str, int]]:
+        """Return the children that an object lists by id only, with their lines."""
+        children = self.children(entry)
+        return self._ids_at(
+            (children, index) for index, child in enumerate(children) if not isinstance(child, dict)
+        )
+
+    def edge_relations(self) -> list[tuple[str, str, int]]:
+        """Return the parent, the child and the line of every edge."""
+        edges = self.edges or []
+        relations = []
+        for index, edge in enumerate(edges):
+            parent, child = (self._id(edge, key) for key in self._edge_keys(edges, index))
+            if not parent or not child:
+                raise self._invalid_edge(edges, index)
+            relations.append((parent, child, self.line(edges, index)))
+        return relations
 
     def named_id(self, reference: dict[str, Any]) -> str:
         """Return the id in an object that refers to a concept, or else the label."""
-        return self._own_id(reference) or self.text(reference, "label")
+        return self._own_id(reference) or self.field(reference, "label")
+
+    def reference_id(self, container: Any, key: str | int) -> str:
+        """Return the id of a concept that is named by its id or by an object."""
+        value = container[key]
+        if not isinstance(value, dict):
+            return self._id(container, key)
+        return self.named_id(value) or self.refuse(container, key, "an object with an id")
 
     def is_reference(self, index: int) -> bool:
         """Return whether a nested object only refers to a concept of a root list."""
@@ -148,47 +176,53 @@ class JsonConcepts:
             return set()
         return {id for id, outer in zip(self.ids, self.nested_in, strict=True) if outer < 0}
 
-    def parent_places(self) -> list[tuple[Any, str | int, str]]:
-        """Return every reference to a parent: its container, its key there, and the child."""
-        places = [
-            (*place, child)
-            for entry, child in zip(self.objects, self.ids, strict=True)
-            for place in self._places(entry, "parents")
-        ]
-        edges = self.edges or []
-        for index, (_, child, _) in enumerate(self.edge_relations()):
-            places.append((edges[index], self._edge_keys(edges, index)[0], child))
-        return places
+    def places(self, entry: dict[str, Any], field: str) -> list[tuple[Any, str | int]]:
+        """Return the container and key of every value of a field that may be a list."""
+        key = find_key(entry, field)
+        if key is None:
+            return []
+        value = entry[key]
+        if isinstance(value, list):
+            return [(value, index) for index in range(len(value))]
+        return [(entry, key)]
 
-    def children(self, entry: dict[str, Any]) -> list[Any]:
-        """Return the children listed in an object: nested objects, or ids of other objects."""
-        key = find_key(entry, "children")
-        return self._list(entry, key) if key else []
+    def unread_lists(self) -> dict[str, int]:
+        """Return the unknown keys with lists of labelled objects, and the line of the first."""
+        lines: dict[str, int] = {}
+        for entry in self.objects:
+            for key, value in entry.items():
+                if key not in CONCEPT_KEYS and isinstance(value, list) and key not in lines:
+                    labelled = (isinstance(e, dict) and find_key(e, "label") for e in value)
+                    lines.update({key: self.line(entry, key)} if value and all(labelled) else {})
+        return lines
 
-    def child_ids(self, entry: dict[str, Any]) -> list[tuple[str, int]]:
-        """Return the children that an object lists by id only, with their lines."""
-        children = self.children(entry)
-        return self._ids_at(
-            (children, index) for index, child in enumerate(children) if not isinstance(child, dict)
-        )
+    def refuse_unread_relations(self) -> None:
+        """Refuse a file without relations in which an unknown key relates the concepts.
 
-    def is_deprecated(self, entry: dict[str, Any]) -> bool:
-        """Return whether an object is marked as deprecated."""
-        key = find_key(entry, "deprecated")
-        if key and not isinstance(entry[key], bool):
-            self._refuse(entry, key, "true or false, without quotes")
-        return bool(key and entry[key])
+        Such a key has a list of pairs of concepts, or names other concepts in at least half of the
+        objects; once is enough if the key itself suggests a relation.
+        """
+        known, read = set(self.ids), set(map(id, self.objects))
+        for entry, _ in objects_in(self.value, read):
+            for key, value in entry.items():
+                pairs = value if isinstance(value, list) else []
+                is_read = not read.isdisjoint(map(id, pairs))
+                if pairs and not is_read and all(len(known & _texts(pair)) > 1 for pair in pairs):
+                    fix = '"edges", with entries {"parent": …, "child": …} or [parent, child]'
+                    raise self._unread(entry, key, fix)
+        found: dict[str, list[Any]] = {}
+        for own, entry in zip(self.ids, self.objects, strict=True):
+            for key, value in entry.items():
+                named = _texts(value, bool(_RELATION.search(key))) & known
+                if key not in CONCEPT_KEYS and named - {own}:
+                    found.setdefault(key, []).append(entry)
+        for key, entries in found.items():
+            if _RELATION.search(key) or 2 * len(entries) >= len(self.objects):
+                raise self._unread(entries[0], key, '"parents" or "children" if it names them')
 
-    def edge_relations(self) -> list[tuple[str, str, int]]:
-        """Return the parent, the child and the line of every edge."""
-        edges = self.edges or []
-        relations = []
-        for index, edge in enumerate(edges):
-            parent, child = (self._id(edge, key) for key in self._edge_keys(edges, index))
-            if not parent or not child:
-                raise self._invalid_edge(edges, index)
-            relations.append((parent, child, line_in(edges, index)))
-        return relations
+    def _unread(self, entry: Any, key: str, fix: str) -> FormatError:
+        message = f"no relation is known, but {key!r} names other concepts"
+        return self.error(f"{message}; rename it to {fix}, or else remove it", entry, key)
 
     def _top_level_objects(self, value: Any) -> list[Any]:
         """Find the edges and the lists of roots; return the entries that are not nested."""
@@ -196,19 +230,19 @@ class JsonConcepts:
             self.root_lists = [value]
             return value
         if not isinstance(value, dict):
-            message = f"{type_name(value)} is not a taxonomy; write an object or a list of objects"
+            message = "a single value is not a taxonomy; write an object or a list of objects"
             raise FormatError(self.source.path, message, 1)
         value = self._graph_in(value)
         nodes, edges = find_key(value, "nodes"), find_key(value, "edges")
         children = find_key(value, "children")
         is_concept = find_key(value, "label") or find_key(value, "id")
         if nodes and (edges or not (is_concept and children)):
-            self.edges = self._list(value, edges) if edges else None
-            self.root_lists = [self._list(value, nodes)]
+            self.edges = self.entries(value, edges) if edges else None
+            self.root_lists = [self.entries(value, nodes)]
         elif is_concept and (children or not self._enveloped_lists(value)):
             return [value]
         elif children:
-            self.root_lists = [self._list(value, children)]
+            self.root_lists = [self.entries(value, children)]
         else:
             self.root_lists = self._enveloped_lists(value)
         if not self.root_lists:
@@ -216,7 +250,7 @@ class JsonConcepts:
                 'no concepts found; write them as {"concepts": […]}, as {"nodes": […], '
                 '"edges": […]}, or as nested objects with "label" and "children"'
             )
-            raise FormatError(self.source.path, message, line_of(value) or None)
+            raise self.error(message, value)
         return [entry for entries in self.root_lists for entry in entries]
 
     def _graph_in(self, value: dict[str, Any]) -> dict[str, Any]:
@@ -227,7 +261,7 @@ class JsonConcepts:
         graphs = list(filter(_is_graph, inside))
         if len(graphs) > 1 and any(graph[find_key(graph, "edges") or ""] for graph in graphs):
             message = f"{len(graphs)} objects have nodes and edges; write one graph per file"
-            raise FormatError(self.source.path, message, line_of(graphs[1]) or None)
+            raise self.error(message, graphs[1])
         return graphs[0] if len(graphs) == 1 else value
 
     def _enveloped_lists(self, value: dict[str, Any]) -> list[list[Any]]:
@@ -244,21 +278,21 @@ class JsonConcepts:
                 if isinstance(inner, dict) and depth < _MAX_ENVELOPES:
                     stack.append((inner, depth + 1))
                 elif isinstance(inner, list) and inner and all(isinstance(e, dict) for e in inner):
-                    lists = [self._list(e, k) for e in inner if (k := find_key(e, "nodes"))]
+                    lists = [self.entries(e, k) for e in inner if (k := find_key(e, "nodes"))]
                     if lists or all(find_key(e, "label") for e in inner):
                         found[key] = lists or [inner]
         if len(found) > 1:
             keys = ", ".join(map(repr, found))
             message = f"several lists of objects could be the concepts: {keys}"
             fix = 'write {"concepts": […]}, and remove the other lists or their labels'
-            raise FormatError(self.source.path, f"{message}; {fix}", line_of(value) or None)
+            raise self.error(f"{message}; {fix}", value)
         return next(iter(found.values()), [])
 
     def _collect_objects(self, entries: list[Any]) -> None:
         """Collect every object, each before the objects nested in it."""
         for index, entry in enumerate(entries):
             if not isinstance(entry, dict):
-                self._refuse(entries, index, 'an object, such as {"label": "apple"}')
+                self.refuse(entries, index, 'an object, such as {"label": "apple"}')
         stack = [(entry, -1) for entry in reversed(entries)]
         while stack:
             entry, outer = stack.pop()
@@ -274,8 +308,7 @@ class JsonConcepts:
         for index, (id, label) in enumerate(zip(self.own_ids, self.labels, strict=True)):
             if not id and not label:
                 message = "this object has neither an id nor a label; add one, or remove the object"
-                line = line_of(self.objects[index])
-                raise FormatError(self.source.path, message, line or None)
+                raise self.error(message, self.objects[index])
             outer = self.nested_in[index]
             uses_path = outer >= 0 and not self.has_ids
             ids.append(id or (f"{ids[outer]}{SEPARATOR}{label}" if uses_path else label))
@@ -288,16 +321,6 @@ class JsonConcepts:
     def _own_id(self, entry: dict[str, Any]) -> str:
         key = find_key(entry, "id")
         return self._id(entry, key) if key else ""
-
-    def _places(self, entry: dict[str, Any], field: str) -> list[tuple[Any, str | int]]:
-        """Return the container and key of every value of a field that may be a list."""
-        key = find_key(entry, field)
-        if key is None:
-            return []
-        value = entry[key]
-        if isinstance(value, list):
-            return [(value, index) for index in range(len(value))]
-        return [(entry, key)]
 
     def _edge_keys(self, edges: list[Any], index: int) -> tuple[str | int, str | int]:
         """Return the keys of the parent and the child of an edge."""
@@ -312,42 +335,17 @@ class JsonConcepts:
 
     def _invalid_edge(self, edges: list[Any], index: int) -> FormatError:
         message = 'an edge needs two ids; write {"parent": …, "child": …} or [parent, child]'
-        return FormatError(self.source.path, message, line_in(edges, index) or None)
+        return self.error(message, edges, index)
 
     def _ids_at(self, places: Iterable[tuple[Any, str | int]]) -> list[tuple[str, int]]:
         """Return the ids at these places that are not blank, with their lines."""
-        return [(id, line_in(*place)) for place in places if (id := self.reference_id(*place))]
-
-    def reference_id(self, container: Any, key: str | int) -> str:
-        """Return the id of a concept that is named by its id or by an object."""
-        value = container[key]
-        if not isinstance(value, dict):
-            return self._id(container, key)
-        return self.named_id(value) or self._refuse(container, key, "an object with an id")
-
-    def _text(self, container: Any, key: str | int) -> str:
-        value = container[key]
-        # A Number is a str in Python, but it is not text in the file.
-        if type(value) is not str:
-            self._refuse(container, key, "text in quotes")
-        return value.strip()
+        return [(id, self.line(*place)) for place in places if (id := self.reference_id(*place))]
 
     def _id(self, container: Any, key: str | int) -> str:
         value = container[key]
         if not isinstance(value, str):
-            self._refuse(container, key, "an id, as text or a number")
+            self.refuse(container, key, "an id, as text or a number")
         return value.strip()
-
-    def _list(self, container: dict[str, Any], key: str) -> list[Any]:
-        value = container[key]
-        if not isinstance(value, list):
-            self._refuse(container, key, "a list in […]")
-        return value
-
-    def _refuse(self, container: Any, key: str | int, expected: str) -> NoReturn:
-        name = repr(key) if isinstance(key, str) else "an entry of the list"
-        message = f"{name} is {type_name(container[key])}; write {expected}"
-        raise FormatError(self.source.path, message, line_in(container, key) or None)
 
 
 def _is_graph(value: dict[str, Any]) -> bool:
@@ -364,8 +362,13 @@ def _is_graph(value: dict[str, Any]) -> bool:
     )
 
 
-def type_name(value: Any) -> str:
-    """Return the JSON type of a value, for error messages."""
-    constants = {None: "null", True: "true", False: "false"}
-    names = (name for type_, name in _TYPE_NAMES.items() if isinstance(value, type_))
-    return next(names, "") or constants[value]
+def _texts(value: Any, numbers: bool = True) -> set[str]:
+    """Return the texts of a value, of its entries and of their members.
+
+    Without `numbers`, a number is not taken for an id, because it may be a level or a count.
+    """
+    entries = value if isinstance(value, list) else [value]
+    parts = (part for e in entries for part in (e.values() if isinstance(e, dict) else [e]))
+    return {
+        part.strip() for part in parts if isinstance(part, str) and (numbers or type(part) is str)
+    }

@@ -13,14 +13,14 @@ from typing import Any
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
 from taxoexpan.formats.format import Copy, Format, Insertions, Target
-from taxoexpan.formats.json.parser import line_of, load, parse
-from taxoexpan.formats.obographs.graph_document import CLASS, IS_A, OboGraphs, is_obo_graphs
-from taxoexpan.formats.obographs.graph_insertions import insert_additions
+from taxoexpan.formats.json.parser import load, parse
+from taxoexpan.formats.obographs.document import IS_A, OboGraphs, is_obo_graphs
+from taxoexpan.formats.obographs.insertion import insert_additions, node_value
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.rdf import graph_format
 from taxoexpan.formats.rdf.vocabulary import local_name
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+from taxoexpan.taxonomy import Additions, Taxonomy
 
 _READ = {
     "graph": ("id", "lbl", "nodes", "edges"),
@@ -57,12 +57,12 @@ class OboGraphsFormat(Format):
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
         """Append nodes and `is_a` edges, in the style of the existing ones."""
         graphs = source.parsed(_locate_graphs)
-        return {source.path: insert_additions(graphs, expanded, additions)}
+        return {source.path: list(insert_additions(graphs, additions))}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write one graph with one node or edge per line; ids that are not IRIs become IRIs."""
         ids = graph_format.iris(taxonomy, target)
-        nodes = [_node(ids[concept.id], concept) for concept in taxonomy.concepts]
+        nodes = [node_value(ids[concept.id], concept) for concept in taxonomy.concepts]
         edges = [{"sub": ids[c], "pred": IS_A, "obj": ids[p]} for p, c in taxonomy.relations]
         listed = {
             key: ",\n".join(f"        {json.dumps(entry, ensure_ascii=False)}" for entry in entries)
@@ -96,24 +96,12 @@ def _locate_graphs(source: TextFile) -> OboGraphs:
     return OboGraphs(source, source.parsed(parse))
 
 
-def _node(id: str, concept: Concept) -> dict[str, object]:
-    meta: dict[str, object] = {}
-    if concept.definition:
-        meta["definition"] = {"val": concept.definition}
-    if concept.synonyms:
-        meta["synonyms"] = [{"pred": "hasExactSynonym", "val": name} for name in concept.synonyms]
-    if concept.deprecated:
-        meta["deprecated"] = True
-    node: dict[str, object] = {"id": id, "lbl": concept.label, "type": CLASS}
-    return {**node, "meta": meta} if meta else node
-
-
 def _build(graphs: OboGraphs) -> TaxonomyBuilder:
     builder = TaxonomyBuilder(graphs.source.path)
     lines: list[int] = []
     for row, id in enumerate(graphs.classes):
         nodes = graphs.nodes.get(id, [])
-        lines.append(line_of(nodes[0]) if nodes else 0)
+        lines.append(graphs.line(nodes[0]) if nodes else 0)
         builder.ids.append(id)
         builder.labels.append(graphs.label(id) or _substitute_label(builder, graphs, id))
         if definition := graphs.definition(id):
@@ -124,7 +112,7 @@ def _build(graphs: OboGraphs) -> TaxonomyBuilder:
             builder.deprecated.append(row)
     relations: dict[tuple[str, str], int] = {}
     for edge in graphs.edges:
-        relations.setdefault(graphs.ends(edge), line_of(edge))
+        relations.setdefault(graphs.ends(edge), graphs.line(edge))
     builder.parents = [parent for parent, _ in relations]
     builder.children = [child for _, child in relations]
     builder.lines, builder.relation_lines = lines, list(relations.values())
@@ -141,7 +129,7 @@ def _substitute_label(builder: TaxonomyBuilder, graphs: OboGraphs, id: str) -> s
     if not nodes:
         message, code = f"only named in an edge; {name!r} is used as its label", "external-concept"
     if not graphs.is_deprecated(id):
-        builder.notes.append(Note(line_of(nodes[0]) if nodes else 0, message, code, id))
+        builder.notes.append(Note(graphs.line(nodes[0]) if nodes else 0, message, code, id))
     return name
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyoxigraph as ox
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.json.parser import Array, Object, parse
-from taxoexpan.formats.json.style import Style
+from taxoexpan.formats.json.editor import JsonEditor
+from taxoexpan.formats.json.parser import Array, Object, objects_in, parse
 from taxoexpan.formats.rdf.jsonld_context import PREFIX_ENDS, Context, Node
 from taxoexpan.formats.text_file import Insertion, TextFile
 
@@ -42,14 +41,9 @@ def insert_nodes(source: TextFile, triples: list[ox.Triple]) -> list[Insertion]:
     graph = _node_list(value, Context(context))
     # Next to the root object, its context does not apply.
     nodes = _compact_nodes(source, graph, context if graph is not value else None, triples)
-    writer = _NodeWriter(source, value, graph)
-    texts = [writer.format(node) for node in nodes]
     if isinstance(graph, Array):
-        return [writer.append(graph, texts)]
-    style = writer.style
-    separator = f",{source.newline}{writer.indent}" if style.multiline_objects else style.comma
-    added = "".join(separator + text for text in texts)
-    return [Insertion(graph.start, "["), Insertion(graph.end, f"{added}]")]
+        return JsonEditor(source, [graph or value], {"": graph}).append(graph, nodes)
+    return JsonEditor(source, [graph], {}).enlist((graph.start, graph.end), graph, nodes)
 
 
 def write_document(triples: list[ox.Triple], prefixes: Mapping[str, str]) -> str:
@@ -89,8 +83,10 @@ def _compact_nodes(
     if context is None:
         return Context().nodes(triples)
     known, expected = Context(context), set(triples)
-    ids = (node[key] for node in _objects(graph) for key in node if known.expand(key) == "@id")
-    known.compact_ids = known.is_compact(next(ids, ""))
+    keys = (
+        node[key] for node, _ in objects_in(graph) for key in node if known.expand(key) == "@id"
+    )
+    known.compact_ids = known.is_compact(next(keys, ""))
     context_text = source.text[context.start : context.end]
     for form in (known, Context()):
         nodes = form.nodes(triples)
@@ -101,68 +97,3 @@ def _compact_nodes(
         except (SyntaxError, ValueError):
             continue
     return [{"@context": None, **node} for node in nodes]
-
-
-def _objects(value: Any) -> Iterator[Object]:
-    """Yield all objects that are not empty, outer ones first."""
-    if isinstance(value, Object) and value:
-        yield value
-    if isinstance(value, Object | Array):
-        for part in value.values() if isinstance(value, Object) else value:
-            yield from _objects(part)
-
-
-class _NodeWriter:
-    """Formats node objects like the existing nodes of a file.
-
-    `separator` is the text between two existing nodes, or "" if there are not two.
-    """
-
-    def __init__(self, source: TextFile, value: Any, graph: Any) -> None:
-        nodes = graph if isinstance(graph, Array) else [graph]
-        parts = (part for node in _objects(graph) for part in node.values())
-        words = next((part for part in parts if isinstance(part, Array) and part), None)
-        rows = graph if isinstance(graph, Array) and graph else None
-        self.style = Style(source, next(_objects(graph), value), rows, words)
-        inner = next((part for node in nodes for part in islice(_objects(node), 1, None)), None)
-        outer_multiline = self.style.multiline_objects
-        self.multiline_values = outer_multiline if inner is None else self.style.is_multiline(inner)
-        self.separator = ""
-        if len(nodes) > 1 and isinstance(nodes[0], Object) and isinstance(nodes[1], Object):
-            self.separator = source.text[nodes[0].end : nodes[1].start]
-        self.indent = self._node_indent(graph)
-
-    def format(self, node: Node) -> str:
-        """Return the text of a node."""
-        return self._format(node, self.indent, self.style.multiline_objects)
-
-    def append(self, graph: Array, texts: list[str]) -> Insertion:
-        """Insert nodes after the last one, with the existing separator."""
-        style = self.style
-        if not self.separator:
-            return style.append(graph, texts, style.multiline_objects)
-        end = len(style.text[: graph.end - 1].rstrip(" \t\r\n"))
-        return Insertion(end, "".join(self.separator + text for text in texts))
-
-    def _node_indent(self, graph: Any) -> str:
-        _, line_break, indent = self.separator.rpartition("\n")
-        if line_break:
-            return indent
-        is_list = isinstance(graph, Array)
-        return self.style.entry_indent(graph) if is_list else self.style.indent_at(graph.start)
-
-    def _format(self, value: Any, indent: str, multiline: bool) -> str:
-        """Format a value; `indent` is that of the line on which it begins."""
-        style = self.style
-        if isinstance(value, dict):
-            inner = style.deeper(indent, multiline)
-            members = [
-                (key, self._format(part, inner, self.multiline_values))
-                for key, part in value.items()
-            ]
-            return style.object(members, indent, multiline)
-        if isinstance(value, list):
-            inner = style.deeper(indent, style.multiline_words)
-            parts = [self._format(part, inner, self.multiline_values) for part in value]
-            return style.enclose("[]", parts, indent, style.multiline_words)
-        return style.scalar(value)

@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from html import unescape
-from typing import Any
 from urllib.parse import urljoin
 
-from taxoexpan.formats.json.parser import Array, Object, line_in, parse
+from taxoexpan.formats.json.parser import JsonDocument, Object, objects_in, parse
 from taxoexpan.formats.rdf.jsonld_context import Context
 from taxoexpan.formats.rdf.statements import JSON_LD, RDF_XML, detect_syntax
 from taxoexpan.formats.text_file import TextFile
@@ -93,15 +92,8 @@ def _json_subjects(source: TextFile) -> Iterator[tuple[str, int]]:
     """Yield the objects that say more about a resource than its IRI."""
     value = source.parsed(parse)
     context = Context(value.get("@context") if isinstance(value, Object) else None)
-    for node in _objects(value):
+    document = JsonDocument(source, value)
+    for node, _ in objects_in(value):
         for key, id in node.items():
             if len(node) > 1 and isinstance(id, str) and context.expand(key) == "@id":
-                yield context.expand(id) if ":" in id else id, line_in(node, key)
-
-
-def _objects(value: Any) -> Iterator[Object]:
-    if isinstance(value, Object):
-        yield value
-    if isinstance(value, Object | Array):
-        for part in value.values() if isinstance(value, Object) else value:
-            yield from _objects(part)
+                yield context.expand(id) if ":" in id else id, document.line(node, key)

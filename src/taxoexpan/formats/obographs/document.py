@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.json.parser import line_in, line_of, load
-from taxoexpan.formats.json.schema import type_name
+from taxoexpan.formats.json.parser import JsonDocument, load
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.text_file import TextFile
 
@@ -34,7 +33,7 @@ def is_obo_graphs(source: TextFile) -> bool:
     )
 
 
-class OboGraphs:
+class OboGraphs(JsonDocument):
     """The classes and the `is_a` edges of all graphs in a document.
 
     `nodes` has all nodes with an id, in file order; `edges` has the `is_a` edges between
@@ -42,17 +41,15 @@ class OboGraphs:
     """
 
     def __init__(self, source: TextFile, value: Any) -> None:
-        self.source = source
+        super().__init__(source, value)
         if not isinstance(value, dict):
             raise FormatError(source.path, 'not OBO Graphs: write {"graphs": […]}', 1)
-        self.graphs: list[Any] = self._members(value, "graphs")
+        self.graphs = self._objects(value, "graphs")
         self.nodes: dict[str, list[Any]] = {}
         for graph in self.graphs:
-            for node in self._members(graph, "nodes"):
-                self.nodes.setdefault(self.text(node, "id", needed=True), []).append(node)
-        self.all_edges: list[Any] = [
-            edge for graph in self.graphs for edge in self._members(graph, "edges")
-        ]
+            for node in self._objects(graph, "nodes"):
+                self.nodes.setdefault(self._needed(node, "id"), []).append(node)
+        self.all_edges = [edge for graph in self.graphs for edge in self._objects(graph, "edges")]
         self.edges: list[Any] = []
         self.other_edges: list[Any] = []
         self.tops: set[str] = set()
@@ -76,21 +73,22 @@ class OboGraphs:
 
     def ends(self, edge: Any) -> tuple[str, str]:
         """Return the parent and the child of an edge."""
-        return self.text(edge, "obj", needed=True), self.text(edge, "sub", needed=True)
+        return self._needed(edge, "obj"), self._needed(edge, "sub")
 
     def label(self, id: str) -> str:
         """Return the first label of a class, or ""."""
-        return next(filter(None, (self.text(node, "lbl") for node in self.nodes.get(id, ()))), "")
+        labels = (self._optional(node, "lbl") for node in self.nodes.get(id, ()))
+        return next(filter(None, labels), "")
 
     def definition(self, id: str) -> str:
         """Return the first definition of a class, or ""."""
         found = (self.object(meta, "definition") for meta in self.metas(id))
-        return next(filter(None, (self.text(each, "val") for each in found)), "")
+        return next(filter(None, (self._optional(each, "val") for each in found)), "")
 
     def synonyms(self, id: str) -> list[str]:
         """Return the synonyms of a class of all kinds."""
-        found = [self.text(each, "val") for meta in self.metas(id) for each in self.listed(meta)]
-        return list(dict.fromkeys(filter(None, found)))
+        listed = (each for meta in self.metas(id) for each in self._objects(meta, "synonyms"))
+        return list(dict.fromkeys(filter(None, (self._optional(each, "val") for each in listed))))
 
     def is_deprecated(self, id: str) -> bool:
         """Return whether a class is marked as deprecated."""
@@ -100,27 +98,31 @@ class OboGraphs:
         """Yield the `meta` objects of a class."""
         return filter(None, (self.object(node, "meta") for node in self.nodes.get(id, ())))
 
-    def listed(self, meta: Any) -> list[Any]:
-        """Return the synonyms in a `meta` object."""
-        return self._members(meta, "synonyms")
-
     def object(self, container: Any, key: str) -> Any:
         """Return an object, which may be missing."""
         value = container.get(key)
         if value is not None and not isinstance(value, dict):
-            self._refuse(container, key, "an object in {…}")
+            self.refuse(container, key, "an object in {…}")
         return value or {}
 
-    def text(self, container: Any, key: str, needed: bool = False) -> str:
-        """Return a text without outer spaces; it may be missing unless it is needed."""
-        value = container.get(key)
-        # A number is a subclass of str in Python, but it is not text in the file.
-        if value is not None and type(value) is not str:
-            self._refuse(container, key, "text in quotes")
-        if needed and not (value or "").strip():
-            message = f"an object without {key!r}; OBO Graphs needs it, so add it"
-            raise FormatError(self.source.path, message, line_of(container) or None)
-        return (value or "").strip()
+    def _objects(self, container: Any, key: str) -> list[Any]:
+        """Return a list of objects, which may be missing."""
+        entries = [] if container.get(key) is None else self.entries(container, key)
+        for index, entry in enumerate(entries):
+            if not isinstance(entry, dict):
+                self.refuse(entries, index, "an object in {…}")
+        return entries
+
+    def _optional(self, container: Any, key: str) -> str:
+        return "" if container.get(key) is None else self.text(container, key)
+
+    def _needed(self, container: Any, key: str) -> str:
+        text = self._optional(container, key)
+        if not text:
+            raise self.error(
+                f"an object without {key!r}; OBO Graphs needs it, so add it", container
+            )
+        return text
 
     def _add_edge(self, edge: Any) -> None:
         """Sort an edge: `is_a` between classes, or any other."""
@@ -128,7 +130,7 @@ class OboGraphs:
         is_class = not child.startswith(_NOT_CONCEPTS) and not any(
             self._types(id) - {CLASS} for id in (parent, child)
         )
-        if self.text(edge, "pred", needed=True) not in _SUBCLASS or not is_class:
+        if self._needed(edge, "pred") not in _SUBCLASS or not is_class:
             self.other_edges.append(edge)
         elif parent in _THINGS:
             self.tops.add(child)
@@ -138,19 +140,4 @@ class OboGraphs:
             self.edges.append(edge)
 
     def _types(self, id: str) -> set[str]:
-        return {type for node in self.nodes.get(id, ()) if (type := self.text(node, "type"))}
-
-    def _members(self, container: Any, key: str) -> list[Any]:
-        """Return a list of objects, which may be missing."""
-        value = container.get(key)
-        if value is not None and not isinstance(value, list):
-            self._refuse(container, key, "a list in […]")
-        for index, entry in enumerate(value or ()):
-            if not isinstance(entry, dict):
-                self._refuse(value, index, "an object in {…}")
-        return value or []
-
-    def _refuse(self, container: Any, key: str | int, expected: str) -> NoReturn:
-        name = repr(key) if isinstance(key, str) else "an entry of the list"
-        message = f"{name} is {type_name(container[key])}; OBO Graphs needs {expected}"
-        raise FormatError(self.source.path, message, line_in(container, key) or None)
+        return {type for node in self.nodes.get(id, ()) if (type := self._optional(node, "type"))}

@@ -1,0 +1,206 @@
+"""Edits of a JSON file that keep every other byte, and follow the layout of the file."""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from taxoexpan.formats.json.parser import (
+    Array,
+    Lines,
+    Number,
+    Object,
+    objects_in,
+    skip_space,
+    value_span,
+)
+from taxoexpan.formats.text_file import Insertion, TextFile
+
+_INDENT = re.compile(r"[ \t]*")
+_COLON = re.compile(r"[ \t\n\r]*:[ \t]*")
+
+
+class JsonEditor:
+    """Appends entries to lists, adds members to objects, and sets values.
+
+    A new value is laid out like an example: the first value of its kind under the same key, or
+    else under any key. Examples are all objects inside `examples`; `lists` has further lists, by
+    the key for which they are examples. A container is multiline if a line ends after its opening
+    bracket.
+    """
+
+    def __init__(
+        self, source: TextFile, examples: Iterable[Any], lists: Mapping[str, Array]
+    ) -> None:
+        self.source, self.text = source, source.text
+        self._examples: dict[tuple[str, str], Object | Array] = {}
+        self._flat: set[tuple[str, str]] = set()
+        objects = [entry for entry, _ in objects_in(list(examples)) if entry]
+        for entry in objects:
+            for key, value in entry.items():
+                self._learn(key, value)
+        for key, rows in lists.items():
+            if rows:
+                self._examples.setdefault((key, "objects"), rows)
+        typical = _typical(objects)
+        self._multiline = self.is_multiline(typical)
+        shown = [*filter(None, lists.values()), typical, *self._examples.values()]
+        self._indent_unit = next(map(self._added_indent, filter(self.is_multiline, shown)), "  ")
+        rows_on_one_line = (
+            each for each in reversed(shown) if type(each) is Array and not self.is_multiline(each)
+        )
+        self._padding = next(map(self._space_after_opening, rows_on_one_line), "")
+        _, key_end = json.JSONDecoder().raw_decode(self.text, self.text.index('"', typical.start))
+        colon = _COLON.match(self.text, key_end)
+        self._colon = colon[0] if colon else ": "
+        self._comma = ", " if self._colon.endswith(" ") else ","
+        self._is_ascii = self.text.isascii()
+
+    def append(self, array: Array, values: Sequence[Any], key: str = "") -> list[Insertion]:
+        """Append entries to a list; the layout of an empty one depends on its key."""
+        if not values:
+            return []
+        example = _typical(array) if array else None
+        if isinstance(array, Lines):
+            return self.source.append([self._format(value, "", example) for value in values])
+        if not array:
+            indent = self._indent_at(array.start)
+            text = self._format(list(values), indent, self._example(key, values))
+            return [Insertion(array.start + 1, text[1:-1])]
+        indent = self._indent_at(array.start)
+        if self.is_multiline(array):
+            indent = self._space_after_opening(array).rpartition("\n")[2]
+        separator = self._separator(array)
+        added = "".join(separator + self._format(value, indent, example) for value in values)
+        return [Insertion(self._content_end(array), added)]
+
+    def add(self, target: Object, key: str, values: Sequence[Any]) -> list[Insertion]:
+        """Add entries to the list under a key; a single value becomes a list."""
+        old = target.get(key)
+        if isinstance(old, Array):
+            return self.append(old, values, key)
+        if old is None:
+            return [self.set(target, key, list(values))]
+        return self.enlist(value_span(self.text, target, key), old, values)
+
+    def enlist(self, span: tuple[int, int], old: Any, values: Sequence[Any]) -> list[Insertion]:
+        """Turn the single value at this span into a list with further entries."""
+        indent, separator = self._indent_at(span[0]), self._comma
+        if isinstance(old, Object) and self.is_multiline(old):
+            separator = f",{self.source.newline}{indent}"
+        added = "".join(separator + self._format(value, indent, old) for value in values)
+        return [Insertion(span[0], "["), Insertion(span[1], f"{added}]")]
+
+    def set(self, target: Object | Array, key: str | int, value: Any) -> Insertion:
+        """Replace the value of a member or an entry, or add a member after the last one."""
+        indent = self._indent_at(target.start) + self._indent_unit * self.is_multiline(target)
+        if isinstance(target, Array) or key in target:
+            start, end = value_span(self.text, target, key)
+            text = self._format(value, indent, self._example(str(key), value))
+            return Insertion(start, text, self.text[start:end])
+        member = self._member(str(key), value, indent)
+        return Insertion(self._content_end(target), self._separator(target) + member)
+
+    def is_multiline(self, container: Object | Array) -> bool:
+        """Return whether a line ends after the opening bracket."""
+        return "\n" in self._space_after_opening(container)
+
+    def _learn(self, key: str, value: Any) -> None:
+        """Keep the first value under a key as an example; a list of leaves is a better one."""
+        kind = _kind(value)
+        for place in ((key, kind), ("", kind)):
+            if kind and value and place not in self._flat:
+                self._examples.setdefault(place, value)
+                if kind != "objects" or any(map(_is_flat, value)):
+                    self._examples[place] = value
+                    self._flat.add(place)
+
+    def _example(self, key: str, value: Any) -> Object | Array | None:
+        kind = _kind(value)
+        return self._examples.get((key, kind)) or self._examples.get(("", kind))
+
+    def _format(self, value: Any, indent: str, example: Any) -> str:
+        """Format a value like an example; `indent` is the indentation of its first line."""
+        if not isinstance(value, dict | list):
+            return self._scalar(value)
+        fits = bool(example) and _kind(example) == _kind(value)
+        multiline = self.is_multiline(example) if fits else self._multiline
+        inner = indent + self._indent_unit * multiline
+        if isinstance(value, dict):
+            brackets, padding = "{}", ""
+            parts = [self._member(key, part, inner) for key, part in value.items()]
+        else:
+            brackets, padding = "[]", self._padding
+            entry = _typical(example) if fits else None
+            parts = [self._format(part, inner, entry) for part in value]
+        if not parts:
+            return brackets
+        if not multiline:
+            return brackets[0] + padding + self._comma.join(parts) + padding + brackets[1]
+        newline = self.source.newline
+        lines = f",{newline}{inner}".join(parts)
+        return f"{brackets[0]}{newline}{inner}{lines}{newline}{indent}{brackets[1]}"
+
+    def _member(self, key: str, value: Any, indent: str) -> str:
+        text = self._format(value, indent, self._example(key, value))
+        return f"{self._scalar(key)}{self._colon}{text}"
+
+    def _scalar(self, value: Any) -> str:
+        """Return a text, number or constant; with escapes if the file is pure ASCII."""
+        if isinstance(value, Number):
+            return value
+        return json.dumps(value, ensure_ascii=self._is_ascii)
+
+    def _separator(self, container: Object | Array) -> str:
+        """Return the text between an existing last part and an appended one."""
+        multiline = self.is_multiline(container)
+        return f",{self._space_after_opening(container)}" if multiline else self._comma
+
+    def _space_after_opening(self, container: Object | Array) -> str:
+        start = container.start + 1
+        return self.text[start : skip_space(self.text, start)]
+
+    def _content_end(self, container: Object | Array) -> int:
+        """Return the offset after the last value of a container that is not empty."""
+        end = container.end - 1
+        while self.text[end - 1] in " \t\n\r":
+            end -= 1
+        return end
+
+    def _added_indent(self, container: Object | Array) -> str:
+        inner = self._space_after_opening(container).rpartition("\n")[2]
+        return inner.removeprefix(self._indent_at(container.start))
+
+    def _indent_at(self, offset: int) -> str:
+        """Return the white space at the start of the line that contains `offset`."""
+        starts = self.source.starts
+        indent = _INDENT.match(self.text, starts[bisect_right(starts, offset) - 1])
+        return indent[0] if indent else ""
+
+
+def in_order(value: Mapping[str, Any], sample: Iterable[str]) -> dict[str, Any]:
+    """Return members in the order of a sample, with those that it lacks at the end."""
+    places = {key: place for place, key in enumerate(sample)}
+    return dict(sorted(value.items(), key=lambda member: places.get(member[0], len(places))))
+
+
+def _kind(value: Any) -> str:
+    """Return whether a value is an object, a list of objects, a list of words, or none of them."""
+    if isinstance(value, dict):
+        return "object"
+    if isinstance(value, list):
+        return "objects" if value and isinstance(value[0], dict) else "words"
+    return ""
+
+
+def _is_flat(entry: Any) -> bool:
+    """Return whether an entry of a list contains no list of objects itself."""
+    return not isinstance(entry, dict) or all(_kind(part) != "objects" for part in entry.values())
+
+
+def _typical(array: list[Any]) -> Any:
+    """Return the first entry that is flat, or else the first one."""
+    return next(filter(_is_flat, array), array[0])

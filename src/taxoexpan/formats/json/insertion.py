@@ -1,0 +1,246 @@
+"""New concepts, moves and synonyms in a JSON file: their values, and where each is inserted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from taxoexpan.errors import FormatError
+from taxoexpan.formats.json.conventions import INTEGER, Conventions
+from taxoexpan.formats.json.editor import JsonEditor, in_order
+from taxoexpan.formats.json.parser import Array, Number, Object
+from taxoexpan.formats.json.schema import SEPARATOR, JsonConcepts, find_key
+from taxoexpan.formats.tables.table_file import labels_as_ids
+from taxoexpan.formats.text_file import Insertion
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+
+def insert_additions(
+    concepts: JsonConcepts, expanded: Taxonomy, additions: Additions
+) -> list[Insertion]:
+    """Return the insertions for a file that was parsed with positions."""
+    inserter = _Inserter(concepts, expanded, additions)
+    added = inserter.nested() if inserter.conventions.nests else inserter.flat()
+    return [*added, *inserter.moves(), *inserter.synonyms()]
+
+
+class _Inserter:
+    """Represents the additions in the conventions of the file."""
+
+    def __init__(self, concepts: JsonConcepts, expanded: Taxonomy, additions: Additions) -> None:
+        self.concepts, self.path = concepts, concepts.source.path
+        self.expanded, self.additions = expanded, additions
+        self.root_lists: list[Array] = [
+            entries for entries in concepts.root_lists if isinstance(entries, Array)
+        ]
+        self.top_objects: dict[str, tuple[int, Object]] = {
+            concepts.named_id(entry): (number, entry)
+            for number, entries in enumerate(self.root_lists)
+            for entry in entries
+        }
+        self.conventions = Conventions(concepts)
+        self.keys = self.conventions.keys
+        rows = next(filter(None, [*self.root_lists, *map(concepts.children, concepts.objects)]), [])
+        lists = dict.fromkeys((self.keys["children"], self.keys["edges"]), rows)
+        self.editor = JsonEditor(concepts.source, concepts.objects, lists)
+        self.new = {concept.id: concept for concept in additions.concepts}
+        self.parents: dict[str, list[str]] = {id: [] for id in self.new}
+        self.children: dict[str, list[str]] = {}
+        for parent, child in additions.relations:
+            self.parents[child].append(parent)
+            self.children.setdefault(parent, []).append(child)
+        self.old_parents = [parent for parent in self.children if parent not in self.new]
+        order = (expanded.ids[index] for index in expanded.topological_order.tolist())
+        self.parents_first = [id for id in order if id in self.new]
+        self._refuse_unsupported()
+        self.written_ids: dict[str, str] = {}
+        if not concepts.has_ids:
+            nests = self.conventions.nests
+            self.written_ids = (
+                self._paths() if nests else labels_as_ids(concepts.source, expanded, additions)
+            )
+
+    def flat(self) -> Iterator[Insertion]:
+        """Append every new object to a list of concepts, and its relations where they belong."""
+        rows: dict[int, list[Any]] = {}
+        for id, concept in self.new.items():
+            rows.setdefault(self._root_list(id), []).append(
+                self._object(concept, self._references(id))
+            )
+        for number, entries in rows.items():
+            yield from self.editor.append(self.root_lists[number], entries)
+        edges = self.concepts.edges
+        if isinstance(edges, Array):
+            entries = [self._edge(edges, *relation) for relation in self.additions.relations]
+            yield from self.editor.append(edges, entries, self.keys["edges"])
+        for parent in self.old_parents if self.conventions.lists_children else ():
+            for entry in self._objects(parent):
+                yield from self._add_children(entry, self._references(parent))
+
+    def nested(self) -> Iterator[Insertion]:
+        """Put every new object into its first parent, and a short reference into the others.
+
+        In a file that repeats whole concepts, it goes in full under every copy of every parent.
+        """
+        full: dict[str, dict[str, Any]] = {}
+
+        def children(parent: str, in_full: bool) -> list[Any]:
+            return [
+                full[child]
+                if self.conventions.copies or (in_full and self.parents[child][0] == parent)
+                else self._named(child)
+                for child in self.children.get(parent, ())
+            ]
+
+        for id in reversed(self.parents_first):
+            full[id] = self._object(self.new[id], children(id, in_full=True))
+        roots = [id for id in self.new if not self.parents[id]]
+        if roots and not self.root_lists:
+            label = self.new[roots[0]].label
+            message = f"the file can hold only one root; choose a parent for {label!r}"
+            raise FormatError(self.path, message)
+        if roots:
+            yield from self.editor.append(self.root_lists[-1], [full[id] for id in roots])
+        for parent in self.old_parents:
+            for number, entry in enumerate(self._objects(parent)):
+                yield from self._add_children(entry, children(parent, in_full=number == 0))
+
+    def moves(self) -> Iterator[Insertion]:
+        """Replace the old parent wherever the child or an edge names it by its id or an object."""
+        new_parents = {(m.old_parent, m.child): m.new_parent for m in self.additions.moves}
+        for container, key, child in self.concepts.parent_places() if new_parents else ():
+            new = new_parents.get((self.concepts.reference_id(container, key), child))
+            if new is None:
+                continue
+            if not isinstance(container[key], Object):
+                yield self.editor.set(container, key, self._id(new))
+                continue
+            for field, value in (("id", self._id(new)), ("label", self._label(new))):
+                inner = find_key(container[key], field)
+                if inner is not None:
+                    yield self.editor.set(container[key], inner, value)
+
+    def synonyms(self) -> Iterator[Insertion]:
+        """Add synonyms to every list of synonyms that a concept has, or to a new list."""
+        for id, names in self.additions.names.items():
+            entries = self.concepts.objects_by_id.get(id, [])
+            with_synonyms = [entry for entry in entries if find_key(entry, "synonyms")]
+            for entry in with_synonyms or self._first_labelled(entries):
+                key = find_key(entry, "synonyms") or self.keys["synonyms"]
+                yield from self.editor.add(entry, key, names)
+
+    def _root_list(self, id: str) -> int:
+        """Return the number of the root list with the first parent of a new concept."""
+        while self.parents.get(id):
+            id = self.parents[id][0]
+        return self.top_objects[id][0] if id in self.top_objects else len(self.root_lists) - 1
+
+    def _objects(self, parent: str) -> list[Object]:
+        """Return the objects of an old concept that list its children, or one that can do so."""
+        objects = self.concepts.objects_by_id.get(parent, [])
+        if not objects:
+            message = f"{parent!r} has no object of its own, so it cannot get children"
+            raise FormatError(self.path, f"{message}; add one, or choose another parent")
+        if self.conventions.nests and self.conventions.copies:
+            return objects
+        if self.conventions.lists_children and parent in self.top_objects:
+            return [self.top_objects[parent][1]]
+        listing = [entry for entry in objects if find_key(entry, "children")]
+        return listing or self._first_labelled(objects)
+
+    def _first_labelled(self, objects: Sequence[Object]) -> list[Object]:
+        """Return the first object with a label, or else the first one."""
+        labelled = [entry for entry in objects if find_key(entry, "label")]
+        return (labelled or list(objects))[:1]
+
+    def _add_children(self, entry: Object, values: Sequence[Any]) -> list[Insertion]:
+        key = find_key(entry, "children") or self.keys["children"]
+        return self.editor.add(entry, key, values)
+
+    def _named(self, id: str) -> dict[str, Any]:
+        """Return a new concept as an object with its id and its label only."""
+        ids = {self.keys["id"]: self._id(id)} if self.concepts.has_ids else {}
+        return in_order({**ids, self.keys["label"]: self._label(id)}, self.conventions.sample)
+
+    def _object(self, concept: Concept, children: Sequence[Any]) -> dict[str, Any]:
+        """Return a concept as an object, with the keys in the order of the file."""
+        conventions = self.conventions
+        ids = self.parents[concept.id] if conventions.names_parents else ()
+        parents = [self._reference(conventions.parent_object, id) for id in ids]
+        single = conventions.single_parent and parents
+        fields = {
+            "parents": parents[0] if single else parents,
+            "synonyms": list(concept.synonyms),
+            "definition": concept.definition,
+            "deprecated": concept.deprecated,
+            "children": list(children),
+        }
+        values = {self.keys[field]: value for field, value in fields.items() if value}
+        named = self._named(concept.id)
+        return in_order({**named, **conventions.empty, **values}, conventions.sample)
+
+    def _references(self, parent: str) -> list[Any]:
+        """Return references to the new children of a concept, if the file lists children."""
+        children = self.children.get(parent, ()) if self.conventions.lists_children else ()
+        return [self._reference(self.conventions.child_object, child) for child in children]
+
+    def _reference(self, sample: Object | None, id: str) -> Any:
+        """Return a reference to a concept: its id, or an object with the keys of the sample."""
+        if sample is None:
+            return self._id(id)
+        values = {"id": self._id(id), "label": self._label(id)}
+        keys = {find_key(sample, field): value for field, value in values.items()}
+        return in_order({key: value for key, value in keys.items() if key}, sample)
+
+    def _edge(self, edges: Array, parent: str, child: str) -> Any:
+        """Return a relation like the first edge of the file."""
+        ends = {"parent": self._id(parent), "child": self._id(child)}
+        sample = edges[0] if edges else {}
+        if isinstance(sample, Array):
+            return list(ends.values())
+        return in_order({find_key(sample, end) or end: id for end, id in ends.items()}, sample)
+
+    def _label(self, id: str) -> str:
+        return self.expanded.concept(id).label
+
+    def _id(self, id: str) -> str:
+        """Return an id as the file writes it: a text, or a number in files with numeric ids."""
+        written = self.written_ids.get(id, id)
+        is_number = self.conventions.integer_ids and INTEGER.fullmatch(written)
+        return Number(written) if is_number else written
+
+    def _paths(self) -> dict[str, str]:
+        """Return the path of each new concept, which is its id in a file without ids."""
+        paths: dict[str, str] = {}
+        taken = set(self.concepts.ids)
+        for id in self.parents_first:
+            label, parents = self.new[id].label, self.parents[id]
+            if len(parents) > 1:
+                message = f"a concept without an id has one parent, but {label!r} was given several"
+                raise FormatError(self.path, f"{message}; choose one")
+            path = label
+            if parents:
+                path = f"{paths.get(parents[0], parents[0])}{SEPARATOR}{label}"
+            if path in taken:
+                message = f"the path {path!r} would occur twice; rename the new concept"
+                raise FormatError(self.path, message)
+            taken.add(path)
+            paths[id] = path
+        return paths
+
+    def _refuse_unsupported(self) -> None:
+        """Refuse concepts that would not be read back unchanged."""
+        conventions = self.conventions
+        for concept in self.new.values():
+            texts = [concept.id, concept.label, concept.definition, *concept.synonyms]
+            invalid = [text for text in texts if text != text.strip() or "\0" in text]
+            if invalid or not concept.label:
+                message = f"the new concept {concept.label!r} has the text {(invalid or [''])[0]!r}"
+                raise FormatError(self.path, f"{message}; remove the outer spaces")
+            if conventions.integer_ids and not INTEGER.fullmatch(concept.id):
+                message = f"the ids of this file are integers, but {concept.id!r} is not"
+                raise FormatError(self.path, f"{message}; give {concept.label!r} another id")
+            count = len(self.parents[concept.id])
+            if count > 1 and conventions.names_parents and conventions.single_parent:
+                message = f"{self.keys['parents']!r} holds one parent, but {concept.label!r} was"
+                raise FormatError(self.path, f"{message} given {count}; choose one")
