@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from strategies import quickly
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.json.parser import Array, Number, Object, line_in, line_of, load, parse
+from taxoexpan.formats.json.document import JsonDocument
+from taxoexpan.formats.json.parser import Array, Number, Object, load, parse, value_span
 from taxoexpan.formats.text_file import TextFile
 
 values = st.recursive(
@@ -60,12 +61,12 @@ def test_values_equal_those_of_the_standard_library(text: str) -> None:
 
 @given(texts)
 @quickly
-def test_objects_and_lists_know_their_position(text: str) -> None:
+def test_objects_and_lists_know_the_position_of_each_part(text: str) -> None:
     for value in containers(parse(source(text))):
         assert expected(text[value.start : value.end]) == value
-        assert line_of(value) == text.count("\n", 0, value.start) + 1
-        keys = value if isinstance(value, Object) else range(len(value))
-        assert all(line_in(value, key) >= line_of(value) for key in keys)
+        for key in value if isinstance(value, Object) else range(len(value)):
+            start, end = value_span(text, value, key)
+            assert expected(text[start:end]) == value[key]
 
 
 @given(texts, st.data())
@@ -93,14 +94,17 @@ def test_numbers_are_kept_as_written(number: str) -> None:
     assert isinstance(value[0], Number)
 
 
-def test_keys_and_entries_have_line_numbers() -> None:
-    value = parse(source('{"a": 1,\n"b": [\n2,\n\n3], "\\u0063": {}}'))
-    assert [line_in(value, key) for key in "abc"] == [1, 2, 5]
-    assert [line_in(value["b"], place) for place in (0, 1)] == [3, 5]
+def test_values_and_entries_have_line_numbers() -> None:
+    document = JsonDocument.locate(source('{"a": 1,\n"b": [\n2,\n\n3], "\\u0063": {}}'))
+    value = document.value
+    assert [document.line(value, key) for key in "abc"] == [1, 2, 5]
+    assert [document.line(value["b"], place) for place in (0, 1)] == [3, 5]
+    assert document.line(value["c"]) == 5
 
 
 def test_values_without_positions_have_no_lines() -> None:
-    assert (line_of({}), line_in({"a": 1}, "a")) == (0, 0)
+    document = JsonDocument.load(source('{"a": 1}'))
+    assert (document.line(document.value), document.line(document.value, "a")) == (0, 0)
 
 
 def test_depth_is_unlimited() -> None:
@@ -114,36 +118,23 @@ def test_depth_is_unlimited() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        (
-            "",
-            1,
-            "not valid JSON: expected a value, but found the end of the file; correct the syntax",
-        ),
-        ("[1,\n]", 2, "not valid JSON: expected a value, but found ']'; correct the syntax"),
-        ("[1\n2]", 2, "not valid JSON: expected ',' or ']', but found '2'; correct the syntax"),
-        ('{"a": 1]', 1, "not valid JSON: expected ',' or '}', but found ']'; correct the syntax"),
-        (
-            "{\n'a': 1}",
-            2,
-            'not valid JSON: expected a key in double quotes, but found "\'"; correct the syntax',
-        ),
-        ('{"a" 1}', 1, "not valid JSON: expected ':', but found '1'; correct the syntax"),
-        ('{"\\u0061" 1}', 1, "not valid JSON: expected ':', but found '1'; correct the syntax"),
-        (
-            "[]\n{}",
-            2,
-            "not valid JSON: expected the end of the file, but found '{'; correct the syntax",
-        ),
-        (
-            '["a\n"]',
-            1,
-            "not valid JSON (Invalid control character at); look for a missing closing quote",
-        ),
-        ('{"a": 1,\n"a": 2}', 2, "the key 'a' is already on line 1; remove one of them"),
-        ('[{"a": 1, "\\u0061": 2}]', 1, "the key 'a' is already on line 1; remove one of them"),
+        ("", 1, "expected a value, but found the end of the file"),
+        ("[1,\n]", 2, "expected a value, but found ']'"),
+        ("[1\n2]", 2, "expected ',' or ']', but found '2'"),
+        ('{"a": 1]', 1, "expected ',' or '}', but found ']'"),
+        ("{\n'a': 1}", 2, "expected a key in double quotes, but found"),
+        ('{"a" 1}', 1, "expected ':', but found '1'"),
+        ('{"\\u0061" 1}', 1, "expected ':', but found '1'"),
+        ("[]\n{}", 2, "expected the end of the file, but found '{'"),
+        ('\n["a\n"]', 2, "look for a missing quote"),
+        ('{\n"a: 1}', 2, "look for a missing quote"),
+        ('[\n"\\x"]', 2, "escape"),
+        ('{"a": 1,\n"a": 2}', 2, "the key 'a' is used twice"),
+        ('[{"a": 1, "\\u0061": 2}]', 1, "the key 'a' is used twice"),
     ],
 )
 def test_an_error_names_its_line(text: str, line: int, message: str) -> None:
     with pytest.raises(FormatError) as caught:
         load(source(text))
-    assert str(caught.value) == f"food.json, line {line}: {message}"
+    assert str(caught.value).startswith(f"food.json, line {line}: ")
+    assert message in str(caught.value)

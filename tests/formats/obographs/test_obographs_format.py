@@ -9,7 +9,7 @@ from expanded_files import write_expanded, write_file
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
-from taxoexpan.formats.obographs.graph_document import is_obo_graphs
+from taxoexpan.formats.obographs.document import is_obo_graphs
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
@@ -208,10 +208,10 @@ def test_nodes_without_any_types_are_concepts(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ('"sub" :', '"subject" :', "line 35: an object without 'sub'"),
-        ('"lbl" : "dog"', '"lbl" : 1', "line 11: 'lbl' is a number; OBO Graphs needs text"),
+        ('"lbl" : "dog"', '"lbl" : 1', "line 11: 'lbl' is a number"),
         ('"edges" : [ {', '"edges" : [ 1, {', "an entry of the list is a number"),
-        ('"synonyms" : [ {', '"synonyms" : 1, "x" : [ {', r"needs a list in \[…\]"),
-        ('"definition" : {', '"synonyms" : {}, "x" : {', "the key 'synonyms' is already"),
+        ('"synonyms" : [ {', '"synonyms" : 1, "x" : [ {', r"write a list in \[…\]"),
+        ('"definition" : {', '"synonyms" : {}, "x" : {', "the key 'synonyms' is used twice"),
     ],
 )
 def test_errors_name_the_line(tmp_path: Path, old: str, new: str, message: str) -> None:

@@ -1,4 +1,5 @@
-"""JSON taxonomies: a parser that keeps positions, the known schemas, and insertion in file style.
+"""JSON: a parser that keeps positions, an editor, and the format with all known schemas.
 
-`json_format` is the format module; the other modules are its parts.
+`parser`, `document` and `editor` serve all formats of JSON; the other modules are parts of
+`json_format`.
 """

@@ -45,7 +45,8 @@ class Conventions:
         self.child_object: Any = next((concepts.objects[i] for i in references), None)
         self.parent_object: Any = next(self._parent_objects(), None)
         has_edges = concepts.edges is not None
-        by_ids = any(map(concepts.child_ids, concepts.objects)) or bool(references)
+        listed = (child for entry in concepts.objects for child in concepts.children(entry))
+        by_ids = any(isinstance(child, str) for child in listed) or bool(references)
         nested = sum(outer >= 0 for outer in concepts.nested_in) > len(references)
         # Without any other sign of relations, lists of children count even if all are empty.
         only_empty_lists = (

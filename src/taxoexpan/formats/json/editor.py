@@ -32,9 +32,7 @@ class JsonEditor:
     bracket.
     """
 
-    def __init__(
-        self, source: TextFile, examples: Iterable[Any], lists: Mapping[str, Array]
-    ) -> None:
+    def __init__(self, source: TextFile, examples: Iterable[Any], lists: Mapping[str, Any]) -> None:
         self.source, self.text = source, source.text
         self._examples: dict[tuple[str, str], Object | Array] = {}
         self._flat: set[tuple[str, str]] = set()

@@ -108,9 +108,10 @@ class _Inserter:
     def moves(self) -> Iterator[Insertion]:
         """Replace the old parent wherever the child or an edge names it by its id or an object."""
         new_parents = {(m.old_parent, m.child): m.new_parent for m in self.additions.moves}
-        for container, key, child in self.concepts.parent_places() if new_parents else ():
-            new = new_parents.get((self.concepts.reference_id(container, key), child))
-            if new is None:
+        stated = (each for listed in self.concepts.relations() for each in listed)
+        for parent, child, container, key, names_parent in stated if new_parents else ():
+            new = new_parents.get((parent, child)) if names_parent else None
+            if new is None or key is None:
                 continue
             if not isinstance(container[key], Object):
                 yield self.editor.set(container, key, self._id(new))

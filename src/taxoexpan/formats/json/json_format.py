@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.builder import Note, TaxonomyBuilder
 from taxoexpan.formats.compression import format_suffix
-from taxoexpan.formats.format import Copy, Format, Insertions, Target, clean_ids
+from taxoexpan.formats.format import Copy, Insertions, Target, clean_ids
+from taxoexpan.formats.json.document import DocumentFormat
 from taxoexpan.formats.json.insertion import insert_additions
-from taxoexpan.formats.json.parser import LINES_SUFFIXES, load, parse
-from taxoexpan.formats.json.schema import CONCEPT_KEYS, KEYS, JsonConcepts
+from taxoexpan.formats.json.parser import LINES_SUFFIXES, load
+from taxoexpan.formats.json.schema import CONCEPT_KEYS, KEYS, JsonConcepts, find_key
 from taxoexpan.formats.obographs.document import is_obo_graphs
 from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.text_file import TextFile
@@ -23,9 +24,10 @@ _CONTAINER_START = re.compile(r"\s*(?:\[\s*(?:\{|\]\s*\Z)|\{\s*[\"}])")
 _JSON_LD_KEY = re.compile(r'"@(?:context|graph|id)"\s*:')
 
 
-class JsonFormat(Format):
+class JsonFormat(DocumentFormat):
     """JSON files of objects, whatever their keys are called."""
 
+    document = JsonConcepts
     movable_suffix = ".tsv"
 
     def can_read(self, source: TextFile) -> bool:
@@ -37,35 +39,43 @@ class JsonFormat(Format):
             return False
         return not (_JSON_LD_KEY.search(source.text) and _is_json_ld(source))
 
-    def read(self, source: TextFile) -> ParsedTaxonomy:
-        """Read the concepts in file order; in a file without ids, the path `A > B` is the id."""
-        try:
-            parsed = _build(source.parsed(_load_concepts)).finish()
-            if not parsed.notes:
-                return parsed
-        except FormatError:
-            pass
-        # Errors and notes need line numbers.
-        return self.read_with_lines(source)
-
-    def read_with_lines(self, source: TextFile) -> ParsedTaxonomy:
-        """Read the same with the line of every concept, which only a slower parser knows."""
-        return _build(source.parsed(_locate_concepts)).finish()
+    def build(self, concepts: JsonConcepts) -> TaxonomyBuilder:
+        """Merge the objects of each concept; without ids, its path `A > B` is its id."""
+        builder, rows = TaxonomyBuilder(concepts.source.path), dict[str, int]()
+        lines: list[int] = []
+        for index, (id, own_id) in enumerate(zip(concepts.ids, concepts.own_ids, strict=True)):
+            # Only an object with an id may describe a concept again; a repeated path is an error.
+            row = rows.get(id) if own_id else None
+            if row is None:
+                row = len(builder.ids)
+                builder.ids.append(id)
+                builder.labels.append("")
+                lines.append(concepts.line(concepts.objects[index]))
+                if own_id:
+                    rows[id] = row
+            _describe(builder, row, concepts, index)
+        builder.lines = lines
+        _add_relations(builder, concepts, lines)
+        builder.ignored.update(
+            key for entry in concepts.objects for key in entry if key not in CONCEPT_KEYS
+        )
+        _label_by_id(builder)
+        return builder
 
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
         """Add objects to the lists of the file, in the style of the existing objects."""
-        concepts = source.parsed(_locate_concepts)
+        concepts = source.parsed(JsonConcepts.locate)
         has_content = additions.concepts or additions.synonyms
         return {source.path: insert_additions(concepts, expanded, additions) if has_content else []}
 
     def supported_fields(self, source: TextFile) -> frozenset[str]:
         """Return all fields; ids only if the file has ids."""
-        ids = {"ids"} if source.parsed(_load_concepts).has_ids else set()
+        ids = {"ids"} if source.parsed(JsonConcepts.load).has_ids else set()
         return frozenset({"labels", "synonyms", "definitions"} | ids)
 
     def supported_changes(self, source: TextFile) -> frozenset[str]:
         """Return synonyms, and moves if children name their parents instead of being nested."""
-        concepts = source.parsed(_load_concepts)
+        concepts = source.parsed(JsonConcepts.load)
         lists_children = any(map(concepts.children, concepts.objects))
         return frozenset({"synonyms"} if lists_children else {"moves", "synonyms"})
 
@@ -81,19 +91,10 @@ class JsonFormat(Format):
 
     def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
         """Return which keys with a value the objects of a file have."""
-        concepts, index = source.parsed(_load_concepts), PropertyIndex(set(taxonomy))
+        concepts, index = source.parsed(JsonConcepts.load), PropertyIndex(set(taxonomy))
         for id, entry in zip(concepts.ids, concepts.objects, strict=True):
             index.add(id, [key for key, value in entry.items() if value not in (None, "", [], {})])
         return index.leave_out([*KEYS["children"], *KEYS["parents"], *KEYS["deprecated"]])
-
-
-def _load_concepts(source: TextFile) -> JsonConcepts:
-    return JsonConcepts(source, source.parsed(load))
-
-
-def _locate_concepts(source: TextFile) -> JsonConcepts:
-    """Find the concepts with their positions in the text; this is slower than `_load_concepts`."""
-    return JsonConcepts(source, source.parsed(parse))
 
 
 def _entry(taxonomy: Taxonomy, concept: Concept, ids: Mapping[str, str]) -> dict[str, object]:
@@ -116,31 +117,6 @@ def _is_json_ld(source: TextFile) -> bool:
     objects = value if isinstance(value, list) else [value]
     keywords = {"@context", "@graph", "@id"}
     return any(isinstance(entry, dict) and not keywords.isdisjoint(entry) for entry in objects)
-
-
-def _build(concepts: JsonConcepts) -> TaxonomyBuilder:
-    """Merge all objects of each concept."""
-    builder, rows = TaxonomyBuilder(concepts.source.path), dict[str, int]()
-    lines: list[int] = []
-    for index, (id, own_id) in enumerate(zip(concepts.ids, concepts.own_ids, strict=True)):
-        # Only an object with an id may describe a concept again; a repeated path is an error.
-        row = rows.get(id) if own_id else None
-        if row is None:
-            row = len(builder.ids)
-            builder.ids.append(id)
-            builder.labels.append("")
-            lines.append(concepts.line(concepts.objects[index]))
-            if own_id:
-                rows[id] = row
-        _describe(builder, row, concepts, index)
-    _add_parent_objects(builder, concepts, lines)
-    builder.lines = lines
-    builder.ignored.update(
-        key for entry in concepts.objects for key in entry if key not in CONCEPT_KEYS
-    )
-    _label_by_id(builder)
-    _add_relations(builder, concepts)
-    return builder
 
 
 def _describe(builder: TaxonomyBuilder, row: int, concepts: JsonConcepts, index: int) -> None:
@@ -166,19 +142,6 @@ def _describe(builder: TaxonomyBuilder, row: int, concepts: JsonConcepts, index:
         builder.deprecated.append(row)
 
 
-def _add_parent_objects(builder: TaxonomyBuilder, concepts: JsonConcepts, lines: list[int]) -> None:
-    """Add the parents that only objects of their children describe."""
-    known = set(builder.ids)
-    for id, label, line in concepts.parent_objects():
-        if id not in known:
-            known.add(id)
-            builder.ids.append(id)
-            builder.labels.append(label)
-            lines.append(line)
-            message = f"the parent {label!r} has no object of its own; it is added as a concept"
-            builder.notes.append(Note(line, message, id=id))
-
-
 def _label_by_id(builder: TaxonomyBuilder) -> None:
     """Use the id of a concept as its missing label; note this if other concepts have labels."""
     has_labels = any(builder.labels)
@@ -190,29 +153,30 @@ def _label_by_id(builder: TaxonomyBuilder) -> None:
                 builder.notes.append(Note(builder.lines[row], message, id=id))
 
 
-def _add_relations(builder: TaxonomyBuilder, concepts: JsonConcepts) -> None:
-    """Add every relation, whether from nesting, a list of parents or children, or an edge."""
-    seen: set[tuple[str, str]] = set()
-    lines: list[int] = []
-
-    def add(relations: Iterable[tuple[str, str, int]]) -> None:
+def _add_relations(builder: TaxonomyBuilder, concepts: JsonConcepts, lines: list[int]) -> None:
+    """Add every relation, and the parents that only objects of their children describe."""
+    known, seen = set(builder.ids), set[tuple[str, str]]()
+    relation_lines: list[int] = []
+    for listed in concepts.relations():
         # Both ends may name a relation; a repetition within one list is kept, and noted later.
-        new = [relation for relation in relations if relation[:2] not in seen]
-        for parent, child, line in new:
+        for relation in [each for each in listed if each[:2] not in seen]:
+            parent, child, container, key, names_parent = relation
+            line = concepts.line(container, key)
             builder.parents.append(parent)
             builder.children.append(child)
-            lines.append(line)
+            relation_lines.append(line)
             seen.add((parent, child))
-
-    for id, outer, entry in zip(concepts.ids, concepts.nested_in, concepts.objects, strict=True):
-        if outer >= 0:
-            add([(concepts.ids[outer], id, concepts.line(entry))])
-        add((parent, id, line) for parent, line in concepts.parents(entry))
-        add((id, child, line) for child, line in concepts.child_ids(entry))
-    add(concepts.edge_relations())
-    builder.relation_lines = lines
+            value = container[key] if names_parent else None
+            if parent not in known and isinstance(value, dict) and find_key(value, "label"):
+                known.add(parent)
+                builder.ids.append(parent)
+                builder.labels.append(concepts.field(value, "label"))
+                lines.append(line)
+                message = f"the parent {builder.labels[-1]!r} has no object of its own"
+                builder.notes.append(Note(line, f"{message}; it is added as a concept", id=parent))
+    builder.relation_lines = relation_lines
     if not builder.parents:
         concepts.refuse_unread_relations()
-    for key, line in ({} if builder.parents else concepts.unread_lists()).items():
-        message = f"{key!r} lists objects with labels, but they are not read as concepts"
-        builder.notes.append(Note(line, f"{message}; rename the key to 'children' if they are"))
+        for key, line in concepts.unread_lists().items():
+            message = f"{key!r} lists objects with labels, but they are not read as concepts"
+            builder.notes.append(Note(line, f"{message}; rename the key to 'children' if they are"))

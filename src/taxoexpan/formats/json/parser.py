@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from itertools import islice
-from typing import Any, NoReturn
+from typing import Any
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.text_file import TextFile
@@ -60,45 +59,6 @@ class Lines(Array):
     """The objects of a JSON Lines file, one per line, without brackets around them."""
 
     __slots__ = ()
-
-
-class JsonDocument:
-    """The value of a file with checked access to its parts; an error names the line."""
-
-    def __init__(self, source: TextFile, value: Any) -> None:
-        self.source, self.value = source, value
-
-    def line(self, container: Any, key: str | int | None = None) -> int:
-        """Return the line of a container or a part of it, or 0 if its place is not known."""
-        if not isinstance(container, Object | Array):
-            return 0
-        offset = container.start if key is None else container.places[key]  # type: ignore[index]
-        return bisect_right(self.source.starts, offset)
-
-    def text(self, container: Any, key: str | int) -> str:
-        """Return a text without outer spaces."""
-        # A Number is a str in Python, but it is not text in the file.
-        if type(container[key]) is not str:
-            self.refuse(container, key, "text in quotes")
-        return str(container[key].strip())
-
-    def entries(self, container: Any, key: str) -> list[Any]:
-        """Return a list."""
-        value: list[Any] = container[key]
-        if not isinstance(value, list):
-            self.refuse(container, key, "a list in […]")
-        return value
-
-    def refuse(self, container: Any, key: str | int, expected: str) -> NoReturn:
-        """Raise an error about a value of another type than expected."""
-        name = repr(key) if isinstance(key, str) else "an entry of the list"
-        raise self.error(
-            f"{name} is {_type_name(container[key])}; write {expected}", container, key
-        )
-
-    def error(self, message: str, container: Any, key: str | int | None = None) -> FormatError:
-        """Return an error with the line of a container or a part of it."""
-        return FormatError(self.source.path, message, self.line(container, key) or None)
 
 
 def load(source: TextFile) -> Any:
@@ -279,15 +239,6 @@ class _Parser:
         offset = self.skip_space()
         found = repr(self.text[offset]) if offset < len(self.text) else "the end of the file"
         message = f"not valid JSON: expected {expected}, but found {found}; correct the syntax"
-        if self.text.startswith('"', offset):
-            message = (
-                "not valid JSON: a text contains a line break; look for a missing closing quote"
-            )
+        if expected.startswith("a ") and self.text.startswith('"', offset):
+            message = "not valid JSON: a text has no end on its line; look for a missing quote"
         return FormatError(self.source.path, message, self.source.line_at(offset))
-
-
-def _type_name(value: Any) -> str:
-    """Return the JSON type of a value, for error messages."""
-    names = {Number: "a number", str: "text", dict: "an object", list: "a list", bool: "true"}
-    found = next((name for type_, name in names.items() if isinstance(value, type_)), "null")
-    return "false" if value is False else found

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.json.parser import JsonDocument, objects_in
+from taxoexpan.formats.json.document import JsonDocument
+from taxoexpan.formats.json.parser import objects_in
 from taxoexpan.formats.text_file import TextFile
 
 KEYS: Mapping[str, tuple[str, ...]] = {
@@ -35,6 +36,8 @@ CONCEPT_KEYS = frozenset(
 """The keys that describe a concept."""
 
 SEPARATOR = " > "
+Place = tuple[Any, str | int]
+"""A container, and the key of a value in it."""
 
 _MAX_PATH_RATIO = 50
 """How many times longer than the file the paths that serve as ids may be; this bounds memory."""
@@ -52,6 +55,16 @@ def find_key(value: Mapping[str, Any], field: str) -> str | None:
         if value.get(key) is not None:
             return key
     return None
+
+
+class Relation(NamedTuple):
+    """A relation, and the place that states it, which may be the name of the parent."""
+
+    parent: str
+    child: str
+    container: Any
+    key: str | int | None = None
+    names_parent: bool = False
 
 
 class JsonConcepts(JsonDocument):
@@ -98,68 +111,56 @@ class JsonConcepts(JsonDocument):
             self.refuse(entry, key, "true or false, without quotes")
         return bool(key and entry[key])
 
-    def parents(self, entry: dict[str, Any]) -> list[tuple[str, int]]:
-        """Return the parent ids that an object names, with their lines.
-
-        Databases export roots with the parent 0 or -1, which is not the id of any concept.
-        """
-        parents = self._ids_at(self.places(entry, "parents"))
-        return [parent for parent in parents if parent[0] not in self._ids_of_no_parent]
-
-    @cached_property
-    def _ids_of_no_parent(self) -> set[str]:
-        return {"0", "-1"} - set(self.ids)
-
-    def parent_objects(self) -> list[tuple[str, str, int]]:
-        """Return id, label and line of every parent that is an object with a label."""
-        values = [
-            container[key]
-            for entry in self.objects
-            for container, key in self.places(entry, "parents")
-            if isinstance(container[key], dict) and find_key(container[key], "label")
-        ]
-        return [(self.named_id(v), self.field(v, "label"), self.line(v)) for v in values]
-
-    def parent_places(self) -> list[tuple[Any, str | int, str]]:
-        """Return every reference to a parent: its container, its key there, and the child."""
-        places = [
-            (*place, child)
-            for entry, child in zip(self.objects, self.ids, strict=True)
-            for place in self.places(entry, "parents")
-        ]
-        edges = self.edges or []
-        for index, (_, child, _) in enumerate(self.edge_relations()):
-            places.append((edges[index], self._edge_keys(edges, index)[0], child))
-        return places
-
     def children(self, entry: dict[str, Any]) -> list[Any]:
         """Return the children listed in an object: nested objects, or ids of other objects."""
         key = find_key(entry, "children")
         return self.entries(entry, key) if key else []
 
-    def child_ids(self, entry: dict[str, Any]) -> list[tuple[str, int]]:
-        """Return the children that an object lists by id only, with their lines."""
-        children = self.children(entry)
-        return self._ids_at(
-            (children, index) for index, child in enumerate(children) if not isinstance(child, dict)
-        )
+    def parents(self, entry: dict[str, Any]) -> list[tuple[str, Place]]:
+        """Return the ids of the parents that an object names, and their places.
 
-    def edge_relations(self) -> list[tuple[str, str, int]]:
-        """Return the parent, the child and the line of every edge."""
+        Databases export roots with the parent 0 or -1, which is not the id of any concept.
+        """
+        found = ((self._reference(*place), place) for place in self.places(entry, "parents"))
+        return [parent for parent in found if parent[0] and parent[0] not in self._no_parents]
+
+    @cached_property
+    def _no_parents(self) -> set[str]:
+        return {"0", "-1"} - set(self.ids)
+
+    def relations(self) -> Iterator[list[Relation]]:
+        """Yield all relations, those of each list together."""
+        for id, outer, entry in zip(self.ids, self.nested_in, self.objects, strict=True):
+            if outer >= 0:
+                yield [Relation(self.ids[outer], id, entry)]
+            yield [Relation(parent, id, *place, True) for parent, place in self.parents(entry)]
+            children = self.children(entry)
+            yield [
+                Relation(id, child, children, place)
+                for place, value in enumerate(children)
+                if not isinstance(value, dict) and (child := self._id(children, place))
+            ]
         edges = self.edges or []
-        relations = []
-        for index, edge in enumerate(edges):
-            parent, child = (self._id(edge, key) for key in self._edge_keys(edges, index))
-            if not parent or not child:
-                raise self._invalid_edge(edges, index)
-            relations.append((parent, child, self.line(edges, index)))
-        return relations
+        yield [self._edge_relation(edges, index) for index in range(len(edges))]
+
+    def _edge_relation(self, edges: list[Any], index: int) -> Relation:
+        edge: Any = edges[index]
+        keys: Sequence[str | int | None] = ()
+        if isinstance(edge, list):
+            keys = range(len(edge))
+        elif isinstance(edge, dict):
+            keys = [find_key(edge, end) for end in ("parent", "child")]
+        ends = [self._id(edge, key) for key in keys if key is not None]
+        if len(ends) != 2 or not all(ends):
+            message = 'an edge needs two ids; write {"parent": …, "child": …} or [parent, child]'
+            raise self.error(message, edges, index)
+        return Relation(ends[0], ends[1], edge, keys[0], True)
 
     def named_id(self, reference: dict[str, Any]) -> str:
         """Return the id in an object that refers to a concept, or else the label."""
         return self._own_id(reference) or self.field(reference, "label")
 
-    def reference_id(self, container: Any, key: str | int) -> str:
+    def _reference(self, container: Any, key: str | int) -> str:
         """Return the id of a concept that is named by its id or by an object."""
         value = container[key]
         if not isinstance(value, dict):
@@ -176,7 +177,7 @@ class JsonConcepts(JsonDocument):
             return set()
         return {id for id, outer in zip(self.ids, self.nested_in, strict=True) if outer < 0}
 
-    def places(self, entry: dict[str, Any], field: str) -> list[tuple[Any, str | int]]:
+    def places(self, entry: dict[str, Any], field: str) -> list[Place]:
         """Return the container and key of every value of a field that may be a list."""
         key = find_key(entry, field)
         if key is None:
@@ -321,25 +322,6 @@ class JsonConcepts(JsonDocument):
     def _own_id(self, entry: dict[str, Any]) -> str:
         key = find_key(entry, "id")
         return self._id(entry, key) if key else ""
-
-    def _edge_keys(self, edges: list[Any], index: int) -> tuple[str | int, str | int]:
-        """Return the keys of the parent and the child of an edge."""
-        edge = edges[index]
-        if isinstance(edge, list) and len(edge) == 2:
-            return 0, 1
-        if isinstance(edge, dict):
-            parent, child = find_key(edge, "parent"), find_key(edge, "child")
-            if parent and child:
-                return parent, child
-        raise self._invalid_edge(edges, index)
-
-    def _invalid_edge(self, edges: list[Any], index: int) -> FormatError:
-        message = 'an edge needs two ids; write {"parent": …, "child": …} or [parent, child]'
-        return self.error(message, edges, index)
-
-    def _ids_at(self, places: Iterable[tuple[Any, str | int]]) -> list[tuple[str, int]]:
-        """Return the ids at these places that are not blank, with their lines."""
-        return [(id, self.line(*place)) for place in places if (id := self.reference_id(*place))]
 
     def _id(self, container: Any, key: str | int) -> str:
         value = container[key]

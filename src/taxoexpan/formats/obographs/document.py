@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.json.parser import JsonDocument, load
+from taxoexpan.formats.json.document import JsonDocument
+from taxoexpan.formats.json.parser import load
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.text_file import TextFile
 

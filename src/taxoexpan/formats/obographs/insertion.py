@@ -85,7 +85,7 @@ class _NodeStyle:
         self.meta = max(metas, key=len)
         self.definitions = [meta["definition"] for meta in metas if meta.get("definition")]
         self.old_synonyms = [each for meta in metas for each in meta.get("synonyms") or ()]
-        self.old_edge = next(iter(graphs.edges), {})
+        self.old_edge: Any = next(iter(graphs.edges), {})
 
     def node(self, concept: Concept) -> dict[str, Any]:
         """Return a new node."""

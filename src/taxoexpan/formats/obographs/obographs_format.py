@@ -10,10 +10,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from taxoexpan.errors import FormatError
-from taxoexpan.formats.builder import Note, ParsedTaxonomy, TaxonomyBuilder
-from taxoexpan.formats.format import Copy, Format, Insertions, Target
-from taxoexpan.formats.json.parser import load, parse
+from taxoexpan.formats.builder import Note, TaxonomyBuilder
+from taxoexpan.formats.format import Copy, Insertions, Target
+from taxoexpan.formats.json.document import DocumentFormat
 from taxoexpan.formats.obographs.document import IS_A, OboGraphs, is_obo_graphs
 from taxoexpan.formats.obographs.insertion import insert_additions, node_value
 from taxoexpan.formats.property_index import PropertyIndex
@@ -30,33 +29,45 @@ _READ = {
 """The keys that are part of a taxonomy, or that only frame it."""
 
 
-class OboGraphsFormat(Format):
+class OboGraphsFormat(DocumentFormat):
     """OBO Graphs: JSON with classes as nodes and `is_a` edges."""
 
+    document = OboGraphs
     usual_suffix = ".json"
 
     def can_read(self, source: TextFile) -> bool:
         """Return whether the file is JSON with a list of graphs."""
         return is_obo_graphs(source)
 
-    def read(self, source: TextFile) -> ParsedTaxonomy:
+    def build(self, graphs: OboGraphs) -> TaxonomyBuilder:
         """Read every class with its texts, and the `is_a` edges between classes."""
-        try:
-            parsed = _build(source.parsed(_load_graphs)).finish()
-            if not parsed.notes:
-                return parsed
-        except FormatError:
-            pass
-        # Errors and notes need line numbers.
-        return self.read_with_lines(source)
-
-    def read_with_lines(self, source: TextFile) -> ParsedTaxonomy:
-        """Read the same with the line of every concept, which only a slower parser knows."""
-        return _build(source.parsed(_locate_graphs)).finish()
+        builder = TaxonomyBuilder(graphs.source.path)
+        lines: list[int] = []
+        for row, id in enumerate(graphs.classes):
+            nodes = graphs.nodes.get(id, [])
+            lines.append(graphs.line(nodes[0]) if nodes else 0)
+            builder.ids.append(id)
+            builder.labels.append(graphs.label(id) or _substitute_label(builder, graphs, id))
+            if definition := graphs.definition(id):
+                builder.definitions[row] = definition
+            if synonyms := [name for name in graphs.synonyms(id) if name != builder.labels[row]]:
+                builder.synonyms[row] = tuple(synonyms)
+            if graphs.is_deprecated(id):
+                builder.deprecated.append(row)
+        relations: dict[tuple[str, str], int] = {}
+        for edge in graphs.edges:
+            relations.setdefault(graphs.ends(edge), graphs.line(edge))
+        builder.parents = [parent for parent, _ in relations]
+        builder.children = [child for _, child in relations]
+        builder.lines, builder.relation_lines = lines, list(relations.values())
+        builder.tops = graphs.tops & set(builder.ids)
+        builder.reserved = {*graphs.nodes, *(id for e in graphs.all_edges for id in graphs.ends(e))}
+        builder.ignored.update(_count_ignored(graphs))
+        return builder
 
     def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
         """Append nodes and `is_a` edges, in the style of the existing ones."""
-        graphs = source.parsed(_locate_graphs)
+        graphs = source.parsed(OboGraphs.locate)
         return {source.path: list(insert_additions(graphs, additions))}
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
@@ -77,7 +88,7 @@ class OboGraphsFormat(Format):
 
     def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
         """Return which members the nodes of classes and their `meta` objects have."""
-        graphs, index = source.parsed(_load_graphs), PropertyIndex(set(taxonomy))
+        graphs, index = source.parsed(OboGraphs.load), PropertyIndex(set(taxonomy))
         for id in taxonomy:
             for node in graphs.nodes.get(id, ()):
                 index.add(id, [key for key in node if key not in ("id", "meta")])
@@ -85,41 +96,6 @@ class OboGraphsFormat(Format):
                 index.add(id, (f"meta.{key}" for key in meta if key != "basicPropertyValues"))
                 index.add(id, map(local_name, _property_values(meta)))
         return index.leave_out(["meta.deprecated"])
-
-
-def _load_graphs(source: TextFile) -> OboGraphs:
-    return OboGraphs(source, source.parsed(load))
-
-
-def _locate_graphs(source: TextFile) -> OboGraphs:
-    """Find the nodes with their positions in the text; this is slower than `_load_graphs`."""
-    return OboGraphs(source, source.parsed(parse))
-
-
-def _build(graphs: OboGraphs) -> TaxonomyBuilder:
-    builder = TaxonomyBuilder(graphs.source.path)
-    lines: list[int] = []
-    for row, id in enumerate(graphs.classes):
-        nodes = graphs.nodes.get(id, [])
-        lines.append(graphs.line(nodes[0]) if nodes else 0)
-        builder.ids.append(id)
-        builder.labels.append(graphs.label(id) or _substitute_label(builder, graphs, id))
-        if definition := graphs.definition(id):
-            builder.definitions[row] = definition
-        if synonyms := [name for name in graphs.synonyms(id) if name != builder.labels[row]]:
-            builder.synonyms[row] = tuple(synonyms)
-        if graphs.is_deprecated(id):
-            builder.deprecated.append(row)
-    relations: dict[tuple[str, str], int] = {}
-    for edge in graphs.edges:
-        relations.setdefault(graphs.ends(edge), graphs.line(edge))
-    builder.parents = [parent for parent, _ in relations]
-    builder.children = [child for _, child in relations]
-    builder.lines, builder.relation_lines = lines, list(relations.values())
-    builder.tops = graphs.tops & set(builder.ids)
-    builder.reserved = {*graphs.nodes, *(id for e in graphs.all_edges for id in graphs.ends(e))}
-    builder.ignored.update(_count_ignored(graphs))
-    return builder
 
 
 def _substitute_label(builder: TaxonomyBuilder, graphs: OboGraphs, id: str) -> str:

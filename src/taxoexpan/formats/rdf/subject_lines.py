@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator
 from html import unescape
 from urllib.parse import urljoin
 
-from taxoexpan.formats.json.parser import JsonDocument, Object, objects_in, parse
+from taxoexpan.formats.json.document import JsonDocument
+from taxoexpan.formats.json.parser import Object, objects_in, parse
 from taxoexpan.formats.rdf.jsonld_context import Context
 from taxoexpan.formats.rdf.statements import JSON_LD, RDF_XML, detect_syntax
 from taxoexpan.formats.text_file import TextFile
