@@ -75,8 +75,7 @@ def test_only_the_command_line_names_flags() -> None:
         "results_page.py",
         "glossary_file.py",
         "export_routes.py",
-        "installation.py",
-        "installed_packages.py",
+        "diagnosis.py",
         "taxonomy_file.py",
     }
     commands |= {"git_patch.py", "git_version.py"}  # those of git

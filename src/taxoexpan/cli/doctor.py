@@ -10,8 +10,7 @@ from taxoexpan.cli.messages import note, print_json
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
-    from taxoexpan.diagnosis.installation import Installation
-    from taxoexpan.diagnosis.machine_resources import FolderState
+    from taxoexpan.diagnosis import Folder, Installation
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the diagnosis; the status is 1 if something that the core needs is broken."""
-    from taxoexpan.diagnosis.installation import examine
+    from taxoexpan.diagnosis import examine
 
     installation = examine()
     if options.json:
@@ -43,7 +42,7 @@ def _verdict(installation: Installation) -> str:
 
 def _lines(found: Installation) -> Iterator[str]:
     """Yield the lines for people."""
-    python = f"Python {found.python.version} ({found.python.required})"
+    python = f"Python {found.python} ({found.required_python})"
     yield f"taxoexpan {found.version}, {python}, {found.platform}"
     yield from ("", "Required packages")
     for each in found.packages:
@@ -66,14 +65,11 @@ def _lines(found: Installation) -> Iterator[str]:
     yield from ("", "Machine")
     yield f"  cache         {_folder(found.cache)}"
     yield f"  temporary     {_folder(found.temporary)}"
-    total, available = found.memory.total, found.memory.available
-    yield f"  memory        {_size(total)}" + (
-        f", {_size(available)} available" if available else ""
-    )
+    yield f"  memory        {_size(found.memory)}"
     yield ""
 
 
-def _folder(folder: FolderState | None) -> str:
+def _folder(folder: Folder | None) -> str:
     if folder is None:
         return "none"
     state = folder.problem or "can be written to"
