@@ -42,7 +42,7 @@ test-slow: .venv/installed-dev
 	$(BIN)/pytest -m slow
 
 # The extras for users; developers' tools need not be old.
-EXTRAS := ann boost cluster corpus excel mcp plots postgresql tensorboard transformers web
+EXTRAS := boost cluster corpus excel mcp plots postgresql tensorboard transformers web
 COMMA := ,
 EMPTY :=
 TEST_TOOLS := hatchling httpx hypothesis jsonschema pytest rdflib schemathesis

@@ -125,7 +125,6 @@ class ExpansionRequest:
     acceptance: Acceptance = DEFAULT_ACCEPTANCE
     accept_at_precision: float | None = None
     together: bool = False
-    exact: bool = False
     glossary: Path | None = None
     format: str | None = None
     read_options: ReadOptions = DEFAULT_OPTIONS
@@ -207,7 +206,6 @@ class Expansion:
         """Rank parents for the new concepts; save the model if requested."""
         if model is None:
             return PlacedConcepts([], [], Calibrators())
-        model.exact = self.request.exact
         placed = self._rank(model)
         if self.request.model:
             model.save(self.request.model, self.request.force, checked=True)
@@ -335,7 +333,6 @@ def expand_file(
     allow_moves: bool = False,
     allow_merges: bool = False,
     together: bool = False,
-    exact: bool = False,
     glossary: str | Path | None = None,
     suggestions: str | Path | None = None,
     model: str | Path | None = None,
@@ -353,8 +350,7 @@ def expand_file(
     The suggestions say what was accepted and what is undecided. They are written to `suggestions`,
     or next to the output (`OUT.suggestions.csv`). `model` is a further output. Definitions
     from a `glossary` help to place concepts, and are not written to the file. `ids` says how new
-    concepts without an id get one. With `exact`, all concepts of a large taxonomy are compared with
-    every new one. `settings` change single settings of the preset.
+    concepts without an id get one. `settings` change single settings of the preset.
     """
     for name, path in (("taxonomy", taxonomy), ("new", new), ("output", output)):
         if not isinstance(path, str | Path):
@@ -376,7 +372,6 @@ def expand_file(
         ),
         accept_at_precision=accept_at_precision,
         together=together,
-        exact=exact,
         glossary=None if glossary is None else Path(glossary),
     )
     untrained = TaxoExpan(preset, seed, device, **settings)

@@ -48,7 +48,7 @@ from taxoexpan.placement.learned.confidence import Reliability
 from taxoexpan.placement.learned.held_out_ranking import measure_reliability
 from taxoexpan.placement.scoring.ranking import Ranking
 from taxoexpan.placement.suggesting.feedback import Feedback
-from taxoexpan.placement.suggesting.query_assessment import suggest_parents
+from taxoexpan.placement.suggesting.query_assessment import Placer
 from taxoexpan.placement.suggesting.suggestions import Suggestion, grouped_by_position
 from taxoexpan.taxonomy import Concept, Taxonomy
 from taxoexpan.taxonomy.concept import as_concept, as_concepts
@@ -79,7 +79,6 @@ class TaxoExpan(ModelState):
         self.history: History | None = None
         self.tower_history: TowerHistory | None = None
         self._tower = None
-        self.exact = False
         self._reset(None)
 
     def fit(
@@ -233,10 +232,9 @@ class TaxoExpan(ModelState):
             return [], queries, Ranking.empty()
         warn_of_weak_texts(queries.vectors.cpu().numpy(), concepts)
         archive = self._fitted()
-        known = archive.taxonomy, archive.vectors.names, self._ranker, archive.calibrators
-        asked, rejections, search = (queries, top_k, min_ranked), archive.rejections, self._search
+        placer = Placer(self._ranker, archive.calibrators, archive.rejections)
         with archive.naming_directory():
-            proposed, ranking = suggest_parents(*known, *asked, rejections, search)
+            proposed, ranking = placer.suggest(queries, top_k, min_ranked)
         return proposed, queries, ranking
 
     def suggest_together(self, concepts: Iterable[str | Concept]) -> list[Suggestion]:
@@ -318,35 +316,23 @@ class TaxoExpan(ModelState):
         return measure_reliability(*self._held_out(holdout), calibration)
 
     def save(self, path: str | Path, force: bool = False, checked: bool = False) -> None:
-        """Write the model as a directory, that of a large taxonomy with its candidate search.
+        """Save the model to a directory.
 
         An existing directory is an error, unless `force` replaces it. With `checked`, it was
         created during the training: it stays, the model is saved under another name, such as
         `model.2`, and the error says so.
         """
-        if (search := self._search) is not None:
-            self._archive = replace(self._fitted(), search=search.stored())
         save_archive(self._fitted(), Path(path), force, checked)
 
     @classmethod
-    def load(
-        cls,
-        path: str | Path,
-        device: str = "auto",
-        features: str | None = None,
-        exact: bool = False,
-    ) -> TaxoExpan:
-        """Read a saved model; give `features` if its vectors have moved since.
-
-        With `exact`, all anchors are ranked, however many there are.
-        """
-        return cls.from_archive(load_archive(Path(path), features, device), device, exact)
+    def load(cls, path: str | Path, device: str = "auto", features: str | None = None) -> TaxoExpan:
+        """Read a saved model; give `features` if its vectors have moved since."""
+        return cls.from_archive(load_archive(Path(path), features, device), device)
 
     @classmethod
-    def from_archive(cls, archive: Archive, device: str = "auto", exact: bool = False) -> TaxoExpan:
+    def from_archive(cls, archive: Archive, device: str = "auto") -> TaxoExpan:
         """Use a model that is loaded."""
         model = cls.__new__(cls)
-        model.exact = exact
         model.preset, model.seed = archive.preset, archive.seed
         model.config = model._requested = archive.config
         model.device, model.encoder = choose_device(device), archive.encoder

@@ -37,17 +37,17 @@ MANIFEST, CONFIG, WEIGHTS, TOWER, ANCHORS, TAXONOMY, WORDS = (
     "taxonomy.safetensors",
     "words.safetensors",
 )
-FEATURES, CALIBRATION, CONTINUATION, SEARCH, CARD = (
+FEATURES, CALIBRATION, CONTINUATION, CARD = (
     "features",
     "calibration.json",
     "continuation.json",
-    "search.safetensors",
     "README.md",
 )
 REQUIRED = (CONFIG, WEIGHTS, ANCHORS, TAXONOMY, CALIBRATION, CONTINUATION)
 """The files that every model has, besides the manifest."""
-OPTIONAL = (TOWER, WORDS, SEARCH)
-"""The files that only models with a fine-tuned encoder, the fusion or a candidate search have."""
+OPTIONAL = (TOWER, WORDS, "search.safetensors")
+"""The files that only models with a fine-tuned encoder or the fusion have. Earlier versions also
+wrote a candidate search, `search.safetensors`, which is not used."""
 OWN = (MANIFEST, *REQUIRED, *OPTIONAL, FEATURES, CARD, "taxonomy")
 """The contents of a model directory; a directory with other files is never replaced. The folder
 `taxonomy` is of earlier versions."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 from resealing import change_json, change_tensors, reseal
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from tiny_transformer import save_bert
 
@@ -232,6 +233,21 @@ def test_a_model_is_not_overwritten_unless_forced(model: TaxoExpan, tmp_path: Pa
     model.save(path, force=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["model"]
     assert TaxoExpan.load(path).taxonomy == model.taxonomy
+
+
+def test_the_candidate_search_of_an_older_model_is_ignored(
+    model: TaxoExpan, model_directory: Path, tmp_path: Path
+) -> None:
+    older = shutil.copytree(model_directory, tmp_path / "older")
+    with safe_open(older / "anchors.safetensors", framework="pt") as file:
+        metadata = {**file.metadata(), "record": "{}"}
+    graph = torch.zeros(8, dtype=torch.uint8)
+    save_file({"anchor_graph": graph}, older / "search.safetensors", metadata)
+    reseal(older)
+    loaded = TaxoExpan.load(older, "cpu")
+    assert loaded.suggest(["cashew milk"]) == model.suggest(["rye milk"])
+    loaded.save(older, force=True)
+    assert not (older / "search.safetensors").exists()
 
 
 def test_the_card_names_seed_data_and_figures(model_directory: Path) -> None:

@@ -23,7 +23,6 @@ from model_mutations import DAMAGE, MUTATIONS
 from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.features.static import StaticEncoder
-from taxoexpan.placement.candidates import search_choice
 from taxoexpan.placement.learned.abstention import AbstentionModel
 from taxoexpan.placement.learned.confidence import Calibration, Curve, Reliability
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
@@ -44,14 +43,6 @@ Results = list[tuple[object, ...]]
 
 class TooSlow(BaseException):
     """A mutation that takes longer than `MAX_SECONDS`."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _search() -> Iterator[None]:
-    """Let small models have a candidate search too."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(search_choice, "MIN_ANCHORS", 10)
-        yield
 
 
 def test_mutated_models(
@@ -125,8 +116,7 @@ def _outcome(directory: Path, expected: Results, number: int) -> str:
             found = _results(directory, number)
     except TaxoExpanError as error:
         message = str(error)
-        names_place = str(directory) in message or "search.safetensors, is damaged" in message
-        is_clear = len(message) < 1000 and names_place
+        is_clear = len(message) < 1000 and str(directory) in message
         return "refused" if is_clear else f"unclear: {message[:300]}"
     except TooSlow:
         return "".join(["too slow", *traceback.format_exc(limit=-8)])
@@ -144,7 +134,6 @@ def _results(directory: Path, number: int) -> Results:
     if model.encoder.name == STATIC.name:
         model.encoder = STATIC  # reading its word vectors again would take most of the time
     suggestions, evidence = model.suggest_with_evidence(NEW, 3)
-    model.exact = True
     together = model.suggest_together(NEW)
     rows: Results = [
         (s.query.id, s.parent.id, s.kind, s.rank, s.score, s.confidence, s.path)

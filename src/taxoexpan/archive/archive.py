@@ -16,9 +16,6 @@ from taxoexpan.features.encoder import Encoder
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
-from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
-from taxoexpan.placement.candidates.search_choice import find_search
-from taxoexpan.placement.candidates.search_record import StoredSearch
 from taxoexpan.placement.fitting.fitting_session import FittedParts
 from taxoexpan.placement.fitting.prepared_taxonomy import PreparedTaxonomy
 from taxoexpan.placement.fitting.taxonomy_growth import NO_GROWTH, TaxonomyGrowth
@@ -38,8 +35,8 @@ class Archive:
 
     `tower` is the fine-tuned encoder, and `texts` are what the fusion compares; both are None in a
     model without them. `held_out` are the ids of the held-out concepts, `rejections` what must not
-    be proposed again, and `growth` how the taxonomy differs from that of the training. `search` is
-    the candidate search of a large taxonomy. `directory` is the one that the model was loaded from.
+    be proposed again, and `growth` how the taxonomy differs from that of the training. The model
+    was loaded from `directory`.
     """
 
     config: Config
@@ -57,7 +54,6 @@ class Archive:
     held_out: tuple[str, ...] = ()
     rejections: Rejections = NO_REJECTIONS
     growth: TaxonomyGrowth = NO_GROWTH
-    search: StoredSearch | None = None
     directory: Path | None = None
 
     @contextmanager
@@ -84,7 +80,6 @@ class Archive:
             held_out=tuple(id for id in self.held_out if id in taxonomy),
             rejections=self.rejections.within(taxonomy),
             growth=self.growth.followed_by(report.changes),
-            search=None,
         )
         return changed, report
 
@@ -96,11 +91,6 @@ class Archive:
         network, keys = self.network.to(device), self.keys.to(device)
         bonus, fusion = self.calibrators.leaf_bonus, self.calibrators.fusion
         return Ranker(network, anchors, keys, bonus, fusion)
-
-    def find_search(self, ranker: Ranker) -> CandidateRanker | None:
-        """Return the candidate search of the ranker of all concepts; see `find_search`."""
-        calibration = self.calibrators.calibration
-        return find_search(ranker, self.search, calibration.temperature if calibration else 1.0)
 
 
 def new_archive(

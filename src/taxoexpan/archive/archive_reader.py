@@ -31,7 +31,6 @@ from taxoexpan.files.regular_file import reason_of
 from taxoexpan.model_directory import (
     ANCHORS,
     FEATURES,
-    SEARCH,
     TAXONOMY,
     TOWER,
     WEIGHTS,
@@ -42,8 +41,6 @@ from taxoexpan.model_directory import (
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.text_tower import TextTower
-from taxoexpan.placement.candidates.search_file import read_record, read_search
-from taxoexpan.placement.candidates.search_record import SearchRecord
 from taxoexpan.placement.fitting.taxonomy_growth import TaxonomyGrowth
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.pair_features import AnchorTexts, Signal
@@ -61,7 +58,6 @@ class ModelSummary:
     taxonomy: Taxonomy
     calibrators: Calibrators
     continuation: Continuation
-    search: SearchRecord | None
 
     @property
     def config(self) -> Config:
@@ -104,7 +100,6 @@ def load_summary(path: Path) -> ModelSummary:
             taxonomy,
             read_calibrators(directory),
             continuation,
-            read_record(path / SEARCH) if directory.has(SEARCH) else None,
         )
 
 
@@ -147,7 +142,6 @@ def load_archive(
             about.continuation.held_out,
             about.continuation.rejections,
             about.continuation.growth,
-            None if about.search is None else read_search(path / SEARCH),
             path,
         )
 

@@ -23,7 +23,6 @@ from taxoexpan.model_directory import (
     CONTINUATION,
     FEATURES,
     OWN,
-    SEARCH,
     TAXONOMY,
     TOWER,
     WEIGHTS,
@@ -32,7 +31,6 @@ from taxoexpan.model_directory import (
     identity_of_parts,
     write_manifest,
 )
-from taxoexpan.placement.candidates.search_file import save_search
 from taxoexpan.taxonomy.storage import taxonomy_arrays
 
 
@@ -48,8 +46,6 @@ def save_archive(archive: Archive, path: Path, force: bool = False, checked: boo
             _save_tensors(archive.tower.state_dict(), directory / TOWER, identity)
         if archive.texts is not None:
             _save_arrays(words_arrays(archive.texts.words), directory / WORDS, identity)
-        if archive.search is not None:
-            save_search(archive.search, directory / SEARCH, identity)
         archive.encoder.save(directory / FEATURES)
         for part, fields in _json_parts(archive).items():
             _write_json(directory / part, {"model": identity, **fields})
@@ -115,5 +111,4 @@ def _card(archive: Archive) -> ModelCard:
         archive.calibrators,
         archive.growth,
         has_tower=archive.tower is not None,
-        search=None if archive.search is None else archive.search.record,
     )

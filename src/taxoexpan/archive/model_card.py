@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from taxoexpan.config import Config
 from taxoexpan.phrasing import pluralize
-from taxoexpan.placement.candidates.search_record import SearchRecord
 from taxoexpan.placement.fitting.taxonomy_growth import TaxonomyGrowth
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.missing_confidence import MissingConfidence
@@ -26,7 +25,6 @@ class ModelCard:
     calibrators: Calibrators
     growth: TaxonomyGrowth
     has_tower: bool
-    search: SearchRecord | None = None
 
     def text(self) -> str:
         """Return the card in Markdown."""
@@ -37,7 +35,7 @@ Places new concepts in a taxonomy of {pluralize(len(self.taxonomy), "concept")} 
 {pluralize(len(self.taxonomy.relations), "relation")}.{self._growth()}
 
 {self._validation()}
-{self._confidence()}{self._search()}
+{self._confidence()}
 
 Preset `{self.preset}`, seed {self.seed}, features `{self.config.features}`{self._tuned()};
 trained in {record.seconds:,} s on {record.machine} with torch {record.versions["torch"]}
@@ -71,9 +69,6 @@ on {record.concepts:,} concepts (sha256 {record.taxonomy_sha256[:16]}…).
             )
         missing = MissingConfidence.find(self.taxonomy, self.config)
         return f"There is no confidence{f': {missing.sentence()}' if missing else ''}."
-
-    def _search(self) -> str:
-        return f"\nIn ranking, {self.search.sentence()}." if self.search else ""
 
     def _tuned(self) -> str:
         is_tuned = self.has_tower and self.record.tower_epochs != 0

@@ -13,8 +13,6 @@ from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.lexicon import Lexicon
 from taxoexpan.network.queries import LabeledQueries, Queries
 from taxoexpan.network.text_tower import TextTower
-from taxoexpan.placement.candidates.candidate_ranker import CandidateRanker
-from taxoexpan.placement.candidates.search_choice import is_search_faster
 from taxoexpan.placement.learned.held_out_ranking import held_out_queries, remaining_ranker
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.ranking import Ranker
@@ -23,22 +21,17 @@ from taxoexpan.training.holdout import Holdout
 
 
 class ModelState:
-    """The archive of a model, or none before it is trained, and what is derived from it.
-
-    With `exact`, all anchors are ranked, however many there are.
-    """
+    """The archive of a model, or none before it is trained, and what is derived from it."""
 
     config: Config
     device: torch.device
     encoder: Encoder
-    exact: bool
     _tower: TextTower | None
 
     def _reset(self, archive: Archive | None) -> None:
         """Use another archive, and forget everything that was derived from the last one."""
         self._archive = archive
         self._cached_ranker: Ranker | None = None
-        self._cached_search: tuple[CandidateRanker | None] | None = None
         self._cached_lexicon: Lexicon | None = None
 
     def _fitted(self) -> Archive:
@@ -56,17 +49,6 @@ class ModelState:
         if self._cached_ranker is None:
             self._cached_ranker = self._fitted().ranker(self.device)
         return self._cached_ranker
-
-    @property
-    def _search(self) -> CandidateRanker | None:
-        """The candidate search, if it is faster with so many anchors; built on first use."""
-        if self.exact or not is_search_faster(len(self._fitted().taxonomy), self.device):
-            return None
-        if self._cached_search is None:
-            archive = self._fitted()
-            with archive.naming_directory():
-                self._cached_search = (archive.find_search(self._ranker),)
-        return self._cached_search[0]
 
     def _ranker_of(self, taxonomy: Taxonomy) -> Ranker:
         """Return the ranker of all anchors of another taxonomy."""

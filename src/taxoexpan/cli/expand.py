@@ -34,7 +34,6 @@ from taxoexpan.cli.messages import (
     print_no_parent,
     write_report,
 )
-from taxoexpan.cli.model_arguments import add_exact
 
 if TYPE_CHECKING:
     from taxoexpan.expansion import AppliedSuggestions, Expansion, ExpansionRequest, PlacedConcepts
@@ -72,7 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--model", type=Path, metavar="DIR", help="also save the model")
     add_together(parser)
-    add_exact(parser)
     add_report(parser, "also write a report to read in a browser")
     add_keep_formulas(parser)
 
@@ -92,7 +90,6 @@ def run(options: argparse.Namespace) -> int:
         acceptance=acceptance(options),
         accept_at_precision=options.accept_at_precision,
         together=options.together,
-        exact=options.exact,
         glossary=options.glossary,
         format=options.format,
         read_options=read_options(options),

@@ -30,8 +30,6 @@ def run(options: argparse.Namespace) -> int:
         model = {**record, "fine_tuned": summary.fine_tuned, "signals": summary.signals}
         sizes = summary.training.concepts, summary.training.relations
         model["since_training"] = summary.growth.figures(*sizes)
-        model["search"] = summary.search.as_dict() if summary.search else None
-        model["ranking"] = summary.search.sentence() if summary.search else "exact"
         model["growth"] = summary.growth.sentence(sizes[0]) if summary.growth else "none"
     else:
         taxonomy = read_taxonomy(options.taxonomy, options)
@@ -90,8 +88,6 @@ def _print_model(model: Mapping[str, object]) -> None:
     print_line(f"{'fine-tuned encoder':<22}{_describe_fine_tuning(model)}")
     if isinstance(signals, Sequence):
         print_line(f"{'ranked by':<22}{', '.join(signals)}")
-    if model["ranking"] != "exact":
-        print_line(f"{'ranking':<22}{model['ranking']}")
     print_line(f"{'since the training':<22}{_describe_growth(model)}")
 
 

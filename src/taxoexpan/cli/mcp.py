@@ -8,7 +8,7 @@ from pathlib import Path
 
 from taxoexpan.cli.arguments import add_device, add_read_options, read_options
 from taxoexpan.cli.messages import note, print_training_advice
-from taxoexpan.cli.model_arguments import add_encoder_location, add_exact, add_model
+from taxoexpan.cli.model_arguments import add_encoder_location, add_model
 from taxoexpan.errors import ConfigurationError
 
 MAX_WAITING = 1000
@@ -28,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_read_options(parser)
     add_encoder_location(parser)
     add_device(parser)
-    add_exact(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -47,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     with printing_to_standard_error():
         path, reading = options.taxonomy, read_options(options)
         checked = CheckedTaxonomy.of_file(path, options.format, reading) if path else None
-        model = TaxoExpan.load(options.model, options.device, options.features, options.exact)
+        model = TaxoExpan.load(options.model, options.device, options.features)
         print_training_advice(model)
         suggester = Suggester(model, MAX_WAITING, lambda _, __: None)
         suggester.warm_up()

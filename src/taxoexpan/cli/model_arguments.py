@@ -19,13 +19,3 @@ def add_encoder_location(parser: argparse.ArgumentParser) -> None:
         help="new location of the encoder's files, if they were moved after training, such as "
         "vectors:NEW_PATH",
     )
-
-
-def add_exact(parser: argparse.ArgumentParser) -> None:
-    """Add the option to rank all anchors."""
-    parser.add_argument(
-        "--exact",
-        action="store_true",
-        help="compare every new concept with all concepts of the taxonomy, even if there are so "
-        "many that only likely parents are searched by default (200,000 or more)",
-    )

@@ -72,5 +72,4 @@ def blocks_from_ray(
         explain=explain,
         device=options.device,
         features=options.features,
-        exact=options.exact,
     )

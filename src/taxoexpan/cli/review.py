@@ -16,7 +16,7 @@ from taxoexpan.cli.arguments import (
     open_taxonomy,
 )
 from taxoexpan.cli.messages import note, print_filtered, print_training_advice
-from taxoexpan.cli.model_arguments import add_encoder_location, add_exact, add_model
+from taxoexpan.cli.model_arguments import add_encoder_location, add_model
 from taxoexpan.cli.server_arguments import access, add_server
 from taxoexpan.phrasing import pluralize
 
@@ -54,7 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-browser", action="store_true", help="do not open the browser")
     add_read_options(parser)
     add_device(parser)
-    add_exact(parser)
     add_encoder_location(parser)
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
@@ -72,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
     listed = read_concepts(options.new)
     file = open_taxonomy(options.taxonomy, options) if options.taxonomy else None
-    model = TaxoExpan.load(options.model, options.device, options.features, options.exact)
+    model = TaxoExpan.load(options.model, options.device, options.features)
     print_training_advice(model)
     if file is not None:
         refuse_other_file(model.taxonomy, file)

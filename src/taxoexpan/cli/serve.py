@@ -7,7 +7,7 @@ import argparse
 from taxoexpan.cli.argument_types import positive
 from taxoexpan.cli.arguments import add_device
 from taxoexpan.cli.messages import note, print_training_advice
-from taxoexpan.cli.model_arguments import add_encoder_location, add_exact, add_model
+from taxoexpan.cli.model_arguments import add_encoder_location, add_model
 from taxoexpan.cli.server_arguments import access, add_server
 
 
@@ -48,7 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_encoder_location(parser)
     add_device(parser)
-    add_exact(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -61,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.desk.web.server import run_server
     from taxoexpan.model import TaxoExpan
 
-    model = TaxoExpan.load(options.model, options.device, options.features, options.exact)
+    model = TaxoExpan.load(options.model, options.device, options.features)
     print_training_advice(model)
     limits = ServiceLimits(options.max_concepts, options.max_waiting, options.max_requests)
     state = ServiceState.of(model, options.model.resolve().name, limits)

@@ -29,7 +29,7 @@ from taxoexpan.cli.messages import (
     print_training_advice,
     write_report,
 )
-from taxoexpan.cli.model_arguments import add_encoder_location, add_exact, add_model
+from taxoexpan.cli.model_arguments import add_encoder_location, add_model
 from taxoexpan.cli.placement_engine import (
     RAY,
     add_engine,
@@ -76,7 +76,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_encoder_location(parser)
     add_device(parser)
-    add_exact(parser)
     parser.add_argument(
         "--evidence",
         action="store_true",
@@ -152,7 +151,7 @@ def _load(options: argparse.Namespace, about: ModelSummary) -> TaxoExpan:
     from taxoexpan.model import TaxoExpan
 
     archive = load_archive(options.model, options.features, options.device, about)
-    return TaxoExpan.from_archive(archive, options.device, options.exact)
+    return TaxoExpan.from_archive(archive, options.device)
 
 
 def _write_suggestions(

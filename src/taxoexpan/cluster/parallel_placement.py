@@ -35,7 +35,6 @@ def suggest_on_cluster(
     explain: bool = False,
     device: str = "auto",
     features: str | None = None,
-    exact: bool = False,
 ) -> Iterator[SuggestedBlock]:
     """Yield what `TaxoExpan.suggest_blocks` yields, computed by several processes.
 
@@ -57,7 +56,7 @@ def suggest_on_cluster(
         if pool.gpus and device == "auto":
             device = "cuda"
         task = WorkerTask(
-            directory.resolve(), digest, device, features, top_k, explain, pool.threads, exact
+            directory.resolve(), digest, device, features, top_k, explain, pool.threads
         )
         for table in _placed(ray, blocks, task, pool):
             block, messages = reader.read(table)

@@ -27,7 +27,6 @@ class WorkerTask:
     top_k: int
     explain: bool
     threads: int
-    exact: bool = False
 
 
 class PlacementWorker:
@@ -68,7 +67,7 @@ class PlacementWorker:
 
 
 def _load(task: WorkerTask) -> TaxoExpan:
-    model = TaxoExpan.load(task.model, task.device, task.features, task.exact)
+    model = TaxoExpan.load(task.model, task.device, task.features)
     if model_digest(task.model) != task.digest:
         message = f"{task.model}: another model than on the machine that started the workers"
         raise ModelError(f"{message}; put one model directory on a path that all machines share")

@@ -7,7 +7,6 @@ modules belong. A package imports only from those below it, which import-linter 
   training, and encodes a newer taxonomy;
 - `adding` decides which suggestions are accepted, and turns them into additions;
 - `suggesting` turns rankings into suggestions, and keeps what curators think of them;
-- `candidates` searches large taxonomies;
 - `learned` has what is learned from held-out concepts;
 - `scoring` scores anchors for queries.
 """

@@ -9,7 +9,7 @@ from taxoexpan import Concept, TaxoExpan
 from taxoexpan.network.queries import MAX_BLOCK
 from taxoexpan.placement.learned.abstention import FEATURES, AbstentionModel, abstention_features
 from taxoexpan.placement.learned.calibrators import Calibrators
-from taxoexpan.placement.suggesting.query_assessment import rank_and_assess
+from taxoexpan.placement.suggesting.query_assessment import Placer
 
 
 @pytest.mark.parametrize("leaf_bonus", [0.0, 3.0])
@@ -31,6 +31,5 @@ def test_the_assessment_uses_the_features_of_abstention(
     expected = abstention.has_parent(features)
     assert 0 < expected.sum() < len(labels)
     calibrators = replace(Calibrators(), abstention=abstention)
-    names = model._fitted().vectors.names
-    _, assessment = rank_and_assess(model.taxonomy, names, ranker, calibrators, queries, 3)
+    _, assessment = Placer(ranker, calibrators).rank(queries, 3)
     assert assessment.has_parent.tolist() == expected.tolist()
