@@ -77,6 +77,8 @@ def test_only_the_command_line_names_flags() -> None:
         "export_routes.py",
         "diagnosis.py",
         "taxonomy_file.py",
+        "options.py",
+        "option_groups.py",
     }
     commands |= {"git_patch.py", "git_version.py"}  # those of git
     modules = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "cli"]

@@ -192,7 +192,7 @@ def test_an_empty_list_of_codes_is_refused(mixed: str, capsys: pytest.CaptureFix
     with pytest.raises(SystemExit) as stopped:
         main(["check", mixed, "--select", " ,"])
     assert stopped.value.code == 2
-    assert "no code is given" in capsys.readouterr().err
+    assert "argument --select" in capsys.readouterr().err
 
 
 def test_help_explains_every_code(capsys: pytest.CaptureFixture[str]) -> None:

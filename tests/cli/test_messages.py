@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan.cli.messages import flag, note, print_line
+from taxoexpan.cli.messages import note, print_line
+from taxoexpan.cli.parser import flag
 from taxoexpan.errors import ConfigurationError, FormatError
 
 

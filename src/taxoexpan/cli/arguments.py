@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from taxoexpan.cli.argument_types import fraction, natural, number_range, positive, seed
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.option_groups import ReadingOptions
 
 if TYPE_CHECKING:
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from taxoexpan.placement.adding.acceptance import Acceptance
     from taxoexpan.taxonomy import Taxonomy
     from taxoexpan.taxonomy.id_policy import IdPolicy
+
+
+Reading = ReadingOptions | argparse.Namespace
 
 
 class Version(argparse.Action):
@@ -243,7 +247,7 @@ def add_together(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_options(options: argparse.Namespace) -> ReadOptions:
+def read_options(options: Reading) -> ReadOptions:
     """Return how the taxonomy file is to be read."""
     from taxoexpan.formats.tables.column_names import checked_columns
     from taxoexpan.formats.text_file import ReadOptions
@@ -252,12 +256,12 @@ def read_options(options: argparse.Namespace) -> ReadOptions:
     return ReadOptions(options.language, options.instances, columns, options.sheet)
 
 
-def open_taxonomy(path: Path, options: argparse.Namespace) -> TaxonomyFile:
+def open_taxonomy(path: Path, options: Reading) -> TaxonomyFile:
     """Open a taxonomy file and print the notes of its reader."""
     return open_taxonomies([path], options)[0]
 
 
-def open_taxonomies(paths: Sequence[Path], options: argparse.Namespace) -> list[TaxonomyFile]:
+def open_taxonomies(paths: Sequence[Path], options: Reading) -> list[TaxonomyFile]:
     """Open taxonomy files, and print the notes of their readers, each note once."""
     from taxoexpan.cli.messages import print_file_notes
     from taxoexpan.formats.taxonomy_file import TaxonomyFile
@@ -271,7 +275,7 @@ def open_taxonomies(paths: Sequence[Path], options: argparse.Namespace) -> list[
     return files
 
 
-def read_taxonomy(path: Path, options: argparse.Namespace) -> Taxonomy:
+def read_taxonomy(path: Path, options: Reading) -> Taxonomy:
     """Read a taxonomy and print the notes of its reader."""
     return open_taxonomy(path, options).taxonomy
 

@@ -2,78 +2,78 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from taxoexpan.cli.arguments import add_read_options, read_options
+from taxoexpan.cli.arguments import read_options
 from taxoexpan.cli.messages import print_line
 from taxoexpan.curation.checks import CODES, SEVERITIES, Finding, count_findings
 from taxoexpan.curation.checks.findings import ALWAYS_SHOWN
 from taxoexpan.errors import ConfigurationError
-
-FORMATS = ("text", "json", "github", "gitlab", "markdown", "sarif")
+from taxoexpan.option_groups import ReadingOptions
+from taxoexpan.options import PATH, Kind, argument, option, repeated, switch
 
 MAX_SHOWN = 50
 """Findings per code that are printed unless --select is given."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument(
-        "taxonomy",
-        type=Path,
-        nargs="+",
-        metavar="TAXONOMY",
-        help="taxonomy files; - is standard input",
+CODE_LIST = Kind(
+    "a list of codes",
+    lambda text: tuple(code.strip() for code in text.split(",") if code.strip()),
+    # An empty variable in a script must not switch off every check.
+    bool,
+)
+
+_WIDTH = max(map(len, CODES)) + 2
+EPILOG = "codes:\n" + "\n".join(
+    f"  {name:<{_WIDTH}}{code.severity:<9}{code.meaning}" for name, code in CODES.items()
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options(ReadingOptions):
+    """The options of `check`."""
+
+    taxonomy: tuple[Path, ...] = argument(
+        "TAXONOMY", "taxonomy files; - is standard input", several=True
     )
-    add_read_options(parser)
-    parser.add_argument(
-        "--select",
-        type=_codes,
+    select: tuple[str, ...] | None = option(
+        "print only findings with these codes, without limiting their number",
+        None,
+        CODE_LIST,
         metavar="CODE[,CODE…]",
-        help="print only findings with these codes, without limiting their number",
     )
-    parser.add_argument(
-        "--ignore",
-        type=_codes,
+    ignore: tuple[str, ...] | None = option(
+        "hide findings with these codes (unreadable and cycle are always printed)",
+        None,
+        CODE_LIST,
         metavar="CODE[,CODE…]",
-        help="hide findings with these codes (unreadable and cycle are always printed)",
     )
-    parser.add_argument(
-        "--fail-on",
+    fail_on: str = option(
+        "exit with status 1 if a finding has this severity or a worse one",
+        "warning",
         choices=(*SEVERITIES, "never"),
-        default="warning",
-        help="exit with status 1 if a finding has this severity or a worse one (default: warning)",
     )
-    parser.add_argument(
-        "--to",
-        choices=FORMATS,
-        default="text",
-        help="how to print the findings: text (default), json, github (annotations of a workflow), "
+    to: str = option(
+        "how to print the findings: text (default), json, github (annotations of a workflow), "
         "gitlab (a code quality report), markdown (for a comment) or sarif",
+        "text",
+        choices=("text", "json", "github", "gitlab", "markdown", "sarif"),
     )
-    parser.add_argument(
-        "--json", action="store_const", const="json", dest="to", help="the same as --to json"
-    )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        action="append",
-        default=[],
+    json: bool = switch("the same as --to json")
+    output: tuple[Path, ...] = repeated(
+        "also write all findings: FILE.sarif as SARIF, FILE.md as Markdown, FILE.json as JSON; can "
+        "be repeated",
+        PATH,
         metavar="FILE",
-        help="also write all findings: FILE.sarif as SARIF, FILE.md as Markdown, FILE.json as "
-        "JSON; can be repeated",
+        flags=("-o", "--output"),
     )
-    parser.add_argument("--force", action="store_true", help="overwrite existing outputs")
-    width = max(map(len, CODES)) + 2
-    table = (f"  {name:<{width}}{code.severity:<9}{code.meaning}" for name, code in CODES.items())
-    parser.epilog = "codes:\n" + "\n".join(table)
+    force: bool = switch("overwrite existing outputs")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Print the findings, worst first; return 1 if one of them is a failure."""
     from taxoexpan.curation.checks.all_checks import check_file
     from taxoexpan.curation.finding_formats import FindingFormat, finding_format, render
@@ -90,10 +90,11 @@ def run(options: argparse.Namespace) -> int:
         if _is_wanted(finding, options.select, options.ignore)
     )
     findings = sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
-    if options.to in ("text", "github"):
-        _print_some(findings, options)
+    to = "json" if options.json else options.to
+    if to in ("text", "github"):
+        _print_some(findings, to, None if options.select else MAX_SHOWN)
     else:
-        print(render(findings, FindingFormat(options.to), options.taxonomy), end="")
+        print(render(findings, FindingFormat(to), options.taxonomy), end="")
     contents = {path: render(findings, formats[path], options.taxonomy) for path in formats}
     write_whole(
         {path: text.encode() for path, text in contents.items()}, options.force, checked=True
@@ -102,13 +103,6 @@ def run(options: argparse.Namespace) -> int:
         return 0
     failing = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]
     return int(any(finding.severity in failing for finding in findings))
-
-
-def _codes(text: str) -> list[str]:
-    codes = [code.strip() for code in text.split(",") if code.strip()]
-    if not codes:  # an empty variable in a script must not switch off every check
-        raise argparse.ArgumentTypeError("no code is given")
-    return codes
 
 
 def _refuse_unknown(codes: Sequence[str]) -> None:
@@ -126,14 +120,13 @@ def _is_wanted(
     return selected and (ignore is None or finding.code not in ignore)
 
 
-def _print_some(findings: Sequence[Finding], options: argparse.Namespace) -> None:
+def _print_some(findings: Sequence[Finding], to: str, limit: int | None) -> None:
     """Print the findings for a reader, at most some per code, and their number."""
     from taxoexpan.curation.finding_formats import github_annotations
 
-    limit = None if options.select else MAX_SHOWN
     for group in _groups(findings):
         start = f"{group[0].severity:<9}{group[0].code:<20}"
-        if options.to == "github":
+        if to == "github":
             lines = github_annotations(group[:limit])
         else:
             lines = (start + _line(finding) for finding in group[:limit])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+
+from taxoexpan.options import TEXT, OptionGroup, argument
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -20,12 +23,14 @@ VALUES = {
 """Values to complete, of options that accept other ones, too."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("shell", choices=SHELLS, help="the shell that the script is for")
+@dataclass(frozen=True, kw_only=True)
+class Options(OptionGroup):
+    """The options of `completion`."""
+
+    shell: str = argument(None, "the shell that the script is for", TEXT, choices=SHELLS)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Print the script."""
     import shtab
 

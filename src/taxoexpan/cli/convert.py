@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
 
-from taxoexpan.cli.arguments import add_keep_formulas, add_taxonomy, read_options
+from taxoexpan.cli.arguments import read_options
 from taxoexpan.cli.messages import note, print_protected, spell_files
+from taxoexpan.option_groups import FormulaOptions, ReadingOptions
+from taxoexpan.options import argument, option, switch
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add_taxonomy(parser)
-    parser.add_argument(
-        "output",
-        type=Path,
-        metavar="OUT",
-        help="the file to write, or - for standard output (then give --to)",
-    )
-    parser.add_argument(
-        "--to",
+@dataclass(frozen=True, kw_only=True)
+class Options(ReadingOptions, FormulaOptions):
+    """The options of `convert`."""
+
+    taxonomy: Path = argument("TAXONOMY", "a taxonomy file, or - for standard input")
+    output: Path = argument("OUT", "the file to write, or - for standard output (then give --to)")
+    to: str | None = option(
+        "format of OUT (default: by the suffix of OUT), or a syntax of RDF: ttl, nt, rdf, jsonld",
         metavar="NAME",
-        help="format of OUT (default: by the suffix of OUT), "
-        "or a syntax of RDF: ttl, nt, rdf, jsonld",
     )
-    parser.add_argument(
-        "--base",
-        metavar="IRI",
-        help="prefix for ids that are not IRIs, when writing RDF (default: http://example.org/, or "
+    base: str | None = option(
+        "prefix for ids that are not IRIs, when writing RDF (default: http://example.org/, or "
         "http://purl.obolibrary.org/obo/ if TAXONOMY is OBO)",
+        metavar="IRI",
     )
-    parser.add_argument("--force", action="store_true", help="overwrite OUT if it exists")
-    add_keep_formulas(parser)
+    force: bool = switch("overwrite OUT if it exists")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Convert, and print every loss."""
     from taxoexpan.files import preflight
     from taxoexpan.formats.conversion import convert

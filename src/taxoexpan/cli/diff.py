@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taxoexpan.cli.arguments import add_read_options, open_taxonomies
+from taxoexpan.cli.arguments import open_taxonomies
 from taxoexpan.cli.messages import note, print_json, print_line
+from taxoexpan.option_groups import ReadingOptions
+from taxoexpan.options import argument, option, switch
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.taxonomy import Concept, Taxonomy
     from taxoexpan.taxonomy.difference import Comparison, ParentChange
 
-FORMATS = ("text", "json", "kgcl", "markdown", "sssom")
 
+@dataclass(frozen=True, kw_only=True)
+class Options(ReadingOptions):
+    """The options of `diff`."""
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument(
-        "old",
-        type=Path,
-        metavar="OLD",
-        help="a taxonomy file, or its version in git, such as main:topics.ttl",
+    old: Path = argument("OLD", "a taxonomy file, or its version in git, such as main:topics.ttl")
+    new: Path = argument("NEW", "a later version, in any format")
+    to: str = option(
+        "how to print the changes: text (default), json, kgcl (commands of the Knowledge Graph "
+        "Change Language), markdown (for a pull request) or sssom (only the concepts with another "
+        "id, as a table of mappings)",
+        "text",
+        choices=("text", "json", "kgcl", "markdown", "sssom"),
     )
-    parser.add_argument("new", type=Path, metavar="NEW", help="a later version, in any format")
-    add_read_options(parser)
-    parser.add_argument(
-        "--to",
-        choices=FORMATS,
-        default="text",
-        help="how to print the changes: text (default), json, kgcl (commands of the Knowledge "
-        "Graph Change Language), markdown (for a pull request) or sssom (only the concepts with "
-        "another id, as a table of mappings)",
-    )
-    parser.add_argument(
-        "--json", action="store_const", const="json", dest="to", help="the same as --to json"
-    )
+    json: bool = switch("the same as --to json")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Print every difference; the exit status is 1 if there is one."""
     from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
 
@@ -49,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     comparison = changes.comparison
     for message in changes.notes:
         note(f"note: {message}")
-    if options.to == "json":
+    if options.json or options.to == "json":
         print_json(_as_dict(comparison))
     elif options.to == "text":
         _print(comparison)

@@ -2,55 +2,41 @@
 
 from __future__ import annotations
 
-import argparse
-from dataclasses import asdict
+from dataclasses import MISSING, asdict, dataclass
 from pathlib import Path
 
-from taxoexpan.cli.argument_types import positive
-from taxoexpan.cli.arguments import add_keep_formulas, add_output, add_read_options, read_taxonomy
+from taxoexpan.cli.arguments import read_taxonomy
 from taxoexpan.cli.messages import as_json, note
 from taxoexpan.errors import FormatError
+from taxoexpan.option_groups import FormulaOptions, ReadingOptions
+from taxoexpan.options import PATH, POSITIVE, argument, option, output_option, switch
 from taxoexpan.phrasing import pluralize
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument(
-        "corpus",
-        type=Path,
-        metavar="CORPUS",
-        help="documents, one per line or row: .txt, .csv, .tsv or .jsonl (optionally gzipped), or "
-        "a folder of such files; a header row is read as a document",
+@dataclass(frozen=True, kw_only=True)
+class Options(ReadingOptions, FormulaOptions):
+    """The options of `discover`."""
+
+    corpus: Path = argument(
+        "CORPUS",
+        "documents, one per line or row: .txt, .csv, .tsv or .jsonl (optionally gzipped), or a "
+        "folder of such files; a header row is read as a document",
     )
-    parser.add_argument(
-        "--taxonomy",
-        type=Path,
-        metavar="TAXONOMY",
-        required=True,
-        help="taxonomy for which to find new concepts",
+    taxonomy: Path = option(
+        "taxonomy for which to find new concepts", MISSING, PATH, metavar="TAXONOMY"
     )
-    add_read_options(parser)
-    add_output(parser, "CSV file to write (default: standard output)")
-    add_keep_formulas(parser)
-    parser.add_argument(
-        "--top", type=positive, default=500, help="maximum number of concepts (default: 500)"
+    output: Path | None = output_option("CSV file to write (default: standard output)")
+    force: bool = switch("overwrite existing outputs")
+    top: int = option("maximum number of concepts", 500, POSITIVE)
+    min_count: int = option("ignore phrases with fewer mentions", 5, POSITIVE)
+    workers: int | None = option(
+        "number of processes that read the corpus (default: one per core)", None, POSITIVE
     )
-    parser.add_argument(
-        "--min-count",
-        type=positive,
-        default=5,
-        help="ignore phrases with fewer mentions (default: 5)",
-    )
-    parser.add_argument(
-        "--workers",
-        type=positive,
-        help="number of processes that read the corpus (default: one per core)",
-    )
-    parser.add_argument("--json", action="store_true", help="write JSON instead of CSV")
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    json: bool = switch("write JSON instead of CSV")
+    quiet: bool = switch("show no progress")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Write the new concepts as a table or as JSON."""
     from taxoexpan.curation.discovery import discover, discovered_concepts_table
     from taxoexpan.files import preflight, write_whole

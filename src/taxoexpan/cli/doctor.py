@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from taxoexpan.cli.messages import note, print_json
+from taxoexpan.options import OptionGroup, switch
 from taxoexpan.phrasing import pluralize
 
 if TYPE_CHECKING:
     from taxoexpan.diagnosis import Folder, Installation
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+@dataclass(frozen=True, kw_only=True)
+class Options(OptionGroup):
+    """The options of `doctor`."""
+
+    json: bool = switch("print JSON")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Print the diagnosis; the status is 1 if something that the core needs is broken."""
     from taxoexpan.diagnosis import examine
 

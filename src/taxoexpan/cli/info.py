@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from taxoexpan.cli.arguments import add_taxonomy, read_taxonomy
+from taxoexpan.cli.arguments import read_taxonomy
 from taxoexpan.cli.messages import print_json, print_line
 from taxoexpan.errors import FormatError
+from taxoexpan.option_groups import ReadingOptions
+from taxoexpan.options import argument, switch
 from taxoexpan.phrasing import pluralize
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    add_taxonomy(parser, "a taxonomy file, or a model directory")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+@dataclass(frozen=True, kw_only=True)
+class Options(ReadingOptions):
+    """The options of `info`."""
+
+    taxonomy: Path = argument("TAXONOMY", "a taxonomy file, or a model directory")
+    json: bool = switch("print JSON")
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: Options) -> int:
     """Print the counts."""
     model: dict[str, object] = {}
     if options.taxonomy.is_dir() and not _is_wordnet(options.taxonomy):

@@ -32,11 +32,16 @@ from taxoexpan.cli import (
     train,
     update,
 )
-from taxoexpan.cli.argument_parser import ArgumentParser
 from taxoexpan.cli.arguments import Version
 from taxoexpan.cli.examples import WORKFLOW, indented, with_examples
-from taxoexpan.cli.help_formatter import GroupedHelpFormatter
-from taxoexpan.cli.messages import flag, note
+from taxoexpan.cli.messages import note
+from taxoexpan.cli.parser import (
+    ArgumentParser,
+    GroupedHelpFormatter,
+    add_options,
+    flag,
+    options_of,
+)
 from taxoexpan.cli.standard_output import standard_output
 from taxoexpan.cli.stop_signals import StopSignals
 from taxoexpan.errors import TaxoExpanError, is_out_of_memory
@@ -85,7 +90,9 @@ def _run(options: argparse.Namespace) -> int:
     """Run a command; its warnings are printed as messages."""
     with warnings.catch_warnings(), standard_output():
         warnings.showwarning = _OnceShown()
-        status: int = options.run(options)
+        declared = getattr(options.command, "Options", None)
+        given = options_of(declared, options) if declared else options
+        status: int = options.command.run(given)
         if sys.stdout is not None:
             sys.stdout.flush()
     return status
@@ -149,8 +156,12 @@ def build_parser() -> argparse.ArgumentParser:
         name = command.__name__.rpartition(".")[2]
         summary = (command.__doc__ or "").splitlines()[0]
         subparser = commands.add_parser(name, help=summary, description=command.__doc__)
-        command.add_arguments(subparser)
-        subparser.set_defaults(run=command.run)
+        subparser.epilog = getattr(command, "EPILOG", None)
+        if hasattr(command, "Options"):
+            add_options(subparser, command.Options)
+        else:
+            command.add_arguments(subparser)
+        subparser.set_defaults(command=command)
         _add_examples(name, subparser)
     return parser
 

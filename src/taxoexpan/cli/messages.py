@@ -46,11 +46,6 @@ def print_line(text: str) -> None:
     print(visible(shortened_message(text)))
 
 
-def flag(option: str) -> str:
-    """Return how the command line spells a parameter of Python: `min_score` is `--min-score`."""
-    return f"--{option.replace('_', '-')}"
-
-
 def note_some(messages: Sequence[str], rest: str) -> None:
     """Print the first messages, and how many more there are."""
     for message in messages[:MAX_NOTES]:

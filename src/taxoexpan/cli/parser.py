@@ -1,0 +1,161 @@
+"""The parser of the command line: arguments from declared options, help, and helpful errors."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import MISSING
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from taxoexpan.cli.examples import GROUPS
+from taxoexpan.options import PATH, TEXT, Option, OptionGroup, declared_options
+from taxoexpan.phrasing import shortened_message, visible
+
+Declared = TypeVar("Declared", bound=OptionGroup)
+
+
+def add_options(parser: argparse.ArgumentParser, cls: type[OptionGroup]) -> None:
+    """Add an argument for every declared option."""
+    for name, (option, default) in declared_options(cls).items():
+        settings: dict[str, Any] = {"help": _help(option, default), "metavar": option.metavar}
+        if option.kind is None:
+            settings = {"help": option.help, "action": "store_true"}
+        elif option.kind is not TEXT:
+            settings["type"] = Path if option.kind is PATH else _Reader(option)
+        if option.kind is not None and not option.is_repeated:
+            settings |= {"default": None if default is MISSING else default}
+        if option.choices:
+            settings["choices"] = option.choices
+        if option.is_positional:
+            nargs = "+" if option.is_repeated else None if default is MISSING else "?"
+            parser.add_argument(name, nargs=nargs, **settings)
+            continue
+        if option.is_repeated:
+            settings["action"] = "append"
+        elif default is MISSING:
+            settings["required"] = True
+        parser.add_argument(*(option.flags or (flag(name),)), dest=name, **settings)
+
+
+def flag(option: str) -> str:
+    """Return how the command line spells a parameter of Python: `min_score` is `--min-score`."""
+    return f"--{option.replace('_', '-')}"
+
+
+def _help(option: Option, default: object) -> str:
+    """Return the help text with the default, unless the text has it."""
+    if default in (None, MISSING, (), False) or "default" in option.help:
+        return option.help
+    return f"{option.help} (default: {default})"
+
+
+class _Reader:
+    """Converts a text to the value of an option; argparse prints the error."""
+
+    def __init__(self, option: Option) -> None:
+        self._option = option
+
+    def __call__(self, text: str) -> object:
+        assert self._option.kind is not None
+        try:
+            return self._option.kind.parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def options_of(cls: type[Declared], parsed: argparse.Namespace) -> Declared:
+    """Return the options that were parsed."""
+    given = {name: getattr(parsed, name) for name in declared_options(cls)}
+    return cls(**{name: value for name, value in given.items() if value is not None})
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """Keeps the lines of paragraphs that have indented lines, and fills the others."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        filled = []
+        for paragraph in text.split("\n\n"):
+            if any(line.startswith(" ") for line in paragraph.splitlines()):
+                filled.append(textwrap.indent(paragraph, indent))
+            else:
+                filled.append(super()._fill_text(paragraph, width, indent))
+        return "\n\n".join(filled)
+
+
+class GroupedHelpFormatter(HelpFormatter):
+    """Lists the commands in groups; a command in no group comes last."""
+
+    def _iter_indented_subactions(
+        self, action: argparse.Action
+    ) -> Generator[argparse.Action, None, None]:
+        order = [name for names in GROUPS.values() for name in names]
+        yield from sorted(
+            super()._iter_indented_subactions(action),
+            key=lambda each: order.index(each.dest) if each.dest in order else len(order),
+        )
+
+    def _format_action(self, action: argparse.Action) -> str:
+        text = super()._format_action(action)
+        is_command = isinstance(action, argparse._SubParsersAction._ChoicesPseudoAction)
+        titles = [title for title, names in GROUPS.items() if action.dest == names[0]]
+        return f"\n{titles[0]}:\n{text}" if is_command and titles else text
+
+
+class ArgumentParser(argparse.ArgumentParser):
+    """A parser whose errors name the option or command that was probably meant.
+
+    They show control characters as escapes: a shell inserts file names.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{"formatter_class": HelpFormatter, **options})
+        self.color = False  # Python 3.14 would color the help
+        self._given: list[str] = []
+
+    def error(self, message: str) -> NoReturn:
+        """Print an error with the usage, and exit."""
+        if message.startswith("the following arguments are required"):
+            # A misspelled option is the likely reason, and argparse does not mention it.
+            message = "; ".join([message, *map(self._unknown, self._unknown_options())])
+        super().error(visible(shortened_message(message)))
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse arguments; unknown ones are refused here, by the parser of the command."""
+        self._given = list(args or ())
+        parsed, rest = super().parse_known_args(args, namespace)
+        if rest:
+            options = [text for text in rest if text.startswith("-")]
+            self.error(self._unknown((options or rest)[0]))
+        return parsed, rest
+
+    def _unknown(self, text: str) -> str:
+        """Return that an argument is unknown, and what was probably meant."""
+        name = text.partition("=")[0]
+        if not name.startswith("-"):
+            return f"unexpected argument {text!r}; omit it, or put quotes around a name with spaces"
+        fix = _meant(name, self._option_string_actions) or f"; see {self.prog} --help for all"
+        return f"unknown option {name}{fix}"
+
+    def _unknown_options(self) -> list[str]:
+        """Return the given options that this parser does not have, abbreviations aside."""
+        names = [text.partition("=")[0] for text in self._given if text.startswith("--")]
+        known = tuple(self._option_string_actions)
+        return [name for name in names if not any(each.startswith(name) for each in known)]
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
+            fix = _meant(value, action.choices) or f"; see {self.prog} --help for all of them"
+            kind = str(action.metavar).lower()
+            raise argparse.ArgumentError(None, f"unknown {kind} {value!r}{fix}")
+        super()._check_value(action, value)
+
+
+def _meant(text: str, names: Iterable[str]) -> str:
+    """Return a question with the most similar name, if one is similar."""
+    close = get_close_matches(text, list(names), 1)
+    return f"; did you mean {close[0]}?" if close else ""

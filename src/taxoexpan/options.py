@@ -1,0 +1,178 @@
+"""OptionGroup, each declared once, as a field of a dataclass.
+
+The declaration has the name, the default, the allowed values and the help text. The command line
+makes an argument of it, functions of Python take it as a keyword, and errors name it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from taxoexpan.errors import ConfigurationError
+
+_MAX = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The values that an option may have: in words, how a text is read, and which are accepted."""
+
+    words: str
+    read: Callable[[str], object]
+    accepts: Callable[[Any], bool]
+
+    def parse(self, text: str) -> object:
+        """Return the value that a text of the command line stands for, or raise a ValueError."""
+        try:
+            value = self.read(text)
+        except ValueError:
+            value = None
+        if value is None or not self.accepts(value):
+            raise ValueError(f"{text!r} is not {self.words}")
+        return value
+
+
+def _whole(words: str, low: int) -> Kind:
+    """Return the kind of whole numbers from `low` on."""
+
+    def accepts(value: object) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and low <= value <= _MAX
+
+    return Kind(words, _digits, accepts)
+
+
+def _digits(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
+
+
+def _range(text: str) -> tuple[int | None, int | None]:
+    first, _, last = text.partition("-")
+    return _digits(first.strip()), _digits(last.strip())
+
+
+def _is_range(value: object) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and all(map(NATURAL.accepts, value))
+
+
+def _is_fraction(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str | Path)
+
+
+TEXT = Kind("a text", str, _is_text)
+PATH = Kind("the path of a file", Path, _is_path)
+NATURAL = _whole("a whole number of zero or more", 0)
+POSITIVE = _whole("a whole number above zero", 1)
+SEED = _whole("a whole number from 0 to 2^63 - 1", 0)
+FRACTION = Kind("a number from 0 to 1", float, _is_fraction)
+RANGE = Kind("two whole numbers, such as 5000-5999", _range, _is_range)
+
+
+@dataclass(frozen=True)
+class Option:
+    """What is declared of an option besides its name and its default.
+
+    Args:
+        help: the help text of the command line, which adds the default.
+        kind: the values; None is a switch, which is on or off.
+        metavar: the word for the value in the help text.
+        flags: the flags, if it is not just `--name`.
+        choices: the allowed texts, if they are few.
+        is_positional: whether it is an argument without a flag.
+        is_repeated: whether it can be given several times; the value is a tuple.
+    """
+
+    help: str
+    kind: Kind | None = TEXT
+    metavar: str | None = None
+    flags: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    is_positional: bool = False
+    is_repeated: bool = False
+
+    def checked(self, name: str, value: Any) -> Any:
+        """Return a value of Python, with texts for paths converted, or refuse it."""
+        if self.is_repeated:
+            return tuple(replace(self, is_repeated=False).checked(name, each) for each in value)
+        if not (self.kind.accepts(value) if self.kind else isinstance(value, bool)):
+            words = self.kind.words if self.kind else "True or False"
+            raise ConfigurationError(f"{name} is {value!r}; it must be {words}")
+        if self.choices and value not in self.choices:
+            raise ConfigurationError(f"{name} is {value!r}; choose from {', '.join(self.choices)}")
+        return Path(value) if self.kind is PATH else value
+
+
+def _declare(default: Any, *declared: Any) -> Any:
+    return field(default=default, metadata={"option": Option(*declared)})
+
+
+def argument(
+    metavar: str | None,
+    help: str,
+    kind: Kind = PATH,
+    *,
+    default: Any = MISSING,
+    choices: Sequence[str] = (),
+    several: bool = False,
+) -> Any:
+    """Declare an argument without a flag, required unless it has a default."""
+    return _declare(default, help, kind, metavar, (), tuple(choices), True, several)
+
+
+def option(
+    help: str,
+    default: Any = None,
+    kind: Kind = TEXT,
+    *,
+    metavar: str | None = None,
+    flags: tuple[str, ...] = (),
+    choices: Sequence[str] = (),
+) -> Any:
+    """Declare an option with a value; one whose default is `MISSING` is required."""
+    return _declare(default, help, kind, metavar, flags, tuple(choices))
+
+
+def output_option(help: str, default: Any = None) -> Any:
+    """Declare the option for the output."""
+    return option(help, default, PATH, metavar="OUT", flags=("-o", "--output"))
+
+
+def switch(help: str) -> Any:
+    """Declare an option that is off unless it is given."""
+    return _declare(False, help, None)
+
+
+def repeated(
+    help: str, kind: Kind = TEXT, *, metavar: str | None = None, flags: tuple[str, ...] = ()
+) -> Any:
+    """Declare an option that can be given several times."""
+    return _declare((), help, kind, metavar, flags, (), False, True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionGroup:
+    """The options of a command or a function; wrong values are refused."""
+
+    def __post_init__(self) -> None:
+        for name, (declared, default) in declared_options(type(self)).items():
+            value = getattr(self, name)
+            if value != default:
+                object.__setattr__(self, name, declared.checked(name, value))
+
+
+def declared_options(cls: type[OptionGroup]) -> dict[str, tuple[Option, Any]]:
+    """Return the options of a class and their defaults, its own options before inherited ones."""
+    known = {each.name: each for each in fields(cls)}
+    names = dict.fromkeys(name for base in cls.__mro__ for name in inspect.get_annotations(base))
+    return {name: (known[name].metadata["option"], known[name].default) for name in names}
