@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-c
 # Many tests start a process: without bytecode, each would compile every module that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo test test-slow test-oldest oldest coverage lint bench docs package sizes lines audit clean
+.PHONY: help install demo test test-slow test-oldest oldest coverage lint bench docs package sizes lines reproduce audit clean
 
 help:
 	@echo "make demo       place new foods in the food branch of WordNet"
@@ -21,6 +21,7 @@ help:
 	@echo "make audit      look up known vulnerabilities of the pinned versions (needs a network)"
 	@echo "make coverage   run the tests, and print how much of each package they reach"
 	@echo "make bench      print speed as ratios (MAG_CS=DIRECTORY, CORPUS=FILE for real data)"
+	@echo "make reproduce  list the paper's experiments; RUN=main/closest-parent runs one (ARGS=\"--mag-cs DIR\")"
 	@echo "make docs       build the documentation site in site/"
 	@echo "make install    install the command line in .venv"
 
@@ -42,7 +43,7 @@ test-slow: .venv/installed-dev
 	$(BIN)/pytest -m slow
 
 # The extras for users; developers' tools need not be old.
-EXTRAS := boost cluster corpus excel mcp plots postgresql tensorboard transformers web
+EXTRAS := boost cluster corpus excel mcp postgresql tensorboard transformers web
 COMMA := ,
 EMPTY :=
 TEST_TOOLS := hatchling httpx hypothesis jsonschema pytest rdflib schemathesis
@@ -89,6 +90,9 @@ coverage: .venv/installed-dev
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/speed.py $(if $(MAG_CS),--mag-cs $(MAG_CS)) $(if $(CORPUS),--corpus $(CORPUS))
+
+reproduce: .venv/installed-dev
+	@$(BIN)/python -m reproduction $(if $(RUN),run $(RUN)) $(ARGS)
 
 docs: .venv/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -37,14 +37,13 @@ from calibration_results import (
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.config import parse_setting
 from taxoexpan.errors import ModelError, TaxoExpanError, TaxonomyError
-from taxoexpan.experiments.growth.evaluation import growth_between
-from taxoexpan.experiments.paper.split import read_split
+from taxoexpan.evaluation.growth import growth_between
 from taxoexpan.files import write_whole
 from taxoexpan.placement.learned.abstention import abstention_features
 from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept
 from taxoexpan.taxonomy.names import normalize_name
-from taxoexpan.training.holdout import Holdout, hold_out_leaves
+from taxoexpan.training.holdout import Holdout, hold_out, hold_out_leaves
 
 MAX_HELD_OUT = 0.5
 """The maximum fraction of the leaves that a trial holds out."""
@@ -130,7 +129,14 @@ def leaves(options: argparse.Namespace) -> Iterator[Trial]:
 
 def split(options: argparse.Namespace) -> Iterator[Trial]:
     """Hold out the leaves that a file lists, the same for every seed."""
-    validation, test = read_split(options.taxonomy, options.validation, options.held)
+    whole, path = Taxonomy.read(options.taxonomy).active, options.taxonomy
+    files = (
+        options.validation or path.with_name(f"{path.name}.validation"),
+        options.held or path.with_name(f"{path.name}.test"),
+    )
+    lists = [file.read_text(encoding="utf-8").splitlines() for file in files]
+    training = whole.without([id for ids in lists for id in ids])
+    validation, test = (hold_out(whole, ids, training) for ids in lists)
     for seed in options.seeds:
         yield Trial(test_name(options, options.taxonomy), seed, test, validation)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from timing import measure_undisturbed, synthetic_taxonomy
 
 from taxoexpan import Taxonomy
-from taxoexpan.experiments.methods.distance_features import EMPTY, EgonetDistances, Pairs
+from taxoexpan.evaluation.distance_features import EMPTY, EgonetDistances, Pairs
 
 Floats = NDArray[np.floating]
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.config import parse_setting
-from taxoexpan.experiments.growth.evaluation import growth_between
+from taxoexpan.evaluation.growth import growth_between
 from taxoexpan.placement.fitting.judged_taxonomy import apply_feedback
 from taxoexpan.placement.suggesting.feedback import Feedback, JudgedPlacement
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind

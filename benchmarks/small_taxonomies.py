@@ -20,8 +20,8 @@ import numpy as np
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.config import parse_setting
 from taxoexpan.errors import TaxoExpanError, TaxonomyError
-from taxoexpan.experiments.growth.evaluation import Growth, evaluate_growth
-from taxoexpan.experiments.methods.rules import ClosestParent
+from taxoexpan.evaluation.growth import Growth, evaluate_growth
+from taxoexpan.evaluation.rules import ClosestParent
 from taxoexpan.placement.joint.subtrees import remove_subtrees
 from taxoexpan.training.holdout import hold_out_growth
 from taxoexpan.training.metrics import compute_metrics

@@ -27,8 +27,6 @@ def commands_page() -> str:
     lines = ["# Commands", "", "Generated from `taxoexpan COMMAND --help`.", ""]
     for name, parser in _subparsers(build_parser()):
         lines += [f"## {name}", "", "```", parser.format_help().rstrip(), "```", ""]
-        for step, subparser in _subparsers(parser):
-            lines += [f"### {name} {step}", "", "```", subparser.format_help().rstrip(), "```", ""]
     return "\n".join(lines)
 
 

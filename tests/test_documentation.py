@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from reproduction.__main__ import build_parser as reproduction_parser
 from taxoexpan.cli.main import build_parser
 from taxoexpan.config import SETTINGS
 
@@ -35,7 +36,7 @@ def subparsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentPar
 def options() -> set[str]:
     return {
         option
-        for parser in subparsers(build_parser())
+        for parser in (*subparsers(build_parser()), *subparsers(reproduction_parser()))
         for action in parser._actions
         for option in action.option_strings
     }

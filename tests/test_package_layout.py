@@ -72,7 +72,6 @@ def test_only_the_command_line_names_flags() -> None:
     """Messages reach Python users too, who have arguments instead."""
     # They quote whole commands.
     commands = {
-        "results_page.py",
         "glossary_file.py",
         "export_routes.py",
         "diagnosis.py",

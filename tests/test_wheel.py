@@ -50,7 +50,6 @@ def test_the_wheel_has_all_files_of_the_package_and_no_others(wheel: ZipFile) ->
         "taxoexpan/desk/review/templates/base.html",
         "taxoexpan/desk/review/static/htmx.min.js",
         "taxoexpan/desk/store/migrations/versions/*.py",
-        "taxoexpan/experiments/paper/configs/main/taxoexpan.toml",
         f"{INFO}/licenses/LICENSE",
         f"{INFO}/licenses/src/taxoexpan/data/LICENSE.wordnet",
         f"{INFO}/licenses/src/taxoexpan/desk/review/static/LICENSE.htmx",

@@ -1,7 +1,7 @@
 """Build the wheel and the source distribution, and try both in environments without the source.
 
 Each is installed in a new environment, and every kind of file that a wheel can lack is used: data
-and presets, templates, static files, migrations and experiments.
+and presets, templates, static files and migrations.
 
     python tools/check_package.py [--epochs 3]
 """
@@ -62,7 +62,6 @@ def try_commands(environment: Environment, epochs: int) -> None:
     location = Path(environment.run("python", "-c", LOCATION).strip())
     assert location.is_relative_to(environment.folder), f"imported from {location}"
     environment.run("taxoexpan", "doctor")
-    environment.run("taxoexpan", "reproduce", "list")
     training = ["--preset", "fast", "--epochs", str(epochs), "--quiet"]
     placed = environment.run("taxoexpan", "demo", *training)
     assert "dragon fruit" in placed, placed

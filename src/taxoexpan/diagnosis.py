@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 
 PURPOSES = {
     "ann": "candidate search in taxonomies of 200,000 concepts and more",
-    "boost": "the baseline Dist-XGBoost in evaluate and reproduce",
+    "boost": "the baseline Dist-XGBoost in evaluate",
     "cluster": "suggest with several workers or a Ray cluster; Parquet files",
     "corpus": "vectors that are learned from a text corpus (skipgram:CORPUS)",
     "excel": "reading and writing Excel tables",
     "mcp": "a server for AI assistants (Model Context Protocol)",
-    "plots": "figures of reproduce",
     "postgresql": "curators' decisions in PostgreSQL",
     "tensorboard": "training curves in TensorBoard",
     "transformers": "the sentence transformer of the default preset, best",

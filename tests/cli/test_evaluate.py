@@ -11,8 +11,8 @@ import pytest
 from taxoexpan import TaxoExpan, Taxonomy
 from taxoexpan.cli.evaluate import DEFAULT_METHODS
 from taxoexpan.cli.main import main
-from taxoexpan.experiments.growth.evaluation import growth_between
-from taxoexpan.experiments.growth.growth_confidence import measure_confidence
+from taxoexpan.evaluation.confidence import measure_confidence
+from taxoexpan.evaluation.growth import growth_between
 from taxoexpan.features.encoder_choice import choose_features
 from taxoexpan.training.metrics import compute_metrics
 

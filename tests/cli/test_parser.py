@@ -10,7 +10,6 @@ from taxoexpan.cli.main import main
     [
         (["trian", "x"], "unknown command 'trian'; did you mean train?"),
         (["qqqqqq"], "unknown command 'qqqqqq'; see taxoexpan --help for all of them"),
-        (["reproduce", "tabel"], "unknown step 'tabel'; did you mean table?"),
         (["train", "x", "-o", "m", "--presett=fast"], "--presett; did you mean --preset?"),
         (["train", "--ouput", "m", "x"], "unknown option --ouput; did you mean --output?"),
         (["check", "x", "--qqqqqq"], "--qqqqqq; see taxoexpan check --help for all"),

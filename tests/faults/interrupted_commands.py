@@ -78,7 +78,6 @@ COMMANDS = (
     ),
     Command("export", "export reviews.db -o out/x.csv", ("x.csv",)),
     Command("demo", f"demo -o out/demo {QUICK}", ("demo",), timed=True),
-    Command("reproduce", "reproduce list"),
     Command(
         "review",
         "review model new.txt --decisions out/r.db --no-browser --port 0",

@@ -19,8 +19,6 @@ from fuzz_inputs import pack_workbook, unpack_workbook
 from taxoexpan.desk.store.decision_store import DecisionStore
 from taxoexpan.desk.store.records import Action, NewDecision, Placement
 from taxoexpan.errors import TaxoExpanError
-from taxoexpan.experiments.paper.split import read_split
-from taxoexpan.experiments.semeval import semeval_task
 from taxoexpan.features.corpus.documents import read_documents
 from taxoexpan.features.glossary.glossary import Glossary
 from taxoexpan.features.word_vectors.vector_file import read_vectors
@@ -214,15 +212,6 @@ _LISTS = [
     {"new.txt": b"kiwi\nfig\n"},
     {"new.tsv": b"id\tname\nk\tkiwi\n"},
 ]
-_SPLITS = [
-    {
-        **valid_files("terms")[0],
-        "x.terms.validation": b"apple\n",
-        "x.terms.test": b"pear\n",
-    }
-]
-_SENSES = [{"c.tsv": b"fruit\tnoun\tn.1\tA part of a plant.\napple\tnoun\tn.2\tA pome.\n"}]
-_KEYS = [{"key.tsv": b"n.1\tfruit#n#1\tattach\nn.2\tapple#n#1\tmerge\n"}]
 
 
 def _documents(path: Path, _: random.Random) -> object:
@@ -256,8 +245,5 @@ PARSERS = {
         Parser("corpus", _CORPORA, _documents),
         Parser("word vectors", _vector_files(), _vectors),
         Parser("decision store", _store_files(), _store),
-        Parser("split", _SPLITS, lambda path, _: read_split(path)),
-        Parser("semeval concepts", _SENSES, lambda path, _: semeval_task.read_concepts(path)),
-        Parser("semeval key", _KEYS, lambda path, _: semeval_task.read_key(path)),
     )
 }

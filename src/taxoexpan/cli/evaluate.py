@@ -22,19 +22,19 @@ from taxoexpan.cli.messages import note
 from taxoexpan.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from taxoexpan.experiments.growth.evaluation import Growth
-    from taxoexpan.experiments.methods.method import Method
+    from taxoexpan.evaluation.growth import Growth
+    from taxoexpan.evaluation.methods import Method
     from taxoexpan.model import TaxoExpan
 
-BASELINES = {
-    "popularity": "main/popularity",
-    "closest-parent": "main/closest-parent",
-    "closest-neighbor": "main/closest-neighbor",
-    "dist-xgboost": "main/dist-xgboost",
-    "parent-mlp": "main/parent-mlp",
-    "deepset-mlp": "main/deepset-mlp",
-}
-"""The baselines, and the experiments with their settings."""
+BASELINES = (
+    "popularity",
+    "closest-parent",
+    "closest-neighbor",
+    "dist-xgboost",
+    "parent-mlp",
+    "deepset-mlp",
+)
+"""The baselines of the paper."""
 
 MODELS = {
     "taxoexpan-authors": "authors",
@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
     """Train each method on OLD, and let it place the new concepts of NEW."""
     from taxoexpan.cli.evaluation_messages import print_results, ranks_csv
     from taxoexpan.device import choose_device
-    from taxoexpan.experiments.growth.evaluation import evaluate_growth, growth_between
+    from taxoexpan.evaluation.growth import evaluate_growth, growth_between
     from taxoexpan.features.encoder_choice import choose_features
     from taxoexpan.features.encoder_registry import make_encoder
     from taxoexpan.features.label_language import warn_of_language
@@ -160,7 +160,7 @@ def _with_definitions(growth: Growth, options: argparse.Namespace) -> Growth:
 
 def _chosen(names: str | None) -> list[str]:
     """Return the names of the chosen methods, by default all that can run."""
-    from taxoexpan.experiments.methods.dist_xgboost import refuse_without_xgboost
+    from taxoexpan.evaluation.dist_xgboost import refuse_without_xgboost
 
     chosen = list(
         dict.fromkeys(name.strip() for name in (names or ",".join(DEFAULT_METHODS)).split(","))
@@ -183,9 +183,8 @@ def _chosen(names: str | None) -> list[str]:
 def _methods(
     names: list[str], settings: dict[str, Any], options: argparse.Namespace
 ) -> dict[str, Method | TaxoExpan]:
-    """Make the baselines with the settings of their experiments, and the models as `train` does."""
-    from taxoexpan.experiments.methods.method_registry import make_method
-    from taxoexpan.experiments.paper.experiment import find_experiments
+    """Make the baselines with the settings of the paper, and the models as `train` does."""
+    from taxoexpan.evaluation.methods import make_baseline
     from taxoexpan.model import TaxoExpan
 
     methods: dict[str, Method | TaxoExpan] = {}
@@ -193,9 +192,5 @@ def _methods(
         if name in MODELS:
             methods[name] = TaxoExpan(MODELS[name], options.seed, options.device, **settings)
             continue
-        (experiment,) = find_experiments([BASELINES[name]])
-        own = dict(experiment.settings)
-        if "preset" in own and options.epochs:
-            own["epochs"] = options.epochs
-        methods[name] = make_method(experiment.method, **own)
+        methods[name] = make_baseline(name, options.epochs)
     return methods

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from taxoexpan.cli.messages import print_json
 
 if TYPE_CHECKING:
-    from taxoexpan.experiments.growth.evaluation import Growth, MethodResult
+    from taxoexpan.evaluation.growth import Growth, MethodResult
 
 
 def print_results(
@@ -27,8 +27,7 @@ def print_results(
 def _print_json(
     growth: Growth, results: Mapping[str, MethodResult], options: argparse.Namespace
 ) -> None:
-    from taxoexpan.experiments.growth.comparison import compare
-    from taxoexpan.experiments.growth.name_overlap import overlap_hits
+    from taxoexpan.evaluation.comparison import compare, overlap_hits
 
     ranks = {name: result.ranks for name, result in results.items()}
     methods = []
@@ -56,9 +55,13 @@ def _print_json(
 def _print_text(
     growth: Growth, results: Mapping[str, MethodResult], options: argparse.Namespace
 ) -> None:
-    from taxoexpan.experiments.growth.comparison import aligned_text, compare, comparison_text
-    from taxoexpan.experiments.growth.growth_confidence import confidence_table
-    from taxoexpan.experiments.growth.name_overlap import overlap_hits
+    from taxoexpan.evaluation.comparison import (
+        aligned_text,
+        compare,
+        comparison_text,
+        overlap_hits,
+    )
+    from taxoexpan.evaluation.confidence import confidence_table
     from taxoexpan.phrasing import pluralize
     from taxoexpan.placement.adding.decisions import DEFAULT_MIN_CONFIDENCE
 

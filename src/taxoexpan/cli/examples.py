@@ -13,7 +13,7 @@ GROUPS = {
     "place new concepts": ("train", "suggest", "review", "apply", "expand", "update"),
     "look after a taxonomy": ("check", "clean", "discover", "info", "diff", "convert"),
     "serve other programs": ("serve", "mcp", "export", "embed"),
-    "try, measure and install": ("demo", "evaluate", "reproduce", "doctor", "completion"),
+    "try, measure and install": ("demo", "evaluate", "doctor", "completion"),
 }
 """The commands as `taxoexpan --help` lists them."""
 
@@ -72,27 +72,6 @@ EXAMPLES = {
         "taxoexpan mcp /home/me/model",
         "taxoexpan mcp /home/me/model --taxonomy /home/me/topics.ttl",
     ),
-    "reproduce": (
-        "taxoexpan reproduce list",
-        "taxoexpan reproduce prepare mag-cs.terms -o mag-cs.npz",
-        "taxoexpan reproduce run main --task mag-cs.npz",
-        "taxoexpan reproduce table main",
-    ),
-    "reproduce list": ("taxoexpan reproduce list",),
-    "reproduce prepare": (
-        "taxoexpan reproduce prepare mag-cs.terms -o mag-cs.npz",
-        "taxoexpan reproduce prepare wordnet/dict --semeval semeval-2016 -o semeval.npz",
-    ),
-    "reproduce run": (
-        "taxoexpan reproduce run main/taxoexpan --task mag-cs.npz --seeds 3",
-        "taxoexpan reproduce run 'ablation/*-mlp' --task mag-cs.npz",
-    ),
-    "reproduce table": (
-        "taxoexpan reproduce table main",
-        "taxoexpan reproduce table ablation --task mag-cs.npz",
-    ),
-    "reproduce figure": ("taxoexpan reproduce figure loss -o figures",),
-    "reproduce report": ("taxoexpan reproduce report -o report.md",),
     "review": (
         "taxoexpan review model new.csv --taxonomy topics.ttl",
         "taxoexpan review model new.csv --decisions decisions.db --curator Ada --no-browser",

@@ -25,7 +25,6 @@ from taxoexpan.cli import (
     export,
     info,
     mcp,
-    reproduce,
     review,
     serve,
     suggest,
@@ -64,7 +63,6 @@ COMMANDS = (
     serve,
     mcp,
     demo,
-    reproduce,
     evaluate,
     doctor,
     completion,
@@ -162,17 +160,8 @@ def build_parser() -> argparse.ArgumentParser:
         else:
             command.add_arguments(subparser)
         subparser.set_defaults(command=command)
-        _add_examples(name, subparser)
+        subparser.epilog = with_examples(name, subparser.epilog)
     return parser
-
-
-def _add_examples(name: str, parser: argparse.ArgumentParser) -> None:
-    """Add the examples to the help of a command, and of the steps that it consists of."""
-    parser.epilog = with_examples(name, parser.epilog)
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for step, subparser in action.choices.items():
-                _add_examples(f"{name} {step}", subparser)
 
 
 if __name__ == "__main__":

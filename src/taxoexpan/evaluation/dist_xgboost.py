@@ -1,0 +1,231 @@
+"""dist-XGBoost (Section 5.1.3): boosted trees over the distances between a query and an egonet."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from taxoexpan.errors import ConfigurationError, ModelError
+from taxoexpan.evaluation.distance_features import FEATURES, EgonetDistances, Pairs
+from taxoexpan.evaluation.methods import Method, Problem
+from taxoexpan.network.queries import LabeledQueries, Queries
+from taxoexpan.progress import Progress
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.adjacency import Adjacency
+from taxoexpan.taxonomy.arrays import Floats, Indices
+from taxoexpan.training.history import Epoch, History
+from taxoexpan.training.training_log import TrainingLog
+
+if TYPE_CHECKING:
+    from xgboost import Booster, DMatrix
+
+
+@dataclass(frozen=True)
+class Instances:
+    """Pairs of queries with vectors [Q, D] and anchors; labels [P] are 1 for positives, else 0."""
+
+    queries: Tensor
+    pairs: Pairs
+    labels: Indices
+
+
+class DistXGBoost(Method):
+    """Scores a pair by trees of the given `depth` over its 39 distances.
+
+    Every relation is a positive, each with `negatives` of its query. The paper does not say how
+    many rounds there are. Here boosting stops when the loss of the validation pairs has not
+    improved for `patience` rounds, after at most `rounds`, and the best rounds are kept.
+
+    A query is never among the children of its parent. A positive can therefore be recognized by a
+    child that is missing from a group that is complete in every negative. With `thinned`, which is
+    not in the paper, the anchor of a negative also lacks one of its children, which hides this.
+    """
+
+    name = "dist-XGBoost"
+
+    def __init__(
+        self,
+        negatives: int = 30,
+        depth: int = 4,
+        learning_rate: float = 0.1,
+        rounds: int = 500,
+        patience: int = 20,
+        thinned: bool = False,
+    ) -> None:
+        counts = {"negatives": negatives, "depth": depth, "rounds": rounds, "patience": patience}
+        for setting, value in counts.items():
+            if value < 1:
+                raise ConfigurationError(f"{setting} is {value!r}; it must be at least 1")
+        self.negatives, self.depth, self.learning_rate = negatives, depth, learning_rate
+        self.rounds, self.patience, self.thinned = rounds, patience, thinned
+        self._booster: Booster | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings of the training."""
+        names = ("negatives", "depth", "learning_rate", "rounds", "patience", "thinned")
+        return {name: getattr(self, name) for name in names}
+
+    def fit(self, problem: Problem, seed: int, log: TrainingLog) -> History:
+        """Train; an epoch is one round, and its loss is that of the validation pairs, if any.
+
+        The seed decides which negatives are drawn; everything else is deterministic.
+        """
+        refuse_without_xgboost()
+        from xgboost import DMatrix, QuantileDMatrix
+
+        rng, taxonomy, vectors = np.random.default_rng(seed), problem.taxonomy, problem.vectors[0]
+        self.set_anchors(taxonomy, problem.vectors)
+        training = _from_relations(taxonomy, vectors, self.negatives, self.thinned, rng)
+        # A QuantileDMatrix stores only the bin of each feature, which is all that `hist` needs.
+        training_data = QuantileDMatrix(self._table(training, log), training.labels)
+        validation_data: DMatrix = training_data
+        if len(problem.validation.parents):
+            held_out = _from_queries(problem.validation, len(taxonomy), self.negatives, rng)
+            validation_data = DMatrix(self._table(held_out, log), held_out.labels)
+        return self._boost(training_data, validation_data, log)
+
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+        """Prepare the distances to the egonets of a taxonomy."""
+        self._distances = EgonetDistances(taxonomy, vectors[0])
+
+    def score(self, queries: Queries) -> Tensor:
+        """Return the margin of every pair, the logit of a match: [N, Q]."""
+        if self._booster is None:
+            raise ModelError(f"{self.name} is not trained; call fit first")
+        scores = np.empty((len(queries), self._distances.size), dtype=np.float32)
+        flat, done = scores.reshape(-1), 0
+        for features in self._distances.of_all(queries.vectors[0]):
+            margins = self._booster.inplace_predict(features, predict_type="margin")
+            flat[done : done + len(margins)] = margins
+            done += len(margins)
+        return torch.from_numpy(scores).T.to(queries.vectors.device)
+
+    def _table(self, instances: Instances, log: TrainingLog) -> Floats:
+        """Return the features of all instances: [P, 39]."""
+        table = np.empty((len(instances.labels), FEATURES), dtype=np.float32)
+        done = 0
+        with Progress("distances", len(table), "pairs", shown=log.progress) as bar:
+            for features in self._distances.of_pairs(instances.queries, instances.pairs):
+                table[done : done + len(features)] = features
+                done += len(features)
+                bar.update(len(features))
+        return table
+
+    def _boost(self, training_data: DMatrix, validation_data: DMatrix, log: TrainingLog) -> History:
+        """Add one tree per round, and keep those up to the best round."""
+        from xgboost import Booster
+
+        parameters = {
+            "objective": "binary:logistic",
+            "tree_method": "hist",
+            "max_depth": self.depth,
+            "learning_rate": self.learning_rate,
+        }
+        booster, history = Booster(parameters, [training_data, validation_data]), History()
+        lowest = float("inf")
+        while len(history.epochs) < min(self.rounds, history.best + self.patience):
+            began, number = time.monotonic(), len(history.epochs) + 1
+            booster.update(training_data, number - 1)
+            loss = float(booster.eval(validation_data).rpartition(":")[2])
+            seconds = round(time.monotonic() - began, 3)
+            history.epochs.append(Epoch(number, loss, self.learning_rate, None, seconds))
+            if loss < lowest:
+                history.best, lowest = number, loss
+            log.write(history.epochs[-1], history.best == number)
+        self._booster = booster[: history.best]
+        return history
+
+
+def refuse_without_xgboost() -> None:
+    """Refuse to train without xgboost, before any work is done."""
+    try:
+        import xgboost  # noqa: F401
+    except ImportError as error:
+        message = f"dist-XGBoost needs xgboost, which cannot be imported ({error})"
+        raise ConfigurationError(f"{message}; pip install 'taxoexpan[boost]'") from None
+
+
+def _from_relations(
+    taxonomy: Taxonomy, vectors: Tensor, negatives: int, thinned: bool, rng: np.random.Generator
+) -> Instances:
+    """Make every relation a positive; negatives are never the query, its parents or descendants."""
+    parents, children = taxonomy.relation_indices
+    if not len(parents):
+        raise ModelError("the taxonomy has no relations to learn from; give one that has")
+    own, rows = np.unique(children, return_inverse=True)
+    below, descendants = taxonomy.descendant_intervals.pairs(own)
+    excluded = _distinct(
+        np.concatenate([rows, below]),
+        np.concatenate([parents, descendants]),
+        (len(own), len(taxonomy)),
+    )
+    drawn = _draw(excluded, np.repeat(rows, negatives), len(taxonomy), rng)
+    if thinned:
+        drawn = replace(drawn, left_out=_draw_children(taxonomy, drawn.anchors, rng))
+    positives = Pairs(rows, parents, children)
+    return _instances(vectors[torch.from_numpy(own)], positives, drawn)
+
+
+def _from_queries(
+    queries: LabeledQueries, size: int, negatives: int, rng: np.random.Generator
+) -> Instances:
+    """Make every true parent of new queries a positive; all other anchors may be negatives."""
+    count = len(queries.parents)
+    rows = np.repeat(np.arange(count), [len(parents) for parents in queries.parents])
+    parents = np.concatenate(queries.parents)
+    excluded = _distinct(rows, parents, (count, size))
+    drawn = _draw(excluded, np.repeat(rows, negatives), size, rng)
+    positives = Pairs(rows, parents, np.full(len(rows), -1))
+    return _instances(queries.vectors[0], positives, drawn)
+
+
+def _instances(queries: Tensor, positives: Pairs, negatives: Pairs) -> Instances:
+    """Join positives and negatives, ordered by query."""
+    order = np.argsort(np.concatenate([positives.rows, negatives.rows]), kind="stable")
+    pairs = Pairs(
+        np.concatenate([positives.rows, negatives.rows])[order],
+        np.concatenate([positives.anchors, negatives.anchors])[order],
+        np.concatenate([positives.left_out, negatives.left_out])[order],
+    )
+    return Instances(queries, pairs, (order < len(positives.rows)).astype(np.int64))
+
+
+def _distinct(rows: Indices, concepts: Indices, shape: tuple[int, int]) -> Adjacency:
+    """Return the distinct concepts of each query, ascending; `shape` is (queries, concepts)."""
+    count, size = shape
+    keys = np.unique(rows * size + concepts)
+    return Adjacency.from_pairs(keys // size, keys % size, count)
+
+
+def _draw(excluded: Adjacency, rows: Indices, size: int, rng: np.random.Generator) -> Pairs:
+    """Draw one anchor for each row (a query's index), uniformly from those not excluded.
+
+    The number u that is drawn counts only the allowed anchors. An excluded anchor r moves it up by
+    one if r minus the number of excluded anchors before r is at most u. Queries without any allowed
+    anchor get none.
+    """
+    free = size - excluded.degrees
+    rows = rows[free[rows] > 0]
+    numbers = rng.integers(0, free[rows])
+    owners = np.repeat(np.arange(len(excluded)), excluded.degrees)
+    before = np.arange(len(owners)) - excluded.offsets[owners]
+    steps = owners * (size + 1) + excluded.targets - before
+    passed = np.searchsorted(steps, rows * (size + 1) + numbers, side="right")
+    anchors = numbers + passed - excluded.offsets[rows]
+    return Pairs(rows, anchors, np.full(len(rows), -1))
+
+
+def _draw_children(taxonomy: Taxonomy, anchors: Indices, rng: np.random.Generator) -> Indices:
+    """Draw one child of each anchor, or -1 for leaves."""
+    offsets, degrees = taxonomy.children_of.offsets, taxonomy.children_of.degrees
+    children = np.full(len(anchors), -1)
+    inner = np.flatnonzero(degrees[anchors])
+    chosen = offsets[anchors[inner]] + rng.integers(0, degrees[anchors[inner]])
+    children[inner] = taxonomy.children_of.targets[chosen]
+    return children

@@ -1,0 +1,181 @@
+"""How well methods predict the growth of a taxonomy, measured on two of its releases.
+
+The methods learn from the old release only. The queries are the concepts that the new release
+adds, and their true parents are those that the old release already has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from taxoexpan.config import load_preset
+from taxoexpan.errors import ModelError, TaxonomyError
+from taxoexpan.evaluation.confidence import GrowthConfidence, measure_confidence
+from taxoexpan.evaluation.methods import Method, Problem, true_ranks_by
+from taxoexpan.features.embedding import embed_concepts, names_of, refuse_unknown
+from taxoexpan.features.encoder import Encoder
+from taxoexpan.features.lexicon import Lexicon
+from taxoexpan.model import TaxoExpan
+from taxoexpan.network.queries import LabeledQueries
+from taxoexpan.phrasing import pluralize
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.taxonomy.difference import Difference
+from taxoexpan.taxonomy.known_names import known_names
+from taxoexpan.taxonomy.names import normalize_name
+from taxoexpan.training.holdout import Holdout, hold_out_leaves
+from taxoexpan.training.metrics import TIES
+from taxoexpan.training.training_log import TrainingLog
+
+Ranks = list[NDArray[np.floating]]
+"""The ranks of the true parents of each query."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The new concepts as queries, and the numbers of new concepts that are left out.
+
+    A new concept is left out if it is `deprecated`, if its label is already `known` to the old
+    release, or if none of its parents is in the old release (`orphans`).
+    """
+
+    queries: Holdout
+    deprecated: int
+    known: int
+    orphans: int
+
+    @property
+    def taxonomy(self) -> Taxonomy:
+        """The old release without deprecated concepts.
+
+        Every method is trained on it and places the new concepts in it.
+        """
+        return self.queries.taxonomy
+
+
+@dataclass(frozen=True)
+class MethodResult:
+    """The ranks by one method.
+
+    Only models have their own `features`, the name of the encoder, and a confidence, if they could
+    learn it.
+    """
+
+    ranks: Ranks
+    features: str | None = None
+    confidence: GrowthConfidence | None = None
+
+
+def growth_between(old: Taxonomy, new: Taxonomy) -> Growth:
+    """Return what the new release adds; concepts with the same id are the same concept."""
+    anchors, names = old.active, known_names(old)
+    added = Difference(old, new).added
+    active = [concept for concept in added if not concept.deprecated]
+    unknown = [concept for concept in active if normalize_name(concept.label) not in names]
+    parents = {c.id: [p for p in new.parents(c.id) if p in anchors] for c in unknown}
+    queries = tuple(concept for concept in unknown if parents[concept.id])
+    if not added:
+        message = "the new release has no concept that the old one lacks"
+        raise TaxonomyError(f"{message}; give the old release first, then a later one")
+    if not queries:
+        raise TaxonomyError(
+            f"none of the {len(added):,} new concepts has a new label and a parent in the old "
+            "release; give two releases of one taxonomy with the same ids, the old one first"
+        )
+    true_parents = tuple(np.array([anchors.index(p) for p in parents[c.id]]) for c in queries)
+    return Growth(
+        Holdout(anchors, queries, true_parents),
+        deprecated=len(added) - len(active),
+        known=len(active) - len(unknown),
+        orphans=len(unknown) - len(queries),
+    )
+
+
+def evaluate_growth(
+    growth: Growth,
+    methods: Mapping[str, Method | TaxoExpan],
+    encoder: Encoder,
+    seed: int = 0,
+    device: torch.device | None = None,
+    progress: bool = False,
+    begin: Callable[[str], None] = lambda _: None,
+) -> dict[str, MethodResult]:
+    """Return the results of all methods by name; models are evaluated as a user gets them.
+
+    `begin` is called with the name before each training. Models are fitted on the old release with
+    their own encoder, seed and device. The other methods use the given ones. They learn from the
+    old release without some leaves, which are held out for validation. Then all concepts of the old
+    release are anchors.
+    """
+    _refuse_too_small(growth.taxonomy)
+    results: dict[str, MethodResult] = {}
+    embedded: tuple[Tensor, LabeledQueries] | None = None
+    for name, method in methods.items():
+        begin(name)
+        if isinstance(method, TaxoExpan):
+            results[name] = _evaluate_model(growth, method, progress)
+            continue
+        if embedded is None:
+            embedded = _embed(growth, encoder, device or torch.device("cpu"))
+        vectors, queries = embedded
+        problem = _problem(growth.taxonomy, vectors, seed)
+        method.fit(problem, seed, TrainingLog(progress))
+        method.set_anchors(growth.taxonomy, vectors)
+        results[name] = MethodResult(true_ranks_by(method, queries, len(growth.taxonomy), TIES))
+    return results
+
+
+def _evaluate_model(growth: Growth, model: TaxoExpan, progress: bool) -> MethodResult:
+    """Fit a model on the old release, and let it place the new concepts.
+
+    An interrupted training is an error, since an unfinished one cannot be compared.
+    """
+    model.fit(growth.taxonomy, progress=progress, expected=growth.queries.concepts)
+    if model.training.interrupted:
+        raise KeyboardInterrupt
+    confidence = measure_confidence(model, growth.queries)
+    return MethodResult(model.true_ranks(growth.queries), model.config.features, confidence)
+
+
+def _refuse_too_small(taxonomy: Taxonomy) -> None:
+    if len(taxonomy.relations) < 2:
+        message = f"the old release has {pluralize(len(taxonomy.relations), 'active relation')}"
+        raise ModelError(
+            f"too little to learn from: {message}; give a release with some hundreds of them"
+        )
+
+
+def _embed(growth: Growth, encoder: Encoder, device: torch.device) -> tuple[Tensor, LabeledQueries]:
+    """Embed the anchors [2, N, D] and the queries."""
+    taxonomy, new = growth.taxonomy, growth.queries
+    encoder.learn(names_of([*taxonomy.concepts, *new.concepts]))
+    known = embed_concepts(encoder, taxonomy.concepts)
+    refuse_unknown(known, encoder.name)
+    new_vectors = embed_concepts(encoder, new.concepts)
+    vectors, queries = (torch.from_numpy(each).to(device) for each in (known, new_vectors))
+    mentions = Lexicon.from_taxonomy(taxonomy).mentions(new.concepts)
+    return vectors, LabeledQueries(queries, mentions, new.concepts, parents=new.parents)
+
+
+def _problem(taxonomy: Taxonomy, vectors: Tensor, seed: int) -> Problem:
+    """Hold some leaves out of the taxonomy as validation queries."""
+    c = load_preset("best")
+    holdout = hold_out_leaves(taxonomy, c.validation_fraction, c.max_validation_leaves, seed)
+
+    def vectors_of(ids: Iterable[str]) -> Tensor:
+        rows = torch.tensor([taxonomy.index(id) for id in ids], dtype=torch.long)
+        return vectors.index_select(1, rows.to(vectors.device))
+
+    lexicon = Lexicon.from_taxonomy(holdout.taxonomy)
+    query_vectors = vectors_of(concept.id for concept in holdout.concepts)
+    own_mentions = lexicon.mentions(holdout.concepts)
+    validation = LabeledQueries(
+        query_vectors, own_mentions, holdout.concepts, parents=holdout.parents
+    )
+    mentions = lexicon.mentions(holdout.taxonomy.concepts, exclude_self=True)
+    return Problem(holdout.taxonomy, vectors_of(holdout.taxonomy), validation, mentions)

@@ -1,0 +1,99 @@
+"""The interface of all compared methods: learn from a problem, and score anchors for queries.
+
+`make_baseline` makes the methods of the paper that TaxoExpan is compared with.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from taxoexpan.features.mentions import Mentions
+from taxoexpan.network.queries import LabeledQueries, Queries
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.training.history import History
+from taxoexpan.training.metrics import rank_true_parents
+from taxoexpan.training.training_log import TrainingLog
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The training data of a method: a taxonomy, its vectors [2, N, D], and validation queries.
+
+    The first vectors are of names and definitions, the second of head words (see
+    `features.embedding`). All tensors are on one device. `mentions` are those of the taxonomy's
+    concepts.
+    """
+
+    taxonomy: Taxonomy
+    vectors: Tensor
+    validation: LabeledQueries
+    mentions: Mentions | None = None
+
+
+class Method(ABC):
+    """Scores every anchor of a taxonomy as a parent of a query."""
+
+    name: ClassVar[str]
+    uses_seed: ClassVar[bool] = True
+    """Whether runs with other seeds have other results."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings that affect the training, with their defaults; most rules have none."""
+        return {}
+
+    @abstractmethod
+    def fit(self, problem: Problem, seed: int, log: TrainingLog) -> History | None:
+        """Learn, and use the problem's own concepts as anchors; return the history of epochs."""
+
+    @abstractmethod
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+        """Use the concepts of a taxonomy as anchors, without learning again; vectors [2, N, D].
+
+        The taxonomy may be larger than the training taxonomy.
+        """
+
+    @abstractmethod
+    def score(self, queries: Queries) -> Tensor:
+        """Score all anchors for queries, higher is better: [N, Q]."""
+
+
+def true_ranks_by(
+    method: Method, queries: LabeledQueries, anchors: int, ties: float = 0.0
+) -> list[NDArray[np.floating]]:
+    """Return the ranks of each query's true parents among the anchors."""
+    ranks: list[NDArray[np.floating]] = []
+    for _, block in queries.blocks(anchors):
+        ranks += rank_true_parents(method.score(block), block.parents, ties)
+    return ranks
+
+
+MLP_SETTINGS: dict[str, Any] = {
+    "negative_sampling": "uniform",
+    "num_negatives": 256,
+    "batch_size": 256,
+    "learning_rate": 0.0015,
+}
+"""The settings of the two MLPs that differ from the preset `paper`."""
+
+
+def make_baseline(name: str, epochs: int | None = None) -> Method:
+    """Make the baseline of this name; `epochs` limits the training of the two MLPs."""
+    from taxoexpan.evaluation import dist_xgboost, networks, rules
+
+    if name in ("parent-mlp", "deepset-mlp"):
+        kind = networks.ParentMLP if name == "parent-mlp" else networks.DeepSetMLP
+        return kind(**MLP_SETTINGS, **({"epochs": epochs} if epochs else {}))
+    methods: dict[str, type[Method]] = {
+        "popularity": rules.Popularity,
+        "closest-parent": rules.ClosestParent,
+        "closest-neighbor": rules.ClosestNeighbor,
+        "dist-xgboost": dist_xgboost.DistXGBoost,
+    }
+    return methods[name]()

@@ -1,0 +1,98 @@
+"""The rules of Section 5.1.3, which learn nothing: by distance, and by the number of children.
+
+All distances are cosine distances of the first vectors: one minus the cosine, so that the smallest
+distance is the largest cosine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from taxoexpan.evaluation.methods import Method, Problem
+from taxoexpan.network.queries import Queries
+from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.training.training_log import TrainingLog
+
+
+class Rule(Method):
+    """A method without training."""
+
+    uses_seed = False
+
+    def fit(self, problem: Problem, seed: int, log: TrainingLog) -> None:  # noqa: ARG002
+        """Use the problem's own concepts as anchors."""
+        self.set_anchors(problem.taxonomy, problem.vectors)
+
+
+class ClosestParent(Rule):
+    """Ranks anchors by their distance to the query."""
+
+    name = "Closest-Parent"
+
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:  # noqa: ARG002
+        """Store the unit vectors of the anchors [N, D]."""
+        self.anchors = F.normalize(vectors[0], dim=1)
+
+    def score(self, queries: Queries) -> Tensor:
+        """Return the cosine of every pair: [N, Q]."""
+        return self.anchors @ F.normalize(queries.vectors[0], dim=1).T
+
+
+class ClosestNeighbor(Rule):
+    """Ranks anchors by their distance to the query plus the mean distance of their children to it.
+
+    The paper does not define the mean for leaf anchors. Here it is 1, the distance of unrelated
+    concepts. With the anchor's own distance instead, leaves would rank above most parents.
+    """
+
+    name = "Closest-Neighbor"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The mean distance to the children of a leaf anchor."""
+        return {"distance_of_no_children": 1.0}
+
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+        """Store each anchor's vector plus the mean of its children's [N, D].
+
+        The cosine is linear in a unit vector, so the mean of cosines is the cosine with the mean.
+        """
+        anchors = F.normalize(vectors[0], dim=1)
+        self.neighborhoods = anchors + _mean_of_children(taxonomy, anchors)
+
+    def score(self, queries: Queries) -> Tensor:
+        """Return two minus the sum of both distances for every pair: [N, Q]."""
+        return self.neighborhoods @ F.normalize(queries.vectors[0], dim=1).T
+
+
+class Popularity(Rule):
+    """Ranks anchors by their number of children, in the same order for every query."""
+
+    name = "Popularity"
+
+    def set_anchors(self, taxonomy: Taxonomy, vectors: Tensor) -> None:
+        """Store the numbers of children [N]."""
+        self.children = _child_counts(taxonomy, vectors)
+
+    def score(self, queries: Queries) -> Tensor:
+        """Return the number of the anchor's children: [N, Q]."""
+        return self.children[:, None].repeat(1, len(queries))
+
+
+def _mean_of_children(taxonomy: Taxonomy, vectors: Tensor) -> Tensor:
+    """Return the mean vector of each concept's children, zeros for leaves: [N, D] → [N, D]."""
+    both = taxonomy.children_of.of_many(np.arange(len(taxonomy)))
+    parents, children = (torch.from_numpy(indices).to(vectors.device) for indices in both)
+    counts = _child_counts(taxonomy, vectors)[:, None]
+    sums = torch.zeros_like(vectors).index_add_(0, parents, vectors.index_select(0, children))
+    return sums / counts.clamp(min=1)
+
+
+def _child_counts(taxonomy: Taxonomy, vectors: Tensor) -> Tensor:
+    """Return the number of children of each concept [N], with the vectors' device and type."""
+    return torch.from_numpy(taxonomy.children_of.degrees).to(vectors)
