@@ -89,7 +89,8 @@ def make_baseline(name: str, epochs: int | None = None) -> Method:
 
     if name in ("parent-mlp", "deepset-mlp"):
         kind = networks.ParentMLP if name == "parent-mlp" else networks.DeepSetMLP
-        return kind(**MLP_SETTINGS, **({"epochs": epochs} if epochs else {}))
+        limit = {"epochs": epochs} if epochs else {}
+        return kind("paper", **MLP_SETTINGS, **limit)
     methods: dict[str, type[Method]] = {
         "popularity": rules.Popularity,
         "closest-parent": rules.ClosestParent,
