@@ -26,11 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from taxoexpan import TaxoExpan, Taxonomy
+from taxoexpan import Concept, TaxoExpan, Taxonomy
 from taxoexpan.config import parse_setting
 from taxoexpan.evaluation.growth import growth_between
 from taxoexpan.placement.fitting.judged_taxonomy import apply_feedback
-from taxoexpan.placement.suggesting.feedback import Feedback, JudgedPlacement
+from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy.known_names import known_names
 from taxoexpan.taxonomy.names import normalize_name
@@ -115,11 +115,10 @@ def answer(queue: Queue) -> Feedback:
     accepted, rejected = [], []
     for row, concept in enumerate(queue.growth.concepts):
         true, best = queue.true_parents(row), queue.true_rank(row)
-        accepted += [JudgedPlacement(concept, parent) for parent in sorted(true)]
+        accepted += [Suggestion(concept, 0, Concept(id, "")) for id in sorted(true)]
         for each in queue.proposals[row]:
             if best is None or each.rank < best:
-                parent = each.parent
-                rejected.append(JudgedPlacement(concept, parent.id, parent.label, each.kind))
+                rejected.append(replace(each, query=concept))
     return Feedback(accepted, rejected)
 
 

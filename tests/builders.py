@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Additions, Concept, Taxonomy
 
 KINDS = ("milk", "tea", "cheese", "bread", "apple", "sauce", "soup", "berry")
@@ -56,3 +59,9 @@ def batch(*relations: tuple[str, str]) -> Additions:
     """Return additions of the children of these relations, with names as ids."""
     names = dict.fromkeys(child for _, child in relations)
     return Additions([Concept(name, name) for name in names], relations)
+
+
+def own(query: Concept | str, parent: str, label: str = "", **fields: Any) -> Suggestion:
+    """A suggestion that a person has made; it has no rank."""
+    concept = query if isinstance(query, Concept) else Concept("", query)
+    return Suggestion(concept, 0, Concept(parent, label), **fields)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from taxoexpan.placement.suggesting.suggestion_table import read_rows
 from taxoexpan.placement.suggesting.suggestions import Suggestion
-from taxoexpan.taxonomy import Taxonomy
+from taxoexpan.placement.suggesting.tables import read_rows
 
 
-def read_suggestions(path: Path, movable: Taxonomy | None = None) -> list[Suggestion]:
-    """Read a table of suggestions, as it was written or as a person has edited it.
-
-    A query that a person has added may have a blank id. The concepts to move must be in `movable`.
-    """
-    return [suggestion for _, suggestion in read_rows(path, ("parent_id",), movable)]
+def read_suggestions(path: Path) -> list[Suggestion]:
+    """Read a table of suggestions, as it was written or as a person has edited it."""
+    return [suggestion for _, suggestion in read_rows(path)]

@@ -22,7 +22,7 @@ from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.placement.adding.acceptance import Acceptance
-from taxoexpan.placement.suggesting.suggestions import Decision, Suggestion
+from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
 
 QUICK: dict[str, Any] = {"preset": "fast", **SMALL, "epochs": 2, "device": "cpu"}
 
@@ -40,7 +40,7 @@ def test_expand_file_adds_new_concepts_and_keeps_every_old_byte(
     output = tmp_path / "out.csv"
     applied = expand_file(pantry, new, output, seed=1, **QUICK)
     suggestions = read_suggestions(tmp_path / "out.suggestions.csv")
-    assert {s.decision for s in suggestions if s.rank == 1} == {Decision.ACCEPTED}
+    assert {s.decision for s in suggestions if s.rank == 1} == {Verdict.ACCEPTED}
     assert output.read_bytes().startswith(pantry.read_bytes())
     assert {concept.label for concept in applied.additions.concepts} == {"nut milk", "white tea"}
     assert len(Taxonomy.read(output)) == len(Taxonomy.read(pantry)) + 2
@@ -52,7 +52,7 @@ def test_expand_file_leaves_concepts_below_the_threshold_undecided(
     output, table = tmp_path / "out.csv", tmp_path / "table.csv"
     applied = expand_file(pantry, new, output, suggestions=table, min_score=1, **QUICK)
     assert (applied.accepted.undecided, applied.additions.concepts) == (2, ())
-    assert {s.decision for s in read_suggestions(table)} == {Decision.UNDECIDED}
+    assert {s.decision for s in read_suggestions(table)} == {Verdict.UNDECIDED}
     assert not (tmp_path / "out.suggestions.csv").exists()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from builders import KINDS, SORTS, pantry_csv
+from builders import KINDS, SORTS, own, pantry_csv
 from conftest import SMALL
 from ctrl_c import press_ctrl_c
 from messy_pantry import large_pantry
@@ -22,8 +22,8 @@ from taxoexpan import Concept, TaxoExpan, Taxonomy, progress
 from taxoexpan.archive import load_archive
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.explain import describe
-from taxoexpan.placement.adding.selection import select_additions
-from taxoexpan.placement.suggesting.feedback import Feedback, JudgedPlacement
+from taxoexpan.placement.adding.acceptance import select_additions
+from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.suggestions import Place
 from taxoexpan.training.continuation import Recipe
 from taxoexpan.training.history import Epoch
@@ -562,13 +562,9 @@ def test_each_concept_is_placed_as_if_it_were_the_only_one(
     assert model.suggest_each([]) == []
 
 
-def rejected(label: str, parent: str) -> JudgedPlacement:
-    return JudgedPlacement(Concept("", label), parent)
-
-
 def test_what_was_rejected_is_not_suggested_again(model: TaxoExpan, tmp_path: Path) -> None:
     refitted, best = copy(model), model.suggest(["tomato soup"], top_k=2)
-    feedback = Feedback(rejected=[rejected("Tomato  soup", s.parent.id) for s in best])
+    feedback = Feedback(rejected=[own("Tomato  soup", s.parent.id) for s in best])
     recipe = Recipe(epochs=1)
     refitted.refit(model.taxonomy, feedback, recipe=recipe)
     refitted.save(tmp_path / "model")
@@ -582,7 +578,7 @@ def test_what_was_rejected_is_not_suggested_again(model: TaxoExpan, tmp_path: Pa
         assert ranks == list(range(1, len(ranks) + 1))
         assert len(evidence[0].suggestions) == len(parents)
     # They stay rejected when the training continues once more.
-    loaded.refit(model.taxonomy, Feedback(rejected=[rejected("red lentil", "soup")]), recipe=recipe)
+    loaded.refit(model.taxonomy, Feedback(rejected=[own("red lentil", "soup")]), recipe=recipe)
     (again,) = loaded.suggest(["tomato soup"], top_k=1)
     assert again.parent.id not in {s.parent.id for s in best}
     loaded.fit(model.taxonomy)  # but a new training starts without decisions
@@ -591,7 +587,7 @@ def test_what_was_rejected_is_not_suggested_again(model: TaxoExpan, tmp_path: Pa
 
 def test_if_all_parents_are_rejected_nothing_is_suggested(model: TaxoExpan) -> None:
     refitted = copy(model)
-    all_parents = [rejected("tomato soup", id) for id in model.taxonomy]
+    all_parents = [own("tomato soup", id) for id in model.taxonomy]
     refitted.refit(model.taxonomy, Feedback(rejected=all_parents), recipe=Recipe(epochs=1))
     suggested = refitted.suggest(["tomato soup", "barley bread"])
     assert {s.query.label for s in suggested} == {"barley bread"}
@@ -599,7 +595,7 @@ def test_if_all_parents_are_rejected_nothing_is_suggested(model: TaxoExpan) -> N
 
 def test_accepted_concepts_are_known_and_become_parents(model: TaxoExpan) -> None:
     refitted = copy(model)
-    feedback = Feedback([JudgedPlacement(Concept("", "fermented"), "food")])
+    feedback = Feedback([own("fermented", "food")])
     judged = refitted.refit(model.taxonomy, feedback, recipe=Recipe(epochs=1))
     assert judged.placed == ("new:fermented",)
     with pytest.warns(UserWarning, match="'Fermented' is already in the taxonomy"):

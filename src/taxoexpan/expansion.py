@@ -34,17 +34,17 @@ from taxoexpan.model_directory import OWN as MODEL_FILES
 from taxoexpan.placement.adding.acceptance import (
     DEFAULT_ACCEPTANCE,
     Acceptance,
-    AcceptedSuggestions,
-    accept_suggestions,
+    decide,
+    leave_undecided,
 )
-from taxoexpan.placement.adding.decisions import decide, leave_undecided
+from taxoexpan.placement.adding.additions import AcceptedSuggestions, accept_suggestions
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.missing_confidence import (
     confidence_threshold,
     refuse_missing_confidence,
 )
-from taxoexpan.placement.suggesting.suggestion_table import suggestions_csv
 from taxoexpan.placement.suggesting.suggestions import Suggestion
+from taxoexpan.placement.suggesting.tables import suggestions_csv
 from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
 from taxoexpan.taxonomy.known_names import FilteredConcepts, filter_known_names

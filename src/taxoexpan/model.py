@@ -26,7 +26,7 @@ from taxoexpan.features.label_language import warn_of_language
 from taxoexpan.features.lexicon import resolve_mentions
 from taxoexpan.network.queries import Queries
 from taxoexpan.placement.adding.acceptance import Acceptance
-from taxoexpan.placement.adding.decisions import expanded_taxonomy
+from taxoexpan.placement.adding.additions import expanded_taxonomy
 from taxoexpan.placement.fitting.fitting_session import FittedParts, FittingOutputs, fit_parts
 from taxoexpan.placement.fitting.judged_taxonomy import JudgedTaxonomy, apply_feedback
 from taxoexpan.placement.fitting.prepared_taxonomy import (

@@ -32,15 +32,15 @@ def queue(*rows: tuple[str, str, float]) -> Queue:
 
 def test_the_curator_accepts_true_parents_and_rejects_the_proposals_above_them() -> None:
     feedback = answer(queue(("a", "ab", 0.9), ("c", "abcd", 0.5), ("d", "ab", 0.1)))
-    accepted = [(each.concept.id, each.parent_id) for each in feedback.accepted]
+    accepted = [(each.query.id, each.parent.id) for each in feedback.accepted]
     assert accepted == [("n0", "a"), ("n1", "c"), ("n2", "d")]
-    rejected = [(each.concept.id, each.parent_id) for each in feedback.rejected]
+    rejected = [(each.query.id, each.parent.id) for each in feedback.rejected]
     assert rejected == [("n1", "a"), ("n1", "b"), ("n2", "a"), ("n2", "b")]
 
 
 def test_a_merge_with_the_true_parent_is_wrong() -> None:
     feedback = answer(queue(("a", "Ab", 0.9)))
-    assert [(each.parent_id, each.kind) for each in feedback.rejected] == [
+    assert [(each.parent.id, each.kind) for each in feedback.rejected] == [
         ("a", MERGE),
         ("b", SuggestionKind.ATTACH),
     ]

@@ -10,8 +10,8 @@ import pytest
 
 from taxoexpan.cli.suggestion_output import text_output, with_few_warnings, write_csv, write_json
 from taxoexpan.explain.suggested_block import SuggestedBlock
-from taxoexpan.placement.suggesting.suggestion_table import suggestions_csv
 from taxoexpan.placement.suggesting.suggestions import Suggestion
+from taxoexpan.placement.suggesting.tables import suggestions_csv
 from taxoexpan.taxonomy import Concept
 
 MILK = Concept("milk", "milk")

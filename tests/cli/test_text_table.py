@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from taxoexpan.cli.text_table import placements_table
-from taxoexpan.placement.suggesting.suggestions import Decision, Suggestion
+from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
 from taxoexpan.taxonomy import Concept
 
 TEA, MILK, SOUP = (Concept(name, name) for name in ("tea", "milk", "soup"))
 
 
-def ranked(label: str, *confidences: float, decision: Decision = Decision.OPEN) -> list[Suggestion]:
+def ranked(label: str, *confidences: float, decision: Verdict = Verdict.OPEN) -> list[Suggestion]:
     query = Concept(label, label)
     parents = zip((TEA, MILK, SOUP), confidences, strict=False)
     return [
@@ -32,8 +32,8 @@ def test_decisions_are_shown_if_there_are_any() -> None:
     assert plain[0].split() == ["TERM", "PARENT", "CONFIDENCE", "PATH", "RUNNERS-UP"]
     decided = placements_table(
         [
-            *ranked("chai", 0.8, decision=Decision.ACCEPTED),
-            *ranked("broth", 0.1, decision=Decision.UNDECIDED),
+            *ranked("chai", 0.8, decision=Verdict.ACCEPTED),
+            *ranked("broth", 0.1, decision=Verdict.UNDECIDED),
         ]
     ).splitlines()
     assert [line.split()[3] for line in decided] == ["DECISION", "accepted", "undecided"]

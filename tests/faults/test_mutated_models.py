@@ -26,7 +26,7 @@ from taxoexpan.features.static import StaticEncoder
 from taxoexpan.placement.learned.abstention import AbstentionModel
 from taxoexpan.placement.learned.confidence import Calibration, Curve, Reliability
 from taxoexpan.placement.learned.new_parent_prior import NewParentPrior
-from taxoexpan.placement.suggesting.rejections import Rejections
+from taxoexpan.placement.suggesting.feedback import Rejections
 
 NEW = (Concept("1", "cashew milk", (), "a drink of nuts"), Concept("2", "white tea"))
 CALIBRATION = Calibration(

@@ -24,7 +24,7 @@ from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.pair_features import AnchorTexts
 from taxoexpan.placement.scoring.ranking import Anchors, Ranker
-from taxoexpan.placement.suggesting.rejections import NO_REJECTIONS, Rejections
+from taxoexpan.placement.suggesting.feedback import NO_REJECTIONS, Rejections
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.training.training_record import TrainingRecord, training_record
 

@@ -14,7 +14,7 @@ from taxoexpan.placement.fitting.taxonomy_growth import TaxonomyGrowth
 from taxoexpan.placement.learned.abstention import FEATURES as ABSTENTION_FEATURES
 from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.scoring.pair_features import FEATURES
-from taxoexpan.placement.suggesting.rejections import Rejections
+from taxoexpan.placement.suggesting.feedback import Rejections
 from taxoexpan.training.training_record import TrainingRecord
 
 MAX_BYTES = {CONFIG: 1_000_000, CALIBRATION: 100_000_000, CONTINUATION: 2_000_000_000}

@@ -69,8 +69,7 @@ def run(options: argparse.Namespace) -> int:
     from taxoexpan.files import write_whole
     from taxoexpan.formats.changes.git_patch import git_patch, refuse_unpatchable
     from taxoexpan.formats.concept_list import read_concepts
-    from taxoexpan.placement.adding.parent_lookup import read_decisions
-    from taxoexpan.placement.suggesting.query_details import with_details
+    from taxoexpan.placement.adding.parent_lookup import read_decisions, with_details
 
     _refuse_outputs(options)
     accept = acceptance(options)
@@ -122,11 +121,10 @@ def _write_changes(
     """Write the changes in all requested formats."""
     from taxoexpan.files import write_whole
     from taxoexpan.formats.changes.change_set import ChangeSet, change_format
-    from taxoexpan.placement.adding.merge_mappings import merge_mappings
 
     if not options.changes:
         return
-    mappings = merge_mappings(applied.accepted.merged, own_ids)
+    mappings = applied.accepted.mappings(own_ids)
     changes = ChangeSet.of_additions(file, applied.additions, mappings)
     contents = {}
     for path in options.changes:

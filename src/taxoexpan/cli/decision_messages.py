@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def print_rule(expansion: Expansion, placed: PlacedConcepts) -> None:
     """Print the threshold that was learned, or why there is none."""
-    from taxoexpan.placement.adding.decisions import have_confidence
+    from taxoexpan.placement.adding.acceptance import have_confidence
 
     request, precision = expansion.request, expansion.request.accept_at_precision
     if not placed.suggestions:
@@ -59,7 +59,7 @@ def print_undecided(expansion: Expansion, placed: PlacedConcepts, count: int) ->
 
 def _reason(expansion: Expansion, placed: PlacedConcepts) -> str:
     """Return why concepts are undecided."""
-    from taxoexpan.placement.adding.decisions import DEFAULT_MIN_CONFIDENCE, have_confidence
+    from taxoexpan.placement.adding.acceptance import DEFAULT_MIN_CONFIDENCE, have_confidence
 
     minimum, confidence = expansion.request.acceptance.min_score, expansion.threshold(placed)
     if minimum is None and confidence is None:

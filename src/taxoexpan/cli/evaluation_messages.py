@@ -63,7 +63,7 @@ def _print_text(
     )
     from taxoexpan.evaluation.confidence import confidence_table
     from taxoexpan.phrasing import pluralize
-    from taxoexpan.placement.adding.decisions import DEFAULT_MIN_CONFIDENCE
+    from taxoexpan.placement.adding.acceptance import DEFAULT_MIN_CONFIDENCE
 
     ranks = {name: result.ranks for name, result in results.items()}
     print(

@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
 def expand(request: ExpansionRequest, training: TrainingOptions) -> PlacedConcepts:
     """Expand a taxonomy file, and print every step."""
     from taxoexpan.expansion import prepare_expansion
-    from taxoexpan.placement.adding.selection import no_suitable_parent
+    from taxoexpan.placement.adding.acceptance import no_suitable_parent
 
     expansion = prepare_expansion(request, progress=not training.quiet)
     print_file_notes(expansion.file)

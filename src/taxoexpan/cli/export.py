@@ -87,14 +87,14 @@ def _content(options: argparse.Namespace, store: DecisionStore) -> tuple[str, st
     from taxoexpan.desk.store.change_export import changes_text
     from taxoexpan.desk.store.history_table import history_csv
     from taxoexpan.formats.changes.change_set import change_format
-    from taxoexpan.placement.suggesting.suggestion_table import suggestions_csv
-    from taxoexpan.placement.suggesting.suggestions import Decision
+    from taxoexpan.placement.suggesting.suggestions import Verdict
+    from taxoexpan.placement.suggesting.tables import suggestions_csv
 
     if options.history:
         logged = store.history(limit=None)
         return history_csv(logged, options.keep_formulas), pluralize(len(logged), "decision")
     decided = store.export_suggestions()
-    accepted = {s.query.label for s in decided if s.decision == Decision.ACCEPTED}
+    accepted = {s.query.label for s in decided if s.decision == Verdict.ACCEPTED}
     summary = pluralize(len(accepted), "accepted concept")
     if not options.taxonomy:
         return suggestions_csv(decided, options.keep_formulas, details=True), summary

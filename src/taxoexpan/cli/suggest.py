@@ -132,7 +132,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _refuse_conflicts(options: argparse.Namespace) -> None:
     """Refuse options that exclude each other, before any work."""
-    from taxoexpan.placement.suggesting.suggestion_parquet import check_arrow, is_parquet
+    from taxoexpan.placement.suggesting.tables import check_arrow, is_parquet
 
     if options.together and options.evidence:
         message = "--together has no evidence per concept"
@@ -162,7 +162,7 @@ def _write_suggestions(
     bar: Progress,
 ) -> list[SuggestedBlock]:
     """Write the suggestions in the requested form; return them if an output needs all of them."""
-    from taxoexpan.placement.suggesting.suggestion_parquet import is_parquet, parquet_file
+    from taxoexpan.placement.suggesting.tables import is_parquet, parquet_file
 
     kept: list[SuggestedBlock] = []
     keeps = options.report or options.table

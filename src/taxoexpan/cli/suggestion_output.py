@@ -31,7 +31,7 @@ class SuggestionSummary:
 
     def add(self, suggestions: Sequence[Suggestion]) -> None:
         """Count the suggestions of a block of queries."""
-        from taxoexpan.placement.adding.selection import merges, no_suitable_parent
+        from taxoexpan.placement.adding.acceptance import merges, no_suitable_parent
 
         self.queries += len({suggestion.query.id for suggestion in suggestions})
         self.merged += merges(suggestions)
@@ -57,7 +57,7 @@ def text_output(path: Path | None, force: bool) -> Iterator[Write]:
 
 def write_csv(blocks: Iterable[SuggestedBlock], write: Write, keep_formulas: bool = False) -> None:
     """Write the suggestions as a CSV table."""
-    from taxoexpan.placement.suggesting.suggestion_table import suggestions_csv
+    from taxoexpan.placement.suggesting.tables import suggestions_csv
 
     write(suggestions_csv([]))
     for block in blocks:

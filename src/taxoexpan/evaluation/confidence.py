@@ -8,9 +8,8 @@ from typing import Any
 
 from taxoexpan.model import TaxoExpan
 from taxoexpan.phrasing import percent
-from taxoexpan.placement.adding.acceptance import DEFAULT_ACCEPTANCE
-from taxoexpan.placement.adding.decisions import decide
-from taxoexpan.placement.suggesting.suggestions import Decision
+from taxoexpan.placement.adding.acceptance import DEFAULT_ACCEPTANCE, decide
+from taxoexpan.placement.suggesting.suggestions import Verdict
 from taxoexpan.training.holdout import Holdout
 
 PRECISIONS = (0.9, 0.8, 0.7)
@@ -83,7 +82,7 @@ def _written_by_default(model: TaxoExpan, new: Holdout) -> WrittenByDefault:
         concept.id: {new.taxonomy.ids[parent] for parent in own}
         for concept, own in zip(new.concepts, new.parents, strict=True)
     }
-    right = [s.parent.id in parents[s.query.id] for s in decided if s.decision == Decision.ACCEPTED]
+    right = [s.parent.id in parents[s.query.id] for s in decided if s.decision == Verdict.ACCEPTED]
     precision = sum(right) / len(right) if right else None
     return WrittenByDefault(len(right) / len(new.concepts), precision)
 

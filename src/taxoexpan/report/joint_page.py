@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from taxoexpan.phrasing import percent, pluralize
-from taxoexpan.placement.adding.selection import select_additions
+from taxoexpan.placement.adding.acceptance import select_additions
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.report.html import (
     Cell,

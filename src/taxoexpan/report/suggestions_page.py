@@ -8,7 +8,7 @@ from datetime import datetime
 from taxoexpan.explain import Evidence
 from taxoexpan.phrasing import percent, pluralize
 from taxoexpan.placement.learned.calibrators import Calibrators
-from taxoexpan.placement.suggesting.suggestions import Decision, Suggestion
+from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
 from taxoexpan.report.concept_proposals import (
     ConceptProposal,
     describe_alternative,
@@ -96,7 +96,7 @@ def _key_figures(
     """Count the new concepts, those with a high confidence, the duplicates and the abstentions."""
     notes = [present_note(present)] if present else []
     if added is not None:
-        undecided = sum(each.first.decision == Decision.UNDECIDED for each in proposals)
+        undecided = sum(each.first.decision == Verdict.UNDECIDED for each in proposals)
         counts = [f"{len(added.concepts):,} added", *[f"{undecided:,} undecided"] * bool(undecided)]
         notes = counts + notes
         if added.moves:
@@ -189,7 +189,7 @@ def _outcome(
     """Say what happened to a new concept."""
     if proposal.query.id in added_ids:
         return "added"
-    if proposal.first.decision == Decision.UNDECIDED:
+    if proposal.first.decision == Verdict.UNDECIDED:
         return "undecided"
     synonym = (proposal.first.parent.id, proposal.query.label)
     return "merged" if synonym in synonyms else "not added"

@@ -26,7 +26,7 @@ from taxoexpan.formats.changes.change_set import ChangeFormat
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.formats.text_file import ReadOptions
 from taxoexpan.placement.adding.acceptance import Acceptance
-from taxoexpan.placement.suggesting.suggestions import Decision
+from taxoexpan.placement.suggesting.suggestions import Verdict
 from taxoexpan.taxonomy import Additions, Concept
 from taxoexpan.training.continuation import Recipe
 
@@ -73,7 +73,7 @@ def test_the_decisions_are_a_table_for_apply(
     accepted = [
         (row.query.label, row.parent.id, row.kind.value)
         for row in rows
-        if row.decision == Decision.ACCEPTED
+        if row.decision == Verdict.ACCEPTED
     ]
     assert accepted == [
         ("hemp milk", "milk", "attach"),
@@ -81,9 +81,7 @@ def test_the_decisions_are_a_table_for_apply(
         ("white tea", "soup", "also"),
         ("corn bread", "rye bread", "merge"),
     ]
-    assert {row.query.label for row in rows if row.decision == Decision.REJECTED} == {
-        "sheep cheese"
-    }
+    assert {row.query.label for row in rows if row.decision == Verdict.REJECTED} == {"sheep cheese"}
     assert rows[0].query.definition == "a drink made of hemp seeds"
     assert rows[0].query.synonyms == ("hemp drink",)
 

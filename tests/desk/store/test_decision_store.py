@@ -363,11 +363,11 @@ def test_feedback_has_what_was_right_and_what_was_wrong(store: DecisionStore) ->
     store.append([reject(get(store, "rye bread"))], "Ada")
     store.append([reject(get(store, "crème fraîche"), Reason.OUT_OF_SCOPE)], "Ada")
     feedback = store.feedback()
-    right = [(each.concept.label, each.parent_id) for each in feedback.accepted]
+    right = [(each.query.label, each.parent.id) for each in feedback.accepted]
     assert right == [("Oat Milk", "BREAD")]
-    wrong = [(each.concept.label, each.parent_id) for each in feedback.rejected]
+    wrong = [(each.query.label, each.parent.id) for each in feedback.rejected]
     assert wrong == [("Oat Milk", "MILK"), ("Rye bread", "BREAD"), ("Rye bread", "GRAIN")]
-    assert feedback.accepted[0].concept == NEW[0]
+    assert feedback.accepted[0].query == NEW[0]
     for _ in range(3):
         store.undo("Ada")
     assert not store.feedback()
@@ -378,8 +378,8 @@ def test_feedback_follows_the_latest_decision(store: DecisionStore) -> None:
     store.append([accept(get(store, "oat milk"), "cheese")], "Ada")
     store.append([accept(get(store, "oat milk"), "milk")], "Bob")
     feedback = store.feedback()
-    assert [each.parent_id for each in feedback.accepted] == ["MILK"]
-    assert "MILK" not in [each.parent_id for each in feedback.rejected]
+    assert [each.parent.id for each in feedback.accepted] == ["MILK"]
+    assert "MILK" not in [each.parent.id for each in feedback.rejected]
 
 
 def test_a_model_is_asked_only_for_concepts_that_need_it(store: DecisionStore) -> None:

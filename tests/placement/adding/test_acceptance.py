@@ -1,21 +1,217 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import pytest
+from expanded_files import write_file
+from hypothesis import given
+from hypothesis import strategies as st
+from suggestion_tables import read_suggestions
 
-from taxoexpan.errors import ConfigurationError, TaxonomyError
-from taxoexpan.placement.adding.acceptance import Acceptance, accept_suggestions
-from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
-from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.placement.adding.acceptance import Acceptance, decide, select_additions
+from taxoexpan.placement.adding.additions import accept_suggestions
+from taxoexpan.placement.adding.change_validation import validate_additions
+from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind, Verdict
+from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 
 FOOD = Taxonomy([Concept("f", "fruit"), Concept("a", "apple")], [("f", "a")])
+DRINKS = Taxonomy(
+    [
+        *(Concept(id, id) for id in ("drink", "organic", "tea", "organic oat milk")),
+        Concept("aubergine", "aubergine", ("eggplant",)),
+    ],
+    [("drink", "tea"), ("drink", "organic oat milk"), ("organic", "organic oat milk")],
+)
+MILK = Concept("milk", "milk")
 
 
-def suggestion(label: str, score: float, parent: str = "f", **fields: Any) -> Suggestion:
-    known = FOOD.concept(parent) if parent in FOOD else Concept(parent, parent)
-    return Suggestion(Concept(label, label), 1, known, (known.label,), score, **fields)
+def select(suggestions: Sequence[Suggestion], **options: Any) -> Additions:
+    return select_additions(suggestions, Acceptance(**options))
+
+
+def suggestion(query: str, rank: int, parent: str, score: float) -> Suggestion:
+    return Suggestion(Concept(query, query), rank, Concept(parent, parent), (parent,), score)
+
+
+def merge(query: str, known: str, score: float, rank: int = 1) -> Suggestion:
+    return replace(suggestion(query, rank, known, score), kind=SuggestionKind.MERGE)
+
+
+def merge_into(query: Concept, known: str) -> Suggestion:
+    return Suggestion(query, 1, Concept(known, known), (known,), 0.9, 0.9, SuggestionKind.MERGE)
+
+
+def insert(query: str, parent: str, *moves: str, rank: int = 1, score: float = 0.5) -> Suggestion:
+    concept, above = Concept(query, query), Concept(parent, parent)
+    return Suggestion(
+        concept, rank, above, (parent,), score, kind=SuggestionKind.INSERT, moves=moves
+    )
+
+
+TWO = [
+    suggestion("kiwi", 1, "f", 0.6),
+    suggestion("kiwi", 2, "a", 0.3),
+    suggestion("fig", 1, "a", 0.2),
+    suggestion("fig", 2, "f", 0.1),
+]
+
+
+def test_the_first_parents_of_each_query_are_selected() -> None:
+    assert select(TWO) == Additions(
+        (Concept("kiwi", "kiwi"), Concept("fig", "fig")), (("f", "kiwi"), ("a", "fig"))
+    )
+    assert len(select(TWO, top_k=2).relations) == 4
+
+
+def test_parents_below_the_minimum_score_are_left_out() -> None:
+    chosen = select(TWO, top_k=2, min_score=0.3)
+    assert chosen == Additions((Concept("kiwi", "kiwi"),), (("f", "kiwi"), ("a", "kiwi")))
+
+
+def test_a_merge_below_the_minimum_score_is_rejected() -> None:
+    given = [merge("pommes", "a", 0.6), suggestion("pommes", 2, "f", 0.7)]
+    kept = select(given, min_score=0.5, allow_merges=True)
+    assert (kept.synonyms, kept.relations) == ((("a", "pommes"),), ())
+    left = select(given, min_score=0.65, allow_merges=True)
+    assert (left.synonyms, left.relations) == ((), (("f", "pommes"),))
+
+
+def test_the_more_confident_merge_comes_first_in_any_order() -> None:
+    given = [merge("Brew", "a", 0.6), merge("brew", "f", 0.9), merge("BREW", "a", 0.2, rank=0)]
+    given = [replace(s, query=Concept(str(i), s.query.label)) for i, s in enumerate(given)]
+    for order in permutations(given):
+        synonyms = select(order, allow_merges=True).synonyms
+        assert synonyms == (("a", "BREW"), ("f", "brew"), ("a", "Brew"))
+
+
+def test_children_of_a_rejected_concept_are_rejected() -> None:
+    doubtful = [
+        suggestion("berry", 1, "f", 0.2),
+        suggestion("red berry", 1, "berry", 0.9),
+        suggestion("currant", 1, "red berry", 0.8),
+        suggestion("currant", 2, "f", 0.1),
+        suggestion("plum", 1, "f", 0.7),
+    ]
+    additions = select(doubtful, min_score=0.5)
+    assert additions.relations == (("f", "plum"),)
+    assert [concept.id for concept in additions.concepts] == ["plum"]
+    assert len(select(doubtful).relations) == 4
+
+
+def test_the_next_rank_counts_as_first_if_the_first_was_removed() -> None:
+    assert select(TWO[1:]).relations == (("a", "kiwi"), ("a", "fig"))
+
+
+def test_rows_without_a_rank_are_all_selected(tmp_path: Path) -> None:
+    rows = "query,query_id,parent_id\nkiwi,k,f\nkiwi,k,a\n"
+    assert select(read_suggestions(write_file(tmp_path / "s.csv", rows))).relations == (
+        ("f", "k"),
+        ("a", "k"),
+    )
+
+
+def test_a_relation_that_is_suggested_twice_is_selected_once() -> None:
+    assert select([TWO[0], TWO[0]]).relations == (("f", "kiwi"),)
+
+
+def test_rows_that_a_person_added_without_a_rank_come_first() -> None:
+    query = Concept("q", "husky")
+    given = [Suggestion(query, rank, Concept(p, p), (), 1.0) for rank, p in ((1, "a"), (0, "b"))]
+    assert select(given, top_k=1).relations == (("b", "q"),)
+
+
+def test_suggestions_below_the_minimum_confidence_are_left_out() -> None:
+    sure, unsure = (
+        replace(suggestion(name, 1, "f", 0.5), confidence=confidence)
+        for name, confidence in (("kiwi", 0.9), ("fig", 0.4))
+    )
+    own = suggestion("plum", 0, "f", 1.0)
+    chosen = select([sure, unsure, own], min_confidence=0.5)
+    assert [concept.label for concept in chosen.concepts] == ["kiwi", "plum"]
+    with pytest.raises(ConfigurationError, match="not all of these suggestions have a confidence"):
+        select([suggestion("kiwi", 1, "f", 0.5)], min_confidence=0.5)
+
+
+@given(st.permutations([0, 1, 2, 3]))
+def test_the_longer_name_gets_a_child_that_two_inserts_claim(order: list[int]) -> None:
+    rows = [
+        insert("milk", "drink", "tea", "organic oat milk", score=0.9),
+        insert("oat milk", "drink", "organic oat milk", score=0.2),
+        insert("wet", "drink", "tea", score=0.3),
+        merge_into(Concept("m", "brinjal"), "aubergine"),
+    ]
+    chosen = select([rows[i] for i in order], allow_moves=True, allow_merges=True)
+    validated = validate_additions(DRINKS, chosen)
+    assert set(validated.additions.moves) == {
+        Move("organic oat milk", "drink", "oat milk"),
+        Move("tea", "drink", "milk"),
+    }
+    assert validated.rejected == [
+        "'organic oat milk' is not moved from 'drink' below 'milk': "
+        "it already moves below 'oat milk'",
+        "'tea' is not moved from 'drink' below 'wet': it already moves below 'milk'",
+    ]
+    assert validated.additions.synonyms == (("aubergine", "brinjal"),)
+    expanded = DRINKS.expanded(validated.additions)
+    assert expanded.parents("organic oat milk") == ("oat milk", "organic")
+    assert expanded.parents("tea") == ("milk",)
+
+
+def test_the_more_confident_insert_gets_a_child_and_a_persons_own_comes_first() -> None:
+    rows = [insert("tees", "drink", "tea", score=0.2), insert("leaf", "drink", "tea", score=0.9)]
+    (first, _) = select(rows, allow_moves=True).moves
+    assert first.new_parent == "leaf"
+    own = insert("t", "drink", "tea", rank=0, score=0.0)
+    assert select([*rows, own], allow_moves=True).moves[0].new_parent == "t"
+
+
+def test_moves_and_merges_must_be_allowed() -> None:
+    rows = [insert("milk", "drink", "tea"), merge_into(Concept("m", "brinjal"), "aubergine")]
+    plain = Additions((MILK,), (("drink", "milk"),))
+    assert select(rows) == plain
+    assert select(rows, allow_moves=True) == replace(plain, moves=(Move("tea", "drink", "milk"),))
+    assert select(rows, allow_merges=True) == replace(plain, synonyms=(("aubergine", "brinjal"),))
+
+
+def test_an_insert_that_is_not_selected_moves_nothing() -> None:
+    rows = [insert("milk", "drink", "tea", rank=2), insert("milk", "tea", rank=1)]
+    assert select(rows, allow_moves=True).moves == ()
+
+
+def test_a_merge_adds_the_synonyms_of_the_query() -> None:
+    known = select(
+        [merge_into(Concept("m", "brinjal", ("melongene",)), "aubergine")], allow_merges=True
+    )
+    assert known.synonyms == (("aubergine", "brinjal"), ("aubergine", "melongene"))
+
+
+def test_accepted_rows_are_applied_alone_whatever_their_rank_and_the_thresholds() -> None:
+    rows = [*TWO[:1], replace(TWO[1], decision=Verdict.ACCEPTED), *TWO[2:]]
+    chosen = select(rows, top_k=2, min_score=0.5)
+    assert chosen.relations == (("a", "kiwi"),)
+    both = [replace(row, decision=Verdict.ACCEPTED) for row in TWO[:2]]
+    assert select(both).relations == (("f", "kiwi"), ("a", "kiwi"))
+
+
+def test_undecided_rows_wait_for_a_threshold_and_rejected_ones_are_never_applied() -> None:
+    kiwi = [replace(row, decision=Verdict.UNDECIDED) for row in TWO[:2]]
+    fig = [replace(TWO[2], decision=Verdict.REJECTED), TWO[3]]
+    rows = [*kiwi, *fig]
+    assert select(rows).relations == (("f", "fig"),)
+    assert select(rows, min_score=0.0).relations == (("f", "kiwi"), ("f", "fig"))
+    own = replace(kiwi[1], rank=0)
+    assert select([kiwi[0], own, *fig]).relations == (("a", "kiwi"), ("f", "fig"))
+
+
+def test_children_of_an_undecided_concept_are_not_applied() -> None:
+    berry = replace(suggestion("berry", 1, "f", 0.2), decision=Verdict.UNDECIDED)
+    currant = replace(suggestion("currant", 1, "berry", 0.9), decision=Verdict.ACCEPTED)
+    assert select([berry, currant]).concepts == ()
 
 
 @pytest.mark.parametrize("name", ["min_score", "min_confidence"])
@@ -23,13 +219,13 @@ def test_a_threshold_is_a_number_from_0_to_1(name: str) -> None:
     for good in (None, 0, 0.5, 1):
         assert Acceptance(**{name: good}).has_threshold == (good is not None)
     for bad in (-0.1, 1.01, float("nan"), "0.5"):
-        with pytest.raises(ConfigurationError, match=f"{name} is .*; it must be from 0 to 1"):
+        with pytest.raises(ConfigurationError, match=name):
             Acceptance(**{name: bad})
 
 
 @pytest.mark.parametrize("name", ["allow_moves", "allow_merges"])
 def test_a_permission_is_true_or_false(name: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"{name} is 'yes'; it must be True or False"):
+    with pytest.raises(ConfigurationError, match=name):
         Acceptance(**{name: "yes"})
 
 
@@ -39,58 +235,69 @@ def test_an_allowed_change_names_its_option() -> None:
     assert Acceptance(allow_merges=True).allowed_changes == ["synonyms"]
 
 
-@pytest.mark.parametrize(
-    ("options", "added"),
-    [
-        ({}, ["kiwi", "fig"]),
-        ({"min_score": 0.5}, ["kiwi"]),
-        ({"min_confidence": 0.6}, ["fig"]),
-        ({"min_score": 0.5, "min_confidence": 0.6}, []),
-    ],
-)
-def test_suggestions_below_a_threshold_are_left_out(
-    options: dict[str, float], added: list[str]
-) -> None:
-    suggestions = [
-        suggestion("kiwi", 0.5, confidence=0.5),
-        suggestion("fig", 0.4, confidence=0.7),
+ACCEPTED, UNDECIDED, OPEN = Verdict.ACCEPTED, Verdict.UNDECIDED, Verdict.OPEN
+
+
+def ranked(
+    label: str, *confidences: float | None, place: Place = Place.POSSIBLE
+) -> list[Suggestion]:
+    return [
+        Suggestion(
+            Concept(label, label),
+            rank,
+            parent,
+            (parent.label,),
+            0.3 / rank,
+            confidence,
+            place=place,
+        )
+        for rank, (parent, confidence) in enumerate(
+            zip(FOOD.concepts, confidences, strict=False), start=1
+        )
     ]
-    accepted = accept_suggestions(FOOD, suggestions, Acceptance(**options))
-    assert [concept.label for concept in accepted.additions.concepts] == added
-    assert accepted.left_out == 2 - len(added)
 
 
-def test_every_query_is_added_or_present_or_merged_or_left_out() -> None:
-    suggestions = [
-        suggestion("kiwi", 0.9),
-        suggestion("fig", 0.9),
-        suggestion("Apple", 0.9),
-        *(suggestion(label, 0.9, "a", kind=SuggestionKind.MERGE) for label in ("apfel", "pomme")),
-        *(suggestion(label, 0.1) for label in ("bolt", "nut", "screw")),
-    ]
-    accepted = accept_suggestions(FOOD, suggestions, Acceptance(min_score=0.5))
-    assert [concept.label for concept in accepted.additions.concepts] == ["kiwi", "fig"]
-    assert [(new.label, known.id) for new, known in accepted.already_present] == [("Apple", "a")]
-    assert [merge.query.label for merge in accepted.merged] == ["apfel", "pomme"]
-    assert accepted.left_out == 3
+def decisions(suggestions: list[Suggestion], **options: Any) -> list[Verdict]:
+    return [each.decision for each in decide(suggestions, Acceptance(**options))]
 
 
-def test_a_parent_whose_label_was_edited_is_refused() -> None:
-    edited = replace(suggestion("kiwi", 0.9), parent=Concept("f", "vegetable"))
-    with pytest.raises(TaxonomyError, match="'fruit' in the taxonomy, but 'vegetable'"):
-        accept_suggestions(FOOD, [edited], Acceptance())
+SURE, UNSURE = ranked("kiwi", 0.5, 0.2), ranked("fig", 0.49, 0.3)
+NOWHERE = ranked("bolt", 0.9, 0.1, place=Place.NONE)
 
 
-def test_suggestions_are_returned_with_the_ids_that_were_filled_in() -> None:
-    """Ids of this taxonomy are made from those of the parents, so they are made last."""
-    ids = ("hg", *(f"hg-{number}" for number in range(1, 7)))
-    codes = Taxonomy([Concept(id, f"food {id}") for id in ids], [("hg", id) for id in ids[1:]])
-    given = [
-        Suggestion(Concept("", "kiwi"), 1, codes.concept("hg-1"), (), 0.9),
-        Suggestion(Concept("own", "fig"), 1, codes.concept("hg-2"), (), 0.9),
-    ]
-    accepted = accept_suggestions(codes, given, Acceptance())
-    kiwi, fig = accepted.suggestions
-    assert kiwi == replace(given[0], query=Concept("hg-1-1", "kiwi"))
-    assert fig == given[1]
-    assert accepted.additions.relations == (("hg-1", "hg-1-1"), ("hg-2", "own"))
+def test_placements_that_are_more_likely_wrong_or_have_no_suitable_parent_are_undecided() -> None:
+    assert decisions([*SURE, *UNSURE, *NOWHERE]) == [ACCEPTED, OPEN, *[UNDECIDED] * 4]
+
+
+def test_a_further_parent_below_the_floor_is_not_accepted() -> None:
+    assert decisions(SURE, top_k=2) == [ACCEPTED, OPEN]
+    assert decisions(ranked("kiwi", 0.9, 0.6), top_k=2) == [ACCEPTED, ACCEPTED]
+
+
+def test_without_a_confidence_everything_with_a_suitable_parent_is_accepted() -> None:
+    unknown = [replace(each, confidence=None) for each in [*SURE, *UNSURE, *NOWHERE]]
+    assert decisions(unknown) == [ACCEPTED, OPEN, ACCEPTED, OPEN, UNDECIDED, UNDECIDED]
+    with pytest.raises(ConfigurationError, match="not all of these suggestions have a confidence"):
+        decisions(unknown, min_confidence=0.1)
+
+
+def test_a_given_threshold_replaces_the_floor() -> None:
+    rows = [*SURE, *UNSURE, *NOWHERE]
+    assert decisions(rows, min_confidence=0.0) == [ACCEPTED, OPEN] * 3
+    assert decisions(rows, min_confidence=0.8) == [*[UNDECIDED] * 4, ACCEPTED, OPEN]
+    assert decisions(rows, min_score=0.4) == [UNDECIDED] * 6
+
+
+def test_a_likely_synonym_is_not_marked() -> None:
+    first, second = ranked("apfel", 0.8, 0.3)
+    assert decisions([replace(first, kind=SuggestionKind.MERGE), second]) == [OPEN, OPEN]
+
+
+@pytest.mark.parametrize("options", [{}, {"top_k": 2}, {"min_score": 0.2}, {"min_confidence": 0.0}])
+def test_the_accepted_suggestions_are_those_that_are_added(options: dict[str, Any]) -> None:
+    decided = decide([*SURE, *UNSURE, *NOWHERE], Acceptance(**options))
+    accepted = accept_suggestions(FOOD, decided, Acceptance())
+    marked = [(s.parent.id, s.query.id) for s in decided if s.decision == ACCEPTED]
+    assert list(accepted.additions.relations) == marked
+    undecided = {s.query.id for s in decided if s.decision == UNDECIDED}
+    assert (accepted.undecided, accepted.left_out) == (len(undecided), 0)

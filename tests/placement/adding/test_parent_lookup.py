@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from expanded_files import write_file
 
 from taxoexpan.errors import FormatError
-from taxoexpan.placement.adding.parent_lookup import read_decisions
+from taxoexpan.placement.adding.parent_lookup import read_decisions, with_details
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 
 FOOD = Taxonomy(
@@ -92,9 +94,7 @@ def test_a_long_list_of_unclear_rows_is_cut(tmp_path: Path) -> None:
 
 def test_a_row_without_any_parent_is_refused(tmp_path: Path) -> None:
     table = "query,parent_id,parent_label\nkefir,5,milk\ncider,,\n"
-    assert "line 3: parent_id and parent_label are blank; fill one" in refusal(tmp_path, table)
-    message = refusal(tmp_path, "query,score\ncider,1\n")
-    assert "no column parent_id, parent_label or path; a table of suggestions has" in message
+    assert "line 3: no parent is given; fill parent_id or parent_label" in refusal(tmp_path, table)
 
 
 def test_a_ranked_row_may_spell_the_label_otherwise(tmp_path: Path) -> None:
@@ -136,3 +136,22 @@ def test_a_path_may_have_other_separators(tmp_path: Path, path: str) -> None:
 
 def test_another_separator_does_not_make_a_wrong_path_right(tmp_path: Path) -> None:
     assert "no concept has the label 'dairy>tea'" in refusal(tmp_path, "query,path\nx,dairy>tea\n")
+
+
+def suggested(label: str, parent: str) -> Suggestion:
+    return Suggestion(Concept("", label), 1, Concept(parent, parent), (parent,), 0.9)
+
+
+def test_details_are_copied_to_queries_by_their_label() -> None:
+    concepts = [Concept("x", "Nut-Milk", ("nut drink",), "a drink made of nuts")]
+    (detailed,) = with_details([suggested("nut milk", "milk")], concepts)
+    assert detailed.query == Concept("", "nut milk", ("nut drink",), "a drink made of nuts")
+
+
+def test_details_of_a_repeated_label_come_from_the_row_that_is_placed() -> None:
+    concepts = [Concept("x", "nut milk", (), "first"), Concept("y", "nut milk", (), "second")]
+    (first,) = with_details([suggested("nut milk", "milk")], concepts)
+    assert first.query.definition == "first"
+    own = suggested("nut milk", "milk")
+    (second,) = with_details([replace(own, query=replace(own.query, id="y"))], concepts)
+    assert second.query.definition == "second"

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from builders import own as placed
 
 from taxoexpan.errors import ModelError
 from taxoexpan.placement.fitting.judged_taxonomy import apply_feedback
-from taxoexpan.placement.suggesting.feedback import Feedback, JudgedPlacement
+from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.placement.suggesting.suggestions import SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
 
@@ -19,12 +20,8 @@ def foods() -> Taxonomy:
     return Taxonomy(concepts, [*relations, ("milk", "organic oat milk")])
 
 
-def placed(label: str, parent: str, **fields: object) -> JudgedPlacement:
-    return JudgedPlacement(Concept("", label), parent, **fields)  # type: ignore[arg-type]
-
-
 def test_accepted_concepts_are_added_with_all_their_parents(foods: Taxonomy) -> None:
-    accepted = [JudgedPlacement(OAT_MILK, "milk"), JudgedPlacement(OAT_MILK, "tea")]
+    accepted = [placed(OAT_MILK, "milk"), placed(OAT_MILK, "tea")]
     judged = apply_feedback(foods, Feedback(accepted))
     (id,) = judged.placed
     assert judged.taxonomy.parents(id) == ("milk", "tea")
@@ -33,15 +30,13 @@ def test_accepted_concepts_are_added_with_all_their_parents(foods: Taxonomy) -> 
 
 
 def test_an_insert_moves_children(foods: Taxonomy) -> None:
-    insert = JudgedPlacement(
-        OAT_MILK, "milk", kind=SuggestionKind.INSERT, moves=("organic oat milk",)
-    )
+    insert = placed(OAT_MILK, "milk", kind=SuggestionKind.INSERT, moves=("organic oat milk",))
     judged = apply_feedback(foods, Feedback([insert]))
     assert judged.taxonomy.parents("organic oat milk") == judged.placed
 
 
 def test_a_merge_adds_names(foods: Taxonomy) -> None:
-    merge = JudgedPlacement(OAT_MILK, "organic oat milk", kind=SuggestionKind.MERGE)
+    merge = placed(OAT_MILK, "organic oat milk", kind=SuggestionKind.MERGE)
     judged = apply_feedback(foods, Feedback([merge]))
     assert judged.taxonomy.concept("organic oat milk").synonyms == ("oat milk", "oat drink")
     assert (judged.placed, judged.merged) == ((), 1)
@@ -65,7 +60,7 @@ def test_a_decision_without_a_usable_parent_is_counted(foods: Taxonomy) -> None:
 
 
 def test_a_parent_that_is_a_new_concept_is_found_by_its_label(foods: Taxonomy) -> None:
-    vanilla = placed("vanilla oat milk", "id of another model", parent_label="Oat milk")
+    vanilla = placed("vanilla oat milk", "id of another model", label="Oat milk")
     judged = apply_feedback(foods, Feedback([vanilla, placed("oat milk", "milk")]))
     new = {judged.taxonomy.concept(id).label: id for id in judged.placed}
     assert judged.taxonomy.parents(new["vanilla oat milk"]) == (new["oat milk"],)
@@ -73,15 +68,15 @@ def test_a_parent_that_is_a_new_concept_is_found_by_its_label(foods: Taxonomy) -
 
 
 def test_children_of_a_concept_without_a_parent_are_left_out_too(foods: Taxonomy) -> None:
-    chain = [placed("vanilla oat milk", "?", parent_label="oat milk"), placed("oat milk", "gone")]
+    chain = [placed("vanilla oat milk", "?", label="oat milk"), placed("oat milk", "gone")]
     judged = apply_feedback(foods, Feedback([*chain, placed("rice milk", "milk")]))
     assert [judged.taxonomy.concept(id).label for id in judged.placed] == ["rice milk"]
     assert judged.without_parent == 2
 
 
 def test_an_id_that_is_taken_is_replaced(foods: Taxonomy) -> None:
-    taken = [JudgedPlacement(Concept("tea", "oat milk"), "milk")]
-    same = [JudgedPlacement(Concept("n1", label), "tea") for label in ("red tea", "blue tea")]
+    taken = [placed(Concept("tea", "oat milk"), "milk")]
+    same = [placed(Concept("n1", label), "tea") for label in ("red tea", "blue tea")]
     judged = apply_feedback(foods, Feedback([*taken, *same]))
     assert judged.placed == ("new:oat-milk", "n1", "new:blue-tea")
     assert foods.labels == judged.taxonomy.labels[: len(foods)]
@@ -102,7 +97,7 @@ def test_rejections_of_an_unplaced_concept_are_kept(foods: Taxonomy) -> None:
 
 
 def test_a_merged_concept_does_not_pass_its_rejections_on(foods: Taxonomy) -> None:
-    merge = JudgedPlacement(OAT_MILK, "organic oat milk", kind=SuggestionKind.MERGE)
+    merge = placed(OAT_MILK, "organic oat milk", kind=SuggestionKind.MERGE)
     judged = apply_feedback(foods, Feedback([merge], [placed("oat milk", "tea")]))
     assert judged.rejected_pairs() == []
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from builders import KINDS
+from builders import KINDS, own
 from ctrl_c import press_ctrl_c
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
@@ -18,7 +18,7 @@ from taxoexpan.placement.fitting.prepared_taxonomy import PreparedTaxonomy
 from taxoexpan.placement.fitting.refitting import StartingPoint, prepare_refit
 from taxoexpan.placement.learned.fusion_learning import collect_examples
 from taxoexpan.placement.scoring.signal_fusion import FusionExamples
-from taxoexpan.placement.suggesting.feedback import Feedback, JudgedPlacement
+from taxoexpan.placement.suggesting.feedback import Feedback
 from taxoexpan.taxonomy import Additions
 from taxoexpan.training.continuation import Recipe
 from taxoexpan.training.training_log import TrainingLog
@@ -27,16 +27,12 @@ NEW = [f"{sort} {kind}" for kind in KINDS for sort in ("cashew", "white", "tomat
 RECIPE = Recipe(epochs=2, tower_epochs=1)
 
 
-def judged(label: str, parent: str) -> JudgedPlacement:
-    return JudgedPlacement(Concept("", label), parent)
-
-
 def review() -> Feedback:
     """Every new food is accepted below its kind, and rejected below another kind and a sibling."""
     kinds = [name.split()[1] for name in NEW]
     wrong = [(name, "tea" if name.endswith("berry") else "berry") for name in NEW]
-    accepted = [judged(name, kind) for name, kind in zip(NEW, kinds, strict=True)]
-    return Feedback(accepted, [judged(name, parent) for name, parent in wrong])
+    accepted = [own(name, kind) for name, kind in zip(NEW, kinds, strict=True)]
+    return Feedback(accepted, [own(name, parent) for name, parent in wrong])
 
 
 def prepare(model: TaxoExpan, taxonomy: Taxonomy, feedback: Feedback) -> PreparedTaxonomy:
@@ -62,7 +58,7 @@ def test_a_held_out_concept_leaves_no_trace_in_what_is_new(model: TaxoExpan) -> 
     """Neither as a rejected anchor, nor as a new concept's parent."""
     (held_out, *_) = model._fitted().held_out
     feedback = review()
-    rejected = [*feedback.rejected, *(judged(name, held_out) for name in NEW)]
+    rejected = [*feedback.rejected, *(own(name, held_out) for name in NEW)]
     prepared = prepare(model, model.taxonomy, Feedback(feedback.accepted, rejected))
     remaining, news = prepared.data.anchors.taxonomy, prepared.data.news
     assert news is not None
@@ -79,7 +75,7 @@ def test_a_held_out_concept_leaves_no_trace_in_what_is_new(model: TaxoExpan) -> 
 
 def test_a_held_out_concept_with_new_children_is_learned_from(model: TaxoExpan) -> None:
     (parent, *others) = model._fitted().held_out
-    feedback = Feedback([judged(f"organic {parent}", parent)])
+    feedback = Feedback([own(f"organic {parent}", parent)])
     prepared = prepare(model, model.taxonomy, feedback)
     assert [concept.id for concept in prepared.holdout.concepts] == others
     assert parent in prepared.data.anchors.taxonomy
@@ -89,7 +85,7 @@ def test_only_concepts_that_the_earlier_model_has_not_seen_tell_how_it_ranks(
     model: TaxoExpan,
 ) -> None:
     larger = model.taxonomy.expanded(_additions(model.taxonomy, "cashew milk", "milk"))
-    prepared = prepare(model, larger, Feedback([judged("white tea", "tea")]))
+    prepared = prepare(model, larger, Feedback([own("white tea", "tea")]))
     assert prepared.start is not None
     added = prepared.start.added
     assert added is not None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from builders import own
 from random_growth import grown
 
 from taxoexpan import TaxoExpan, Taxonomy
@@ -21,8 +22,7 @@ from taxoexpan.placement.fitting.updating import EncodedTaxonomy, update_encodin
 from taxoexpan.placement.scoring.embedder import Embedder
 from taxoexpan.placement.scoring.pair_features import AnchorTexts
 from taxoexpan.placement.scoring.ranking import Anchors
-from taxoexpan.placement.suggesting.feedback import JudgedPlacement
-from taxoexpan.placement.suggesting.rejections import Rejections
+from taxoexpan.placement.suggesting.feedback import Rejections
 from taxoexpan.taxonomy import Concept
 from taxoexpan.training.continuation import Recipe
 
@@ -129,7 +129,7 @@ def test_added_concepts_are_suggested_as_parents(model: TaxoExpan) -> None:
 def test_what_the_model_has_learned_stays_and_vanished_ids_are_dropped(model: TaxoExpan) -> None:
     updated = copy.copy(model)
     first, *others = model._fitted().held_out
-    rejected = [JudgedPlacement(Concept("", "nut cheese"), id) for id in ("milk", first)]
+    rejected = [own("nut cheese", id) for id in ("milk", first)]
     archive = replace(model._fitted(), rejections=Rejections.of(rejected))
     updated._reset(archive)
     updated.update(model.taxonomy.without([first]))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from taxoexpan.placement.adding.selection import merges, select_additions
+from taxoexpan.placement.adding.acceptance import Acceptance, merges, select_additions
 from taxoexpan.placement.suggesting.proposals import (
     related_concepts,
     with_further_parents,
@@ -103,8 +103,8 @@ def test_a_query_that_is_a_synonym_is_not_attached() -> None:
     assert select_additions(merged).concepts == ()
     assert [s.parent.id for s in merges(merged)] == ["almond"]
     # It is less sure than what is asked for, and so it is no merge, nor is milk a parent.
-    assert merges(merged, min_confidence=0.95) == []
-    assert select_additions(merged, min_confidence=0.95).concepts == ()
+    assert merges(merged, Acceptance(min_confidence=0.95)) == []
+    assert select_additions(merged, Acceptance(min_confidence=0.95)).concepts == ()
     later = with_merge(TREE, ranked(("milk", 0.95)), TREE.index("almond"), 2.0)
     assert [parent for parent, _ in select_additions(later).relations] == ["milk"]
 

@@ -21,8 +21,8 @@ from taxoexpan.desk.store.change_export import changes_text
 from taxoexpan.desk.store.exportable_decisions import exportable_decisions
 from taxoexpan.errors import TaxoExpanError
 from taxoexpan.formats.changes.change_set import ChangeFormat
-from taxoexpan.placement.suggesting.suggestion_table import suggestions_csv
 from taxoexpan.placement.suggesting.suggestions import Suggestion
+from taxoexpan.placement.suggesting.tables import suggestions_csv
 
 DECISIONS_CSV = "decisions.csv"
 MAX_LEFT_OUT = 20

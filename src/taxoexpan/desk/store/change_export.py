@@ -8,8 +8,8 @@ from taxoexpan.desk.store.exportable_decisions import exportable_decisions
 from taxoexpan.formats.changes.change_set import ChangeFormat, ChangeSet
 from taxoexpan.formats.changes.kgcl import SUBCLASS
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
-from taxoexpan.placement.adding.acceptance import Acceptance, accept_suggestions
-from taxoexpan.placement.adding.merge_mappings import merge_mappings
+from taxoexpan.placement.adding.acceptance import Acceptance
+from taxoexpan.placement.adding.additions import accept_suggestions
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Taxonomy
 from taxoexpan.taxonomy.curies import Prefixes
@@ -30,7 +30,7 @@ def changes_text(
     exported = exportable_decisions(taxonomy, decided)
     allowed = Acceptance(allow_moves=True, allow_merges=True)
     result = accept_suggestions(taxonomy, exported.accepted, allowed)
-    mappings = merge_mappings(result.merged, own_ids=())
+    mappings = result.mappings()
     if file is not None:
         changes = ChangeSet.of_additions(file, result.additions, mappings)
     else:

@@ -13,8 +13,8 @@ from taxoexpan.desk.store.decision_log import logged_decision, select_logged
 from taxoexpan.desk.store.proposal import pair
 from taxoexpan.desk.store.records import Action, LoggedDecision, Placement, Reason, Status
 from taxoexpan.desk.store.tables import concepts, decisions
-from taxoexpan.placement.suggesting.feedback import Feedback, JudgedPlacement
-from taxoexpan.placement.suggesting.suggestions import Decision, Suggestion
+from taxoexpan.placement.suggesting.feedback import Feedback
+from taxoexpan.placement.suggesting.suggestions import Suggestion, Verdict
 from taxoexpan.taxonomy import Concept
 
 
@@ -31,25 +31,29 @@ def decided_suggestions(connection: Connection) -> list[Suggestion]:
             concept = Concept("", concept.label, concept.synonyms, concept.definition)
         state = derive_state(logged)
         right = state.placements
-        suggestions += [_suggestion(concept, each, Decision.ACCEPTED) for each in right]
+        suggestions += [_suggestion(concept, each, Verdict.ACCEPTED) for each in right]
         wrong = {pair(each): each for each in _rejected(logged, any_reason=True)}
         for placement in right:
             wrong.pop(pair(placement), None)
-        suggestions += [_suggestion(concept, each, Decision.REJECTED) for each in wrong.values()]
+        suggestions += [_suggestion(concept, each, Verdict.REJECTED) for each in wrong.values()]
     return suggestions
 
 
 def read_feedback(connection: Connection) -> Feedback:
     """Return the decisions that are not undone as accepted and rejected placements."""
-    accepted: list[JudgedPlacement] = []
-    rejected: list[JudgedPlacement] = []
+    accepted: list[Suggestion] = []
+    rejected: list[Suggestion] = []
     for _, concept, logged in _decided_concepts(connection):
         state = derive_state(logged)
         if state.status == Status.ACCEPTED:
-            accepted += [_judged(concept, each) for each in state.placements]
+            accepted += [_suggestion(concept, each, Verdict.ACCEPTED) for each in state.placements]
         right = set(map(pair, state.placements))
         wrong = {pair(each): each for each in (*_rejected(logged), *_passed_over(logged))}
-        rejected += [_judged(concept, each) for key, each in wrong.items() if key not in right]
+        rejected += [
+            _suggestion(concept, each, Verdict.REJECTED)
+            for key, each in wrong.items()
+            if key not in right
+        ]
     return Feedback(accepted, rejected)
 
 
@@ -93,12 +97,7 @@ def _passed_over(logged: Iterable[LoggedDecision]) -> list[Placement]:
     return list(accepts[-1].passed_over) if accepts else []
 
 
-def _judged(concept: Concept, placement: Placement) -> JudgedPlacement:
-    id, label = placement.parent_id, placement.parent_label
-    return JudgedPlacement(concept, id, label, placement.kind, placement.moves)
-
-
-def _suggestion(concept: Concept, placement: Placement, decision: Decision) -> Suggestion:
+def _suggestion(concept: Concept, placement: Placement, decision: Verdict) -> Suggestion:
     return Suggestion(
         query=concept,
         rank=placement.rank,

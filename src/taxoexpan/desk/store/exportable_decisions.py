@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from taxoexpan.placement.suggesting.suggestions import Decision, Suggestion, SuggestionKind
+from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind, Verdict
 from taxoexpan.taxonomy import Taxonomy
 
 
@@ -23,7 +23,7 @@ def exportable_decisions(taxonomy: Taxonomy, decided: Sequence[Suggestion]) -> E
     A model that has learned from decisions knows concepts that the file does not have. If such a
     concept is no longer accepted, what was placed below it has no place, but all others have.
     """
-    accepted = [each for each in decided if each.decision == Decision.ACCEPTED]
+    accepted = [each for each in decided if each.decision == Verdict.ACCEPTED]
     kept, before = accepted, -1
     while len(kept) != before:
         before = len(kept)

@@ -1,28 +1,18 @@
-"""Which suggestions are accepted: thresholds, permissions, and the additions that result."""
+"""Which suggestions are accepted: thresholds, permissions, and a person's decisions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from taxoexpan.errors import ConfigurationError
-from taxoexpan.placement.adding.change_validation import validate_additions
-from taxoexpan.placement.adding.selection import (
-    applicable,
-    drop_existing,
-    merges,
-    refuse_other_labels,
-    select_additions,
-    with_query_ids,
-)
-from taxoexpan.placement.suggesting.suggestions import Decision
-from taxoexpan.taxonomy.id_assignment import resolve_ids
+from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind, Verdict
+from taxoexpan.taxonomy import Additions, Move
 from taxoexpan.taxonomy.id_policy import DEFAULT_IDS, IdPolicy
+from taxoexpan.taxonomy.names import normalize_name
 
-if TYPE_CHECKING:
-    from taxoexpan.placement.suggesting.suggestions import Suggestion
-    from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+DEFAULT_MIN_CONFIDENCE = 0.5
+"""Without other thresholds, a placement is accepted if it is more likely right than wrong."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,81 +50,168 @@ class Acceptance:
         """The allowed changes to existing concepts: moves and synonyms."""
         return ["moves"] * self.allow_moves + ["synonyms"] * self.allow_merges
 
+    def admits(self, suggestion: Suggestion) -> bool:
+        """Return whether a suggestion is decided, or reaches both thresholds."""
+        if suggestion.is_decided:
+            return True
+        is_sure = not self.min_confidence or (suggestion.confidence or 0.0) >= self.min_confidence
+        return is_sure and suggestion.score >= (self.min_score or 0.0)
+
 
 DEFAULT_ACCEPTANCE = Acceptance()
 
 
-@dataclass(frozen=True)
-class AcceptedSuggestions:
-    """The additions from accepted suggestions, and what was not added.
+def select_additions(
+    suggestions: Sequence[Suggestion], acceptance: Acceptance = DEFAULT_ACCEPTANCE
+) -> Additions:
+    """Return the relations to add: the first `top_k` of each query at or above both thresholds.
 
-    `already_present` pairs a new concept with the existing one, `merged` are the suggestions whose
-    concept is a synonym of an existing one, `rejected_changes` has one sentence per move or synonym
-    that the taxonomy cannot take, `left_out` counts concepts without an accepted parent, and
-    `undecided` those that were left for review. The `suggestions` are all of them, with the ids
-    that were filled in.
+    If a person has removed the first rank, the next one counts as the first. If there are decided
+    suggestions of a query (accepted, or without a rank), all of these are added, and no others.
+    Undecided ones are considered only if there is a threshold. Children of a rejected new concept
+    are rejected too. Moves and synonyms are returned only if they are allowed. They must be
+    validated (`validate_additions`) before they are applied.
     """
-
-    suggestions: list[Suggestion]
-    additions: Additions
-    already_present: list[tuple[Concept, Concept]]
-    merged: list[Suggestion]
-    rejected_changes: list[str]
-    left_out: int
-    undecided: int
-
-
-def accept_suggestions(
-    taxonomy: Taxonomy, suggestions: Sequence[Suggestion], acceptance: Acceptance
-) -> AcceptedSuggestions:
-    """Turn suggestions into additions that the taxonomy can take.
-
-    Suggestions may have been edited: a missing query id is filled in, and a parent's label must be
-    the one in the taxonomy.
-    """
-    suggestions = with_query_ids(taxonomy, suggestions, acceptance.ids)
-    refuse_other_labels(taxonomy, suggestions)
-    suggestions = [
-        replace(s, parent=taxonomy.concept(s.parent.id)) if s.parent.id in taxonomy else s
+    queries = {s.query.id for s in suggestions}
+    suggestions = applicable(suggestions, acceptance)
+    if acceptance.min_confidence and any(
+        not s.is_decided and s.confidence is None for s in suggestions
+    ):
+        message = "not all of these suggestions have a confidence"
+        cause = "the model could not learn it, or the concepts were placed together"
+        raise ConfigurationError(f"{message}: {cause}; use a minimum score instead")
+    merging = merges(suggestions, acceptance)
+    merged = {s.query.id for s in merging}
+    good = [
+        s
         for s in suggestions
+        if not s.is_merge and s.query.id not in merged and acceptance.admits(s)
     ]
-    a = acceptance
-    min_score, min_confidence = a.min_score or 0.0, a.min_confidence or 0.0
-    chosen = select_additions(
-        suggestions,
-        a.top_k,
-        min_score,
-        min_confidence,
-        allow_moves=a.allow_moves,
-        allow_merges=a.allow_merges,
-        undecided=a.has_threshold,
-    )
-    additions, present = drop_existing(taxonomy, chosen)
-    validated = validate_additions(taxonomy, additions)
-    considered = applicable(suggestions, a.has_threshold)
-    merged = merges(considered, min_score, min_confidence)
-    queries = {s.query.id for s in considered}
-    left_out = len(queries) - len(additions.concepts) - len(present) - len(merged)
-    undecided = {s.query.id for s in suggestions if s.decision == Decision.UNDECIDED} - queries
-    resolved, new_ids = resolve_ids(taxonomy, validated.additions, a.ids)
-    return AcceptedSuggestions(
-        [_with_ids(suggestion, new_ids) for suggestion in suggestions],
-        resolved,
-        present,
-        [_with_ids(merge, new_ids) for merge in merged],
-        validated.rejected,
-        left_out,
-        len(undecided),
+    ranks: dict[str, set[int]] = {}
+    for suggestion in good:
+        ranks.setdefault(suggestion.query.id, set()).add(suggestion.rank)
+    first = {id: frozenset(sorted(own)[: acceptance.top_k]) for id, own in ranks.items()}
+    selected = _reachable([s for s in good if s.is_decided or s.rank in first[s.query.id]], queries)
+    concepts = {s.query.id: s.query for s in selected}
+    relations = dict.fromkeys((s.parent.id, s.query.id) for s in selected)
+    return Additions(
+        tuple(concepts.values()),
+        tuple(relations),
+        moves=_moves_of(selected) if acceptance.allow_moves else (),
+        synonyms=_synonyms_of(merging) if acceptance.allow_merges else (),
     )
 
 
-def _with_ids(suggestion: Suggestion, new_ids: Mapping[str, str]) -> Suggestion:
-    """Return a suggestion with the final ids of new concepts."""
-    query, parent = suggestion.query, suggestion.parent
-    if query.id not in new_ids and parent.id not in new_ids:
-        return suggestion
-    return replace(
-        suggestion,
-        query=replace(query, id=new_ids.get(query.id, query.id)),
-        parent=replace(parent, id=new_ids.get(parent.id, parent.id)),
-    )
+def applicable(suggestions: Sequence[Suggestion], acceptance: Acceptance) -> list[Suggestion]:
+    """Return the decided suggestions of each query or, if there are none, those that may be chosen.
+
+    Rejected ones may not be chosen, and undecided ones only if there is a threshold.
+    """
+    decided = {s.query.id for s in suggestions if s.is_decided}
+    choosable = {Verdict.OPEN, Verdict.UNDECIDED} if acceptance.has_threshold else {Verdict.OPEN}
+    return [
+        s
+        for s in suggestions
+        if s.is_decided or (s.query.id not in decided and s.decision in choosable)
+    ]
+
+
+def _reachable(selected: Sequence[Suggestion], queries: Collection[str]) -> list[Suggestion]:
+    """Remove the suggestions whose parent is a new concept that is not added itself."""
+    kept, before = list(selected), -1
+    while len(kept) != before:
+        before, placed = len(kept), {s.query.id for s in kept}
+        kept = [s for s in kept if s.parent.id not in queries or s.parent.id in placed]
+    return kept
+
+
+def _moves_of(selected: Sequence[Suggestion]) -> tuple[Move, ...]:
+    """Return the moves of the inserts, most important first.
+
+    If two inserts claim one child, a person's own comes first, then the longer name, since it is
+    more specific (of oat milk and milk, the former gets organic oat milk), then the more confident.
+    """
+
+    def priority(insert: Suggestion) -> tuple[object, ...]:
+        name = normalize_name(insert.query.label)
+        specificity = (-len(name.split()), -len(name))
+        ids = (name, insert.query.id, insert.parent.id)
+        return (bool(insert.rank), *specificity, -insert.confidence_or_score, *ids)
+
+    inserts = sorted((s for s in selected if s.kind == SuggestionKind.INSERT), key=priority)
+    moves = (Move(id, s.parent.id, s.query.id) for s in inserts for id in sorted(s.moves))
+    return tuple(dict.fromkeys(moves))
+
+
+def _synonyms_of(merging: Sequence[Suggestion]) -> tuple[tuple[str, str], ...]:
+    """Return the names of merged queries, each with the id of the existing concept.
+
+    If two queries have the same name, a person's own comes first, then the more confident.
+    """
+
+    def priority(merge: Suggestion) -> tuple[object, ...]:
+        label = merge.query.label
+        ids = (normalize_name(label), merge.parent.id, label)
+        return (bool(merge.rank), -merge.confidence_or_score, *ids)
+
+    ordered = sorted(merging, key=priority)
+    names = ((s.parent.id, n) for s in ordered for n in (s.query.label, *s.query.synonyms))
+    return tuple(dict.fromkeys(names))
+
+
+def merges(
+    suggestions: Sequence[Suggestion], acceptance: Acceptance = DEFAULT_ACCEPTANCE
+) -> list[Suggestion]:
+    """Return the first suggestions that propose a merge, at or above both thresholds."""
+    return _first_of_each(suggestions, lambda s: s.is_merge and acceptance.admits(s))
+
+
+def no_suitable_parent(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """Return the first suggestions of the queries that have no suitable parent and no merge."""
+    return _first_of_each(suggestions, lambda s: s.place == Place.NONE and not s.is_merge)
+
+
+def _first_of_each(
+    suggestions: Sequence[Suggestion], wanted: Callable[[Suggestion], bool]
+) -> list[Suggestion]:
+    """Return each query's suggestion of the lowest rank, if it is a wanted one."""
+    first: dict[str, Suggestion] = {}
+    for suggestion in sorted(suggestions, key=lambda s: s.rank):
+        first.setdefault(suggestion.query.id, suggestion)
+    return [suggestion for suggestion in first.values() if wanted(suggestion)]
+
+
+def decide(suggestions: Sequence[Suggestion], acceptance: Acceptance) -> list[Suggestion]:
+    """Mark the suggestions to add as accepted, and all those of the other concepts as undecided.
+
+    Without a threshold, concepts that have no suitable parent are undecided, and so are those below
+    `DEFAULT_MIN_CONFIDENCE`, if there is a confidence. Suggestions to merge are not marked: whether
+    merges are allowed decides about them.
+    """
+    candidates = list(suggestions)
+    if not acceptance.has_threshold:
+        unsuitable = {s.query.id for s in no_suitable_parent(suggestions)}
+        candidates = [s for s in suggestions if s.query.id not in unsuitable]
+        if have_confidence(suggestions):
+            acceptance = replace(acceptance, min_confidence=DEFAULT_MIN_CONFIDENCE)
+    chosen = select_additions(candidates, acceptance)
+    relations = set(chosen.relations)
+    handled = {concept.id for concept in chosen.concepts}
+    handled |= {s.query.id for s in merges(candidates, acceptance)}
+
+    def verdict(s: Suggestion) -> Verdict:
+        if (s.parent.id, s.query.id) in relations and not s.is_merge:
+            return Verdict.ACCEPTED
+        return s.decision if s.query.id in handled else Verdict.UNDECIDED
+
+    return [replace(s, decision=verdict(s)) for s in suggestions]
+
+
+def have_confidence(suggestions: Sequence[Suggestion]) -> bool:
+    """Return whether the confidence of all suggestions is known."""
+    return all(s.confidence is not None for s in suggestions)
+
+
+def leave_undecided(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """Mark all suggestions as undecided."""
+    return [replace(s, decision=Verdict.UNDECIDED) for s in suggestions]

@@ -9,9 +9,8 @@ from itertools import chain
 from taxoexpan.errors import ModelError
 from taxoexpan.phrasing import pluralize
 from taxoexpan.placement.adding.change_validation import validate_additions
-from taxoexpan.placement.suggesting.feedback import Feedback, JudgedPlacement
-from taxoexpan.placement.suggesting.rejections import NO_REJECTIONS, Rejections
-from taxoexpan.placement.suggesting.suggestions import SuggestionKind
+from taxoexpan.placement.suggesting.feedback import NO_REJECTIONS, Feedback, Rejections
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Additions, Concept, Move, Taxonomy
 from taxoexpan.taxonomy.id_assignment import PROVISIONAL
 from taxoexpan.taxonomy.ids import numbered, slug
@@ -60,12 +59,12 @@ def apply_feedback(taxonomy: Taxonomy, feedback: Feedback) -> JudgedTaxonomy:
     """
     known, usable = known_names(taxonomy), {c.id for c in taxonomy.concepts if not c.deprecated}
     new, present = _split_present(feedback.accepted, known)
-    merges = [p for p in new if p.kind == SuggestionKind.MERGE]
-    placements = _with_new_ids(taxonomy, [p for p in new if p.kind != SuggestionKind.MERGE])
+    merges = [p for p in new if p.is_merge]
+    placements = _with_new_ids(taxonomy, [p for p in new if not p.is_merge])
     reachable = _reachable(placements, usable)
-    merged = [p for p in merges if p.parent_id in usable]
+    merged = [p for p in merges if p.parent.id in usable]
     lost = len(placements) - len(reachable) + len(merges) - len(merged)
-    wrong = [p for p in feedback.rejected if p.parent_id in usable]
+    wrong = [p for p in feedback.rejected if p.parent.id in usable]
     lost += len(feedback.rejected) - len(wrong)
     if feedback and not (reachable or merged or wrong or present):
         count = pluralize(len(feedback.accepted) + len(feedback.rejected), "decision")
@@ -77,20 +76,20 @@ def apply_feedback(taxonomy: Taxonomy, feedback: Feedback) -> JudgedTaxonomy:
         taxonomy.expanded(additions) if additions.concepts or additions.synonyms else taxonomy,
         tuple(concept.id for concept in additions.concepts),
         Rejections.of(wrong),
-        len({normalize_name(p.concept.label) for p in merged}),
+        len({normalize_name(p.query.label) for p in merged}),
         len(present),
         lost,
     )
 
 
 def _split_present(
-    accepted: Iterable[JudgedPlacement], known: dict[str, int]
-) -> tuple[list[JudgedPlacement], set[str]]:
+    accepted: Iterable[Suggestion], known: dict[str, int]
+) -> tuple[list[Suggestion], set[str]]:
     """Return the placements of new concepts, and the names of those that the taxonomy has."""
-    new: list[JudgedPlacement] = []
+    new: list[Suggestion] = []
     present: set[str] = set()
     for placement in accepted:
-        name = normalize_name(placement.concept.label)
+        name = normalize_name(placement.query.label)
         if name in known:
             present.add(name)
         else:
@@ -98,9 +97,7 @@ def _split_present(
     return new, present
 
 
-def _with_new_ids(
-    taxonomy: Taxonomy, placements: Sequence[JudgedPlacement]
-) -> list[JudgedPlacement]:
+def _with_new_ids(taxonomy: Taxonomy, placements: Sequence[Suggestion]) -> list[Suggestion]:
     """Give each new concept an unused id, and find parents that are new concepts themselves.
 
     An id is provisional unless the concept came with one: the taxonomy's file may give the next
@@ -109,41 +106,45 @@ def _with_new_ids(
     named: dict[str, Concept] = {}
     taken = {"", *taxonomy, *taxonomy.reserved}
     for placement in placements:
-        concept, name = placement.concept, normalize_name(placement.concept.label)
+        concept, name = placement.query, normalize_name(placement.query.label)
         if name not in named:
             candidates = chain([concept.id], numbered(PROVISIONAL + slug(concept.label)))
             id = next(id for id in candidates if id not in taken)
             named[name] = replace(concept, id=id)
             taken.add(id)
 
-    def parent_of(placement: JudgedPlacement) -> str:
-        new = named.get(normalize_name(placement.parent_label))
-        known = placement.parent_id in taxonomy or new is None
-        return placement.parent_id if known or new is None else new.id
+    def parent_of(placement: Suggestion) -> str:
+        new = named.get(normalize_name(placement.parent.label))
+        known = placement.parent.id in taxonomy or new is None
+        return placement.parent.id if known or new is None else new.id
 
     return [
-        replace(p, concept=named[normalize_name(p.concept.label)], parent_id=parent_of(p))
+        replace(
+            p,
+            query=named[normalize_name(p.query.label)],
+            parent=replace(p.parent, id=parent_of(p)),
+        )
         for p in placements
     ]
 
 
-def _reachable(placements: Sequence[JudgedPlacement], usable: set[str]) -> list[JudgedPlacement]:
+def _reachable(placements: Sequence[Suggestion], usable: set[str]) -> list[Suggestion]:
     """Remove the placements whose parent neither exists nor is placed itself."""
     placed: set[str] = set()
     while True:
-        kept = [p for p in placements if p.parent_id in usable or p.parent_id in placed]
-        ids = {p.concept.id for p in kept}
+        kept = [p for p in placements if p.parent.id in usable or p.parent.id in placed]
+        ids = {p.query.id for p in kept}
         if ids == placed:
             return kept
         placed = ids
 
 
-def _additions(placed: Sequence[JudgedPlacement], merged: Sequence[JudgedPlacement]) -> Additions:
+def _additions(placed: Sequence[Suggestion], merged: Sequence[Suggestion]) -> Additions:
     """Return the accepted placements as additions to the taxonomy."""
-    concepts = {p.concept.id: p.concept for p in placed}
-    relations = dict.fromkeys((p.parent_id, p.concept.id) for p in placed)
-    moves = (Move(id, p.parent_id, p.concept.id) for p in placed for id in p.moves)
-    names = ((p.parent_id, n) for p in merged for n in (p.concept.label, *p.concept.synonyms))
+    concepts = {p.query.id: p.query for p in placed}
+    relations = dict.fromkeys((p.parent.id, p.query.id) for p in placed)
+    moves = (Move(id, p.parent.id, p.query.id) for p in placed for id in p.moves)
+    names = ((p.parent.id, n) for p in merged for n in (p.query.label, *p.query.synonyms))
     return Additions(
         tuple(concepts.values()),
         tuple(relations),

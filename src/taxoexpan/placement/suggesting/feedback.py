@@ -1,41 +1,112 @@
-"""Decisions of curators about new concepts, in the form that a model learns from."""
+"""What curators have decided: placements to learn from, and those never to propose again."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from taxoexpan.placement.suggesting.suggestions import SuggestionKind
-from taxoexpan.taxonomy import Concept
+import numpy as np
 
-
-@dataclass(frozen=True, slots=True)
-class JudgedPlacement:
-    """A new concept below a parent, or merged with an existing concept, as a curator judged it.
-
-    `parent_id` is the existing concept of a merge. `parent_label` finds a parent that is a new
-    concept itself and has got another id since. `moves` are the children that an insert moves.
-    """
-
-    concept: Concept
-    parent_id: str
-    parent_label: str = ""
-    kind: SuggestionKind = SuggestionKind.ATTACH
-    moves: tuple[str, ...] = ()
+from taxoexpan.placement.suggesting.suggestions import Suggestion
+from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.arrays import Indices
+from taxoexpan.taxonomy.names import normalize_name
 
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What curators have decided: the placements that are right, and those that are wrong.
+    """The placements that curators found right, and those that they found wrong.
 
     A concept with several parents is accepted once per parent. The rejected placements include
     those that a choice implies: the proposals that were ranked above the chosen one, or all that
     were shown if the curator searched for the parent. Proposals for a concept that is out of scope
-    are not among them: the parents may have been right.
+    are not among them: the parents may have been right. A parent that is a new concept itself may
+    have another id by now, and is then found by its label.
     """
 
-    accepted: Sequence[JudgedPlacement] = ()
-    rejected: Sequence[JudgedPlacement] = ()
+    accepted: Sequence[Suggestion] = ()
+    rejected: Sequence[Suggestion] = ()
 
     def __bool__(self) -> bool:
         return bool(self.accepted or self.rejected)
+
+
+Ids = Mapping[str, tuple[str, ...]]
+"""Ids by the normalized name of a concept."""
+
+
+@dataclass(frozen=True)
+class Rejections:
+    """The ids of rejected parents, and of rejected merges, by the normalized name of a concept."""
+
+    parents: Ids = field(default_factory=dict)
+    merges: Ids = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rejected: Iterable[Suggestion]) -> Rejections:
+        """Collect rejected suggestions."""
+        parents: dict[str, tuple[str, ...]] = {}
+        merges: dict[str, tuple[str, ...]] = {}
+        for each in rejected:
+            target, name = merges if each.is_merge else parents, normalize_name(each.query.label)
+            target[name] = tuple(dict.fromkeys([*target.get(name, ()), each.parent.id]))
+        return cls(parents, merges)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Rejections:
+        """Restore the rejections from the fields of `as_dict`."""
+        stored = (fields["parents"], fields["merges"])
+        return cls(*({name: tuple(ids) for name, ids in part.items()} for part in stored))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON stores them."""
+        return {"parents": dict(self.parents), "merges": dict(self.merges)}
+
+    def __bool__(self) -> bool:
+        return bool(self.parents or self.merges)
+
+    @property
+    def count(self) -> int:
+        """The number of rejected placements."""
+        return sum(map(len, [*self.parents.values(), *self.merges.values()]))
+
+    def joined(self, later: Rejections) -> Rejections:
+        """Return these rejections together with later ones."""
+        return Rejections(_union(self.parents, later.parents), _union(self.merges, later.merges))
+
+    def within(self, taxonomy: Taxonomy) -> Rejections:
+        """Return the rejections whose parents or concepts to merge with are in a taxonomy."""
+        return Rejections(_within(self.parents, taxonomy), _within(self.merges, taxonomy))
+
+    def anchors_of(self, taxonomy: Taxonomy, concepts: Sequence[Concept]) -> list[Indices]:
+        """Return the indices of the rejected parents of each concept."""
+        rows = []
+        for concept in concepts:
+            ids = self.parents.get(normalize_name(concept.label), ())
+            rows.append(np.array([taxonomy.index(id) for id in ids if id in taxonomy], np.int64))
+        return rows
+
+    def filtered(self, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+        """Return the suggestions that were not rejected, with their new ranks."""
+        kept, ranks = [], dict[str, int]()
+        for suggestion in suggestions:
+            rejected = self.merges if suggestion.is_merge else self.parents
+            if suggestion.parent.id in rejected.get(normalize_name(suggestion.query.label), ()):
+                continue
+            rank = ranks[suggestion.query.id] = ranks.get(suggestion.query.id, 0) + 1
+            kept.append(replace(suggestion, rank=rank))
+        return kept
+
+
+NO_REJECTIONS = Rejections()
+
+
+def _within(ids: Ids, taxonomy: Taxonomy) -> Ids:
+    known = {name: tuple(id for id in own if id in taxonomy) for name, own in ids.items()}
+    return {name: own for name, own in known.items() if own}
+
+
+def _union(one: Ids, other: Ids) -> Ids:
+    names = dict.fromkeys([*one, *other])
+    return {n: tuple(dict.fromkeys([*one.get(n, ()), *other.get(n, ())])) for n in names}

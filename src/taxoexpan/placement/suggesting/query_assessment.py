@@ -15,8 +15,8 @@ from taxoexpan.placement.learned.calibrators import Calibrators
 from taxoexpan.placement.learned.duplicates import DuplicateDetector
 from taxoexpan.placement.scoring.ranking import RankedBlock, Ranker, Ranking
 from taxoexpan.placement.scoring.score_summary import best_of
+from taxoexpan.placement.suggesting.feedback import NO_REJECTIONS, Rejections
 from taxoexpan.placement.suggesting.proposals import QueryAssessment, propose
-from taxoexpan.placement.suggesting.rejections import NO_REJECTIONS, Rejections
 from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy.arrays import Floats, Indices
 

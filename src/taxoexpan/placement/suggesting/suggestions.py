@@ -3,27 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from operator import attrgetter
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from taxoexpan.taxonomy import Concept
-
-COLUMNS = (
-    "query",
-    "query_id",
-    "rank",
-    "parent_id",
-    "parent_label",
-    "path",
-    "score",
-    "confidence",
-    "decision",
-    "kind",
-    "place",
-    "moves",
-    "why",
-)
 
 
 class SuggestionKind(StrEnum):
@@ -46,7 +32,7 @@ class Place(StrEnum):
     NONE = "none"
 
 
-class Decision(StrEnum):
+class Verdict(StrEnum):
     """What was decided about a suggestion, by `expand` or by a person."""
 
     OPEN = ""
@@ -63,29 +49,51 @@ class Decision(StrEnum):
 class Suggestion:
     """One possible parent of a query, or an existing concept that it may be a synonym of.
 
-    `score` is the softmax probability over all anchors. `confidence` is the probability that the
-    parent is right, if that could be learned. `place` says whether the query has a suitable parent
-    at all, and `moves` which children of the parent might belong below the query.
+    Its fields are declared here only. `COLUMNS` follow from them, and with these the CSV table,
+    JSON, the Parquet file, the decision store and the schema of the API.
     """
 
     query: Concept
-    rank: int
+    rank: Annotated[int, "The position among the suggestions for the query; 0 if a person made it."]
     parent: Concept
-    path: tuple[str, ...]
-    score: float
-    confidence: float | None = None
-    kind: SuggestionKind = SuggestionKind.ATTACH
-    place: Place = Place.POSSIBLE
-    moves: tuple[str, ...] = ()
-    why: str = ""
-    decision: Decision = Decision.OPEN
+    path: Annotated[tuple[str, ...], "The labels from a root down to the parent."] = ()
+    score: Annotated[float, "The softmax probability over all concepts."] = 1.0
+    confidence: Annotated[
+        float | None,
+        "The probability that the suggestion is right, if the model has learned it.",
+    ] = None
+    decision: Annotated[Verdict, "What was decided about it."] = field(
+        default=Verdict.OPEN, kw_only=True
+    )
+    kind: Annotated[SuggestionKind, "What is proposed."] = SuggestionKind.ATTACH
+    place: Annotated[Place, "Whether the query has a suitable parent at all."] = Place.POSSIBLE
+    moves: Annotated[
+        tuple[str, ...],
+        "For an insert: the ids of the children that might move below the new concept.",
+    ] = ()
+    why: Annotated[str, "The explanation; empty unless it was requested."] = ""
+
+    @classmethod
+    def restored(cls, query: Concept, values: Mapping[str, Any]) -> Suggestion:
+        """Return a suggestion from the values of its columns; None is a column's default."""
+        own = {
+            name: column.type(values[name])
+            for name, column in COLUMNS.items()
+            if name == column.attribute and values.get(name) is not None
+        }
+        return cls(query=query, parent=Concept(values["parent_id"], values["parent_label"]), **own)
 
     @property
     def is_decided(self) -> bool:
         """Whether it is to be applied in any case: it is accepted, or a person's own (no rank)."""
-        if self.decision in (Decision.ACCEPTED, Decision.REJECTED):
-            return self.decision == Decision.ACCEPTED
+        if self.decision in (Verdict.ACCEPTED, Verdict.REJECTED):
+            return self.decision == Verdict.ACCEPTED
         return not self.rank
+
+    @property
+    def is_merge(self) -> bool:
+        """Whether the query would become a synonym."""
+        return self.kind == SuggestionKind.MERGE
 
     @property
     def confidence_or_score(self) -> float:
@@ -97,23 +105,49 @@ class Suggestion:
         """The name of `confidence_or_score`."""
         return "score" if self.confidence is None else "confidence"
 
+    def values(self) -> dict[str, Any]:
+        """Return the values of all columns; several texts are a tuple."""
+        return dict(zip(COLUMNS, _values(self), strict=True))
+
     def as_dict(self) -> dict[str, str | int | float | None]:
-        """Return the suggestion as a row of `COLUMNS`."""
-        return {
-            "query": self.query.label,
-            "query_id": self.query.id,
-            "rank": self.rank,
-            "parent_id": self.parent.id,
-            "parent_label": self.parent.label,
+        """Return the cells of all columns: texts are joined, and numbers have few digits."""
+        return self.values() | {
             "path": " > ".join(self.path),
             "score": float(f"{self.score:.6g}"),
             "confidence": None if self.confidence is None else round(self.confidence, 4),
-            "decision": self.decision.value,
-            "kind": self.kind.value,
-            "place": self.place.value,
             "moves": join_texts(self.moves),
-            "why": self.why,
         }
+
+
+class Column(NamedTuple):
+    """A column of the suggestions: where its value is, its type, and what it means."""
+
+    attribute: str
+    type: Any
+    """The plain type; texts are a tuple."""
+    hint: Any
+    """The type with None, where a value may be unknown."""
+    about: str
+
+
+def _columns() -> dict[str, Column]:
+    """Return the columns that follow from the fields of `Suggestion`."""
+    columns = {}
+    for name, declared in get_type_hints(Suggestion, include_extras=True).items():
+        if declared is Concept:  # the column `query` has been the label from the beginning
+            names = ("query", "query_id") if name == "query" else ("parent_id", "parent_label")
+            for each in names:
+                part = "id" if each.endswith("_id") else "label"
+                columns[each] = Column(f"{name}.{part}", str, str, f"The {part} of the {name}.")
+            continue
+        hint, about = get_args(declared)
+        plain = tuple if get_origin(hint) is tuple else next(iter(get_args(hint)), hint)
+        columns[name] = Column(name, plain, hint, about)
+    return columns
+
+
+COLUMNS = _columns()
+_values = attrgetter(*(column.attribute for column in COLUMNS.values()))
 
 
 def join_texts(texts: Sequence[str]) -> str:

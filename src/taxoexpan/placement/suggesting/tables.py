@@ -1,0 +1,178 @@
+"""Suggestions as tables: CSV, which a person may edit, and Parquet with typed columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from taxoexpan.errors import ConfigurationError, FormatError
+from taxoexpan.files import whole_file
+from taxoexpan.formats.tables.formula_cells import protect_cells, unprotected
+from taxoexpan.formats.tables.table_file import csv_text, guess_delimiter, read_cells
+from taxoexpan.formats.text_file import TextFile
+from taxoexpan.phrasing import join_words
+from taxoexpan.placement.suggesting.suggestions import (
+    COLUMNS,
+    Suggestion,
+    SuggestionKind,
+    join_texts,
+)
+from taxoexpan.taxonomy import Concept
+
+DETAILS = ("definition", "synonyms")
+"""Further columns about the query, for a table that is applied without its list of concepts."""
+PARENT_COLUMNS = ("parent_id", "parent_label", "path")
+"""A row names the parent in at least one of these columns."""
+
+WriteRows = Callable[[Sequence[Suggestion]], None]
+"""A function that appends suggestions to a file."""
+
+
+def suggestions_csv(
+    suggestions: Iterable[Suggestion],
+    keep_formulas: bool = False,
+    details: bool = False,
+    header: bool = True,
+) -> str:
+    """Return the suggestions as a CSV table, with `details` also the columns of `DETAILS`.
+
+    Without `keep_formulas`, texts that a spreadsheet would compute get a leading apostrophe.
+    Without `header`, there are only rows, to follow those of another table.
+    """
+    rows = (each.as_dict() | (_details(each.query) if details else {}) for each in suggestions)
+    columns = (*COLUMNS, *DETAILS) if details else tuple(COLUMNS)
+    return csv_text(columns, (protect_cells(row, keep_formulas) for row in rows), header)
+
+
+def _details(query: Concept) -> dict[str, str | int | float | None]:
+    return {"definition": query.definition, "synonyms": join_texts(query.synonyms)}
+
+
+def read_rows(path: Path) -> list[tuple[int, Suggestion]]:
+    """Read a CSV table of suggestions; return each with the number of its line."""
+    source = TextFile.load(path)
+    # A spreadsheet may have saved the table with semicolons, and numbers with a comma.
+    cells = read_cells(source, guess_delimiter(source, source.lines[0]))
+    _, header = next(cells, (1, []))
+    columns = {name: header.index(name) for name in (*COLUMNS, *DETAILS) if name in header}
+    if "query" not in columns or columns.keys().isdisjoint(PARENT_COLUMNS):
+        missing = "query" if "query" not in columns else join_words(PARENT_COLUMNS, "or")
+        expected = f"a table of suggestions has the columns {', '.join(COLUMNS)}"
+        raise FormatError(path, f"no column {missing}; {expected}", 1)
+    suggestions = []
+    named: dict[str, tuple[str, int]] = {}
+    for line, row in cells:
+        if len(row) != len(header):
+            message = f"{len(row)} cells, but the header has {len(header)}; quote cells with commas"
+            raise FormatError(path, message, line)
+        cell = {name: unprotected(row[column].strip()) for name, column in columns.items()}
+        try:
+            suggestion = _suggestion(cell)
+        except ValueError as error:
+            raise FormatError(path, str(error), line) from None
+        query = suggestion.query
+        label, first = named.setdefault(query.id, (query.label, line))
+        if query.id and label != query.label:
+            message = f"the query_id {query.id!r} is already used by {label!r} on line {first}"
+            raise FormatError(path, f"{message}; change one of them", line)
+        suggestions.append((line, suggestion))
+    return suggestions
+
+
+def _suggestion(cell: dict[str, str]) -> Suggestion:
+    """Build a suggestion from the cells of one row; blank ones have their defaults."""
+    if not cell["query"]:
+        raise ValueError("query is blank; fill it, or remove the row")
+    if not any(map(cell.get, PARENT_COLUMNS)):
+        blank = join_words([name for name in PARENT_COLUMNS if name in cell], "or")
+        fix = "or remove the row; a new root can only be added to the file by hand"
+        raise ValueError(f"no parent is given; fill {blank}, {fix}")
+    values: dict[str, Any] = {"rank": 0, "parent_id": "", "parent_label": ""}
+    values |= {name: _parsed(name, text) for name, text in cell.items() if text}
+    if values.get("moves"):
+        values = {"kind": SuggestionKind.INSERT} | values
+    query = Concept(
+        values.get("query_id", ""),
+        values["query"],
+        values.get("synonyms", ()),
+        values.get("definition", ""),
+    )
+    return Suggestion.restored(query, values)
+
+
+def _parsed(name: str, text: str) -> Any:
+    """Return the value of a cell; raise ValueError if it has none."""
+    type: Any = tuple if name == "synonyms" else COLUMNS[name].type if name in COLUMNS else str
+    if type is str:
+        return text
+    if name == "path":
+        return tuple(text.split(" > "))
+    try:
+        if type is tuple:
+            return _texts(text)
+        if type in (int, float):
+            number = type(text.replace(",", "."))
+            if not 0 <= number <= (1 if type is float else number):
+                raise ValueError
+            return number
+        return type(text.lower())  # a person may have capitalized it
+    except ValueError:
+        expected = {
+            tuple: "texts with | between them, or a JSON list of texts",
+            int: "a whole number, not negative",
+            float: "a number from 0 to 1",
+        }.get(type) or f"one of {', '.join(filter(None, type))}"
+        raise ValueError(f"{name} is {text!r}; it must be {expected}, or blank") from None
+
+
+def _texts(cell: str) -> tuple[str, ...]:
+    """Split a cell of ids or names."""
+    if not cell.startswith("["):
+        return tuple(filter(None, map(str.strip, cell.split("|"))))
+    texts = json.loads(cell)
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError
+    return tuple(texts)
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a file of this name is written as Parquet."""
+    return path.suffix.lower() == ".parquet"
+
+
+def check_arrow(path: Path) -> None:
+    """Refuse to write a Parquet file if Arrow is not installed."""
+    if find_spec("pyarrow") is None:
+        message = f"{path}: Parquet needs pyarrow; pip install 'taxoexpan[cluster]'"
+        raise ConfigurationError(f"{message}, or choose a name that ends in .csv")
+
+
+@contextmanager
+def parquet_file(path: Path, force: bool = False, checked: bool = False) -> Iterator[WriteRows]:
+    """Yield a function that appends suggestions; the file appears at the end, as a whole.
+
+    It has the columns of the CSV file. `path` and `moves` are lists, and an unknown confidence is
+    null. `checked` is as in `whole_file`.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    types = {int: pa.int32(), float: pa.float64(), tuple: pa.list_(pa.string())}
+    schema = pa.schema(
+        [(name, types.get(column.type, pa.string())) for name, column in COLUMNS.items()]
+    )
+    with whole_file(path, force, checked) as file, pq.ParquetWriter(file, schema) as writer:
+
+        def write(suggestions: Sequence[Suggestion]) -> None:
+            if suggestions:
+                rows = [
+                    each.as_dict() | {"path": each.path, "moves": each.moves}
+                    for each in suggestions
+                ]
+                writer.write_table(pa.Table.from_pylist(rows, schema))
+
+        yield write
