@@ -64,14 +64,6 @@ class FormatError(TaxoExpanError):
         super().__init__(f"{place}: {message}", option)
 
 
-class NameTakenError(FormatError):
-    """An output whose name was taken during the work; `kept` are the files that have the result."""
-
-    def __init__(self, path: Path | str, message: str, kept: Sequence[Path]) -> None:
-        self.kept = tuple(kept)
-        super().__init__(path, message)
-
-
 class FileCycleError(FormatError):
     """A file whose relations form cycles; `cycles` is as in `CycleError`.
 

@@ -20,9 +20,10 @@ from taxoexpan.features.glossary.definition_lookup import (
 )
 from taxoexpan.files import (
     STANDARD_STREAM,
+    check_directory,
+    output_lock,
     preflight,
     refuse_inside,
-    refuse_replacing,
     write_whole,
 )
 from taxoexpan.formats.concept_list import read_concepts
@@ -77,12 +78,10 @@ def apply_suggestions(
     acceptance: Acceptance,
     force: bool = False,
     keep_formulas: bool = False,
-    checked: bool = False,
 ) -> AppliedSuggestions:
     """Write the taxonomy of a file with the accepted suggestions added to it.
 
-    Without an output, nothing is written; the result has the insertions into the file. `checked` is
-    as in `write_whole`.
+    Without an output, nothing is written; the result has the insertions into the file.
     In a CSV file, new texts that a spreadsheet would compute get an apostrophe, unless
     `keep_formulas` is set.
     """
@@ -92,7 +91,7 @@ def apply_suggestions(
     if not keep_formulas and is_computed_file(file.format, file.path):
         additions, protected = protect_additions(file.taxonomy, additions)
     accepted = replace(accepted, additions=additions)
-    return AppliedSuggestions(accepted, file.write(additions, output, force, checked), protected)
+    return AppliedSuggestions(accepted, file.write(additions, output, force), protected)
 
 
 def _provenance(suggestions: Sequence[Suggestion]) -> Provenance:
@@ -208,7 +207,7 @@ class Expansion:
             return PlacedConcepts([], [], Calibrators())
         placed = self._rank(model)
         if self.request.model:
-            model.save(self.request.model, self.request.force, checked=True)
+            model.save(self.request.model, self.request.force)
         return placed
 
     def decide(self, placed: PlacedConcepts) -> PlacedConcepts:
@@ -229,7 +228,7 @@ class Expansion:
         if self.writes_suggestions:
             content = suggestions_csv(suggestions, self.request.keep_formulas).encode()
             path, force = self.request.suggestions_file, self.request.force
-            write_whole({path: content}, force, checked=True)
+            write_whole({path: content}, force)
 
     @property
     def writes_suggestions(self) -> bool:
@@ -263,7 +262,7 @@ class Expansion:
         output, force = self.request.output, self.request.force
         suggestions = self._without_glossary(placed.suggestions)
         keep = self.request.keep_formulas
-        return apply_suggestions(self.file, suggestions, output, acceptance, force, keep, True)
+        return apply_suggestions(self.file, suggestions, output, acceptance, force, keep)
 
     def _without_glossary(self, suggestions: Sequence[Suggestion]) -> Sequence[Suggestion]:
         """Return the suggestions with the queries as they were listed, to be written."""
@@ -313,7 +312,7 @@ def _refuse_outputs(request: ExpansionRequest) -> None:
     preflight([request.output, *others], inputs, request.force)
     preflight(others, [request.taxonomy], request.force)
     if request.model:
-        refuse_replacing(request.model, MODEL_FILES, request.force)
+        check_directory(request.model, MODEL_FILES, request.force)
     if request.report:
         refuse_inside(request.report, request.taxonomy, "is an input")
 
@@ -375,10 +374,11 @@ def expand_file(
         glossary=None if glossary is None else Path(glossary),
     )
     untrained = TaxoExpan(preset, seed, device, **settings)
-    expansion = prepare_expansion(request)
-    trained = None
-    if expansion.needs_model:
-        if request.needs_confidence:
-            refuse_missing_confidence(expansion.taxonomy, untrained.config)
-        trained = untrained.fit(expansion.training_taxonomy, expected=expansion.queries)
-    return expansion.write(expansion.decide(expansion.place(trained)))
+    with output_lock(request.output):
+        expansion = prepare_expansion(request)
+        trained = None
+        if expansion.needs_model:
+            if request.needs_confidence:
+                refuse_missing_confidence(expansion.taxonomy, untrained.config)
+            trained = untrained.fit(expansion.training_taxonomy, expected=expansion.queries)
+        return expansion.write(expansion.decide(expansion.place(trained)))

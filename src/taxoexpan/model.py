@@ -315,14 +315,9 @@ class TaxoExpan(ModelState):
             return None
         return measure_reliability(*self._held_out(holdout), calibration)
 
-    def save(self, path: str | Path, force: bool = False, checked: bool = False) -> None:
-        """Save the model to a directory.
-
-        An existing directory is an error, unless `force` replaces it. With `checked`, it was
-        created during the training: it stays, the model is saved under another name, such as
-        `model.2`, and the error says so.
-        """
-        save_archive(self._fitted(), Path(path), force, checked)
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Save the model to a directory; `force` replaces an existing one."""
+        save_archive(self._fitted(), Path(path), force)
 
     @classmethod
     def load(cls, path: str | Path, device: str = "auto", features: str | None = None) -> TaxoExpan:

@@ -18,8 +18,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from taxoexpan.errors import ModelError
-from taxoexpan.files import recover_directory
-from taxoexpan.files.regular_file import (
+from taxoexpan.files import recover_output
+from taxoexpan.files.inputs import (
     open_regular,
     parse_json,
     read_regular,
@@ -132,7 +132,7 @@ def read_intact(path: Path) -> IntactDirectory:
 def read_manifest(path: Path) -> Manifest:
     """Read the manifest of a model; refuse another directory, and another version of the format."""
     if not path.is_dir():
-        recover_directory(path)
+        recover_output(path)
     if not path.is_dir():
         raise ModelError(f"{path}: no such model directory; create one with taxoexpan train")
     if not (path / MANIFEST).exists():

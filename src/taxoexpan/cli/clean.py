@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Score the relations of all leaves, and write the most suspicious ones."""
-    from taxoexpan.files import preflight, write_whole
+    from taxoexpan.files import output_lock, preflight, write_whole
 
     _refuse_extension(options.output)
     outputs = list(filter(None, (options.output, options.report)))
@@ -83,16 +83,17 @@ def run(options: argparse.Namespace) -> int:
 
     work = options.work or options.output.with_name(f"{options.output.name}.folds")
     try:
-        relations = clean(
-            taxonomy,
-            ModelOptions(training.preset, training.seed, training.device, training.settings),
-            options.folds,
-            options.inner,
-            options.jobs,
-            work,
-            None if options.quiet else note,
-            max(options.top, EXPLAINED),
-        )
+        with output_lock(options.output):
+            relations = clean(
+                taxonomy,
+                ModelOptions(training.preset, training.seed, training.device, training.settings),
+                options.folds,
+                options.inner,
+                options.jobs,
+                work,
+                None if options.quiet else note,
+                max(options.top, EXPLAINED),
+            )
     except KeyboardInterrupt:
         if work.exists():
             note(f"\nthe finished folds are saved in {work}; run the same command to resume")
@@ -105,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
     texts = {options.output: page if extension == ".html" else _text(options, shown)}
     if options.report:
         texts[options.report] = page
-    write_whole({path: text.encode() for path, text in texts.items()}, options.force, checked=True)
+    write_whole({path: text.encode() for path, text in texts.items()}, options.force)
     remove_folds(work)
     if not relations:
         note("note: no relation has another possible parent to compare with, so none is suspicious")

@@ -63,7 +63,7 @@ def run(options: Options) -> int:
     if not options.output:
         print(text, end="")
         return 0
-    write_whole({options.output: text.encode()}, options.force, checked=True)
+    write_whole({options.output: text.encode()}, options.force)
     duplicates = sum(bool(concept.might_duplicate) for concept in concepts)
     note(
         f"{pluralize(len(concepts), 'new concept')} in {options.output}; {duplicates} may be in "

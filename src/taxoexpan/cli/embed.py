@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     warn_of_unknown(queries, terms)
     if options.output:
         content = vectors_content(options.output, concepts, both)
-        write_whole({options.output: content}, options.force, checked=True)
+        write_whole({options.output: content}, options.force)
         note(f"{both.shape[1]:,} vectors with {both.shape[2]} dimensions in {options.output}")
     found = {
         term.label: nearest_concepts(concepts, both[0], query, options.top)

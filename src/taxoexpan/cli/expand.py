@@ -78,6 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Train, suggest and apply."""
     from taxoexpan.expansion import ExpansionRequest
+    from taxoexpan.files import output_lock
 
     request = ExpansionRequest(
         taxonomy=options.taxonomy,
@@ -95,7 +96,8 @@ def run(options: argparse.Namespace) -> int:
         read_options=read_options(options),
         keep_formulas=options.keep_formulas,
     )
-    expand(request, training_options(options))
+    with output_lock(request.output):
+        expand(request, training_options(options))
     return 0
 
 

@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     with DecisionStore.open(options.store, must_exist=True) as store:
         text, summary = _content(options, store)
     if options.output:
-        write_whole({options.output: text.encode()}, options.force, checked=True)
+        write_whole({options.output: text.encode()}, options.force)
         note(f"{summary} written to {options.output}")
     else:
         print(text, end="")

@@ -74,7 +74,7 @@ def write_report(path: Path, page: Page, force: bool) -> None:
     from taxoexpan.files import write_whole
     from taxoexpan.report.html import render
 
-    write_whole({path: render(page).encode()}, force, checked=True)
+    write_whole({path: render(page).encode()}, force)
     note(f"report written to {path}")
 
 

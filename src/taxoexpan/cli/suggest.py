@@ -176,7 +176,7 @@ def _write_suggestions(
             yield block
 
     if options.output and is_parquet(options.output):
-        with parquet_file(options.output, options.force, checked=True) as write_rows:
+        with parquet_file(options.output, options.force) as write_rows:
             for block in noted():
                 write_rows(block.suggestions)
         return kept

@@ -51,7 +51,7 @@ def text_output(path: Path | None, force: bool) -> Iterator[Write]:
     if path is None:
         yield sys.stdout.write
         return
-    with whole_file(path, force, checked=True) as file:
+    with whole_file(path, force) as file:
         yield lambda text: file.write(text.encode())
 
 

@@ -19,7 +19,7 @@ from taxoexpan.cli.arguments import (
 from taxoexpan.cli.fitting import fit_model
 from taxoexpan.cli.learning import add_continuation, read_feedback, refit_model, refuse_conflicts
 from taxoexpan.cli.messages import note, print_json, write_report
-from taxoexpan.errors import FormatError, NameTakenError
+from taxoexpan.errors import FormatError
 
 if TYPE_CHECKING:
     from taxoexpan.model import TaxoExpan
@@ -75,7 +75,7 @@ def _train(options: argparse.Namespace) -> int:
     resumed = options.resume and bool(_existing_checkpoints(options))
     _refuse_outputs(options, options.force or resumed)
     # Two trainings with the same output would overwrite each other's checkpoints.
-    with output_lock(options.output, "another training"):
+    with output_lock(options.output):
         model = _continued(options) if options.start else _trained(options)
         _save(options, model, options.force or resumed)
     if options.report:
@@ -90,30 +90,17 @@ def _train(options: argparse.Namespace) -> int:
 
 def _save(options: argparse.Namespace, model: TaxoExpan, replace_model: bool) -> None:
     """Save the model; its checkpoints are removed, unless Ctrl-C has ended the training."""
+    is_finished = False
     try:
-        model.save(options.output, replace_model, checked=True)
-    except NameTakenError as error:
-        _end_checkpoints(options, model, error.kept[0])
-        raise
-    note(f"model written to {options.output}")
-    _end_checkpoints(options, model, options.output)
-
-
-def _end_checkpoints(options: argparse.Namespace, model: TaxoExpan, written: Path) -> None:
-    """Remove the checkpoints of a finished training; others stay next to the written model."""
-    left = _existing_checkpoints(options)
-    if not model.training.interrupted:
-        for path in left:
-            path.unlink(missing_ok=True)
-    elif left:
-        left = [_named_after(path, options.output, written) for path in left]
-        note(f"--resume continues the training from {left[-1]}")
-
-
-def _named_after(checkpoint: Path, output: Path, written: Path) -> Path:
-    """Rename a checkpoint like the model, if that has another name than it should."""
-    name = checkpoint.with_name(written.name + checkpoint.name.removeprefix(output.name))
-    return checkpoint if name.exists() else checkpoint.rename(name)
+        model.save(options.output, replace_model)
+        note(f"model written to {options.output}")
+        is_finished = not model.training.interrupted
+    finally:
+        for path in _existing_checkpoints(options):
+            if is_finished:
+                path.unlink()
+            else:
+                note(f"--resume continues the training from {path}")
 
 
 def _trained(options: argparse.Namespace) -> TaxoExpan:
@@ -146,12 +133,12 @@ def _continued(options: argparse.Namespace) -> TaxoExpan:
 
 def _refuse_outputs(options: argparse.Namespace, replace_model: bool) -> None:
     """Refuse outputs that would overwrite each other or an input."""
-    from taxoexpan.files import preflight, refuse_inside, refuse_overwriting, refuse_replacing
+    from taxoexpan.files import check_directory, check_output, preflight, refuse_inside
     from taxoexpan.model_directory import OWN
 
-    refuse_replacing(options.output, OWN, replace_model)
+    check_directory(options.output, OWN, replace_model)
     if options.log:
-        refuse_overwriting(options.log, force=True)  # a log is appended to
+        check_output(options.log, force=True)  # a log is appended to
     if options.tensorboard:
         from taxoexpan.training.tensorboard import check_tensorboard
 

@@ -39,14 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Update and save."""
-    from taxoexpan.files import refuse_inside, refuse_replacing
+    from taxoexpan.files import check_directory, refuse_inside
     from taxoexpan.model_directory import OWN
 
     output = options.output or options.model
     is_in_place = output.resolve() == options.model.resolve()
     if options.model.is_dir():
         with _other_place_suggested(is_in_place):
-            refuse_replacing(output, OWN, options.force or is_in_place)
+            check_directory(output, OWN, options.force or is_in_place)
     refuse_inside(options.taxonomy, output, "is replaced as a whole")
     taxonomy = read_defined_taxonomy(options.taxonomy, options)
     from taxoexpan.model import TaxoExpan
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     model.encoder.show_progress(not options.quiet)
     report = model.update(taxonomy)
     if report.changes or not is_in_place:
-        model.save(output, options.force or is_in_place, checked=True)
+        model.save(output, options.force or is_in_place)
     _print_update(report, output, is_in_place)
     if model.growth:
         note(f"since the training: {model.growth.sentence(model.training.concepts)}")

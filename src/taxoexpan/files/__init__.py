@@ -1,18 +1,15 @@
-"""Files and directories that are written completely or not at all, and never over others' files."""
+"""Reading files of strangers, and writing outputs completely or not at all."""
 
-from taxoexpan.files.content_digest import file_digest
-from taxoexpan.files.output_checks import (
+from taxoexpan.files.inputs import file_digest
+from taxoexpan.files.outputs import (
     STANDARD_STREAM,
+    check_directory,
     check_output,
+    output_lock,
     preflight,
+    recover_output,
     refuse_inside,
-    refuse_overwriting,
-    refuse_replacing,
-)
-from taxoexpan.files.output_lock import output_lock
-from taxoexpan.files.temporary_names import temporary_folder
-from taxoexpan.files.whole_outputs import (
-    recover_directory,
+    temporary_folder,
     whole_directory,
     whole_file,
     write_whole,
@@ -20,14 +17,13 @@ from taxoexpan.files.whole_outputs import (
 
 __all__ = [
     "STANDARD_STREAM",
+    "check_directory",
     "check_output",
     "file_digest",
     "output_lock",
     "preflight",
-    "recover_directory",
+    "recover_output",
     "refuse_inside",
-    "refuse_overwriting",
-    "refuse_replacing",
     "temporary_folder",
     "whole_directory",
     "whole_file",

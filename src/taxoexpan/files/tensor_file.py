@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from taxoexpan.files.regular_file import open_regular, parse_json
+from taxoexpan.files.inputs import open_regular, parse_json
 
 MAX_HEADER = 10_000_000
 """The number of bytes of a header that is read; real ones have some thousand."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from taxoexpan.errors import FormatError
 from taxoexpan.files import (
     STANDARD_STREAM,
-    refuse_overwriting,
-    refuse_replacing,
+    check_directory,
+    check_output,
     whole_directory,
     write_whole,
 )
@@ -137,10 +137,10 @@ class TaxonomyFile:
             names = {normalize_name(name): name for c in new for name in (c.label, *c.synonyms)}
             self._check_synonyms(list(names.values()), output)
         if self.path.is_dir():
-            refuse_replacing(output, _file_names(self.path), force)
+            check_directory(output, _file_names(self.path), force)
         else:
             for target in contents:
-                refuse_overwriting(target, force)
+                check_output(target, force)
 
     def check_changes(self, changes: Collection[str]) -> None:
         """Raise an error if the format cannot make these changes: "moves" and "synonyms"."""
@@ -152,29 +152,23 @@ class TaxonomyFile:
             option = "allow_moves" if kind == "moves" else "allow_merges"
             raise FormatError(self.path, f"{message}; {fix}", option=option)
 
-    def write(
-        self,
-        additions: Additions,
-        output: Path | None,
-        force: bool = False,
-        checked: bool = False,
-    ) -> WrittenFiles:
+    def write(self, additions: Additions, output: Path | None, force: bool = False) -> WrittenFiles:
         """Write the file with the additions to `output`; every old byte is kept.
 
         New concepts follow the style of the file. Moves and synonyms replace only the text that
         states the old parent or the old synonyms. The result is read back and compared before
         anything is written. Without an output, nothing is written, and only the insertions are
-        returned. `checked` is as in `write_whole`, for an output that `can_hold` has checked.
+        returned.
         """
         insertions, contents, reread = self._changed(additions, output, verify=True)
         left_blank = self._left_blank(contents, reread) if additions.concepts else []
         if output is None:
             files: tuple[Path, ...] = ()
         elif self.path.is_dir():
-            _write_directory(self.path, contents, output, force, checked)
+            _write_directory(self.path, contents, output, force)
             files = (output,)
         else:
-            write_whole(contents, force, checked)
+            write_whole(contents, force)
             files = tuple(contents)
         lost = _unsupported(additions, self.format.supported_fields(self.file), reread)
         if not additions.concepts:
@@ -244,11 +238,9 @@ def _file_names(directory: Path) -> list[str]:
     return sorted(part.name for part in directory.iterdir() if part.is_file())
 
 
-def _write_directory(
-    path: Path, contents: Mapping[Path, bytes], output: Path, force: bool, checked: bool
-) -> None:
+def _write_directory(path: Path, contents: Mapping[Path, bytes], output: Path, force: bool) -> None:
     """Copy every file of the directory; those in `contents` get their new content."""
-    with whole_directory(output, _file_names(path), force, checked) as staging:
+    with whole_directory(output, _file_names(path), force) as staging:
         for name in _file_names(path):
             shutil.copyfile(path / name, staging / name)
         for target, content in contents.items():

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from taxoexpan.errors import FormatError
-from taxoexpan.files.input_file import read_input
+from taxoexpan.files.inputs import read_input
 from taxoexpan.formats.compression import decompressed, format_suffix
 from taxoexpan.formats.git_version import exists, is_git_version, read_git_version
 

@@ -22,7 +22,7 @@ from torch.optim import Optimizer
 
 from taxoexpan.errors import FormatError, ModelError, is_out_of_memory
 from taxoexpan.files import write_whole
-from taxoexpan.files.regular_file import read_regular
+from taxoexpan.files.inputs import read_regular
 
 _FIRST_LINE = b"taxoexpan-checkpoint 2\n"
 _VALUES = "values"

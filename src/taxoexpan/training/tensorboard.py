@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from taxoexpan.errors import ConfigurationError, FormatError
-from taxoexpan.files import refuse_overwriting
+from taxoexpan.files import check_output
 
 
 class TensorBoardWriter:
@@ -63,7 +63,7 @@ def check_tensorboard(folder: Path) -> None:
             f"TensorBoard cannot be used here ({error}); pip install tensorboard"
         ) from None
     if not folder.exists():
-        refuse_overwriting(folder, force=True)  # this checks the parent folder
+        check_output(folder, force=True)  # this checks the parent folder
     elif not folder.is_dir():
         raise FormatError(folder, "is a file; give the name of a folder")
     elif not os.access(folder, os.W_OK):

@@ -18,7 +18,7 @@ import numpy as np
 from taxoexpan.curation.cleaning.fold_results import FoldResult, Reason, RelationScores
 from taxoexpan.errors import FormatError
 from taxoexpan.files import write_whole
-from taxoexpan.files.regular_file import parse_json, read_regular
+from taxoexpan.files.inputs import parse_json, read_regular
 
 _OTHER_FOLDER = "choose another folder"
 _NAME = re.compile(r"fold-(\d+)\.npz")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from taxoexpan.errors import FormatError
-from taxoexpan.files.input_file import open_input
+from taxoexpan.files.inputs import open_input
 
 MAX_LINE_BYTES = 1 << 26
 """The longest line; the limit keeps a file without line ends from filling the memory."""

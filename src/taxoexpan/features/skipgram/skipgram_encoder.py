@@ -21,7 +21,7 @@ from taxoexpan.features.encoder import Encoder, Vectors, normalize_rows
 from taxoexpan.features.skipgram.skipgram_training import SkipGramVectors
 from taxoexpan.features.skipgram.space_mapping import SpaceMapping, fit_space_mapping
 from taxoexpan.files import whole_directory
-from taxoexpan.files.regular_file import parse_json, read_regular
+from taxoexpan.files.inputs import parse_json, read_regular
 from taxoexpan.files.tensor_file import TensorInfo, scan_tensor_file
 
 KIND, VERSION = "taxoexpan-skipgram", 1

@@ -14,7 +14,7 @@ from torch import Tensor
 from taxoexpan.device import release_memory
 from taxoexpan.errors import ConfigurationError, ModelError
 from taxoexpan.features.embedding import names_of, refuse_unknown
-from taxoexpan.files import refuse_overwriting
+from taxoexpan.files import check_output
 from taxoexpan.network.concept_vectors import ConceptVectors
 from taxoexpan.network.matching_network import MatchingNetwork
 from taxoexpan.network.queries import LabeledQueries
@@ -135,7 +135,7 @@ def check_inputs(taxonomy: Taxonomy, log: Path | None, tensorboard: Path | None)
         message = f"fit needs a Taxonomy, not {taxonomy!r}; Taxonomy.read reads one from a file"
         raise ConfigurationError(message)
     if log:
-        refuse_overwriting(log, force=True)  # a log is appended to
+        check_output(log, force=True)  # a log is appended to
     refuse_too_small(taxonomy.active)
     if tensorboard:
         check_tensorboard(tensorboard)

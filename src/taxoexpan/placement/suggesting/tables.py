@@ -152,7 +152,7 @@ def check_arrow(path: Path) -> None:
 
 
 @contextmanager
-def parquet_file(path: Path, force: bool = False, checked: bool = False) -> Iterator[WriteRows]:
+def parquet_file(path: Path, force: bool = False) -> Iterator[WriteRows]:
     """Yield a function that appends suggestions; the file appears at the end, as a whole.
 
     It has the columns of the CSV file. `path` and `moves` are lists, and an unknown confidence is
@@ -165,7 +165,7 @@ def parquet_file(path: Path, force: bool = False, checked: bool = False) -> Iter
     schema = pa.schema(
         [(name, types.get(column.type, pa.string())) for name, column in COLUMNS.items()]
     )
-    with whole_file(path, force, checked) as file, pq.ParquetWriter(file, schema) as writer:
+    with whole_file(path, force) as file, pq.ParquetWriter(file, schema) as writer:
 
         def write(suggestions: Sequence[Suggestion]) -> None:
             if suggestions:

@@ -1,0 +1,254 @@
+"""Outputs that are written completely or not at all.
+
+An output is written under a temporary name in its folder, flushed to the disk, and renamed. The
+process that writes it holds its lock. So temporary files of an output without a lock were left by a
+killed process, and the next process that takes the lock removes them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import BinaryIO
+
+from safetensors import SafetensorError
+
+from taxoexpan.errors import FormatError
+
+if sys.platform != "win32":
+    import fcntl
+
+STANDARD_STREAM = Path("-")
+"""The path that stands for standard input or standard output."""
+
+_NEW, _OLD, _LOCK = "new", "old", "lock"
+_MAX_NAME_BYTES = 200
+
+
+def check_output(path: Path, force: bool) -> None:
+    """Raise an error, before any work, if `path` exists (unless `force`) or cannot be created."""
+    with _naming(path, "cannot be written"), output_lock(path):  # which creates a file there
+        if path.exists() and not force and path != STANDARD_STREAM:
+            fix = "choose another name, or overwrite it"
+            raise FormatError(path, f"already exists; {fix}", option="force")
+
+
+def check_directory(path: Path, own: Collection[str], force: bool) -> None:
+    """Check an output directory; `force` replaces one that contains only files named in `own`."""
+    check_output(path, force)
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise FormatError(path, "is a file; give the name of a directory")
+    if not os.access(path, os.W_OK):
+        raise FormatError(path, "is read-only, and is not replaced; choose another name")
+    others = sorted(part.name for part in path.iterdir() if part.name not in own)
+    if others:
+        message = f"contains other files, such as {others[0]}"
+        raise FormatError(path, f"{message}, and is not replaced; choose another name")
+
+
+def preflight(outputs: Sequence[Path], inputs: Sequence[Path], force: bool) -> None:
+    """Check several outputs; they must not overwrite each other or an input."""
+    taken = [path.resolve() for path in inputs]
+    for output in outputs:
+        check_output(output, force)
+        if output.resolve() in taken and output != STANDARD_STREAM:
+            message = "would overwrite another output or an input"
+            raise FormatError(output, f"{message}; give each file its own name")
+        taken.append(output.resolve())
+
+
+def refuse_inside(path: Path, directory: Path, reason: str = "is written as a whole") -> None:
+    """Refuse an output inside a model directory or among the files of a taxonomy."""
+    if path.resolve().is_relative_to(directory.resolve()):
+        raise FormatError(path, f"is inside {directory}, which {reason}; choose another place")
+
+
+@contextmanager
+def output_lock(path: Path) -> Iterator[None]:
+    """Hold the lock of an output; raise an error if another process has it.
+
+    The process that has it may take it again.
+    """
+    if path == STANDARD_STREAM:
+        yield
+        return
+    lock, own = _beside(path, _LOCK), f"process {os.getpid()} on {platform.node()}"
+    if not lock.parent.is_dir():
+        raise FormatError(path, f"the folder {path.parent} does not exist; create it first")
+    with _naming(path, f"choose another folder; nothing can be created in {path.parent}"):
+        descriptor = _take(lock)
+    if descriptor is None:
+        if _content(lock) == own:
+            yield
+            return
+        message = "another process works on this output"
+        raise FormatError(path, f"{message}; wait until it ends, or choose another name")
+    try:
+        with _naming(path, "cannot be written"):
+            _repair(path)
+            os.write(descriptor, own.encode())
+        yield
+    finally:
+        with suppress(OSError):
+            lock.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def recover_output(path: Path) -> None:
+    """Finish or undo what a killed process has begun, unless another process works on it."""
+    with suppress(FormatError), output_lock(path):
+        pass
+
+
+@contextmanager
+def whole_file(path: Path, force: bool = False) -> Iterator[BinaryIO]:
+    """Yield a temporary file that is renamed to `path` after it was written without errors."""
+
+    def check() -> None:
+        check_output(path, force)
+        if path.exists() and not path.is_file():
+            raise FormatError(path, "is not a regular file; give the name of one")
+
+    with _staged(path, check) as new, new.open("wb") as file:
+        yield file
+        _sync(file)
+
+
+def write_whole(contents: Mapping[Path, bytes], force: bool = False) -> None:
+    """Write files under temporary names, and then rename all of them.
+
+    The path `-` is standard output, which is written last.
+    """
+    with ExitStack() as stack:
+        for path, content in contents.items():
+            if path != STANDARD_STREAM:
+                file = stack.enter_context(whole_file(path, force))
+                file.write(content)
+                _sync(file)  # a full disk is noticed before any file is renamed
+    if STANDARD_STREAM in contents:
+        sys.stdout.buffer.write(contents[STANDARD_STREAM])
+
+
+@contextmanager
+def whole_directory(path: Path, own: Collection[str], force: bool = False) -> Iterator[Path]:
+    """Yield a temporary directory that is renamed to `path` after it was filled without errors.
+
+    With `force` it replaces an existing directory that contains only files named in `own`.
+    """
+    with _staged(path, lambda: check_directory(path, own, force)) as new:
+        new.mkdir()
+        yield new
+        mode = new.stat().st_mode & 0o666  # safetensors writes files that only the owner can read
+        for parent, _, names in os.walk(new):
+            for part in (Path(parent, name) for name in names):
+                part.chmod(mode)
+                with part.open("r+b") as file:
+                    _sync(file)
+            _sync_folder(Path(parent))
+
+
+@contextmanager
+def temporary_folder(place: Path | None = None) -> Iterator[Path]:
+    """Yield a folder for temporary files; it is removed at the end."""
+    with TemporaryDirectory(prefix="taxoexpan-", dir=place, ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+@contextmanager
+def _staged(path: Path, check: Callable[[], None]) -> Iterator[Path]:
+    """Yield the temporary name of an output, and rename what the caller has written there.
+
+    If that is interrupted between the two renames of a directory, the old one comes back.
+    """
+    target, new = path.resolve(), _beside(path, _NEW)
+    with output_lock(path), _naming(path, "cannot be written"):
+        check()
+        try:
+            yield new
+            check()  # again: another program may have created it in the meantime
+            if target.is_dir():
+                target.rename(_beside(path, _OLD))
+            new.replace(target)
+            _sync_folder(target.parent)
+        finally:
+            _repair(path)
+
+
+def _repair(path: Path) -> None:
+    """Remove the temporary files of an output; an old directory without a new one comes back."""
+    target, new, old = path.resolve(), _beside(path, _NEW), _beside(path, _OLD)
+    if old.exists() and not target.exists():
+        old.rename(target)
+    for leftover in (new, old):
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
+
+
+def _beside(path: Path, ending: str) -> Path:
+    """Return a temporary name next to an output; a symbolic link stays, its target is replaced."""
+    target = path.resolve()
+    encoded = os.fsencode(target.name)
+    if len(encoded) > _MAX_NAME_BYTES:
+        return target.with_name(f".{hashlib.sha256(encoded).hexdigest()}.taxoexpan-{ending}")
+    return target.with_name(f".{target.name}.taxoexpan-{ending}")
+
+
+def _content(lock: Path) -> str:
+    """Return which process has a lock; it may just have released it."""
+    with suppress(OSError):
+        return lock.read_text(encoding="utf-8")
+    return ""
+
+
+def _take(lock: Path) -> int | None:
+    """Create and lock a file; return its descriptor, or None if another process has the lock."""
+    while True:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+        if sys.platform == "win32":
+            return descriptor
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        # The process that had the lock before may have removed the file between the two steps.
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), lock.stat()):
+                return descriptor
+        os.close(descriptor)
+
+
+@contextmanager
+def _naming(path: Path, message: str) -> Iterator[None]:
+    """Let errors of the system name the output."""
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FormatError(path, f"{message}: {reason}") from None
+
+
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the names in a folder survive a power failure, where the system can do that."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,328 @@
+"""Outputs are old or new, and whole, whatever happens to the process that writes them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from forked_processes import fork_and_wait
+from full_disk import no_file_larger_than
+from safetensors.numpy import save_file
+
+from taxoexpan.errors import FormatError
+from taxoexpan.files import (
+    check_directory,
+    check_output,
+    output_lock,
+    preflight,
+    recover_output,
+    temporary_folder,
+    whole_directory,
+    whole_file,
+    write_whole,
+)
+
+OWN = ("part", "old", "new")
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def new_directory(path: Path, part: str = "old") -> Path:
+    path.mkdir()
+    (path / part).touch()
+    return path
+
+
+def be_killed(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_every_file_is_written_and_no_other(tmp_path: Path) -> None:
+    contents = {tmp_path / "a.terms": b"one", tmp_path / "a.taxo": b"two"}
+    write_whole(contents)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == contents
+
+
+def test_a_file_is_not_overwritten_unless_forced(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"old")
+    for refused in (lambda: write_whole({path: b"new"}), lambda: check_output(path, False)):
+        with pytest.raises(FormatError, match="already exists") as caught:
+            refused()
+        assert str(path) in str(caught.value)
+        assert caught.value.option == "force"
+    assert path.read_bytes() == b"old"
+    write_whole({path: b"new"}, force=True)
+    assert path.read_bytes() == b"new"
+
+
+def test_no_file_is_written_if_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "b").write_bytes(b"old")
+    with pytest.raises(FormatError, match="already exists"):
+        write_whole({tmp_path / "a": b"new", tmp_path / "b": b"new"})
+    assert names(tmp_path) == ["b"]
+
+
+def test_a_file_that_another_program_creates_meanwhile_stays(tmp_path: Path) -> None:
+    path, model = tmp_path / "a.csv", tmp_path / "model"
+    with pytest.raises(FormatError, match="already exists"), whole_file(path):
+        path.write_bytes(b"theirs")
+    with pytest.raises(FormatError, match="other files"), whole_directory(model, OWN, force=True):
+        new_directory(model, "chapter")
+    assert path.read_bytes() == b"theirs"
+    assert names(tmp_path) == ["a.csv", "model"]
+    assert names(model) == ["chapter"]
+
+
+def test_only_regular_files_are_replaced_by_files(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("folder", "pipe"):
+        with pytest.raises(FormatError, match="not a regular file"):
+            write_whole({tmp_path / name: b""}, force=True)
+    assert (tmp_path / "folder").is_dir()
+    assert (tmp_path / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("contents", [(b"x" * 100,), (b"short", b"x" * 100)])
+@pytest.mark.parametrize("old", [b"old", None])
+def test_a_full_disk_leaves_the_old_files(
+    tmp_path: Path, contents: tuple[bytes, ...], old: bytes | None
+) -> None:
+    files = {tmp_path / str(place): content for place, content in enumerate(contents)}
+    for path in files if old else ():
+        path.write_bytes(b"old")
+    with no_file_larger_than(50), pytest.raises(FormatError, match="File too large") as caught:
+        write_whole(files, force=True)
+    assert str(caught.value).startswith(str(list(files)[-1]))
+    found = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert found == (dict.fromkeys(files, b"old") if old else {})
+
+
+def test_a_full_disk_leaves_no_directory_of_tensors(tmp_path: Path) -> None:
+    with (
+        no_file_larger_than(50),
+        pytest.raises(FormatError, match=r"model: cannot be written: .*File too large"),
+        whole_directory(tmp_path / "model", OWN) as folder,
+    ):
+        save_file({"weights": np.zeros(100)}, folder / "part")
+    assert names(tmp_path) == []
+
+
+def test_a_directory_is_renamed_only_when_complete(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    with whole_directory(path, OWN) as folder:
+        (folder / "part").touch()
+        assert not path.exists()
+    assert names(tmp_path) == ["model"]
+    assert names(path) == ["part"]
+
+
+def test_a_directory_is_replaced_only_when_forced_and_complete(tmp_path: Path) -> None:
+    path = new_directory(tmp_path / "model")
+    with pytest.raises(FormatError, match="already exists"), whole_directory(path, OWN):
+        pass
+    for error in (RuntimeError, KeyboardInterrupt):
+        with pytest.raises(error), whole_directory(path, OWN, force=True):
+            raise error
+    assert names(path) == ["old"]
+    with whole_directory(path, OWN, force=True) as folder:
+        (folder / "new").touch()
+        assert names(path) == ["old"]
+    assert names(path) == ["new"]
+    assert names(tmp_path) == ["model"]
+
+
+def test_directories_of_others_and_files_are_never_replaced_by_a_directory(tmp_path: Path) -> None:
+    new_directory(tmp_path / "thesis", "chapter")
+    (tmp_path / "a.csv").write_text("precious")
+    for name, word in (("thesis", "such as chapter"), ("a.csv", "is a file")):
+        with pytest.raises(FormatError, match=word), whole_directory(tmp_path / name, OWN, True):
+            pass
+    assert names(tmp_path / "thesis") == ["chapter"]
+    assert (tmp_path / "a.csv").read_text() == "precious"
+
+
+def test_outputs_have_default_permissions(tmp_path: Path) -> None:
+    (tmp_path / "plain").touch()
+    write_whole({tmp_path / "whole": b""})
+    with whole_directory(tmp_path / "model", OWN) as folder:
+        (folder / "part").touch(mode=0o600)
+    files = [tmp_path / "plain", tmp_path / "whole", tmp_path / "model" / "part"]
+    assert len({stat.S_IMODE(file.stat().st_mode) for file in files}) == 1
+
+
+def test_a_link_stays_a_link_and_its_target_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old")
+    new_directory(tmp_path / "model-1")
+    link, current = tmp_path / "link", tmp_path / "current"
+    link.symlink_to("file")
+    current.symlink_to("model-1")
+    write_whole({link: b"new"}, force=True)
+    with whole_directory(current, OWN, force=True) as folder:
+        (folder / "new").touch()
+    assert link.is_symlink()
+    assert current.is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"new"
+    assert names(tmp_path / "model-1") == ["new"]
+
+
+def test_names_without_folder_and_long_names_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    longest = "ä" * 127
+    for name in ("a.csv", longest):
+        write_whole({Path(name): b"new"})
+        write_whole({Path(name): b"newer"}, force=True)
+    assert names(tmp_path) == ["a.csv", longest]
+    with pytest.raises(FormatError, match="File name too long"):
+        check_output(Path("ä" * 128), force=False)
+
+
+@contextmanager
+def killed_at_rename(number: int) -> Iterator[None]:
+    """Kill this process before the n-th rename."""
+    renames = [0]
+
+    def announced(rename: Callable[[Path, Path], Path]) -> Callable[[Path, Path], Path]:
+        def counted(source: Path, target: Path) -> Path:
+            renames[0] += 1
+            if renames[0] == number:
+                be_killed()
+            return rename(source, target)
+
+        return counted
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "rename", announced(Path.rename))
+        patch.setattr(Path, "replace", announced(Path.replace))
+        yield
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_directory_comes_back_if_the_process_is_killed_between_the_renames(
+    tmp_path: Path, number: int
+) -> None:
+    path = new_directory(tmp_path / "model")
+
+    def replace() -> None:
+        with killed_at_rename(number), whole_directory(path, OWN, force=True) as folder:
+            (folder / "new").touch()
+
+    assert fork_and_wait(replace) == signal.SIGKILL
+    assert path.exists() == (number == 1)
+    recover_output(path)
+    assert names(path) == ["old"]
+    assert names(tmp_path) == ["model"]
+
+
+def test_a_kill_at_any_moment_leaves_the_old_or_the_new_directory(tmp_path: Path) -> None:
+    path = new_directory(tmp_path / "model")
+
+    def replace_forever() -> None:
+        while True:
+            with whole_directory(path, OWN, force=True) as folder:
+                (folder / "new").touch()
+
+    for milliseconds in range(8):
+        fork_and_wait(replace_forever, kill_after=milliseconds / 1000)
+        recover_output(path)
+        assert names(path) in (["old"], ["new"])
+    assert names(tmp_path) == ["model"]
+
+
+def test_the_next_run_removes_what_a_killed_one_has_left(tmp_path: Path) -> None:
+    file, model = tmp_path / "a.csv", tmp_path / "model"
+
+    def write() -> None:
+        with whole_file(file) as opened, whole_directory(model, OWN) as folder:
+            opened.write(b"half")
+            (folder / "part").touch()
+            be_killed()
+
+    assert fork_and_wait(write) == signal.SIGKILL
+    assert len(names(tmp_path)) == 4
+    check_output(file, force=False)
+    with whole_directory(model, OWN):
+        pass
+    assert names(tmp_path) == ["model"]
+
+
+def test_files_of_the_user_stay(tmp_path: Path) -> None:
+    own = [".model.backup", ".model2.taxoexpan-new", "model.taxoexpan-new"]
+    for name in own:
+        (tmp_path / name).touch()
+    write_whole({tmp_path / "model": b""})
+    assert names(tmp_path) == [*own[:2], "model", own[2]]
+
+
+def test_only_one_process_works_on_an_output(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+
+    def refused() -> int:
+        for attempt in (lambda: check_output(path, True), lambda: write_whole({path: b""}, True)):
+            with pytest.raises(FormatError, match="another process works on this output"):
+                attempt()
+        recover_output(path)
+        write_whole({tmp_path / "other": b""}, force=True)
+        return 7
+
+    with output_lock(path):
+        assert fork_and_wait(refused) == 7
+        with whole_directory(path, OWN) as folder:  # the process itself may write it
+            assert fork_and_wait(refused) == 7
+            assert folder.is_dir()
+        assert fork_and_wait(refused) == 7
+    assert names(tmp_path) == ["model", "other"]
+    assert fork_and_wait(lambda: check_directory(path, OWN, True)) == 0
+
+
+def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
+    def work() -> None:
+        with output_lock(tmp_path / "model"):
+            be_killed()
+
+    assert fork_and_wait(work) == signal.SIGKILL
+    with output_lock(tmp_path / "model"):
+        pass
+    assert names(tmp_path) == []
+
+
+def test_outputs_that_collide_are_refused_before_any_work(tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    preflight([one, other, Path("-")], [], force=False)
+    for outputs, inputs in (([one, one], []), ([one], [tmp_path / "x" / ".." / "one"])):
+        with pytest.raises(FormatError, match="its own name"):
+            preflight(outputs, inputs, force=True)
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("folder", ["/proc", "/nowhere"])
+def test_a_folder_in_which_nothing_can_be_created_is_refused(folder: str) -> None:
+    path = Path(folder, "model")
+    for check in (
+        lambda: check_output(path, force=True),
+        lambda: check_directory(path, [], force=False),
+        lambda: preflight([path], [], force=False),
+        lambda: write_whole({path: b""}),
+    ):
+        with pytest.raises(FormatError, match=rf"folder.*{folder}"):
+            check()
+
+
+def test_a_temporary_folder_is_removed_at_the_end(tmp_path: Path) -> None:
+    with temporary_folder(tmp_path) as folder:
+        (folder / "part").touch()
+    assert names(tmp_path) == []
+    with pytest.raises(KeyboardInterrupt), temporary_folder(tmp_path):
+        raise KeyboardInterrupt
+    assert names(tmp_path) == []
