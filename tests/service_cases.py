@@ -6,9 +6,8 @@ from builders import KINDS, SORTS
 from starlette.testclient import TestClient
 
 from taxoexpan import Concept, TaxoExpan, Taxonomy
-from taxoexpan.desk.service.service_app import service_app
-from taxoexpan.desk.service.service_limits import ServiceLimits
-from taxoexpan.desk.service.service_state import ServiceState
+from taxoexpan.desk.service.app import service_app
+from taxoexpan.desk.service.suggester import ServiceLimits, ServiceState
 from taxoexpan.desk.web.access import Access
 
 LOCAL = "http://127.0.0.1:8000"

@@ -36,10 +36,9 @@ def run(options: argparse.Namespace) -> int:
         message = "this command needs mcp, which is not installed"
         raise ConfigurationError(f"{message}; pip install 'taxoexpan[mcp]'")
     _refuse_unused_options(options)
-    from taxoexpan.desk.assistant.assistant_server import build_server
-    from taxoexpan.desk.assistant.assistant_tools import all_tools
-    from taxoexpan.desk.assistant.checked_taxonomy import CheckedTaxonomy
-    from taxoexpan.desk.assistant.stdio_server import printing_to_standard_error, run_on_stdio
+    from taxoexpan.desk.assistant.findings import CheckedTaxonomy
+    from taxoexpan.desk.assistant.server import build_server
+    from taxoexpan.desk.assistant.stdio import printing_to_standard_error, run_on_stdio
     from taxoexpan.desk.service.suggester import Suggester
     from taxoexpan.model import TaxoExpan
 
@@ -51,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
         suggester = Suggester(model, MAX_WAITING, lambda _, __: None)
         suggester.warm_up()
         checked = checked or CheckedTaxonomy.of_model(model.taxonomy)
-        server = build_server(all_tools(suggester, checked))
+        server = build_server(suggester, checked)
         note(f"{len(model.taxonomy):,} concepts; ready for an MCP client on standard input")
     run_on_stdio(server, suggester)
     return 0

@@ -53,10 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Serve until SIGTERM or Ctrl+C; requests that have begun are finished."""
     granted = access(options)
-    from taxoexpan.desk.service.service_app import service_app
-    from taxoexpan.desk.service.service_limits import ServiceLimits
-    from taxoexpan.desk.service.service_state import ServiceState
-    from taxoexpan.desk.web.cross_origin import ANY_ORIGIN
+    from taxoexpan.desk.service.app import service_app
+    from taxoexpan.desk.service.suggester import ServiceLimits, ServiceState
+    from taxoexpan.desk.web.protection import ANY_ORIGIN
     from taxoexpan.desk.web.server import run_server
     from taxoexpan.model import TaxoExpan
 

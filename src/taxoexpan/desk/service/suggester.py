@@ -1,4 +1,4 @@
-"""Suggestions for the concepts of requests: known names are looked up, new ones are batched."""
+"""A model that answers requests: known names are looked up, new concepts are placed in batches."""
 
 from __future__ import annotations
 
@@ -7,11 +7,36 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from taxoexpan.desk.service.name_matches import NameMatches
-from taxoexpan.desk.service.request_batching import RequestBatcher
+from taxoexpan.desk.service.batching import RequestBatcher
+from taxoexpan.desk.service.metrics import ServiceMetrics
 from taxoexpan.model import TaxoExpan
 from taxoexpan.placement.suggesting.suggestions import Suggestion
-from taxoexpan.taxonomy import Concept
+from taxoexpan.taxonomy import Concept, Taxonomy
+from taxoexpan.taxonomy.name_search import NameIndex
+from taxoexpan.taxonomy.names import normalize_name
+
+
+class NameMatches:
+    """The concepts with each normalized name: by label, else by synonym, else in another language.
+
+    Case, spaces and hyphens do not matter, as in the list of new concepts that `suggest` reads.
+    """
+
+    def __init__(self, taxonomy: Taxonomy) -> None:
+        labels = {index: (label,) for index, label in enumerate(taxonomy.labels)}
+        self._kinds: list[dict[str, dict[int, None]]] = []
+        for names_of in (labels, taxonomy.synonyms, taxonomy.foreign_names):
+            found: dict[str, dict[int, None]] = {}
+            for index, names in names_of.items():
+                for name in names:
+                    found.setdefault(normalize_name(name), {})[index] = None
+            found.pop("", None)
+            self._kinds.append(found)
+
+    def find(self, name: str) -> list[int]:
+        """Return the indices of the concepts with a name; labels take precedence over synonyms."""
+        key = normalize_name(name)
+        return next((list(found[key]) for found in self._kinds if key in found), [])
 
 
 class SuggestionOptions(NamedTuple):
@@ -62,3 +87,40 @@ class Suggester:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they are about a batch, not about a request
             return self.model.suggest_each(concepts, options.top_k, options.explain)
+
+
+@dataclass(frozen=True)
+class ServiceLimits:
+    """The limits that the command line sets."""
+
+    max_concepts: int = 100
+    """Concepts in one request."""
+    max_waiting: int = 1_000
+    """Concepts that may wait to be placed."""
+    max_requests: int = 256
+    """Requests that are answered at the same time."""
+    max_body: int = 4 << 20
+    """Bytes of a request."""
+
+
+@dataclass(frozen=True)
+class ServiceState:
+    """A model that is ready to answer requests."""
+
+    name: str
+    """The name of the model's directory."""
+    taxonomy: Taxonomy
+    suggester: Suggester
+    index: NameIndex
+    metrics: ServiceMetrics
+    limits: ServiceLimits
+
+    @classmethod
+    def of(cls, model: TaxoExpan, name: str, limits: ServiceLimits) -> ServiceState:
+        """Prepare a model, so that the first request is answered as fast as the others."""
+        metrics = ServiceMetrics()
+        suggester = Suggester(model, limits.max_waiting, metrics.count_batch)
+        metrics.watch_queue(lambda: suggester.batcher.waiting)
+        suggester.warm_up()
+        index = NameIndex.of(model.taxonomy)
+        return cls(name, model.taxonomy, suggester, index, metrics, limits)

@@ -124,7 +124,7 @@ class AccessControl:
 
 FOREIGN_HOST = Problem(
     HTTPStatus.MISDIRECTED_REQUEST,
-    "the Host header is no name of this machine; use the URL that the server printed, or start "
+    "the Host header does not name this machine; use the URL that the server printed, or start "
     "the server with a token",
 )
 NO_TOKEN = Problem(

@@ -3,34 +3,106 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import errno
-import logging
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from logging import LogRecord
 from typing import Any
 from urllib.parse import quote
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.config import LOGGING_CONFIG
+from uvicorn.logging import DefaultFormatter
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from taxoexpan.desk.web.access import TOKEN_PARAMETER, Access
-from taxoexpan.desk.web.header_timeout import HeaderTimeout, raise_file_limit
-from taxoexpan.desk.web.server_log import log_settings
 from taxoexpan.errors import ConfigurationError
+from taxoexpan.phrasing import visible
+
+
+class VisibleFormatter(DefaultFormatter):
+    """Formats messages and tracebacks; control characters are shown as escape sequences."""
+
+    def formatMessage(self, record: LogRecord) -> str:  # noqa: N802
+        """Return the line of a record."""
+        record.message = visible(record.message, keep="\n\t")
+        return super().formatMessage(record)
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802
+        """Return the traceback of a record."""
+        return visible(super().formatException(ei), keep="\n\t")
+
+
+def log_settings() -> dict[str, Any]:
+    """Return the settings of Uvicorn's log with this formatter."""
+    settings = copy.deepcopy(LOGGING_CONFIG)
+    settings["formatters"]["default"]["()"] = VisibleFormatter
+    return settings
+
+
+HEADER_SECONDS = 10
+"""How long the header of a request may take; its body has a limit of its own."""
+
+
+class HeaderTimeout(H11Protocol):
+    """Uvicorn's protocol, which would wait for the rest of a header forever."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    # Uvicorn narrows the type of asyncio in the same way.
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._start_timer()
+
+    def handle_events(self) -> None:
+        """Read what has arrived; a request that has begun is not timed."""
+        super().handle_events()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._stop_timer()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request on the same connection."""
+        self._start_timer(self.timeout_keep_alive)
+        super().on_response_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _start_timer(self, extra_seconds: float = 0) -> None:
+        self._stop_timer()
+        self._timer = self.loop.call_later(HEADER_SECONDS + extra_seconds, self.transport.close)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def raise_file_limit() -> None:
+    """Let the process open as many files, and so connections, as it is allowed to."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # macOS refuses "unlimited"
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
 
 STOP_SECONDS = 30
 """How long a stopping server waits for requests that have begun."""
 KEEP_ALIVE_SECONDS = 15
 BACKLOG = 1024
 """Connections that may wait to be accepted."""
-ACCEPTED_AT_ONCE = 32
-"""Connections that the event loop accepts before it reads what the others have sent."""
 MAX_PORT = 65535
-REPORT_SECONDS = 60
-"""How often too many connections are reported."""
 
 
 def run_server(
@@ -49,7 +121,7 @@ def run_server(
     config = uvicorn.Config(
         app,
         http=HeaderTimeout,
-        backlog=ACCEPTED_AT_ONCE,
+        backlog=BACKLOG,
         log_config=log_settings(),
         log_level="warning",
         use_colors=False,  # its messages may end in a log
@@ -87,7 +159,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def _no_own_address(host: str) -> ConfigurationError:
-    message = f"the host {host!r} is no address of this machine"
+    message = f"the host {host!r} is not an address of this machine"
     return ConfigurationError(f"{message}; use 127.0.0.1, or 0.0.0.0 for all of its addresses")
 
 
@@ -106,25 +178,6 @@ def server_url(access: Access, port: int) -> str:
     return f"http://{name}:{port}/{token}"
 
 
-class _ErrorReport:
-    """Reports errors of the event loop; too many connections once a minute, not for each of them.
-
-    Without it, clients that only connect would fill the disk with tracebacks.
-    """
-
-    def __init__(self) -> None:
-        self._next_time = 0.0
-
-    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        error = context.get("exception")
-        if not isinstance(error, OSError) or error.errno not in (errno.EMFILE, errno.ENFILE):
-            loop.default_exception_handler(context)
-        elif loop.time() >= self._next_time:
-            self._next_time = loop.time() + REPORT_SECONDS
-            message = "too many connections are open, others have to wait; raise ulimit -n"
-            logging.getLogger("uvicorn.error").error(message)
-
-
 class _AnnouncingServer(uvicorn.Server):
     """A server that says when it answers requests, and that stops without an error."""
 
@@ -134,10 +187,7 @@ class _AnnouncingServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and call `on_start`; it may take long, such as opening a browser."""
-        asyncio.get_running_loop().set_exception_handler(_ErrorReport())
         await super().startup(sockets)
-        for listening in sockets or ():
-            listening.listen(BACKLOG)  # the event loop has lowered it to what it accepts at once
         if self.started:
             with suppress(OSError):  # nobody reads the message
                 await asyncio.to_thread(self._on_start)

@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from threading import Lock
 
+from pydantic import BaseModel, Field
+
 from taxoexpan.curation.checks import SEVERITIES, Finding
 from taxoexpan.curation.checks.all_checks import check_file, check_taxonomy
-from taxoexpan.curation.checks.findings import ALWAYS_SHOWN
-from taxoexpan.desk.assistant.tool_schemas import CheckArguments, CheckResponse, FoundMistake
+from taxoexpan.curation.checks.findings import ALWAYS_SHOWN, Severity
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.text_file import DEFAULT_OPTIONS, ReadOptions
 from taxoexpan.taxonomy import Taxonomy
 
 Version = tuple[int, int] | None
+
+
+class FoundMistake(BaseModel):
+    """A likely mistake; an assistant does not need to know the folder of a file."""
+
+    code: str
+    severity: Severity
+    place: str = Field(description="The id of a concept, a line of the file, or the file.")
+    message: str
+    line: int | None = Field(description="The line of the file, if it is known.")
+
+
+class CheckResponse(BaseModel):
+    """One page of findings, worst first."""
+
+    source: str = Field(description="What was checked: the model's taxonomy, or a file.")
+    total: int = Field(description="The number of findings that were asked for.")
+    errors: int
+    warnings: int
+    offset: int
+    items: list[FoundMistake]
+    next_offset: int | None = Field(description="The offset of the next page, if there is one.")
 
 
 class CheckedTaxonomy:
@@ -45,28 +68,30 @@ class CheckedTaxonomy:
             raise FormatError(path, "no such file; give the path of a taxonomy file")
         return cls(path.name, lambda: check_file(path, format, options), lambda: _version_of(path))
 
-    def answer(self, arguments: CheckArguments) -> CheckResponse:
-        """Return the findings that are asked for."""
-        worst = SEVERITIES[: SEVERITIES.index(arguments.severity) + 1]
+    def page(
+        self,
+        codes: Collection[str] = (),
+        severity: Severity = "info",
+        offset: int = 0,
+        limit: int = 50,
+    ) -> CheckResponse:
+        """Return one page of the findings with these codes that are at least this severe."""
+        worst = SEVERITIES[: SEVERITIES.index(severity) + 1]
+        shown = {*codes, *ALWAYS_SHOWN}
         found = [
             finding
             for finding in self._findings()
-            if finding.severity in worst
-            and (
-                not arguments.codes
-                or finding.code in arguments.codes
-                or finding.code in ALWAYS_SHOWN
-            )
+            if finding.severity in worst and (not codes or finding.code in shown)
         ]
         severities = [finding.severity for finding in found]
-        stop = arguments.offset + arguments.limit
+        stop = offset + limit
         return CheckResponse(
             source=self.source,
             total=len(found),
             errors=severities.count("error"),
             warnings=severities.count("warning"),
-            offset=arguments.offset,
-            items=[FoundMistake.of(each) for each in found[arguments.offset : stop]],
+            offset=offset,
+            items=[_mistake(each) for each in found[offset:stop]],
             next_offset=stop if stop < len(found) else None,
         )
 
@@ -80,8 +105,21 @@ class CheckedTaxonomy:
             return self._found[1]
 
 
+def _mistake(finding: Finding) -> FoundMistake:
+    place = finding.place
+    if finding.path is not None and place == str(finding.path):
+        place = finding.path.name
+    return FoundMistake(
+        code=finding.code,
+        severity=finding.severity,
+        place=place,
+        message=finding.message,
+        line=finding.line or None,
+    )
+
+
 def _version_of(path: Path) -> Version:
-    """Return what changes with the content of a file; nothing says so for a folder."""
+    """Return a value that changes with the content of a file; None for a folder."""
     if not path.is_file():
         return None
     state = path.stat()

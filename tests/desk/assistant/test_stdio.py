@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from taxoexpan.desk.assistant.stdio_server import printing_to_standard_error
+from taxoexpan.desk.assistant.stdio import printing_to_standard_error
 from taxoexpan.errors import ConfigurationError
 
 

@@ -5,7 +5,7 @@ import asyncio
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from taxoexpan.desk.web.body_limit import BodyLimit
+from taxoexpan.desk.web.limits import BodyLimit
 
 SCOPE = {"type": "http", "method": "POST", "headers": [], "path": "/"}
 

@@ -10,20 +10,17 @@ from fastapi import FastAPI
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp
 
-from taxoexpan.desk.service.api_schemas import Health, ProblemDetails
-from taxoexpan.desk.service.concept_routes import concept_router
-from taxoexpan.desk.service.openapi_description import describe_errors
-from taxoexpan.desk.service.reconciliation.reconciliation_routes import (
+from taxoexpan.desk.service.metrics import RequestCounter
+from taxoexpan.desk.service.problems import add_error_answers, describe_errors
+from taxoexpan.desk.service.reconciliation.routes import (
     RECONCILIATION_PATH,
     reconciliation_router,
 )
-from taxoexpan.desk.service.request_problems import add_error_answers
-from taxoexpan.desk.service.service_metrics import RequestCounter
-from taxoexpan.desk.service.service_state import ServiceState
-from taxoexpan.desk.service.suggest_route import suggest_router
+from taxoexpan.desk.service.routes import concept_router, suggest_router
+from taxoexpan.desk.service.schemas import Health, ProblemDetails
+from taxoexpan.desk.service.suggester import ServiceState
 from taxoexpan.desk.web.access import Access
-from taxoexpan.desk.web.cross_origin import ANY_ORIGIN, CrossOriginPath
-from taxoexpan.desk.web.protection import protect_service
+from taxoexpan.desk.web.protection import ANY_ORIGIN, CrossOriginPath, protect_service
 
 HEALTH_PATH, METRICS_PATH = "/healthz", "/metrics"
 PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8"

@@ -1,10 +1,10 @@
-"""Looking up concepts of the taxonomy: by id, with their neighbours, and by name."""
+"""Looking up concepts of the taxonomy: by id, with their neighbors, and by name."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 
-from taxoexpan.desk.service.api_schemas import (
+from taxoexpan.desk.service.schemas import (
     ChildPage,
     ConceptDetails,
     ConceptReference,

@@ -1,4 +1,4 @@
-"""The objects of the API's requests and answers."""
+"""The objects of the API's requests and answers, and their limits."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from taxoexpan.desk.service.service_limits import (
-    MAX_DEFINITION,
-    MAX_ID,
-    MAX_LABEL,
-    MAX_SYNONYMS,
-    MAX_TOP_K,
-)
 from taxoexpan.desk.service.suggester import PlacedQuery
 from taxoexpan.placement.suggesting.suggestions import Place, Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Concept, Taxonomy
+
+MAX_LABEL = 1_000
+MAX_DEFINITION = 20_000
+MAX_SYNONYMS = 100
+MAX_TOP_K = 100
+MAX_ID = 2_000
+MAX_PAGE = 1_000
+MAX_SEARCH_RESULTS = 100
+MAX_OFFSET = 2**31
+
 
 EXAMPLE: dict[str, Any] = {
     "label": "cashew milk",

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from taxoexpan.desk.assistant.checked_taxonomy import CheckedTaxonomy
-from taxoexpan.desk.assistant.tool_schemas import CheckArguments
+from taxoexpan.desk.assistant.findings import CheckedTaxonomy
 from taxoexpan.errors import FormatError
 
 REPEATED = "parent,child\nfood,milk\nfood,tea\nmilk,Oat\nmilk,oat\n"
@@ -16,18 +15,18 @@ def test_a_file_is_checked_again_after_it_has_changed(tmp_path: Path) -> None:
     path = tmp_path / "foods.csv"
     path.write_text(REPEATED)
     checked = CheckedTaxonomy.of_file(path)
-    first = checked.answer(CheckArguments())
+    first = checked.page()
     assert first.source == "foods.csv"
     assert [each.code for each in first.items] == ["similar-label"]
     path.write_text("parent,child\nfood,milk\nfood,tea\n")
     os.utime(path, ns=(1, 1))
-    assert checked.answer(CheckArguments()).total == 0
+    assert checked.page().total == 0
 
 
 def test_what_hides_all_other_findings_is_always_returned(tmp_path: Path) -> None:
     path = tmp_path / "foods.csv"
     path.write_text("parent,child\na,b\nb,a\n")
-    answer = CheckedTaxonomy.of_file(path).answer(CheckArguments(codes=["hub"]))
+    answer = CheckedTaxonomy.of_file(path).page(codes=["hub"])
     assert [each.code for each in answer.items] == ["cycle"]
     assert answer.errors == 1
 
@@ -35,7 +34,7 @@ def test_what_hides_all_other_findings_is_always_returned(tmp_path: Path) -> Non
 def test_a_broken_file_is_a_finding_without_its_folder(tmp_path: Path) -> None:
     path = tmp_path / "foods.ttl"
     path.write_text("@prefix : nonsense")
-    answer = CheckedTaxonomy.of_file(path).answer(CheckArguments())
+    answer = CheckedTaxonomy.of_file(path).page()
     assert [each.code for each in answer.items] == ["unreadable"]
     assert str(tmp_path) not in answer.model_dump_json()
 
@@ -45,14 +44,14 @@ def test_pages_and_severities(tmp_path: Path) -> None:
     rows = "".join(f"food,kind{n}x\nkind{n}x,Oat {n}y\nkind{n}x,oat {n}y\n" for n in range(5))
     path.write_text("parent,child\n" + rows)
     checked = CheckedTaxonomy.of_file(path)
-    every = checked.answer(CheckArguments())
+    every = checked.page()
     assert every.total == len(every.items) > 4
-    first = checked.answer(CheckArguments(limit=3))
-    rest = checked.answer(CheckArguments(offset=3))
+    first = checked.page(limit=3)
+    rest = checked.page(offset=3)
     assert (first.next_offset, rest.next_offset) == (3, None)
     assert [*first.items, *rest.items] == every.items
-    assert checked.answer(CheckArguments(severity="warning")).total == every.warnings
-    assert checked.answer(CheckArguments(severity="error")).total == 0
+    assert checked.page(severity="warning").total == every.warnings
+    assert checked.page(severity="error").total == 0
 
 
 def test_a_missing_file_is_refused_at_the_start(tmp_path: Path) -> None:

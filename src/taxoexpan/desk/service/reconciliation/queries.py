@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from taxoexpan.desk.service.field_errors import invalid_request
-from taxoexpan.desk.service.service_limits import (
+from taxoexpan.desk.service.problems import invalid_request
+from taxoexpan.desk.service.schemas import (
     MAX_DEFINITION,
     MAX_LABEL,
     MAX_SYNONYMS,

@@ -10,7 +10,7 @@ from service_cases import LOCAL, ODD_NAMES, SPACE, TOKEN, client_of
 from starlette.testclient import TestClient
 
 from taxoexpan import Concept, TaxoExpan
-from taxoexpan.desk.service.service_limits import ServiceLimits
+from taxoexpan.desk.service.suggester import ServiceLimits
 from taxoexpan.desk.web.access import Access
 
 NEW = ("cashew milk", "white tea", "sheep cheese", "quince", "豆乳", "soy milk drink")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from taxoexpan.desk.service.request_batching import QueueFullError, RequestBatcher
+from taxoexpan.desk.service.batching import QueueFullError, RequestBatcher
 
 
 class Doubler:

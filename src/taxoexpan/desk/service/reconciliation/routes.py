@@ -7,27 +7,26 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Form, Query, Request
 from starlette.responses import HTMLResponse
 
-from taxoexpan.desk.service.api_schemas import ProblemDetails
-from taxoexpan.desk.service.concept_lookup import find_concept
-from taxoexpan.desk.service.reconciliation.concept_preview import (
-    PREVIEW_POLICY,
-    flyout_html,
-    preview_page,
-)
-from taxoexpan.desk.service.reconciliation.manifest import build_manifest
-from taxoexpan.desk.service.reconciliation.reconciliation_candidates import (
+from taxoexpan.desk.service.concepts import find_concept
+from taxoexpan.desk.service.reconciliation.candidates import (
     CONCEPT_TYPE,
     TYPES,
     describe_path,
     reconcile,
 )
-from taxoexpan.desk.service.reconciliation.reconciliation_queries import (
+from taxoexpan.desk.service.reconciliation.descriptions import (
+    PREVIEW_POLICY,
+    build_manifest,
+    flyout_html,
+    preview_page,
+)
+from taxoexpan.desk.service.reconciliation.queries import (
     DEFINITION,
     SYNONYM,
     parse_query_batch,
 )
-from taxoexpan.desk.service.service_limits import MAX_ID, MAX_LABEL, MAX_OFFSET
-from taxoexpan.desk.service.service_state import ServiceState
+from taxoexpan.desk.service.schemas import MAX_ID, MAX_LABEL, MAX_OFFSET, ProblemDetails
+from taxoexpan.desk.service.suggester import ServiceState
 from taxoexpan.desk.web.access import Access
 
 RECONCILIATION_PATH = "/reconcile"

@@ -10,7 +10,7 @@ from service_cases import ODD_NAMES, SPACE, TOKEN, client_of
 from starlette.testclient import TestClient
 
 from taxoexpan import TaxoExpan
-from taxoexpan.desk.service.service_limits import ServiceLimits
+from taxoexpan.desk.service.suggester import ServiceLimits
 from taxoexpan.desk.web.access import Access
 
 

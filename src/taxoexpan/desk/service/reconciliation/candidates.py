@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from taxoexpan.desk.service.reconciliation.reconciliation_queries import ReconciliationQuery
-from taxoexpan.desk.service.service_state import ServiceState
-from taxoexpan.desk.service.suggester import SuggestionOptions
+from taxoexpan.desk.service.reconciliation.queries import ReconciliationQuery
+from taxoexpan.desk.service.suggester import ServiceState, SuggestionOptions
 from taxoexpan.placement.suggesting.suggestions import Suggestion, SuggestionKind
 from taxoexpan.taxonomy import Taxonomy
 

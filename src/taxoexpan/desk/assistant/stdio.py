@@ -7,11 +7,10 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import anyio
-from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
+from mcp.server.mcpserver import MCPServer
 
 from taxoexpan.desk.service.suggester import Suggester
 from taxoexpan.errors import ConfigurationError
@@ -38,18 +37,17 @@ def printing_to_standard_error() -> Iterator[None]:
         os.close(original)
 
 
-def run_on_stdio(server: Server[Any], suggester: Suggester) -> None:
+def run_on_stdio(server: MCPServer[None], suggester: Suggester) -> None:
     """Answer one client, until it closes standard input or a signal comes."""
     _stop_at_once_on_signals()
     anyio.run(_serve, server, suggester)
 
 
-async def _serve(server: Server[Any], suggester: Suggester) -> None:
-    async with stdio_server() as (incoming, outgoing):
-        try:
-            await server.run(incoming, outgoing, server.create_initialization_options())
-        except anyio.get_cancelled_exc_class():  # the client no longer reads standard output
-            _end_process(0)
+async def _serve(server: MCPServer[None], suggester: Suggester) -> None:
+    try:
+        await server.run_stdio_async()
+    except anyio.get_cancelled_exc_class():  # the client no longer reads standard output
+        _end_process(0)
     await suggester.batcher.close()
 
 

@@ -1,0 +1,152 @@
+"""Errors of requests as problem objects that name the field and the fix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from taxoexpan.desk.service.batching import QueueFullError
+from taxoexpan.desk.service.schemas import ProblemDetails
+from taxoexpan.desk.web.problem import PROBLEM_TYPE, FieldProblem, Problem, add_problem_handler
+
+MAX_ERRORS = 20
+"""Errors that an answer names; a large request may have thousands."""
+
+FIXES = {
+    "missing": "add it",
+    "extra_forbidden": "remove it, or correct its name",
+    "string_too_long": "send at most {max_length:,} characters",
+    "string_too_short": "send at least one character",
+    "too_long": "send at most {max_length:,} items, in several requests if needed",
+    "too_short": "send at least one item",
+    "less_than_equal": "send at most {le:,}",
+    "greater_than_equal": "send at least {ge:,}",
+    "greater_than": "send more than {gt}",
+    "finite_number": "send a finite number",
+    "json_invalid": "send valid JSON",
+    "string_type": "send a text in quotes",
+    "string_unicode": "send valid Unicode; a text must not contain half of a surrogate pair",
+    "list_type": "send a list, in [ ]",
+    "bool_type": "send true or false",
+    "bool_parsing": "send true or false",
+    "int_type": "send a whole number",
+    "int_parsing": "send a whole number",
+    "int_from_float": "send a whole number",
+    "dict_type": "send an object, in {{ }}",
+    "model_type": "send an object, in {{ }}",
+    "literal_error": "send one of them",
+    "model_attributes_type": "send a JSON object with the header Content-Type: application/json",
+}
+
+
+def invalid_request(
+    errors: Sequence[Mapping[str, Any]], description: str = "/openapi.json"
+) -> Problem:
+    """Return the answer to a request with invalid fields; `description` says where the form is.
+
+    The first part of a field's location is left out: it says whether the field is in the body.
+    """
+    problems = [_field_problem(error, description) for error in errors[:MAX_ERRORS]]
+    first = problems[0]
+    more = f" ({len(errors) - 1:,} more errors)" if len(errors) > 1 else ""
+    detail = f"{first.field}: {first.problem}; {first.fix}{more}"
+    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, problems)
+
+
+def _field_problem(error: Mapping[str, Any], description: str) -> FieldProblem:
+    place, *parts = error["loc"] or ("body",)
+    if error["type"] == "json_invalid":
+        parts = []  # it is a position in the text
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    context = error.get("ctx", {})
+    fix = FIXES.get(error["type"], f"see {description} for the expected form")
+    message = str(error["msg"]).removeprefix("Value error, ")
+    problem, _, own_fix = message.partition("; ")
+    return FieldProblem((path.lstrip(".") or str(place)), problem, own_fix or fix.format(**context))
+
+
+def add_error_answers(app: FastAPI) -> None:
+    """Let an app answer every error with a problem object."""
+
+    async def invalid(_: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        return invalid_request(error.errors()).as_json()
+
+    async def refused(_: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        return _http_problem(error).as_json()
+
+    async def busy(_: Request, error: Exception) -> Response:
+        assert isinstance(error, QueueFullError)
+        return busy_problem(error.retry_after).as_json()
+
+    async def failed(_: Request, error: Exception) -> Response:
+        del error  # the server prints it
+        detail = "the server failed; its output says why. Please report it"
+        return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, detail).as_json()
+
+    add_problem_handler(app)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, refused)
+    app.add_exception_handler(QueueFullError, busy)
+    app.add_exception_handler(Exception, failed)
+
+
+def busy_problem(retry_after: int) -> Problem:
+    """Return the answer to a request for which there is no room now."""
+    detail = f"the server is busy; send the request again in {retry_after} seconds"
+    return Problem(
+        HTTPStatus.SERVICE_UNAVAILABLE, detail, headers={"Retry-After": str(retry_after)}
+    )
+
+
+def _http_problem(error: HTTPException) -> Problem:
+    status = HTTPStatus(error.status_code)
+    details = {
+        HTTPStatus.NOT_FOUND: "there is nothing at this path; see /openapi.json for all paths",
+        HTTPStatus.METHOD_NOT_ALLOWED: "this path has other methods; see /openapi.json",
+        HTTPStatus.BAD_REQUEST: "the body cannot be read; send JSON in UTF-8",
+    }
+    return Problem(status, details.get(status, str(error.detail)), headers=error.headers)
+
+
+OTHER_ERRORS = {
+    "400": "The request cannot be read",
+    "401": "The token is missing or wrong",
+    "408": "The request took too long to arrive",
+    "413": "The request is too large",
+    "421": "The Host header does not name this machine",
+    "503": "Busy; see the header Retry-After",
+}
+"""Answers that a route gives before it looks at the fields of a request."""
+
+
+def describe_errors(app: FastAPI) -> None:
+    """Let the description of an app say that errors are problem objects."""
+    original = app.openapi
+
+    def described() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            for path in original()["paths"].values():
+                for operation in path.values():
+                    _describe(operation["responses"])
+        return original()
+
+    # FastAPI documents this assignment as the way to extend its description.
+    app.openapi = described  # type: ignore[method-assign]
+
+
+def _describe(responses: dict[str, Any]) -> None:
+    """Add the errors that every route has, and correct the media type of the others."""
+    reference = {"schema": {"$ref": f"#/components/schemas/{ProblemDetails.__name__}"}}
+    for status, description in OTHER_ERRORS.items():
+        responses.setdefault(status, {"description": description})
+    for status, response in responses.items():
+        if int(status) >= 400:
+            response["content"] = {PROBLEM_TYPE: reference}
