@@ -195,6 +195,7 @@ def test_in_turtle_both_directions_of_a_link_are_replaced(tmp_path: Path) -> Non
     kept = kept.replace('"oat milk"@en ; skos:broader :drink', '"oat milk"@en ; skos:broader :milk')
     assert text.startswith(kept)
     assert text.removeprefix(kept).split("\n") == [
+        "",
         ":milk a skos:Concept ;",
         '    skos:prefLabel "milk"@en ;',
         "    skos:broader :drink ;",

@@ -11,10 +11,9 @@ import pytest
 from taxoexpan.errors import FormatError
 from taxoexpan.formats import path_layouts, terms, text_file
 from taxoexpan.formats.format import Target
-from taxoexpan.formats.json import json_format
+from taxoexpan.formats.json import document
 from taxoexpan.formats.obo import obo_format
-from taxoexpan.formats.obographs import obographs_format
-from taxoexpan.formats.rdf.skos_index import SkosIndex
+from taxoexpan.formats.rdf.skos import SkosIndex
 from taxoexpan.formats.registry import FORMATS
 from taxoexpan.formats.tables import table_file
 from taxoexpan.formats.tables.column_names import checked_columns
@@ -48,8 +47,8 @@ CASES = [
     Case("paths", "food.tsv", table_file, "read_cells"),
     Case("paths", "food.txt", path_layouts.PathLines, "categories"),
     Case("obo", "food.obo", obo_format, "parse_stanzas"),
-    Case("json", "food.json", json_format, "load"),
-    Case("obographs", "food.json", obographs_format, "load"),
+    Case("json", "food.json", document, "load"),
+    Case("obographs", "food.json", document, "load"),
     Case("skos", "food.ttl", SkosIndex, "read"),
     Case("skos", "food.rdf", SkosIndex, "read", moves=False),
     Case("wordnet", "wn", wordnet_format, "open_parts", moves=False),

@@ -73,7 +73,7 @@ def convert(
     if not keep_formulas and is_computed_file(new, target.path):
         taxonomy, protected = protect_taxonomy(taxonomy)
     if _is_same_vocabulary(original.format, new, target, to):
-        from taxoexpan.formats.rdf.graph_format import transcode
+        from taxoexpan.formats.rdf.serialization import transcode
 
         text, losses = transcode(original.file, target)
         copy = Copy({target.path: text})

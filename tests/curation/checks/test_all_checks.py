@@ -175,7 +175,7 @@ OBO_GRAPHS = """{"graphs": [{"id": "g", "nodes": [
         ("edges.csv", "child,parent\nfruit,food\nfig,fruit\nfig,food\nstone,\n", 5, 4),
         ("food.ttl", TURTLE, 13, 9),
         ("food.nt", N_TRIPLES, 10, 6),
-        ("food.rdf", RDF_XML, 11, 8),
+        ("food.rdf", RDF_XML, 10, 8),
         ("food.jsonld", JSON_LD, 9, 7),
         ("food.obo", OBO, 18, 16),
         ("food.json", JSON, 9, 7),

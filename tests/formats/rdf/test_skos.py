@@ -453,6 +453,7 @@ def test_turtle_is_appended_with_the_prefixes_of_the_file(tmp_path: Path) -> Non
     assert expanded.startswith(path.read_bytes())
     assert expanded[len(path.read_bytes()) :].decode().split("\r\n") == [
         "",
+        "",
         "ex:kiwi a skos:Concept ;",
         "    skos:inScheme ex:food ;",
         '    skos:prefLabel "kiwi"@en ;',

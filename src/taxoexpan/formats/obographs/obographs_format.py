@@ -16,8 +16,7 @@ from taxoexpan.formats.json.document import DocumentFormat
 from taxoexpan.formats.obographs.document import IS_A, OboGraphs, is_obo_graphs
 from taxoexpan.formats.obographs.insertion import insert_additions, node_value
 from taxoexpan.formats.property_index import PropertyIndex
-from taxoexpan.formats.rdf import graph_format
-from taxoexpan.formats.rdf.vocabulary import local_name
+from taxoexpan.formats.rdf.vocabulary import as_iris, local_name
 from taxoexpan.formats.text_file import TextFile
 from taxoexpan.taxonomy import Additions, Taxonomy
 
@@ -72,7 +71,7 @@ class OboGraphsFormat(DocumentFormat):
 
     def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
         """Write one graph with one node or edge per line; ids that are not IRIs become IRIs."""
-        ids = graph_format.iris(taxonomy, target)
+        ids = as_iris(taxonomy, target.base)
         nodes = [node_value(ids[concept.id], concept) for concept in taxonomy.concepts]
         edges = [{"sub": ids[c], "pred": IS_A, "obj": ids[p]} for p, c in taxonomy.relations]
         listed = {

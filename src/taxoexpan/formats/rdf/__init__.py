@@ -1,4 +1,5 @@
-"""SKOS vocabularies and OWL ontologies in four RDF syntaxes: Turtle, N-Triples, RDF/XML, JSON-LD.
+"""SKOS and OWL in four syntaxes of RDF.
 
-`skos` and `owl` are the format modules; the other modules are their parts.
+`skos` and `owl` are the formats. `index` reads a file into concepts, `rdf_format` has what both
+formats share, `serialization` writes triples in all syntaxes with `rdfxml` and `jsonld`.
 """

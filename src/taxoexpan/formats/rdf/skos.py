@@ -1,82 +1,209 @@
-"""The SKOS format: concepts with labels in several languages, in any RDF syntax.
-
-Extending a file adds triples and changes none, except the links of children that move. Collections,
-mappings and other content of a vocabulary stay unchanged.
-"""
+"""The SKOS format: concepts with labels in several languages, in any RDF syntax."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass, field
+from functools import cache
 
-from taxoexpan.formats.builder import Note, ParsedTaxonomy
-from taxoexpan.formats.format import Copy, Insertions, Target
-from taxoexpan.formats.property_index import PropertyIndex
-from taxoexpan.formats.rdf import graph_format, serialization, vocabulary
-from taxoexpan.formats.rdf.graph_format import RdfFormat
-from taxoexpan.formats.rdf.graph_index import is_blank_node
-from taxoexpan.formats.rdf.moved_links import move_links
-from taxoexpan.formats.rdf.predicates import index_predicates
-from taxoexpan.formats.rdf.skos_additions import concept_triples, new_triples
-from taxoexpan.formats.rdf.skos_index import SkosIndex
-from taxoexpan.formats.rdf.statements import detect_syntax, target_syntax
-from taxoexpan.formats.rdf.tag_case import respelled, target_spellings
-from taxoexpan.formats.rdf.vocabulary import link
+import pyoxigraph as ox
+
+from taxoexpan.formats.builder import Note
+from taxoexpan.formats.rdf import vocabulary
+from taxoexpan.formats.rdf.index import GraphIndex, is_blank_node
+from taxoexpan.formats.rdf.languages import Languages, Text
+from taxoexpan.formats.rdf.rdf_format import RdfFormat, Style, TextProperty, change_note
+from taxoexpan.formats.rdf.statements import detect_syntax
+from taxoexpan.formats.rdf.vocabulary import SKOS_XL, link, local_name, text
 from taxoexpan.formats.text_file import TextFile
-from taxoexpan.taxonomy import Additions, Taxonomy
-from taxoexpan.taxonomy.ids import numbered
+from taxoexpan.taxonomy import Additions, Concept, Taxonomy
+
+_SHARED_LINKS = (vocabulary.TYPE, vocabulary.IS_DEFINED_BY)
+"""Properties whose values a new concept has in common with its siblings."""
+_MOST = 0.8
+"""A new concept gets the links that this share of its siblings have."""
+
+
+@dataclass
+class SkosIndex(GraphIndex):
+    """The concepts of a file, and the schemes that they are in."""
+
+    LABELS = (vocabulary.PREF_LABEL, SKOS_XL + "prefLabel")
+    SYNONYMS = (
+        vocabulary.ALT_LABEL,
+        vocabulary.HIDDEN_LABEL,
+        SKOS_XL + "altLabel",
+        SKOS_XL + "hiddenLabel",
+    )
+    DEFINITIONS = (vocabulary.DEFINITION, vocabulary.SCOPE_NOTE)
+    OTHER_TEXTS = (vocabulary.RDFS_LABEL,)
+    LITERAL_FORMS = (SKOS_XL + "literalForm", vocabulary.VALUE)
+    OTHER_USED = (
+        vocabulary.TYPE,
+        vocabulary.BROADER,
+        vocabulary.NARROWER,
+        vocabulary.DEPRECATED,
+    )
+
+    schemes: dict[str, None] = field(default_factory=dict)
+    schemes_of: dict[str, dict[str, None]] = field(default_factory=dict)
+    shared_links: dict[str, dict[str, list[str]]] = field(
+        default_factory=lambda: {property: {} for property in _SHARED_LINKS}
+    )
+    """The values of the shared properties, by property and subject; not the type Concept."""
+
+    def substitute_label(self, id: str, languages: Languages) -> tuple[Text, Note | None]:
+        """Return the `rdfs:label` or the end of the IRI as a label, with a note."""
+        others = self.texts_of(id, self.OTHER_TEXTS)
+        label = languages.best(others) or ("", local_name(id))
+        if id in self.described or others:
+            note = Note(0, f"no preferred label; {label[1]!r} is used", "missing-label", id)
+        else:
+            message = "only named as a parent or child, without a description"
+            note = Note(0, f"{message}; {label[1]!r} is used", "undescribed-concept", id)
+        return label, note
+
+    def notes(self) -> Iterator[Note]:
+        """Yield a note about every concept without an IRI."""
+        for id in filter(is_blank_node, self.concepts):
+            yield Note(0, "a concept without an IRI has no id; it is skipped", "blank-node", id)
+
+    def count_ignored(self) -> dict[str, int]:
+        """Count the statements that are not part of a taxonomy, by short predicate name."""
+        counts, scope_notes = super().count_ignored(), self.texts[vocabulary.SCOPE_NOTE]
+        if scope_notes:
+            counts["skos:scopeNote"] = sum(map(len, scope_notes.values()))
+        return counts
+
+    def _add_link(self, subject: str, predicate: str, object: str) -> None:
+        """Add a statement about types, relations, schemes or origins; others are ignored."""
+        if predicate in self.shared_links and object != vocabulary.CONCEPT:
+            self.shared_links[predicate].setdefault(subject, []).append(object)
+        if predicate == vocabulary.TYPE:
+            if object == vocabulary.CONCEPT:
+                self.concepts[subject] = None
+                self.described.add(subject)
+            elif object == vocabulary.SCHEME:
+                self.schemes[subject] = None
+        elif predicate == vocabulary.BROADER:
+            self._add_relation(object, subject)
+        elif predicate == vocabulary.NARROWER:
+            self._add_relation(subject, object)
+        elif predicate == vocabulary.IN_SCHEME:
+            # A collection may be in a scheme too, so this does not imply a concept.
+            self.schemes_of.setdefault(subject, {})[object] = None
+        elif predicate == vocabulary.TOP_CONCEPT_OF:
+            self._add_top_concept(subject, object)
+        elif predicate == vocabulary.HAS_TOP_CONCEPT:
+            self._add_top_concept(object, subject)
+
+    def _add_top_concept(self, concept: str, scheme: str) -> None:
+        self.concepts[concept] = self.schemes[scheme] = None
+        self.top_concepts.add(concept)
+        self.described.add(concept)
+        self.schemes_of.setdefault(concept, {})[scheme] = None
 
 
 class SkosFormat(RdfFormat):
     """SKOS concepts and their broader and narrower links."""
 
+    index = SkosIndex
     parent_predicate = "skos:broader"
+    up, down = vocabulary.BROADER, vocabulary.NARROWER
+    container = ("scheme", vocabulary.SCHEME)
 
     def can_read(self, source: TextFile) -> bool:
         """Return whether the file is RDF."""
         return detect_syntax(source) is not None
 
-    def read(self, source: TextFile) -> ParsedTaxonomy:
-        """Read every concept with its labels in one language, and all links between them."""
+    def describe(
+        self, concept: Concept, parents: Sequence[str], container: str, tag: Callable[[str], str]
+    ) -> Iterator[ox.Triple]:
+        """Yield the triples of a concept; a root is a top concept of the scheme."""
+        in_scheme = [(vocabulary.IN_SCHEME, container)]
+        yield from _style("").triples(concept, parents, in_scheme, tag)
+        if not parents:
+            yield link(concept.id, vocabulary.TOP_CONCEPT_OF, container)
+
+    def new_triples(
+        self,
+        source: TextFile,
+        expanded: Taxonomy,
+        additions: Additions,
+        linked: Set[tuple[str, str]],
+    ) -> Iterator[ox.Triple]:
+        """Yield the triples of the additions, in both directions if the file has both."""
         index = source.parsed(SkosIndex.read)
-        builder = graph_format.read_concepts(source, index)
-        for id in filter(is_blank_node, index.concepts):
-            message = "a concept without an IRI has no id; it is skipped"
-            builder.notes.append(Note(0, message, "blank-node", id))
-        return graph_format.finish(source, builder)
+        style = _style(index.languages(source).tag)
+        schemes, shared_links = _schemes(index, expanded, additions), _shared_links(index, expanded)
+        new = {concept.id: None for concept in additions.concepts}
+        for concept in additions.concepts:
+            id, parents = concept.id, expanded.parents(concept.id)
+            in_schemes = ((vocabulary.IN_SCHEME, scheme) for scheme in schemes[id])
+            links = [*shared_links(parents), *in_schemes]
+            yield from style.triples(concept, parents, links)
+            if index.uses(vocabulary.NARROWER):
+                yield from (link(id, vocabulary.NARROWER, child) for child in expanded.children(id))
+            if not parents and index.uses(vocabulary.TOP_CONCEPT_OF):
+                yield from (link(id, vocabulary.TOP_CONCEPT_OF, scheme) for scheme in schemes[id])
+            if additions.provenance is not None:
+                yield change_note(expanded, id, additions.provenance)
+        if index.uses(vocabulary.NARROWER):
+            for parent, child in additions.relations:
+                if parent not in new and (parent, child) not in linked:
+                    yield link(parent, vocabulary.NARROWER, child)
+        if index.uses(vocabulary.HAS_TOP_CONCEPT):
+            for id in new:
+                if not expanded.parents(id):
+                    top = vocabulary.HAS_TOP_CONCEPT
+                    yield from (link(scheme, top, id) for scheme in schemes[id])
+        for id, name in additions.synonyms:
+            yield text(id, style.synonym.iri, name, style.synonym.language)
 
-    def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
-        """Add the triples of the new concepts, in the style of the file."""
-        index = source.parsed(SkosIndex.read)
-        language = index.languages(source).tag
-        graph_format.refuse_invalid_ids(source, additions)
-        moves = additions.moves
-        insertions, narrower = move_links(source, moves, vocabulary.BROADER, vocabulary.NARROWER)
-        triples = [
-            *new_triples(index, language, expanded, additions, narrower),
-            *(
-                vocabulary.text(id, vocabulary.ALT_LABEL, name, language)
-                for id, name in additions.synonyms
-            ),
-        ]
-        insertions += serialization.insert_triples(source, index.prefixes, triples)
-        return {source.path: insertions}
 
-    def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
-        """Return which predicates the concepts of a file have."""
-        return index_predicates(source.parsed(SkosIndex.read), taxonomy)
+def _style(language: str) -> Style:
+    label, synonym, definition = (
+        TextProperty(iri, language)
+        for iri in (vocabulary.PREF_LABEL, vocabulary.ALT_LABEL, vocabulary.DEFINITION)
+    )
+    return Style([vocabulary.CONCEPT], label, synonym, definition, vocabulary.BROADER)
 
-    def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
-        """Write a new vocabulary with one scheme; ids that are not IRIs are turned into IRIs."""
-        ids = graph_format.iris(taxonomy, target)
-        used = set(ids.values())
-        scheme = next(iri for iri in numbered(target.base + "scheme") if iri not in used)
-        triples = [link(scheme, vocabulary.TYPE, vocabulary.SCHEME)]
-        for concept in taxonomy.concepts:
-            id, parents = ids[concept.id], taxonomy.parents(concept.id)
-            triples += concept_triples(id, concept, partial(target.tag, concept.id), [scheme])
-            triples += [link(id, vocabulary.BROADER, ids[parent]) for parent in parents]
-            if not parents:
-                triples.append(link(id, vocabulary.TOP_CONCEPT_OF, scheme))
-        syntax = target_syntax(target)
-        text = serialization.serialize(triples, syntax, vocabulary.PREFIXES)
-        return Copy({target.path: respelled(text, target_spellings(target), syntax)}, ids)
+
+def _shared_links(
+    index: SkosIndex, expanded: Taxonomy
+) -> Callable[[tuple[str, ...]], list[tuple[str, str]]]:
+    """Return a function from parents to the links that most of their children have.
+
+    Without children, these are the links that most concepts of the file have.
+    """
+
+    @cache
+    def shared_links(parents: tuple[str, ...]) -> list[tuple[str, str]]:
+        children = {child for parent in parents for child in expanded.children(parent)}
+        siblings = children & index.described
+        if parents and not siblings:
+            return shared_links(())
+        group, usual = siblings or index.described, []
+        for property, values in index.shared_links.items():
+            counts = Counter(value for id in group for value in dict.fromkeys(values.get(id, ())))
+            usual += [(property, value) for value, n in counts.items() if n >= _MOST * len(group)]
+        return sorted(pair for pair in usual if not is_blank_node(pair[1]))
+
+    return shared_links
+
+
+def _schemes(index: SkosIndex, expanded: Taxonomy, additions: Additions) -> dict[str, list[str]]:
+    """Return the schemes of each concept; new ones get those of their parents.
+
+    Without parents in a scheme, a new concept gets the scheme of the file if there is only one.
+    """
+    schemes_of = {id: list(schemes) for id, schemes in index.schemes_of.items()}
+    default = list(index.schemes) if len(index.schemes) == 1 else []
+    ids = [concept.id for concept in additions.concepts]
+    for id in sorted(ids, key=lambda id: expanded.levels[expanded.index(id)]):
+        parents = expanded.parents(id)
+        inherited = (scheme for parent in parents for scheme in schemes_of.get(parent, []))
+        named = dict.fromkeys(scheme for scheme in inherited if not is_blank_node(scheme))
+        schemes_of[id] = list(named) or default
+    return schemes_of

@@ -1,20 +1,20 @@
 """Parsing RDF in four syntaxes, without network access and within bounds.
 
 pyoxigraph parses: it streams, reports the line of an error, and cannot fetch anything. Entities and
-nesting, which it does not limit, are checked before.
+nesting, which it does not limit, are checked before. It also writes all language tags in lower
+case, so their spelling is found in the text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 import pyoxigraph as ox
 
 from taxoexpan.errors import FormatError
-from taxoexpan.formats.compression import format_suffix
-from taxoexpan.formats.format import Target
-from taxoexpan.formats.rdf import jsonld, rdfxml_checks
+from taxoexpan.formats.rdf import jsonld, rdfxml
 from taxoexpan.formats.text_file import TextFile
 
 TURTLE, N_TRIPLES = ox.RdfFormat.TURTLE, ox.RdfFormat.N_TRIPLES
@@ -41,6 +41,16 @@ _OTHER_OWL_SYNTAXES = {
 }
 _SNIFF_LENGTH = 20_000
 
+_TAG = r"([A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*)"
+_IN_TURTLE = re.compile(rf"""((?<!\\)"@){_TAG}(?![\w-])""")
+_TAG_PLACES = {
+    TURTLE: _IN_TURTLE,
+    N_TRIPLES: _IN_TURTLE,
+    RDF_XML: re.compile(rf"""(<[^<>]*\sxml:lang\s*=\s*["']){_TAG}(?=["'])"""),
+    JSON_LD: re.compile(rf"""("@?language"\s*:\s*"|"(?=[\w-]+"\s*:)){_TAG}(?=")"""),
+}
+"""Patterns with the characters before a language tag, which no text contains unescaped."""
+
 
 def detect_syntax(source: TextFile) -> ox.RdfFormat | None:
     """Return the syntax of a file from its content and suffix, or None if it is not RDF."""
@@ -59,21 +69,6 @@ def detect_syntax(source: TextFile) -> ox.RdfFormat | None:
     return N_TRIPLES if _TRIPLE_START.match(start) else None
 
 
-def target_syntax(target: Target) -> ox.RdfFormat:
-    """Return the syntax of a file to write."""
-    return SYNTAXES.get(target.syntax or format_suffix(target.path), TURTLE)
-
-
-def refuse_other_owl_syntaxes(source: TextFile) -> None:
-    """Refuse the syntaxes of OWL that are not RDF."""
-    start = source.text[:_SNIFF_LENGTH]
-    for name, pattern in _OTHER_OWL_SYNTAXES.items():
-        if pattern.search(start):
-            message = f"this is OWL in {name}, which is not RDF"
-            fix = "save it as RDF/XML or Turtle (for example: robot convert -i a.owl -o a.ttl)"
-            raise FormatError(source.path, f"{message}; {fix}")
-
-
 class Statements:
     """The statements of a file; `prefixes` is complete after the last one."""
 
@@ -85,8 +80,8 @@ class Statements:
     def __iter__(self) -> Iterator[ox.Quad]:
         """Yield the statements of all graphs; a syntax error is a FormatError."""
         if self.syntax == RDF_XML:
-            refuse_other_owl_syntaxes(self.source)
-            self.source.parsed(rdfxml_checks.scan_elements)
+            _refuse_other_owl_syntaxes(self.source)
+            self.source.parsed(rdfxml.scan_elements)
         elif self.syntax == JSON_LD:
             jsonld.refuse_deep_nesting(self.source)
         try:
@@ -97,6 +92,29 @@ class Statements:
         except ValueError as error:
             raise FormatError(self.source.path, f"not well-formed: {error}") from None
         self.prefixes = dict(parser.prefixes)
+
+
+def tag_spellings(source: TextFile) -> dict[str, str]:
+    """Return how a file most often spells each language tag, such as `en-GB`."""
+    places = _TAG_PLACES[detect_syntax(source) or TURTLE]
+    counts = Counter(match[2] for match in places.finditer(source.text))
+    return {tag.lower(): tag for tag in sorted(counts, key=lambda tag: counts[tag])}
+
+
+def respell_tags(text: str, spellings: Mapping[str, str], syntax: ox.RdfFormat) -> str:
+    """Return serialized RDF with these spellings of its language tags."""
+    if all(lower == tag for lower, tag in spellings.items()):
+        return text
+    return _TAG_PLACES[syntax].sub(lambda match: match[1] + spellings.get(match[2], match[2]), text)
+
+
+def _refuse_other_owl_syntaxes(source: TextFile) -> None:
+    """Refuse the syntaxes of OWL that are not RDF."""
+    for name, pattern in _OTHER_OWL_SYNTAXES.items():
+        if pattern.search(source.text[:_SNIFF_LENGTH]):
+            message = f"this is OWL in {name}, which is not RDF"
+            fix = "save it as RDF/XML or Turtle (for example: robot convert -i a.owl -o a.ttl)"
+            raise FormatError(source.path, f"{message}; {fix}")
 
 
 def _describe(error: SyntaxError) -> str:

@@ -1,11 +1,16 @@
-"""The terms of RDF, SKOS, OWL and OBO that taxonomies use, and helpers for IRIs and triples."""
+"""The terms of RDF, SKOS, OWL and OBO that taxonomies use, and functions for IRIs and triples."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from urllib.parse import quote
 
 import pyoxigraph as ox
+
+from taxoexpan.errors import ConfigurationError
+from taxoexpan.formats.format import clean_ids
+from taxoexpan.taxonomy import Taxonomy
 
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 SKOS = "http://www.w3.org/2004/02/skos/core#"
@@ -44,6 +49,8 @@ TOP_CONCEPT_OF, HAS_TOP_CONCEPT = SKOS + "topConceptOf", SKOS + "hasTopConcept"
 DEPRECATED = OWL + "deprecated"
 STRING, BOOLEAN = XSD + "string", XSD + "boolean"
 
+_PREFIXED_ID = re.compile(r"([A-Za-z][\w.-]*):([\w.-]+)")
+
 
 def namespace_of(iri: str) -> str:
     """Return an IRI up to its last slash, hash or colon."""
@@ -55,12 +62,6 @@ def local_name(iri: str) -> str:
     return re.split(r"[/#:]", iri.rstrip("/#:"))[-1] or iri
 
 
-def flag(subject: str, predicate: str) -> ox.Triple:
-    """Return a triple with the value true."""
-    true = ox.Literal("true", datatype=ox.NamedNode(BOOLEAN))
-    return ox.Triple(ox.NamedNode(subject), ox.NamedNode(predicate), true)
-
-
 def is_iri(text: str) -> bool:
     """Return whether a text is a valid IRI."""
     try:
@@ -68,6 +69,22 @@ def is_iri(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def as_iris(taxonomy: Taxonomy, base: str) -> dict[str, str]:
+    """Return an IRI for every id; ids that are not IRIs are appended to the base."""
+    if not is_iri(base):
+        message = f"the base {base!r} is not an IRI; write http://…/ or urn:…:"
+        raise ConfigurationError(message)
+    return clean_ids(taxonomy, lambda id: _as_iri(id, base))
+
+
+def _as_iri(id: str, base: str) -> str:
+    """Return an id that is a web IRI or URN unchanged; `GO:1` becomes `GO_1`, as in OBO."""
+    if is_iri(id) and ("://" in id or id.startswith("urn:")):
+        return id
+    prefixed = _PREFIXED_ID.fullmatch(id)
+    return base + (f"{prefixed[1]}_{prefixed[2]}" if prefixed else quote(id, safe=""))
 
 
 def link(subject: str, predicate: str, object: str) -> ox.Triple:
@@ -79,6 +96,12 @@ def text(subject: str, predicate: str, value: str, language: str) -> ox.Triple:
     """Return a triple with a text, which has a language tag unless `language` is blank."""
     literal = ox.Literal(value, language=language) if language else ox.Literal(value)
     return ox.Triple(ox.NamedNode(subject), ox.NamedNode(predicate), literal)
+
+
+def flag(subject: str, predicate: str) -> ox.Triple:
+    """Return a triple with the value true."""
+    true = ox.Literal("true", datatype=ox.NamedNode(BOOLEAN))
+    return ox.Triple(ox.NamedNode(subject), ox.NamedNode(predicate), true)
 
 
 def by_subject(triples: Iterable[ox.Triple]) -> list[list[ox.Triple]]:

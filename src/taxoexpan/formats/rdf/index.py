@@ -5,20 +5,33 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 import pyoxigraph as ox
 
 from taxoexpan.formats.builder import Note
+from taxoexpan.formats.property_index import PropertyIndex
 from taxoexpan.formats.rdf import vocabulary
 from taxoexpan.formats.rdf.languages import Languages, Text
 from taxoexpan.formats.rdf.statements import Statements
 from taxoexpan.formats.text_file import TextFile
+from taxoexpan.taxonomy import Taxonomy
 
 _MARKUP = re.compile(r"<[^>]*>")
 _TRUE = ("true", "1")
+_RELATIONS = frozenset(
+    {
+        vocabulary.TYPE,
+        vocabulary.BROADER,
+        vocabulary.NARROWER,
+        vocabulary.SUBCLASS_OF,
+        vocabulary.TOP_CONCEPT_OF,
+        vocabulary.HAS_TOP_CONCEPT,
+    }
+)
+"""Predicates that state relations; a leaf lacks some of them."""
 
 
 @dataclass
@@ -28,10 +41,14 @@ class GraphIndex:
     A subclass says which properties a vocabulary uses, and adds the statements with them.
     """
 
-    TEXT_PROPERTIES: ClassVar[frozenset[str]]
-    LITERAL_FORMS: ClassVar[frozenset[str]] = frozenset()
+    LABELS: ClassVar[tuple[str, ...]]
+    SYNONYMS: ClassVar[tuple[str, ...]]
+    DEFINITIONS: ClassVar[tuple[str, ...]]
+    """Properties of definitions, in order of preference."""
+    OTHER_TEXTS: ClassVar[tuple[str, ...]] = ()
+    LITERAL_FORMS: ClassVar[tuple[str, ...]] = ()
     """Properties with the text of a label or definition that is itself a resource."""
-    OTHER_USED: ClassVar[frozenset[str]]
+    OTHER_USED: ClassVar[tuple[str, ...]]
     """Properties that a taxonomy represents, besides those with texts."""
 
     concepts: dict[str, None] = field(default_factory=dict)
@@ -55,7 +72,7 @@ class GraphIndex:
     def read(cls, source: TextFile) -> Self:
         """Index the statements of a file in one pass."""
         index, statements = cls(), Statements(source)
-        index.texts = {property: {} for property in cls.TEXT_PROPERTIES}
+        index.texts = {property: {} for property in cls._text_properties()}
         references: list[tuple[dict[str, list[Text]], str, str]] = []
         literal_forms: dict[str, Text] = {}
         for quad in statements:
@@ -82,20 +99,28 @@ class GraphIndex:
         index._finish()
         return index
 
+    @classmethod
+    def _text_properties(cls) -> tuple[str, ...]:
+        return (*cls.LABELS, *cls.SYNONYMS, *cls.DEFINITIONS, *cls.OTHER_TEXTS)
+
     def labels(self, id: str) -> list[Text]:
         """Return the preferred labels of a concept."""
-        raise NotImplementedError
+        return self.texts_of(id, self.LABELS)
 
     def synonyms(self, id: str) -> list[Text]:
         """Return the other names of a concept."""
-        raise NotImplementedError
+        return self.texts_of(id, self.SYNONYMS)
 
     def definitions(self, id: str) -> list[Text]:
-        """Return the definitions of a concept, in any language."""
-        raise NotImplementedError
+        """Return the definitions of a concept with the first property that it has."""
+        return self.first_texts(id, self.DEFINITIONS)
 
     def substitute_label(self, id: str, languages: Languages) -> tuple[Text, Note | None]:
         """Return a label for a concept without a preferred one, and a note about that."""
+        raise NotImplementedError
+
+    def notes(self) -> Iterator[Note]:
+        """Yield notes about other content of the file."""
         raise NotImplementedError
 
     def languages(self, source: TextFile) -> Languages:
@@ -124,11 +149,24 @@ class GraphIndex:
 
     def count_ignored(self) -> dict[str, int]:
         """Count the statements that are not part of a taxonomy, by short predicate name."""
-        prefixes = {**self.prefixes, **vocabulary.USUAL_PREFIXES}
-        namespaces = {iri: name for name, iri in prefixes.items() if iri}
-        used = self.TEXT_PROPERTIES | self.LITERAL_FORMS | self.OTHER_USED
+        used = {*self._text_properties(), *self.LITERAL_FORMS, *self.OTHER_USED}
+        namespaces = self._namespaces()
         counts = {iri: n for iri, n in self.predicate_counts.items() if iri not in used}
-        return {short_name(iri, namespaces): count for iri, count in counts.items() if count}
+        return {_short_name(iri, namespaces): count for iri, count in counts.items() if count}
+
+    def properties(self, taxonomy: Taxonomy) -> PropertyIndex:
+        """Return which predicates the concepts have, by short name and language."""
+        namespaces, properties = self._namespaces(), PropertyIndex(set(taxonomy))
+        for (predicate, language), subjects in self.described_by.items():
+            if predicate not in _RELATIONS:
+                name = _short_name(predicate, namespaces) + (f"@{language}" if language else "")
+                properties.having[name] = subjects & properties.concepts
+        return properties
+
+    def _namespaces(self) -> dict[str, str]:
+        """Return the prefix of each namespace."""
+        prefixes = {**self.prefixes, **vocabulary.USUAL_PREFIXES}
+        return {iri: name for name, iri in prefixes.items() if iri}
 
     def _add_any(self, subject: str, predicate: str, value: object) -> None:
         """Add a statement without a text."""
@@ -167,7 +205,7 @@ def is_blank_node(id: str) -> bool:
     return id.startswith("_:")
 
 
-def short_name(iri: str, namespaces: Mapping[str, str]) -> str:
+def _short_name(iri: str, namespaces: Mapping[str, str]) -> str:
     """Return an IRI with a prefix, if it is in one of the namespaces."""
     namespace = next((namespace for namespace in namespaces if iri.startswith(namespace)), None)
     return iri if namespace is None else f"{namespaces[namespace]}:{iri.removeprefix(namespace)}"

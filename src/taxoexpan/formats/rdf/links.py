@@ -1,4 +1,4 @@
-"""The positions of links between resources in Turtle text, so that links can be rewritten.
+"""The links of children that move: their positions in Turtle text, and their new text.
 
 pyoxigraph knows what a file means, but not where. This reader finds positions in Turtle and in
 N-Triples, which is a subset. It refuses text that it cannot follow, and the result of a rewrite is
@@ -8,13 +8,14 @@ read back with pyoxigraph in any case.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urljoin
 
 from taxoexpan.errors import FormatError
 from taxoexpan.formats.rdf.vocabulary import TYPE
-from taxoexpan.formats.text_file import TextFile
+from taxoexpan.formats.text_file import Insertion, TextFile
+from taxoexpan.taxonomy import Move
 
 _NAME_CHARACTER = r"""[^\s<>"'#;,.\[\](){}@^|`\\]"""
 """A character that a name may contain anywhere without a backslash."""
@@ -35,6 +36,42 @@ _UNICODE_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
 _ESCAPED_CHARACTER = re.compile(r"\\(.)")
 _PLAIN_LOCAL_NAME = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _KEYWORDS = ("prefix", "base")
+_REMEDY = "convert the file to .json first, or do not allow moves"
+
+
+def move_links(
+    source: TextFile, moves: Sequence[Move], up: str, down: str = ""
+) -> tuple[list[Insertion], set[tuple[str, str]]]:
+    """Return the changed links, and the new pairs that a changed link down already states.
+
+    `child up parent` becomes `child up new`, and `parent down child` becomes `parent down new`,
+    where `up` and `down` are properties such as `skos:broader` and `skos:narrower`. A list of
+    objects contains the new one only once.
+    """
+    new_parents = {(move.old_parent, move.child): move.new_parent for move in moves}
+    insertions, linked_down, found = list[Insertion](), set[tuple[str, str]](), set[object]()
+    seen: set[tuple[int, str]] = set()
+    turtle, content = TurtleLinks(source), source.text
+    for one in turtle.links() if new_parents else ():
+        is_down = one.predicate == down
+        pair = (one.subject, one.object) if is_down else (one.object, one.subject)
+        if not (is_down or one.predicate == up) or pair not in new_parents:
+            continue
+        new = new_parents[pair]
+        found.add(pair)
+        if is_down:
+            linked_down.add((one.subject, new))
+        repeated, previous_end = (one.list_start, new) in seen, one.previous_end
+        seen.add((one.list_start, new))
+        if repeated and previous_end is not None and "#" not in content[previous_end : one.start]:
+            insertions.append(Insertion(previous_end, "", content[previous_end : one.end]))
+        else:
+            old = content[one.start : one.end]
+            insertions.append(Insertion(one.start, turtle.format_iri(new, old), old))
+    for parent, child in new_parents.keys() - found:
+        message = f"the link from {child!r} to {parent!r} was not found in the text"
+        raise FormatError(source.path, f"{message}; {_REMEDY}", option="allow_moves")
+    return insertions, linked_down
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +144,8 @@ class TurtleLinks:
             token = _TOKEN.match(text, offset)
             if token is None:
                 message = f"{text[offset : offset + 20]!r} is not supported when links are moved"
-                remedy = "convert the file to .json first, or do not allow moves"
                 line = self.source.line_at(offset)
-                raise FormatError(
-                    self.source.path, f"{message}; {remedy}", line, option="allow_moves"
-                )
+                raise FormatError(self.source.path, f"{message}; {_REMEDY}", line, "allow_moves")
             offset = token.end()
             if token.lastgroup != "skip":
                 yield token

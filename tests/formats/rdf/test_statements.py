@@ -8,8 +8,7 @@ from expanded_files import under, write_expanded, write_file
 
 from taxoexpan.formats.conversion import convert
 from taxoexpan.formats.format import Target
-from taxoexpan.formats.rdf.statements import TURTLE
-from taxoexpan.formats.rdf.tag_case import respelled
+from taxoexpan.formats.rdf.statements import TURTLE, respell_tags
 from taxoexpan.formats.taxonomy_file import TaxonomyFile
 from taxoexpan.taxonomy import Concept
 
@@ -59,4 +58,4 @@ def test_the_keys_of_a_language_map_keep_their_case(tmp_path: Path) -> None:
 
 
 def test_tags_that_the_file_spells_in_lower_case_stay() -> None:
-    assert respelled('"a"@en, "b"@de-at', {"de-at": "de-AT"}, TURTLE) == '"a"@en, "b"@de-AT'
+    assert respell_tags('"a"@en, "b"@de-at', {"de-at": "de-AT"}, TURTLE) == '"a"@en, "b"@de-AT'

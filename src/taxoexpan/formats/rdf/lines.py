@@ -7,13 +7,13 @@ write it, and finds nothing where a file is written in another way.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
-from html import unescape
+from collections.abc import Collection, Iterable, Iterator
 from urllib.parse import urljoin
+from xml.parsers import expat
 
 from taxoexpan.formats.json.document import JsonDocument
 from taxoexpan.formats.json.parser import Object, objects_in, parse
-from taxoexpan.formats.rdf.jsonld_context import Context
+from taxoexpan.formats.rdf.jsonld import Context
 from taxoexpan.formats.rdf.statements import JSON_LD, RDF_XML, detect_syntax
 from taxoexpan.formats.text_file import TextFile
 
@@ -24,21 +24,15 @@ _SUBJECT = re.compile(
 )
 """A term at the start of a line that is followed by a predicate, and not by a comma or a dot."""
 
-_ABOUT = re.compile(r"""[\w.-]+:(about|ID)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
-_XML_BASE = re.compile(r"""xml:base\s*=\s*["']([^"']*)""")
-_ENTITY = re.compile(r"""<!ENTITY\s+([\w.-]+)\s+["']([^"']*)["']\s*>""")
-_ENTITY_USE = re.compile(r"&([\w.-]+);")
-
 
 def subject_lines(source: TextFile, iris: Collection[str]) -> dict[str, int]:
     """Return the line on which each of these resources is described, as far as it is found."""
     syntax = detect_syntax(source)
-    if syntax == JSON_LD:
-        subjects = _json_subjects(source)
-    elif syntax == RDF_XML:
-        subjects = _xml_subjects(source)
-    else:
+    if syntax not in (JSON_LD, RDF_XML):
         return _turtle_lines(source, set(iris))
+    subjects: Iterable[tuple[str, int]] = (
+        _json_subjects(source) if syntax == JSON_LD else _xml_subjects(source)
+    )
     wanted, found = set(iris), dict[str, int]()
     for iri, line in subjects:
         if iri in wanted:
@@ -73,20 +67,21 @@ def _turtle_terms(source: TextFile, iris: set[str]) -> dict[str, str]:
     return terms
 
 
-def _xml_subjects(source: TextFile) -> Iterator[tuple[str, int]]:
-    entities = dict(_ENTITY.findall(source.text))
-    found = _XML_BASE.search(source.text)
-    base = _expand(found[1], entities) if found else ""
-    for number, line in enumerate(source.lines, start=1):
-        for kind, double_quoted, single_quoted in _ABOUT.findall(line):
-            value = _expand(double_quoted or single_quoted, entities)
-            reference = f"#{value}" if kind == "ID" else value
-            yield urljoin(base, reference) if base else reference, number
+def _xml_subjects(source: TextFile) -> list[tuple[str, int]]:
+    """Return the resources that elements are about, relative to the base of the root."""
+    parser, found, bases = expat.ParserCreate(), list[tuple[str, int]](), list[str]()
 
+    def start(_: str, attributes: dict[str, str]) -> None:
+        if not bases:
+            bases.append(attributes.get("xml:base", ""))
+        for name, value in attributes.items():
+            if name.endswith((":about", ":ID")):
+                iri = f"#{value}" if name.endswith(":ID") else value
+                found.append((urljoin(bases[0], iri), parser.CurrentLineNumber))
 
-def _expand(text: str, entities: dict[str, str]) -> str:
-    """Replace the entities of the file, and then those of XML."""
-    return unescape(_ENTITY_USE.sub(lambda use: entities.get(use[1], use[0]), text))
+    parser.StartElementHandler = start
+    parser.Parse(source.text, True)
+    return found
 
 
 def _json_subjects(source: TextFile) -> Iterator[tuple[str, int]]:

@@ -320,10 +320,11 @@ xmlns:owl="http://www.w3.org/2002/07/owl#">
 def test_rdf_xml_follows_the_prefixes_and_the_indentation_of_the_file(
     tmp_path: Path, text: str, wanted: str
 ) -> None:
-    path = write_file(tmp_path / "x.rdf", text)
     new = [Concept(KIWI, "kiwi", deprecated=True), Concept(FIG, "fig")]
     additions = Additions(new, [(FRUIT, KIWI), (FRUIT, FIG)])
-    assert added(path, additions) == wanted
+    path = write_file(tmp_path / "x.rdf", text.replace("\n", "\r\n"))
+    assert added(path, additions) == wanted.replace("\n", "\r\n")
+    assert added(write_file(path, text), additions) == wanted
     assert_expanded_like_n_triples(path, additions)
 
 
@@ -345,22 +346,20 @@ LAUGHS = '<!ENTITY l0 "ha">' + "".join(
 
 
 @pytest.mark.parametrize(
-    ("doctype", "message"),
+    ("doctype", "place"),
     [
-        (LAUGHS, "line 1: the entity l3 is too long; write it out"),
-        (f"<!-- {LAUGHS} -->", "the entity l3 is too long; write it out"),
-        (LAUGHS.replace("&l", "&#38;l"), "the entity l3 is too long; write it out"),
-        ('<!ENTITY l9 "&b;">\n<!ENTITY b "x">', "contains b, which is not declared before it"),
-        (
-            '<!ENTITY l9 "x">\n<!ENTITY l9 "y">',
-            "line 2: the entity l9 is declared twice; keep one declaration",
-        ),
-        (f'<!ENTITY b "{"x" * 100}"><!ENTITY l9 "{"&b;" * 9}">', "makes the file too large"),
+        (LAUGHS, "line 1: the entity l3 "),
+        (f"<!-- {LAUGHS} -->", "line 1: the entity l3 "),
+        (LAUGHS.replace("&l", "&#38;l"), "line 1: the entity l3 "),
+        ('<!ENTITY l9 "&b;">\n<!ENTITY b "x">', "line 1: the entity l9 "),
+        ('<!ENTITY l9 "x">\n<!ENTITY l9 "y">', "line 2: the entity l9 "),
+        (f'<!ENTITY l9 "{"x" * 1001}">', "line 1: the entity l9 "),
+        (f'<!ENTITY b "{"x" * 100}"><!ENTITY l9 "{"&b;" * 9}">', "line 1: the entity l9 "),
     ],
 )
-def test_unsafe_entities_are_refused(tmp_path: Path, doctype: str, message: str) -> None:
+def test_unsafe_entities_are_refused(tmp_path: Path, doctype: str, place: str) -> None:
     path = write_file(tmp_path / "x.rdf", entities(doctype, "&l9;" * 1000))
-    assert message in refusal(path)
+    assert place in refusal(path)
 
 
 HEAD = f"@prefix s: <{SKOS}> .\n@prefix : <http://e.org/> .\n"
@@ -378,28 +377,23 @@ pome\"\"\"@en .
 
 
 @pytest.mark.parametrize(
-    ("text", "indent", "gap"),
+    ("text", "indent"),
     [
-        (STANZAS, "  ", "\n"),
-        (STANZAS.replace("\n\n:apple", "\n:apple").replace("\n  ", "\n\t"), "\t", ""),
-        (
-            HEAD + ":fruit a s:Concept ; s:prefLabel 'fruit'@en ; s:narrower :apple .\n",
-            "    ",
-            "\n",
-        ),
+        (STANZAS, "  "),
+        (STANZAS.replace("\n  ", "\n\t"), "\t"),
+        (HEAD + ":fruit a s:Concept ; s:prefLabel 'fruit'@en ; s:narrower :apple .\n", "    "),
     ],
-    ids=["blank-lines", "tabs", "one-stanza"],
+    ids=["spaces", "tabs", "one-line"],
 )
-def test_turtle_follows_the_indentation_and_blank_lines_of_the_file(
-    tmp_path: Path, text: str, indent: str, gap: str
-) -> None:
+def test_turtle_follows_the_indentation_of_the_file(tmp_path: Path, text: str, indent: str) -> None:
     path = write_file(tmp_path / "x.ttl", text)
     new = [Concept(KIWI, "kiwi"), Concept(FIG, "fig")]
     additions = Additions(new, [(FRUIT, KIWI), (FRUIT, FIG)])
-    said = ("a s:Concept ;", '{indent}s:prefLabel "{name}"@en ;', "{indent}s:broader :fruit .\n")
-    stanza = f"{gap}:{{name}} " + "\n".join(said)
-    stanzas = [stanza.format(indent=indent, name=name) for name in ("kiwi", "fig")]
-    assert added(path, additions) == "".join(stanzas) + f"{gap}:fruit s:narrower :kiwi , :fig .\n"
+    stanzas = [
+        f'\n:{name} a s:Concept ;\n{indent}s:prefLabel "{name}"@en ;\n{indent}s:broader :fruit .\n'
+        for name in ("kiwi", "fig")
+    ]
+    assert added(path, additions) == "".join(stanzas) + "\n:fruit s:narrower :kiwi , :fig .\n"
 
 
 def test_a_final_blank_line_is_not_repeated(tmp_path: Path) -> None:

@@ -1,0 +1,248 @@
+"""The common parts of the RDF formats: reading concepts, and the triples of new ones."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
+import pyoxigraph as ox
+
+from taxoexpan.errors import FileCycleError, FormatError, started_at
+from taxoexpan.formats.builder import LANGUAGE_TAGS, Note, ParsedTaxonomy, TaxonomyBuilder
+from taxoexpan.formats.format import Copy, Format, Insertions, Target
+from taxoexpan.formats.property_index import PropertyIndex
+from taxoexpan.formats.rdf import vocabulary
+from taxoexpan.formats.rdf.index import GraphIndex, is_blank_node
+from taxoexpan.formats.rdf.languages import Languages, Text
+from taxoexpan.formats.rdf.lines import subject_lines
+from taxoexpan.formats.rdf.links import move_links
+from taxoexpan.formats.rdf.serialization import insert_triples, write_triples
+from taxoexpan.formats.rdf.statements import N_TRIPLES, TURTLE, detect_syntax, tag_spellings
+from taxoexpan.formats.rdf.vocabulary import as_iris, flag, is_iri, link, text
+from taxoexpan.formats.text_file import TextFile
+from taxoexpan.taxonomy import Additions, Concept, Provenance, Taxonomy
+from taxoexpan.taxonomy.ids import numbered
+
+
+@dataclass(frozen=True)
+class TextProperty:
+    """A property for texts, and the language tag of its values."""
+
+    iri: str
+    language: str = ""
+
+
+@dataclass(frozen=True)
+class Style:
+    """The types and properties with which new concepts are described."""
+
+    types: Sequence[str]
+    label: TextProperty
+    synonym: TextProperty
+    definition: TextProperty
+    parent: str
+
+    def triples(
+        self,
+        concept: Concept,
+        parents: Iterable[str],
+        links: Iterable[tuple[str, str]] = (),
+        tag: Callable[[str], str] | None = None,
+    ) -> Iterator[ox.Triple]:
+        """Yield the types, links, texts and parents of a concept; `tag` overrides languages."""
+        id = concept.id
+        yield from (link(id, vocabulary.TYPE, type) for type in self.types)
+        yield from (link(id, *other) for other in links)
+        texts = [(self.label, concept.label), *((self.synonym, name) for name in concept.synonyms)]
+        texts += [(self.definition, concept.definition)] if concept.definition else []
+        for property, value in texts:
+            yield text(id, property.iri, value, tag(value) if tag else property.language)
+        if concept.deprecated:
+            yield flag(id, vocabulary.DEPRECATED)
+        yield from (link(id, self.parent, parent) for parent in parents)
+
+
+class RdfFormat(Format):
+    """A vocabulary of RDF, in any of its syntaxes.
+
+    Extending a file adds triples and changes none, except the links of children that move. All
+    other content of a file stays unchanged.
+    """
+
+    is_rdf = True
+    movable_suffix = ".ttl"
+    index: ClassVar[type[GraphIndex]]
+    up: ClassVar[str]
+    """The property from a child to its parent."""
+    down: ClassVar[str] = ""
+    """The property from a parent to its child, if there is one."""
+    container: ClassVar[tuple[str, str]]
+    """The name and the type of the resource that stands for the whole vocabulary in a new file."""
+    prefixes: ClassVar[dict[str, str]] = vocabulary.PREFIXES
+
+    @abstractmethod
+    def new_triples(
+        self,
+        source: TextFile,
+        expanded: Taxonomy,
+        additions: Additions,
+        linked: Set[tuple[str, str]],
+    ) -> Iterator[ox.Triple]:
+        """Yield the triples of the additions; moves have already stated the linked relations."""
+
+    @abstractmethod
+    def describe(
+        self, concept: Concept, parents: Sequence[str], container: str, tag: Callable[[str], str]
+    ) -> Iterator[ox.Triple]:
+        """Yield the triples of a concept in a new file."""
+
+    def read(self, source: TextFile) -> ParsedTaxonomy:
+        """Read every concept with its texts in one language, and all relations.
+
+        A cycle gets the lines of its concepts, because relations have none.
+        """
+        index = source.parsed(self.index.read)
+        builder = _read_concepts(source, index)
+        builder.notes += index.notes()
+        try:
+            return builder.finish()
+        except FileCycleError as error:
+            members = {id for cycle in error.cycles for id in cycle}
+            found = subject_lines(source, members)
+            lines = [sorted({found[id] for id in cycle if id in found}) for cycle in error.cycles]
+            cycles = [
+                started_at(cycle, min(cycle, key=lambda id: found.get(id, math.inf)))
+                for cycle in error.cycles
+            ]
+            raise FileCycleError(error.path, cycles, lines) from None
+
+    def extend(self, source: TextFile, expanded: Taxonomy, additions: Additions) -> Insertions:
+        """Add the triples of the new concepts and synonyms, and change the links that move."""
+        for concept in additions.concepts:
+            if not is_iri(concept.id):
+                message = f"the id {concept.id!r} of {concept.label!r} is not an IRI"
+                raise FormatError(source.path, f"{message}; write an IRI, or leave the id blank")
+        moved, linked = move_links(source, additions.moves, self.up, self.down)
+        triples = list(self.new_triples(source, expanded, additions, linked))
+        prefixes = source.parsed(self.index.read).prefixes
+        return {source.path: [*moved, *insert_triples(source, prefixes, triples)]}
+
+    def write(self, taxonomy: Taxonomy, target: Target) -> Copy:
+        """Write a new vocabulary; ids that are not IRIs are turned into IRIs."""
+        ids = as_iris(taxonomy, target.base)
+        used, (name, type) = set(ids.values()), self.container
+        container = next(iri for iri in numbered(target.base + name) if iri not in used)
+        triples = [link(container, vocabulary.TYPE, type)]
+        for concept in taxonomy.concepts:
+            parents = [ids[parent] for parent in taxonomy.parents(concept.id)]
+            tag = partial(target.tag, concept.id)
+            renamed = replace(concept, id=ids[concept.id])
+            triples += self.describe(renamed, parents, container, tag)
+        return Copy({target.path: write_triples(triples, target, self.prefixes)}, ids)
+
+    def supported_changes(self, source: TextFile) -> frozenset[str]:
+        """Return synonyms, and moves in Turtle and N-Triples, where the text shows the links."""
+        can_move = detect_syntax(source) in (TURTLE, N_TRIPLES)
+        return frozenset({"moves", "synonyms"} if can_move else {"synonyms"})
+
+    def index_properties(self, source: TextFile, taxonomy: Taxonomy) -> PropertyIndex:
+        """Return which predicates the concepts of a file have."""
+        return source.parsed(self.index.read).properties(taxonomy)
+
+    def subject_lines(self, source: TextFile, ids: Collection[str]) -> dict[str, int]:
+        """Return the lines on which concepts are described, as far as they are found."""
+        return subject_lines(source, ids)
+
+
+def change_note(expanded: Taxonomy, id: str, provenance: Provenance) -> ox.Triple:
+    """Return a note that says what placed a concept, when, and with which confidence."""
+    parents = []
+    for parent in expanded.parents(id):
+        reason = provenance.reasons.get((parent, id), "chosen by a person")
+        parents.append(f"under {expanded.concept(parent).label!r} ({reason})")
+    where = " and ".join(parents) or "at the top"
+    note = f"Placed {where} by {provenance.agent} on {provenance.when:%Y-%m-%d}."
+    return text(id, vocabulary.CHANGE_NOTE, note, "en")
+
+
+def _read_concepts(source: TextFile, index: GraphIndex) -> TaxonomyBuilder:
+    """Read every concept that has an IRI, with its texts in one language, and all relations."""
+    languages = index.languages(source)
+    builder = TaxonomyBuilder(source.path)
+    for id in index.concepts:
+        if not is_blank_node(id):
+            _add_concept(builder, index, languages, id)
+    relations = [pair for pair in index.relations if not any(map(is_blank_node, pair))]
+    builder.parents = [parent for parent, _ in relations]
+    builder.children = [child for _, child in relations]
+    builder.lines, builder.relation_lines = [0] * len(builder.ids), [0] * len(relations)
+    builder.ignored.update(index.count_ignored())
+    builder.tops = index.top_concepts
+    builder.reserved = index.reserved()
+    spelled = source.parsed(tag_spellings)
+    builder.prefixes, builder.language = index.prefixes, spelled.get(languages.tag, languages.tag)
+    for name, tag in builder.other_tags.items():
+        builder.other_tags[name] = spelled.get(tag, tag)
+    return builder
+
+
+def _add_concept(
+    builder: TaxonomyBuilder, index: GraphIndex, languages: Languages, id: str
+) -> None:
+    """Add one concept with its label, its synonyms and its definition."""
+    language, label = _choose_label(builder, index, languages, id)
+    row = len(builder.ids)
+    texts = [*index.labels(id), *index.synonyms(id)]
+    synonyms = dict.fromkeys(languages.matching(texts, language))
+    synonyms.pop(label, None)
+    foreign = [name for other, name in texts if other != language and languages.is_foreign(other)]
+    if synonyms:
+        builder.synonyms[row] = tuple(synonyms)
+    if foreign:
+        builder.foreign_names[row] = tuple(dict.fromkeys(foreign))
+        builder.ignored["labels in other languages"] += len(foreign)
+    builder.ignored[LANGUAGE_TAGS] += bool(language)
+    definitions = index.definitions(id)
+    if definition := languages.best(definitions):
+        builder.definitions[row] = definition[1]
+        others = [other for other in definitions if other[1] and other != definition]
+        foreign_count = sum(other[0] != definition[0] for other in others)
+        builder.ignored["definitions in other languages"] += foreign_count
+        builder.ignored["further definitions"] += len(others) - foreign_count
+    used = [(language, label), *((tag, name) for tag, name in texts if name in synonyms)]
+    _tag_texts(builder, languages, id, [*used, *([definition] if definition else [])])
+    if id in index.deprecated:
+        builder.deprecated.append(row)
+    builder.ids.append(id)
+    builder.labels.append(label)
+
+
+def _tag_texts(builder: TaxonomyBuilder, languages: Languages, id: str, texts: list[Text]) -> None:
+    """Note the language tags that differ from those of most labels; the first one counts."""
+    for tag, name in reversed(texts):
+        builder.other_tags.pop((id, name), None)
+        if tag != languages.tag:
+            builder.other_tags[id, name] = tag
+
+
+def _choose_label(
+    builder: TaxonomyBuilder, index: GraphIndex, languages: Languages, id: str
+) -> Text:
+    """Return the label in the chosen language, or a noted substitute."""
+    labels = index.labels(id)
+    label = languages.best(labels)
+    if label is None:
+        label, note = index.substitute_label(id, languages)
+        builder.notes += [note] if note else []
+        return label
+    if len({name for tag, name in labels if tag == label[0]}) > 1:
+        message = f"several preferred labels in one language; {label[1]!r} is used"
+        builder.notes.append(Note(0, message, "preferred-labels", id))
+    if languages.is_foreign(label[0]):
+        message = f"no label in {languages.chosen!r}; {label[1]!r} in {label[0]!r} is used"
+        builder.notes.append(Note(0, message, "missing-label", id))
+    return label
