@@ -45,10 +45,10 @@ def refuse_engine_conflicts(options: argparse.Namespace) -> None:
             if getattr(options, flag):
                 message = f"--{flag} needs all concepts in one process"
                 raise ConfigurationError(f"{message}; omit it, or use --engine local")
-        from taxoexpan.cluster.cluster_options import check_ray
+        from taxoexpan.cluster.placement import check_ray
 
         check_ray()
-        from taxoexpan.cluster.ray_session import refuse_ray_client
+        from taxoexpan.cluster.session import refuse_ray_client
 
         refuse_ray_client(options.address)
     else:

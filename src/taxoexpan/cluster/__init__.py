@@ -4,7 +4,6 @@ Exports `suggest_on_cluster`, its options `ClusterOptions`, and `check_ray`, whi
 if Ray is not installed.
 """
 
-from taxoexpan.cluster.cluster_options import ClusterOptions, check_ray
-from taxoexpan.cluster.parallel_placement import suggest_on_cluster
+from taxoexpan.cluster.placement import ClusterOptions, check_ray, suggest_on_cluster
 
 __all__ = ["ClusterOptions", "check_ray", "suggest_on_cluster"]

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from taxoexpan.cluster.ray_session import interrupts_ignored, ray_session
+from taxoexpan.cluster.session import interrupts_ignored, ray_session
 from taxoexpan.errors import ConfigurationError
 
 pytest.importorskip("ray")

@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from taxoexpan import Concept, TaxoExpan
-from taxoexpan.cluster.placement_columns import PlacementReader, concepts_table
-from taxoexpan.cluster.placement_worker import PlacementWorker, WorkerTask
+from taxoexpan.cluster.placement import read_block
+from taxoexpan.cluster.worker import PlacementWorker, WorkerTask, concepts_table
 from taxoexpan.errors import ModelError
+from taxoexpan.explain.suggested_block import SuggestedBlock
 from taxoexpan.model_directory import model_digest
 from taxoexpan.taxonomy.known_names import filter_known_names
 
@@ -27,8 +28,10 @@ def task(model_directory: Path) -> WorkerTask:
     return WorkerTask(model_directory, digest, "cpu", None, 3, True, threads)
 
 
-def reader(model: TaxoExpan) -> PlacementReader:
-    return PlacementReader(model.taxonomy, CONCEPTS)
+def placed(model: TaxoExpan, task: WorkerTask, first: int = 0) -> SuggestedBlock:
+    """Let a worker place all concepts, and read its table."""
+    table = PlacementWorker(task)(concepts_table(0, CONCEPTS))
+    return read_block(model.taxonomy, CONCEPTS, table.to_pylist(), first)
 
 
 @pytest.mark.parametrize("explain", [True, False])
@@ -36,32 +39,27 @@ def test_a_worker_gives_what_the_model_gives(
     model: TaxoExpan, task: WorkerTask, explain: bool
 ) -> None:
     assert filter_known_names(model.taxonomy, CONCEPTS).new == tuple(CONCEPTS)
-    table = PlacementWorker(replace(task, explain=explain))(concepts_table(0, CONCEPTS))
-    block, warnings = reader(model).read(table)
     with pytest.warns(UserWarning, match="without words mean little") as expected:
         local = model.suggest_block(CONCEPTS, 3, explain)
+    with pytest.warns(UserWarning, match="without words mean little") as passed_on:
+        block = placed(model, replace(task, explain=explain))
     assert block.suggestions == local.suggestions
     assert [e.to_dict() for e in block.evidence] == [e.to_dict() for e in local.evidence]
     assert len(block.evidence) == (3 if explain else 0)
-    assert warnings == [str(each.message) for each in expected]
+    assert [str(each.message) for each in passed_on] == [str(each.message) for each in expected]
 
 
-def test_tables_are_read_in_order_and_once(model: TaxoExpan, task: WorkerTask) -> None:
-    worker, own = PlacementWorker(replace(task, explain=False)), reader(model)
-    first, second = (worker(concepts_table(i, [CONCEPTS[i]])) for i in (0, 1))
-    with pytest.raises(ModelError, match="the concept 1 came back, but 0 is the next"):
-        own.read(second)
-    assert own.read(first)[0].suggestions[0].query == CONCEPTS[0]
+@pytest.mark.filterwarnings("ignore:names without words")
+def test_concepts_that_come_back_in_another_order_are_an_error(
+    model: TaxoExpan, task: WorkerTask
+) -> None:
     with pytest.raises(ModelError, match="the concept 0 came back, but 1 is the next"):
-        own.read(first)
-    assert own.read(second)[0].suggestions[0].query == CONCEPTS[1]
-    assert own.placed == 2
+        placed(model, task, first=1)
 
 
 def problem(model: TaxoExpan, task: WorkerTask) -> str:
-    table = PlacementWorker(task)(concepts_table(0, CONCEPTS))
     with pytest.raises(ModelError) as error:
-        reader(model).read(table)
+        placed(model, task)
     return str(error.value)
 
 

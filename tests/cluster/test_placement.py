@@ -1,5 +1,3 @@
-"""Suggestions by workers of Ray must be those of one process, whatever happens to a worker."""
-
 from __future__ import annotations
 
 import os
@@ -18,6 +16,44 @@ from ray_runs import (
 )
 
 from taxoexpan.cli.main import main
+from taxoexpan.cluster import placement
+from taxoexpan.cluster.placement import MAX_WORKERS, WorkerPool, check_ray
+from taxoexpan.errors import ConfigurationError
+
+
+@pytest.mark.parametrize(
+    ("workers", "nodes", "expected"),
+    [
+        (None, [1], WorkerPool(1, 1)),
+        (None, [4], WorkerPool(4, 1)),
+        (None, [64], WorkerPool(MAX_WORKERS, 8)),
+        (2, [8], WorkerPool(2, 4)),
+        (3, [8], WorkerPool(3, 2)),
+        (5, [2], WorkerPool(5, 1)),
+        (None, [4, 4], WorkerPool(8, 1)),
+        (3, [24, 24, 16], WorkerPool(3, 16)),  # no worker needs more than a machine has
+    ],
+)
+def test_cores_are_divided_among_workers(
+    workers: int | None, nodes: list[int], expected: WorkerPool
+) -> None:
+    pool = WorkerPool.plan(workers, nodes)
+    assert pool == expected
+    assert pool.workers * pool.threads <= max(sum(nodes), pool.workers)
+
+
+def test_every_gpu_gets_one_worker() -> None:
+    assert WorkerPool.plan(None, [16, 16], gpus=4) == WorkerPool(4, 8, 1)
+    assert WorkerPool.plan(2, [16, 16], gpus=4) == WorkerPool(2, 8, 1)
+    assert WorkerPool.plan(9, [16, 16], gpus=4) == WorkerPool(4, 8, 1)
+
+
+def test_a_missing_package_is_named_with_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_ray()
+    monkeypatch.setattr(placement, "find_spec", lambda name: None if name == "ray" else name)
+    with pytest.raises(ConfigurationError, match=r"needs ray; pip install 'taxoexpan\[cluster\]'"):
+        check_ray()
+
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -6,23 +6,71 @@ died, and gives its unfinished blocks to an actor again.
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from taxoexpan.cluster.cluster_options import ClusterOptions, WorkerPool, check_ray
-from taxoexpan.cluster.ray_session import ray_session
-from taxoexpan.errors import ModelError
+from taxoexpan.cluster.session import ray_session
+from taxoexpan.errors import ConfigurationError, ModelError
+from taxoexpan.explain import Evidence
 from taxoexpan.explain.suggested_block import QUERY_BLOCK, SuggestedBlock, query_blocks
 from taxoexpan.features.corpus.parallel import available_cores
+from taxoexpan.placement.suggesting.suggestions import Suggestion
 from taxoexpan.taxonomy import Concept, Taxonomy
 
+MAX_WORKERS = 8
+"""The default number of workers is at most this, because each holds a copy of the model."""
 NO_PROGRESS_SECONDS = 1800.0
 """Workers that finish no block for so long have probably been killed again and again."""
 
 BLOCKS_PER_WORKER = 2
 """One block is computed while the next one waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """Where to place concepts.
+
+    Without an `address`, `workers` processes are started on this machine (by default one per core,
+    at most `MAX_WORKERS`). With the address of a Ray cluster (HOST:PORT), they run there, and the
+    model directory must have the same path on all of its machines.
+    """
+
+    workers: int | None = None
+    address: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerPool:
+    """A number of workers, and the number of threads, or the GPU, of each."""
+
+    workers: int
+    threads: int
+    gpus: int = 0
+
+    @classmethod
+    def plan(cls, workers: int | None, nodes: list[int], gpus: int = 0) -> WorkerPool:
+        """Divide the cores of the nodes among the workers, so that no core gets two threads.
+
+        Workers compute on GPUs, one on each, if there are any.
+        """
+        cores = sum(nodes)
+        if gpus:
+            return cls(min(workers or gpus, gpus), max(1, cores // gpus), 1)
+        workers = workers or min(cores, MAX_WORKERS * len(nodes))
+        return cls(workers, max(1, min(cores // workers, *nodes)))
+
+
+def check_ray() -> None:
+    """Refuse to start without Ray and Arrow."""
+    missing = [name for name in ("ray", "pyarrow") if find_spec(name) is None]
+    if missing:
+        message = f"the engine ray needs {' and '.join(missing)}"
+        raise ConfigurationError(f"{message}; pip install 'taxoexpan[cluster]'")
 
 
 def suggest_on_cluster(
@@ -41,8 +89,7 @@ def suggest_on_cluster(
     `taxonomy` is that of the model in `directory`, and the concepts are new and have ids.
     """
     check_ray()
-    from taxoexpan.cluster.placement_columns import PlacementReader
-    from taxoexpan.cluster.placement_worker import WorkerTask
+    from taxoexpan.cluster.worker import WorkerTask
     from taxoexpan.model_directory import model_digest
 
     blocks = list(query_blocks(concepts))
@@ -50,7 +97,7 @@ def suggest_on_cluster(
         return
     local = WorkerPool.plan(options.workers, [available_cores()])
     digest = model_digest(directory)
-    reader = PlacementReader(taxonomy, concepts)
+    placed = 0
     with ray_session(options.address, local.workers * local.threads) as ray:
         pool = local if options.address is None else _cluster_pool(ray, options.workers, device)
         if pool.gpus and device == "auto":
@@ -59,13 +106,34 @@ def suggest_on_cluster(
             directory.resolve(), digest, device, features, top_k, explain, pool.threads
         )
         for table in _placed(ray, blocks, task, pool):
-            block, messages = reader.read(table)
-            for message in messages:
-                warnings.warn(message, stacklevel=2)
-            yield block
-    if reader.placed != len(concepts):
-        message = f"only {reader.placed:,} of {len(concepts):,} concepts came back"
+            yield read_block(taxonomy, concepts, table.to_pylist(), placed)
+            placed += len(table)
+    if placed != len(concepts):
+        message = f"only {placed:,} of {len(concepts):,} concepts came back"
         raise ModelError(f"{message}; use the engine local, and report this error")
+
+
+def read_block(
+    taxonomy: Taxonomy, concepts: Sequence[Concept], rows: Sequence[dict[str, Any]], first: int
+) -> SuggestedBlock:
+    """Return the suggestions in the rows of one table, whose first concept has this number."""
+    block = SuggestedBlock([], [])
+    for number, row in enumerate(rows, start=first):
+        content = json.loads(row["content"])
+        if "error" in content:
+            raise ModelError(content["error"])
+        if row["number"] != number:
+            message = f"the concept {row['number']} came back, but {number} is the next"
+            raise ModelError(f"{message}; use the engine local, and report this error")
+        for values in content["suggestions"]:
+            suggestion = Suggestion.restored(concepts[number], values)
+            parent = taxonomy.concept(suggestion.parent.id)
+            block.suggestions.append(replace(suggestion, parent=parent))
+        if "evidence" in content:
+            block.evidence.append(Evidence.from_dict(content["evidence"]))
+        for message in content.get("warnings", ()):
+            warnings.warn(message, stacklevel=3)
+    return block
 
 
 def _cluster_pool(ray: Any, workers: int | None, device: str) -> WorkerPool:
@@ -80,8 +148,7 @@ def _cluster_pool(ray: Any, workers: int | None, device: str) -> WorkerPool:
 
 def _placed(ray: Any, blocks: Sequence[Sequence[Concept]], task: Any, pool: WorkerPool) -> Any:
     """Yield a table of placements for every block, in order."""
-    from taxoexpan.cluster.placement_columns import concepts_table
-    from taxoexpan.cluster.placement_worker import PlacementWorker
+    from taxoexpan.cluster.worker import PlacementWorker, concepts_table
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
